@@ -1,0 +1,75 @@
+"""weakspot finds where a vision or multimodal model fails, says it in words, proves it, helps to fix it.
+
+    import weakspot as ws
+
+    run = ws.hunt("world:classifier", label="fly", seed=7)
+    for finding in run.findings:
+        print(finding.phrase, finding.rate)
+
+Names are resolved on first use, so that importing the package stays light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from weakspot._version import __version__
+
+if TYPE_CHECKING:
+    from weakspot.core import Case, Finding, Hypothesis, Output, Rate, Status, Tally, Verdict, WeakspotError
+    from weakspot.report import write as write_report
+    from weakspot.store import Run
+    from weakspot.studies import resume
+    from weakspot.studies.hunt import hunt
+
+__all__ = [
+    "Case",
+    "Finding",
+    "Hypothesis",
+    "Output",
+    "Rate",
+    "Run",
+    "Status",
+    "Tally",
+    "Verdict",
+    "WeakspotError",
+    "__version__",
+    "hunt",
+    "open_run",
+    "resume",
+    "write_report",
+]
+
+_HOMES = {
+    **dict.fromkeys(
+        ("Case", "Finding", "Hypothesis", "Output", "Rate", "Status", "Tally", "Verdict", "WeakspotError"),
+        "weakspot.core",
+    ),
+    "Run": "weakspot.store",
+    "hunt": "weakspot.studies.hunt",
+    "write_report": "weakspot.report",
+    "resume": "weakspot.studies",
+}
+
+
+def open_run(folder: str) -> Run:
+    """Open a run folder for reading."""
+    from pathlib import Path
+
+    from weakspot.store import Run
+
+    return Run.read(Path(folder))
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'weakspot' has no attribute {name!r}")
+    module = import_module(_HOMES[name])
+    value = getattr(module, "write" if name == "write_report" else name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,39 @@
+"""`weakspot list`: the names that can be used."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class What(StrEnum):
+    """What can be listed."""
+
+    MODELS = "models"
+    SOURCES = "sources"
+    JUDGES = "judges"
+
+
+def command(
+    what: Annotated[What, typer.Argument(help="models, sources or judges.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> int:
+    """List the models, sources or judges that a name can name, plugins included."""
+    from weakspot.core import JUDGES, MODELS, SOURCES
+
+    entries = list({What.MODELS: MODELS, What.SOURCES: SOURCES, What.JUDGES: JUDGES}[what])
+    rows = [
+        {"name": e.name, "example": e.example or e.name, "about": e.about, "extra": e.extra, "origin": e.origin}
+        for e in entries
+    ]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return 0
+    wide = max(len(row["example"]) for row in rows)
+    for row in rows:
+        needs = f" (needs weakspot[{row['extra']}])" if row["extra"] else ""
+        typer.echo(f"{row['example']:<{wide}}  {row['about']}{needs}")
+    return 0

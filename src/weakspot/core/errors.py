@@ -1,0 +1,24 @@
+"""The one base error. Its message says what is wrong; `fix` says what to do about it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class WeakspotError(Exception):
+    """Something a user can understand and mend. The CLI prints both lines and no traceback."""
+
+    def __init__(self, what: str, *, fix: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.fix = fix
+
+    def __str__(self) -> str:
+        return f"{self.what}\n{self.fix}" if self.fix else self.what
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """' Did you mean …?' for the closest known name, or '' when nothing is close."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f"did you mean {close[0]!r}?" if close else ""

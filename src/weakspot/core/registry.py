@@ -1,0 +1,239 @@
+"""One string names any model, source or judge: `scheme:name?option=value&option=value`.
+
+The registry maps such names to lazy "module:attr" targets, so that naming a thing imports only that
+thing. Built-in parts are entered here as any plugin is; third parties use entry points in the groups
+`weakspot.models`, `weakspot.sources`, `weakspot.judges`. An entry is either a full name
+("world:classifier") or a scheme ("onnx"), whose factory is handed the rest of the name.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib.metadata import entry_points
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
+
+from weakspot.core.errors import WeakspotError, nearest
+
+
+class Kind(StrEnum):
+    """What a name can name."""
+
+    MODEL = "model"
+    SOURCE = "source"
+    JUDGE = "judge"
+
+    @property
+    def group(self) -> str:
+        """The entry-point group of this kind."""
+        return f"weakspot.{self}s"
+
+
+class Name(NamedTuple):
+    """A parsed name. `rest` is "" where the name is a scheme alone."""
+
+    scheme: str
+    rest: str
+    options: dict[str, str]
+
+    @property
+    def full(self) -> str:
+        """Scheme and rest, without the options."""
+        return f"{self.scheme}:{self.rest}" if self.rest else self.scheme
+
+
+def parse_name(text: str) -> Name:
+    """Split `scheme:name?option=value`; the options are read as in a URL."""
+    head, _, query = text.strip().partition("?")
+    scheme, _, rest = head.partition(":")
+    if not scheme or not all(c.isprintable() for c in text):
+        raise WeakspotError(f"{text[:80]!r} is not a name", fix="write it as scheme:name?option=value")
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
+    except ValueError:
+        raise WeakspotError(
+            f"the options in {text[:80]!r} cannot be read", fix="write them as ?option=value&option=value"
+        ) from None
+    if len(dict(pairs)) != len(pairs):
+        raise WeakspotError(f"an option is given twice in {text[:80]!r}", fix="give each option once")
+    return Name(scheme, rest, dict(pairs))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One registered name.
+
+    Attributes:
+        name: A full name ("world:classifier") or a scheme ("onnx").
+        target: "module:attr" of the factory.
+        about: One line for `weakspot list`.
+        example: How it is written; the name itself by default.
+        extra: The optional dependency group it needs, or "".
+        origin: The distribution that brings it.
+    """
+
+    name: str
+    target: str
+    about: str = ""
+    example: str = ""
+    extra: str = ""
+    origin: str = "weakspot"
+
+
+class Registry:
+    """The names of one kind."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        self._entries: dict[str, Entry] = {}
+        self._plugins_read = False
+
+    def add(self, entry: Entry) -> None:
+        """Enter a name; a second owner of the same name is an error, not a silent replacement."""
+        present = self._entries.get(entry.name)
+        if present is not None and present.target != entry.target:
+            raise WeakspotError(
+                f"{self.kind} {entry.name!r} is registered twice: by {present.origin} ({present.target}) "
+                f"and by {entry.origin} ({entry.target})",
+                fix="uninstall one of the two, or rename its entry point",
+            )
+        self._entries[entry.name] = entry
+
+    def __iter__(self) -> Iterator[Entry]:
+        self._read_plugins()
+        return iter(sorted(self._entries.values(), key=lambda e: e.name))
+
+    def find(self, text: str) -> tuple[Entry, Name]:
+        """The entry behind a name; a wrong name is an error that says the nearest right one."""
+        self._read_plugins()
+        name = parse_name(text)
+        entry = self._entries.get(name.full) or self._entries.get(name.scheme)
+        if entry is None:
+            hint = nearest(name.full, self._entries) or nearest(name.scheme, self._entries)
+            raise WeakspotError(
+                f"no {self.kind} is called {name.full[:80]!r}",
+                fix=f"{hint + ' ' if hint else ''}see: weakspot list {self.kind}s",
+            )
+        return entry, name
+
+    def load(self, text: str, **context: Any) -> Any:
+        """Build what a name names.
+
+        Args:
+            text: The name. Its options become keyword arguments of the factory (as text).
+            context: Further keyword arguments, given only to factories that take them.
+        """
+        entry, name = self.find(text)
+        factory = _attribute(entry)
+        known = _keywords(factory)
+        if known is not None:
+            unknown = [o for o in name.options if o not in known]
+            if unknown:
+                hint = nearest(unknown[0], known)
+                raise WeakspotError(
+                    f"{entry.name!r} has no option {unknown[0]!r}",
+                    fix=hint or f"its options are: {', '.join(sorted(known)) or 'none'}",
+                )
+            context = {k: v for k, v in context.items() if k in known}
+        takes_rest = entry.name == name.scheme and name.full != entry.name
+        args = (name.rest,) if takes_rest else ()
+        try:
+            inspect.signature(factory).bind(*args, **context, **name.options)
+        except TypeError as error:
+            raise WeakspotError(
+                f"{text[:80]!r} cannot be built: {error}", fix=f"write it as {entry.example or entry.name}"
+            ) from None
+        return factory(*args, **context, **name.options)
+
+    def _read_plugins(self) -> None:
+        if self._plugins_read:
+            return
+        self._plugins_read = True
+        for point in entry_points(group=self.kind.group):
+            origin = point.dist.name if point.dist else "an unknown package"
+            self.add(Entry(point.name, point.value, about="from a plugin", origin=origin))
+
+
+def _attribute(entry: Entry) -> Callable[..., Any]:
+    try:
+        factory: Callable[..., Any] = _resolve(entry.target)
+    except ImportError as error:
+        fix = f"pip install 'weakspot[{entry.extra}]'" if entry.extra else f"reinstall {entry.origin}"
+        raise WeakspotError(f"{entry.name!r} needs a library that is missing: {error}", fix=fix) from error
+    except AttributeError as error:
+        raise WeakspotError(f"{entry.name!r} points at nothing: {error}", fix=f"reinstall {entry.origin}") from error
+    return factory
+
+
+def _resolve(path: str) -> Any:
+    module, _, attribute = path.partition(":")
+    found: Any = importlib.import_module(module)
+    for part in attribute.split(".") if attribute else []:
+        found = getattr(found, part)
+    return found
+
+
+def import_part(path: str) -> Any:
+    """What `python:package.module:attr` names; a class is called without arguments."""
+    if ":" not in path:
+        raise WeakspotError(f"{path!r} names no attribute", fix="write it as python:package.module:attr")
+    try:
+        found = _resolve(path)
+    except (ImportError, AttributeError) as error:
+        raise WeakspotError(
+            f"python:{path} cannot be imported: {error}",
+            fix="check the spelling, and that the module is on PYTHONPATH or in the current folder",
+        ) from error
+    return found() if inspect.isclass(found) else found
+
+
+def _keywords(factory: Callable[..., Any]) -> set[str] | None:
+    """The names a factory takes as keyword-only arguments; None when it takes any."""
+    parameters = inspect.signature(factory).parameters.values()
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return None
+    return {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+MODELS = Registry(Kind.MODEL)
+SOURCES = Registry(Kind.SOURCE)
+JUDGES = Registry(Kind.JUDGE)
+
+for _registry, _entry in (
+    (MODELS, Entry("world:classifier", "weakspot.world.classifier:load", "the drawn world's own classifier")),
+    (
+        MODELS,
+        Entry(
+            "onnx",
+            "weakspot.models.onnx:load",
+            "an image classifier in an ONNX file",
+            "onnx:model.onnx?labels=labels.txt",
+        ),
+    ),
+    (
+        MODELS,
+        Entry(
+            "python",
+            "weakspot.models.python:load",
+            "a Target, or a function from uint8 images to probabilities",
+            "python:package.module:attr?labels=labels.txt",
+        ),
+    ),
+    (SOURCES, Entry("world:renderer", "weakspot.world.renderer:load", "draws the world exactly as the words say")),
+    (SOURCES, Entry("python", "weakspot.core.registry:import_part", "your own Source", "python:package.module:attr")),
+    (
+        JUDGES,
+        Entry(
+            "label",
+            "weakspot.judges.label:load",
+            "the label is missed, or a given wrong one is said",
+            "label?top=3",
+        ),
+    ),
+    (JUDGES, Entry("python", "weakspot.core.registry:import_part", "your own Judge", "python:package.module:attr")),
+):
+    _registry.add(_entry)

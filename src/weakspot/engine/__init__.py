@@ -1,0 +1,29 @@
+"""Draws trials: batching, overlap of stages, stop rules, races, budgets, executors."""
+
+from weakspot.engine import stop
+from weakspot.engine.budget import Budget, BudgetSpent, Spending
+from weakspot.engine.engine import Broken, Engine, Want
+from weakspot.engine.executor import Executor, LocalExecutor
+from weakspot.engine.race import ConfirmSettings, RaceSettings, confirm, race
+from weakspot.engine.stop import Rule
+from weakspot.engine.watch import Lane, State, Watch
+
+__all__ = [
+    "Broken",
+    "Budget",
+    "BudgetSpent",
+    "ConfirmSettings",
+    "Engine",
+    "Executor",
+    "Lane",
+    "LocalExecutor",
+    "RaceSettings",
+    "Rule",
+    "Spending",
+    "State",
+    "Want",
+    "Watch",
+    "confirm",
+    "race",
+    "stop",
+]

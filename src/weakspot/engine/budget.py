@@ -1,0 +1,85 @@
+"""Budgets: what a run may spend, and what it has spent."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from weakspot.core import Usage, WeakspotError, nearest
+
+KINDS: Final = ("images", "calls", "tokens", "dollars", "seconds")
+_SCALE: Final = {"": 1.0, "k": 1e3, "m": 1e6}
+
+
+class BudgetSpent(Exception):  # noqa: N818
+    """A limit was reached. Everything recorded so far is kept; the study reports what it has."""
+
+    def __init__(self, what: str, limit: float) -> None:
+        super().__init__(f"{what} budget of {limit:,.10g} is spent")
+        self.what = what
+        self.limit = limit
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Upper limits by kind; a kind that is not named has none."""
+
+    limits: tuple[tuple[str, float], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Budget:
+        """Read "images=20000,dollars=5"; 20k, 2e4 and 20_000 are numbers too."""
+        example = "write it as images=20000 or images=20k,seconds=600"
+        limits: dict[str, float] = {}
+        for part in re.split(r"[,\s]+", text.strip()):
+            kind, sign, amount = part.partition("=")
+            if not part or not sign:
+                raise WeakspotError("the budget is empty" if not part else f"{part[:60]!r} is not a budget", fix=example)
+            if kind not in KINDS:
+                hint = nearest(kind, KINDS)
+                raise WeakspotError(f"no budget is called {kind[:60]!r}", fix=hint or f"choose from: {', '.join(KINDS)}")
+            match = re.fullmatch(r"([0-9_]*\.?[0-9_]+(?:e[+-]?[0-9]+)?)([km]?)", amount.lower())
+            value = float(match[1].replace("_", "") or "0") * _SCALE[match[2]] if match else 0.0
+            if not 0 < value < 1e15:
+                raise WeakspotError(f"{amount[:60]!r} is no amount to spend on {kind}", fix=example)
+            if kind in limits:
+                raise WeakspotError(f"{kind} is given twice", fix="give each kind once")
+            limits[kind] = value
+        return cls(tuple((k, limits[k]) for k in KINDS if k in limits))
+
+    def __getitem__(self, kind: str) -> float:
+        return dict(self.limits).get(kind, float("inf"))
+
+    def __str__(self) -> str:
+        return ",".join(f"{kind}={amount:.10g}" for kind, amount in self.limits)
+
+
+@dataclass(slots=True)
+class Spending:
+    """What the trials seen so far cost; a replay of recorded trials counts the same as the first time."""
+
+    budget: Budget
+    amounts: dict[str, float] = field(default_factory=lambda: dict.fromkeys(KINDS, 0.0))
+
+    def add(self, usage: Usage) -> None:
+        """Count one trial."""
+        self.amounts["images"] += 1
+        self.amounts["calls"] += 1
+        self.amounts["tokens"] += usage.tokens
+        self.amounts["dollars"] += usage.dollars
+
+    def room(self) -> int:
+        """How many more trials fit by count; large where nothing limits it."""
+        left = min(self.budget[k] - self.amounts[k] for k in ("images", "calls"))
+        return int(min(left, 1 << 40))
+
+    def share(self) -> float:
+        """The part of the budget that is gone, by the kind of which most is gone."""
+        return max((self.amounts[k] / limit for k, limit in self.budget.limits), default=0.0)
+
+    def check(self) -> None:
+        """Raise if a limit that is only known afterwards has been reached."""
+        for kind in ("tokens", "dollars", "seconds"):
+            if self.amounts[kind] >= self.budget[kind]:
+                raise BudgetSpent(kind, self.budget[kind])

@@ -1,0 +1,287 @@
+"""The engine draws trials: in batches, stages overlapped, each recorded once.
+
+A study asks for trials (`draw`, `test`) and decides by what it sees. Every decision follows from the
+trials alone, and a trial that the ledger already holds is read instead of drawn, so running a study
+again over its own ledger repeats the same decisions at no cost. That is all there is to resuming.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple, Self, TypeVar
+
+from weakspot.core import (
+    Case,
+    Hypothesis,
+    Judge,
+    Output,
+    Source,
+    Stage,
+    Status,
+    Tally,
+    Target,
+    Trial,
+    Verdict,
+    WeakspotError,
+    case_seed,
+)
+from weakspot.engine.budget import Budget, BudgetSpent, Spending
+from weakspot.engine.executor import Executor, LocalExecutor
+from weakspot.engine.stop import Rule
+from weakspot.engine.watch import Lane, Watch
+from weakspot.store import Outcome, Run, count, encode
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+#: So many errors in a row, and the run stops: something is broken that more calls will not mend.
+PATIENCE: Final = 50
+#: Inputs kept as evidence per hypothesis: (failing, passing).
+KEPT: Final = {Stage.EXPLORE: (24, 4), Stage.CONFIRM: (24, 12)}
+
+
+class Broken(WeakspotError):
+    """Every recent trial ended in an error."""
+
+
+class Want(NamedTuple):
+    """A request: the first `n` trials of a hypothesis' stage shall exist."""
+
+    hypothesis: Hypothesis
+    n: int
+    stage: Stage = Stage.EXPLORE
+
+
+class _Batch(NamedTuple):
+    hypothesis: Hypothesis
+    stage: Stage
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """A batch on its way; an output is None until the target has been asked."""
+
+    batch: _Batch
+    cases: list[Case]
+    outputs: list[Output | None]
+
+
+class Engine:
+    """Draws trials for one run.
+
+    Args:
+        run: Where they are recorded.
+        source: Makes the cases.
+        target: Answers them.
+        judge: Decides.
+        seed: Of the run.
+        budget: Limits; when one is reached, `BudgetSpent` is raised and nothing is lost.
+        batch: Cases per call of the ports.
+        executor: Where the slow stages run.
+        watch: Who is told.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        *,
+        source: Source,
+        target: Target,
+        judge: Judge,
+        seed: int,
+        budget: Budget | None = None,
+        batch: int = 64,
+        executor: Executor | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        self.run = run
+        self.source, self.target, self.judge = source, target, judge
+        self.seed, self.batch = seed, batch
+        self.spending = Spending(budget or Budget())
+        self.watch = watch or Watch()
+        self._executor: Executor = executor or LocalExecutor()
+        self._tallies: dict[tuple[str, Stage], Tally] = {}
+        # Words that a source cannot draw are that hypothesis' trouble, not a broken target.
+        self._errors_in_a_row, self._ever_answered = 0, False
+        self._clock = time.monotonic()
+        # Time already spent belongs to the run, not to the process.
+        self.spending.amounts["seconds"] = run.ledger.spend().get("seconds", 0.0)
+
+    def close(self) -> None:
+        """End the executor's threads; the run stays open."""
+        self._executor.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def tally(self, hypothesis: Hypothesis, stage: Stage = Stage.EXPLORE) -> Tally:
+        """What this engine has seen of a hypothesis: drawn or read, in the order it was asked for."""
+        return self._tallies.get((hypothesis.id, stage), Tally())
+
+    def test(
+        self, hypothesis: Hypothesis, *, until: Rule, stage: Stage = Stage.EXPLORE, phase: str = "test"
+    ) -> Tally:
+        """Draw one hypothesis until a rule is met."""
+        while not until.met(tally := self.tally(hypothesis, stage), self.spending.share()):
+            step = min(4 * self.batch, until.room(tally))
+            self.draw([Want(hypothesis, tally.drawn + step, stage)])
+            self.watch.update(phase, [Lane(hypothesis, self.tally(hypothesis, stage))], self.spending.amounts)
+        return tally
+
+    def draw(self, wants: Sequence[Want]) -> None:
+        """Make the wanted trials exist, reading those the ledger holds and drawing the rest.
+
+        Raises:
+            BudgetSpent: A limit was reached; what could be drawn was.
+            Broken: `PATIENCE` errors in a row.
+        """
+        self.run.ledger.add_hypotheses(w.hypothesis for w in wants)
+        batches, cut = self._plan(wants)
+        fresh: list[_Batch] = []
+        for batch in batches:
+            known = self.run.ledger.outcomes(batch.hypothesis, batch.start, batch.stop)
+            if known:
+                self._account(batch, known)
+            if len(known) < batch.stop - batch.start:
+                fresh.append(batch._replace(start=batch.start + len(known)))
+        for answered in self._executor.stream(fresh, self._draw_batch, self._answer_batch):
+            self._record(answered)
+        if cut:
+            raise BudgetSpent(*cut)
+
+    def _plan(self, wants: Sequence[Want]) -> tuple[list[_Batch], tuple[str, float] | None]:
+        """The batches, cut to what the budget has room for; and the limit that cut them, if one did."""
+        room, batches = self.spending.room(), []
+        for want in wants:
+            at, end = self.tally(want.hypothesis, want.stage).drawn, want.n
+            while at < end:
+                size = min(self.batch, end - at, room)
+                if size <= 0:
+                    kind = min(("images", "calls"), key=lambda k: self.spending.budget[k])
+                    return batches, (kind, self.spending.budget[kind])
+                start = want.stage.start + at
+                batches.append(_Batch(want.hypothesis, want.stage, start, start + size))
+                at, room = at + size, room - size
+        return batches, None
+
+    # -- the stages, each safe against the ports' exceptions -----------------------------------------
+
+    def _draw_batch(self, batch: _Batch) -> _Answered:
+        def draw(indices: Sequence[int]) -> list[Case]:
+            return self.source.draw(batch.hypothesis, indices, seed=self.seed)
+
+        cases: list[Case] = []
+        outputs: list[Output | None] = []
+        indices = range(batch.start, batch.stop)
+        for index, (case, error) in zip(indices, _each(draw, indices, "source"), strict=True):
+            seed = case_seed(self.seed, batch.hypothesis, index)
+            cases.append(case or Case(batch.hypothesis, index, seed, None, ""))
+            outputs.append(None if case else Output(None, status=Status.ERROR, detail=error))
+        return _Answered(batch, cases, outputs)
+
+    def _answer_batch(self, drawn: _Answered) -> _Answered:
+        asked = [i for i, output in enumerate(drawn.outputs) if output is None]
+        outputs = list(drawn.outputs)
+        answers = _each(self.target.answer, [drawn.cases[i] for i in asked], "target")
+        for i, (output, error) in zip(asked, answers, strict=True):
+            outputs[i] = output or Output(None, status=Status.ERROR, detail=error)
+        return _Answered(drawn.batch, drawn.cases, outputs)
+
+    def _record(self, answered: _Answered) -> None:
+        batch, cases, outputs = answered.batch, answered.cases, answered.outputs
+        pairs = [(c, o or Output(None, status=Status.ERROR)) for c, o in zip(cases, outputs, strict=True)]
+
+        def judge(some: Sequence[tuple[Case, Output]]) -> list[Verdict]:
+            return self.judge.judge([c for c, _ in some], [o for _, o in some])
+
+        trials, kept = [], self._kept(batch)
+        for (case, output), (verdict, error) in zip(pairs, _each(judge, pairs, "judge"), strict=True):
+            trial = _trial(case, output, verdict or Verdict(None, status=Status.ERROR, reason=error))
+            if trial.failed is not None and kept[trial.failed] > 0:
+                content = encode(case.input)
+                if content is not None:
+                    kept[trial.failed] -= 1
+                    trial = replace(trial, blob=self.run.blobs.put(content))
+            trials.append(trial)
+        now = time.monotonic()
+        usage = [t.usage for t in trials]
+        self.run.ledger.record(
+            trials,
+            {
+                "images": len(trials),
+                "calls": len(trials),
+                "tokens": sum(u.tokens for u in usage),
+                "dollars": sum(u.dollars for u in usage),
+                "seconds": now - self._clock,
+            },
+        )
+        self.spending.amounts["seconds"] += now - self._clock
+        self._clock = now
+        self._account(batch, [Outcome(t.failed, t.status, t.usage, t.detail) for t in trials])
+
+    def _kept(self, batch: _Batch) -> dict[bool, int]:
+        """How many more failing and passing inputs of a hypothesis to keep."""
+        tally = self.tally(batch.hypothesis, batch.stage)
+        failing, passing = KEPT[batch.stage]
+        return {True: failing - tally.failures, False: passing - (tally.n - tally.failures)}
+
+    def _account(self, batch: _Batch, outcomes: Sequence[Outcome]) -> None:
+        tally = self.tally(batch.hypothesis, batch.stage)
+        for outcome in outcomes:
+            tally = tally.plus(count(outcome.failed, outcome.status))
+            self.spending.add(outcome.usage)
+            if outcome.status is not Status.ERROR:
+                self._errors_in_a_row, self._ever_answered = 0, True
+            elif not (self._ever_answered and outcome.detail.startswith("source:")):
+                self._errors_in_a_row += 1
+        self._tallies[(batch.hypothesis.id, batch.stage)] = tally
+        if self._errors_in_a_row >= PATIENCE:
+            raise Broken(
+                f"the last {self._errors_in_a_row} trials all ended in an error: {outcomes[-1].detail[:300]}",
+                fix=f"mend the cause, then: weakspot resume {self.run.folder}",
+            )
+        self.spending.check()
+
+
+def _each(call: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T], who: str) -> list[tuple[R | None, str]]:
+    """Call with all items at once; if that fails, one by one, to find those at fault.
+
+    Returns:
+        Per item its result, or None and what went wrong.
+    """
+    if not items:
+        return []
+    try:
+        results = call(items)
+        if len(results) != len(items):
+            raise WeakspotError(f"{len(results)} results for {len(items)} cases")
+        return [(result, "") for result in results]
+    except Exception as error:  # noqa: BLE001 - a port is someone else's code: whatever it raises is its error
+        if len(items) == 1:
+            what = error.what if isinstance(error, WeakspotError) else f"{type(error).__name__}: {error}"
+            return [(None, f"{who}: {what}"[:500])]
+    return [pair for item in items for pair in _each(call, [item], who)]
+
+
+def _trial(case: Case, output: Output, verdict: Verdict) -> Trial:
+    error = output.status is Status.ERROR
+    return Trial(
+        hypothesis=case.hypothesis.id,
+        index=case.index,
+        status=output.status if output.status is not Status.OK else verdict.status,
+        failed=None if error else verdict.failed,
+        score=None if error else verdict.score,
+        expected=case.expected,
+        answer=output.answer,
+        top=tuple(output.scores.top(3)) if output.scores else (),
+        caption=case.caption,
+        detail=output.detail or verdict.reason,
+        usage=output.usage,
+    )

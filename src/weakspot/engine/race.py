@@ -1,0 +1,152 @@
+"""The race: samples go to the hypotheses whose decision is open; then fresh draws confirm the winners.
+
+Two stages, two promises. `race` is a screen: each hypothesis is accepted when the sequential test shows
+its rate above the baseline's, dropped when it shows less than `lift` times it, and those that look worst
+for the model are drawn first. What it selects is biased by having been selected. `confirm` therefore
+starts from nothing: fresh draws of the winners *and* of the baseline, evidence from these alone, and
+e-BH, which bounds the false-discovery rate whatever the dependence between the hypotheses (they share the
+baseline's draws) and whenever one stops.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from weakspot.core import Hypothesis, Stage
+from weakspot.engine.budget import BudgetSpent
+from weakspot.engine.engine import Engine, Want
+from weakspot.engine.watch import Lane, State
+from weakspot.stats import e_bh, log_evidence, log_evidence_below
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaceSettings:
+    """How the race is run.
+
+    Attributes:
+        alpha: Error rate of each accepting or dropping decision (a screen; see `confirm`).
+        lift: A hypothesis is dropped when its rate is shown to be below this multiple of the baseline's.
+        first: Draws every hypothesis gets.
+        most: Draws after which an open hypothesis gets no more.
+        share: The part of the run's budget at which the race ends with the rest still open.
+    """
+
+    alpha: float = 0.05
+    lift: float = 2.0
+    first: int = 32
+    most: int = 2048
+    share: float = 0.6
+
+
+def race(
+    engine: Engine, hypotheses: Sequence[Hypothesis], *, against: Hypothesis, settings: RaceSettings | None = None
+) -> list[Lane]:
+    """Race hypotheses against a baseline that has been tested already.
+
+    Returns:
+        One lane per hypothesis, in the given order: `AHEAD`, `BEHIND`, `UNDRAWN` or still `OPEN`.
+    """
+    settings = settings or RaceSettings()
+    lanes = [Lane(h, engine.tally(h)) for h in hypotheses]
+    wanted = {h.id: settings.first for h in hypotheses}
+    while racing := [lane for lane in lanes if lane.state is State.OPEN and lane.tally.drawn < settings.most]:
+        if engine.spending.share() >= settings.share:
+            break
+        entering = [lane for lane in racing if not lane.tally.drawn]
+        for lane in racing:
+            wanted[lane.hypothesis.id] = max(settings.first, min(2 * lane.tally.drawn, lane.tally.drawn + 256))
+        chosen = entering or sorted(racing, key=_promise, reverse=True)[: max(4, len(racing) // 2)]
+        engine.draw([Want(lane.hypothesis, wanted[lane.hypothesis.id]) for lane in chosen])
+        lanes = [_decided(engine, lane, against, settings) for lane in lanes]
+        engine.watch.update("race", lanes, engine.spending.amounts)
+    return lanes
+
+
+def _promise(lane: Lane) -> float:
+    """The rate as it would be with one more trial and half a failure: unproven ones are not starved."""
+    return (lane.tally.failures + 0.5) / (lane.tally.n + 1)
+
+
+def _decided(engine: Engine, lane: Lane, against: Hypothesis, settings: RaceSettings) -> Lane:
+    if lane.state is not State.OPEN:
+        return lane
+    tally, base, enough = engine.tally(lane.hypothesis), engine.tally(against), math.log(1 / settings.alpha)
+    counts = (tally.failures, tally.n, base.failures, base.n)
+    evidence = log_evidence(*counts)
+    if not tally.n and tally.errors:
+        state = State.UNDRAWN
+    elif evidence >= enough:
+        state = State.AHEAD
+    elif log_evidence_below(*counts, factor=settings.lift) >= enough:
+        state = State.BEHIND
+    else:
+        state = State.OPEN
+    return Lane(lane.hypothesis, tally, state, evidence)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmSettings:
+    """How winners are confirmed.
+
+    Attributes:
+        fdr: Bound on the expected share of false findings in the list.
+        least: Fresh draws of every candidate, so that its rate is worth showing.
+        most: Fresh draws after which a candidate counts as not confirmed.
+        baseline: Fresh draws of the baseline to begin with; it grows to four times as many if needed.
+    """
+
+    fdr: float = 0.05
+    least: int = 256
+    most: int = 2048
+    baseline: int = 1024
+
+
+def confirm(
+    engine: Engine,
+    hypotheses: Sequence[Hypothesis],
+    *,
+    against: Hypothesis,
+    settings: ConfirmSettings | None = None,
+) -> tuple[list[Lane], BudgetSpent | None]:
+    """Test the winners of a race on fresh draws.
+
+    Returns:
+        One lane per hypothesis, in the given order: `CONFIRMED` or still `AHEAD`; and the budget that
+        ended it early, if one did. Stopping early costs power, never truth.
+    """
+    settings = settings or ConfirmSettings()
+    stage, m = Stage.CONFIRM, len(hypotheses)
+    enough = math.log(max(m, 1) / settings.fdr)
+    stopped: BudgetSpent | None = None
+    n, base_n = settings.least, settings.baseline
+    open_lanes = list(hypotheses)
+    try:
+        while open_lanes:
+            engine.draw([Want(against, base_n, stage), *(Want(h, n, stage) for h in open_lanes)])
+            lanes = _measured(engine, hypotheses, against)
+            engine.watch.update("confirm", lanes, engine.spending.amounts)
+            open_lanes = [lane.hypothesis for lane in lanes if lane.log_evidence < enough]
+            if n >= settings.most:
+                break
+            n, base_n = min(2 * n, settings.most), min(2 * base_n, 4 * settings.baseline)
+    except BudgetSpent as limit:
+        stopped = limit
+    lanes = _measured(engine, hypotheses, against)
+    held = e_bh([lane.log_evidence for lane in lanes], settings.fdr)
+    lanes = [
+        replace(lane, state=State.CONFIRMED if ok else State.AHEAD) for lane, ok in zip(lanes, held, strict=True)
+    ]
+    engine.watch.update("confirm", lanes, engine.spending.amounts)
+    return lanes, stopped
+
+
+def _measured(engine: Engine, hypotheses: Sequence[Hypothesis], against: Hypothesis) -> list[Lane]:
+    base = engine.tally(against, Stage.CONFIRM)
+    lanes = []
+    for hypothesis in hypotheses:
+        tally = engine.tally(hypothesis, Stage.CONFIRM)
+        evidence = log_evidence(tally.failures, tally.n, base.failures, base.n)
+        lanes.append(Lane(hypothesis, tally, State.AHEAD, evidence))
+    return lanes

@@ -1,0 +1,77 @@
+"""Stop rules: when enough has been drawn of one hypothesis. Rules are joined by `|`: either is enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from weakspot.core import Tally
+from weakspot.stats import confidence_sequence, log_evidence, log_evidence_below
+
+_FAR = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A stop rule.
+
+    Attributes:
+        words: What it says, for people.
+        met: Whether to stop, given the counts and the part of the budget that is gone.
+        room: How many more draws it allows at most, so that a fixed number is not overshot.
+    """
+
+    words: str
+    met: Callable[[Tally, float], bool]
+    room: Callable[[Tally], int] = lambda _: _FAR
+
+    def __or__(self, other: Rule) -> Rule:
+        return Rule(
+            f"{self.words}, or {other.words}",
+            lambda tally, gone: self.met(tally, gone) or other.met(tally, gone),
+            lambda tally: min(self.room(tally), other.room(tally)),
+        )
+
+    def __and__(self, other: Rule) -> Rule:
+        return Rule(
+            f"{self.words} and {other.words}",
+            lambda tally, gone: self.met(tally, gone) and other.met(tally, gone),
+            lambda tally: max(self.room(tally), other.room(tally)),
+        )
+
+
+def drawn(n: int) -> Rule:
+    """A fixed number of trials."""
+    return Rule(f"{n:,} trials", lambda t, _: t.drawn >= n, lambda t: max(n - t.drawn, 0))
+
+
+def failures(r: int) -> Rule:
+    """Until r failures are seen."""
+    return Rule(f"{r:,} failures", lambda t, _: t.failures >= r)
+
+
+def width(w: float, *, level: float = 0.95) -> Rule:
+    """Until the anytime-valid interval of the rate is at most `w` wide."""
+
+    def met(tally: Tally, _: float) -> bool:
+        low, high = confidence_sequence(tally.failures, tally.n, level)
+        return high - low <= w
+
+    return Rule(f"an interval {w:.3g} wide", met)
+
+
+def decided(against: Tally, *, alpha: float = 0.05, lift: float = 2.0) -> Rule:
+    """Until the rate is shown to exceed the baseline's, or to be less than `lift` times it."""
+    enough = math.log(1 / alpha)
+
+    def met(tally: Tally, _: float) -> bool:
+        counts = (tally.failures, tally.n, against.failures, against.n)
+        return log_evidence(*counts) >= enough or log_evidence_below(*counts, factor=lift) >= enough
+
+    return Rule("a decision against the baseline", met)
+
+
+def spent(share: float) -> Rule:
+    """Until this part of the run's budget is gone."""
+    return Rule(f"{share:.0%} of the budget", lambda _, gone: gone >= share)

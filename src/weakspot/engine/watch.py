@@ -1,0 +1,39 @@
+"""What a study tells the person who waits for it. Silent by default; the CLI shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from weakspot.core import Hypothesis, Tally
+
+
+class State(StrEnum):
+    """How a hypothesis stands in a race."""
+
+    OPEN = "open"
+    AHEAD = "ahead"
+    BEHIND = "behind"
+    CONFIRMED = "confirmed"
+    UNDRAWN = "could not be drawn"
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One hypothesis under test: its words, counts and state."""
+
+    hypothesis: Hypothesis
+    tally: Tally
+    state: State = State.OPEN
+    log_evidence: float = 0.0
+
+
+class Watch:
+    """Receives what happens; every method may be overridden, none needs to be."""
+
+    def say(self, line: str) -> None:
+        """A line worth keeping on the screen."""
+
+    def update(self, phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> None:
+        """The present state: which phase, the hypotheses under test, what was spent."""

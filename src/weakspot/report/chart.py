@@ -1,0 +1,54 @@
+"""The geometry of the bars: shares of the width, so that the page can stretch them without scaling the text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from weakspot.core import Rate
+from weakspot.report import format as show
+
+_STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
+
+
+class Tick(NamedTuple):
+    """A mark on the axis, at `x` percent of the width."""
+
+    x: float
+    label: str
+
+
+class Bar(NamedTuple):
+    """A rate and its interval, in percent of the width."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Axis(NamedTuple):
+    """A linear axis of rates from zero.
+
+    Attributes:
+        top: The rate at the right end.
+        ticks: Its marks, from left to right.
+    """
+
+    top: float
+    ticks: tuple[Tick, ...]
+
+    def bar(self, rate: Rate) -> Bar:
+        """Where a rate lies."""
+        return Bar(*(round(min(max(x / self.top, 0.0), 1.0) * 100, 3) for x in (rate.value, rate.low, rate.high)))
+
+
+def axis(rates: Iterable[Rate]) -> Axis:
+    """The shortest axis with round marks that holds all these intervals."""
+    highest = max((r.high for r in rates if r.n and math.isfinite(r.high)), default=1.0)
+    highest = min(max(highest, 1e-6), 1.0)
+    power = 10.0 ** math.floor(math.log10(highest / 4))
+    step = min((s * power for s in _STEPS if math.ceil(highest / (s * power) - 1e-9) <= 5), default=10 * power)
+    parts = math.ceil(highest / step - 1e-9)
+    top = step * parts
+    return Axis(top, tuple(Tick(round(100 * i / parts, 3), show.percent(round(step * i, 9))) for i in range(parts + 1)))

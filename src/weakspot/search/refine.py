@@ -1,0 +1,32 @@
+"""Refinement of captions by rule."""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: Adjectives that describe what a thing looks like; without one the sentence speaks of more cases.
+ADJECTIVES: Final = frozenset(
+    """red orange yellow green blue purple pink brown black grey gray white golden silver beige turquoise
+    dark light bright pale colourful colorful small large big tiny huge little tall short long round
+    old new young wooden metal plastic shiny blurry wet dry""".split()
+)
+_ARTICLES: Final = frozenset({"a", "an", "the", "some", "two", "three", "four", "several"})
+
+
+def without_adjectives(sentence: str) -> str:
+    """The sentence without adjectives that stand before a noun: "on a yellow flower" → "on a flower".
+
+    An adjective after a verb stays, since it is all the sentence says ("it is small.").
+    """
+    words = sentence.split()
+    kept: list[str] = []
+    inside = False  # between an article and the noun it belongs to
+    for word in words:
+        if word in _ARTICLES:
+            inside = True
+        elif inside and word in ADJECTIVES:
+            continue
+        else:
+            inside = False
+        kept.append(word)
+    return " ".join(kept)

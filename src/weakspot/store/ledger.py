@@ -1,0 +1,402 @@
+"""The ledger: every trial of a run in one SQLite file.
+
+WAL mode: one writer (held by a lock that the kernel frees even after `kill -9`), any number of readers
+while it runs. Trials, their tallies and what they cost are written in one transaction, so they never
+disagree. Rows are keyed by (hypothesis, index).
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from weakspot.core import Finding, Hypothesis, Stage, Status, Tally, Trial, Usage, WeakspotError
+from weakspot.store.schema import APPLICATION_ID, MIGRATIONS, VERSION
+
+
+class Outcome(NamedTuple):
+    """What a replay needs of a trial."""
+
+    failed: bool | None
+    status: Status
+    usage: Usage
+    detail: str
+
+
+class LedgerError(WeakspotError):
+    """The ledger cannot be read or written."""
+
+
+class Ledger:
+    """An open ledger. Use `Ledger.create`, `Ledger.open` or `Ledger.read`."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._db = connection
+        self.path = path
+        self._keys: dict[str, int] = dict(self._db.execute("SELECT id, key FROM hypotheses"))
+
+    @classmethod
+    def create(cls, path: Path) -> Self:
+        """A new, empty ledger; the file must not exist."""
+        if path.exists():
+            raise LedgerError(f"there is a ledger already: {path}", fix="resume that run, or choose another folder")
+        with _explained(path):
+            db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            db.execute("PRAGMA page_size = 8192")
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            _migrate(db, 0)
+            return cls(_tuned(db), path)
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open for writing; an older schema is brought up to date."""
+        version = inspect_file(path)
+        with _explained(path):
+            db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            if version < VERSION:
+                _migrate(db, version)
+            return cls(_tuned(db), path)
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Open for reading only, also while another process writes."""
+        inspect_file(path)
+        with _explained(path):
+            db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+            return cls(db, path)
+
+    def close(self) -> None:
+        """Close the file; a writer's last close folds the write-ahead log into it."""
+        self._db.close()
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def add_hypotheses(self, hypotheses: Iterable[Hypothesis]) -> None:
+        """Enter hypotheses; those already there are left as they are."""
+        new = {h.id: h for h in hypotheses if h.id not in self._keys}
+        if not new:
+            return
+        with _explained(self.path), self._transaction():
+            for h in new.values():
+                cursor = self._db.execute(
+                    "INSERT INTO hypotheses (id, text, concepts, origin, parent) VALUES (?, ?, ?, ?, ?)",
+                    (h.id, _storable(h.text), json.dumps(h.concepts), h.origin, h.parent),
+                )
+                self._keys[h.id] = int(cursor.lastrowid or 0)
+
+    def record(self, trials: Sequence[Trial], spend: Mapping[str, float]) -> None:
+        """Write trials, their tallies and what they cost: all of it or nothing.
+
+        Args:
+            trials: Of hypotheses that were added; none may be there already.
+            spend: Amounts by kind ("images", "calls", …), added to what was spent before.
+        """
+        rows = [self._row(t) for t in trials]
+        counts: dict[tuple[int, int], Tally] = {}
+        for row, trial in zip(rows, trials, strict=True):
+            key = (row[0], int(Stage.of(trial.index)))
+            counts[key] = counts.get(key, Tally()).plus(tally_of(trial))
+        with _explained(self.path), self._transaction():
+            self._db.executemany("INSERT INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self._db.executemany(
+                """INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+                   n = n + excluded.n, failures = failures + excluded.failures,
+                   errors = errors + excluded.errors, undecided = undecided + excluded.undecided""",
+                [(*key, *tally) for key, tally in counts.items()],
+            )
+            self._db.executemany(
+                "INSERT INTO spend VALUES (?, ?) ON CONFLICT DO UPDATE SET amount = amount + excluded.amount",
+                list(spend.items()),
+            )
+
+    def forget_errors(self) -> int:
+        """Remove trials from the first error of each hypothesis and stage on, so that they are drawn again."""
+        with _explained(self.path), self._transaction():
+            removed = self._db.execute(
+                """DELETE FROM trials WHERE EXISTS (
+                       SELECT 1 FROM trials AS e WHERE e.hypothesis = trials.hypothesis
+                       AND e.status = 'error' AND e.idx >> 32 = trials.idx >> 32 AND e.idx <= trials.idx)"""
+            ).rowcount
+            if removed:
+                self._db.execute("DELETE FROM tallies")
+                self._db.execute(
+                    """INSERT INTO tallies SELECT hypothesis, idx >> 32, COUNT(failed), TOTAL(failed),
+                       SUM(status = 'error'), SUM(failed IS NULL AND status <> 'error')
+                       FROM trials GROUP BY hypothesis, idx >> 32"""
+                )
+        return removed
+
+    def set_findings(self, findings: Sequence[Finding]) -> None:
+        """Replace the list of findings, best first."""
+        with _explained(self.path), self._transaction():
+            self._db.execute("DELETE FROM findings")
+            self._db.executemany(
+                "INSERT INTO findings VALUES (?, ?)",
+                [(rank, json.dumps(f.to_json())) for rank, f in enumerate(findings, start=1)],
+            )
+
+    def set_fact(self, key: str, value: Any) -> None:
+        """Keep a small JSON value under a name."""
+        with _explained(self.path), self._transaction():
+            self._db.execute(
+                "INSERT INTO facts VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+                (key, json.dumps(value)),
+            )
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def hypotheses(self) -> list[Hypothesis]:
+        """All hypotheses, oldest first."""
+        rows = self._query("SELECT text, concepts, origin, parent FROM hypotheses ORDER BY key")
+        return [
+            Hypothesis(text, tuple((k, v) for k, v in json.loads(concepts)), origin=origin, parent=parent)
+            for text, concepts, origin, parent in rows
+        ]
+
+    def trials(
+        self,
+        hypothesis: Hypothesis,
+        *,
+        stage: Stage | None = None,
+        failed: bool | None = None,
+        kept: bool = False,
+        limit: int | None = None,
+    ) -> list[Trial]:
+        """Trials of a hypothesis in the order of their indices.
+
+        Args:
+            hypothesis: Whose trials.
+            stage: Only of this stage.
+            failed: Only failures (True) or only passes (False).
+            kept: Only those whose input was kept as evidence.
+            limit: At most so many.
+        """
+        where, values = ["hypothesis = ?"], [self._key(hypothesis)]
+        if stage is not None:
+            where.append("idx >= ? AND idx < ?")
+            values += [stage.start, stage.start + (1 << 32)]
+        if failed is not None:
+            where.append("failed = ?")
+            values.append(int(failed))
+        if kept:
+            where.append("blob IS NOT NULL")
+        sql = f"SELECT * FROM trials WHERE {' AND '.join(where)} ORDER BY idx LIMIT ?"  # noqa: S608
+        rows = self._query(sql, (*values, -1 if limit is None else limit))
+        return [_trial(hypothesis.id, row) for row in rows]
+
+    def trial(self, hypothesis: Hypothesis, index: int) -> Trial | None:
+        """One trial, or None."""
+        rows = self._query("SELECT * FROM trials WHERE hypothesis = ? AND idx = ?", (self._key(hypothesis), index))
+        return _trial(hypothesis.id, rows[0]) if rows else None
+
+    def count(self, hypothesis: Hypothesis, stage: Stage) -> int:
+        """How many trials a stage has; they are always its first indices."""
+        if hypothesis.id not in self._keys:
+            return 0
+        return self.tally(hypothesis, stage).drawn
+
+    def tally(self, hypothesis: Hypothesis, stage: Stage) -> Tally:
+        """The maintained counts of one stage."""
+        rows = self._query(
+            "SELECT n, failures, errors, undecided FROM tallies WHERE hypothesis = ? AND stage = ?",
+            (self._key(hypothesis), int(stage)),
+        )
+        return Tally(*rows[0]) if rows else Tally()
+
+    def tallies(self) -> dict[str, Tally]:
+        """Maintained counts by hypothesis id, all stages together."""
+        rows = self._query(
+            """SELECT id, SUM(n), SUM(failures), SUM(errors), SUM(undecided)
+               FROM tallies JOIN hypotheses ON key = hypothesis GROUP BY key ORDER BY key"""
+        )
+        return {row[0]: Tally(*row[1:]) for row in rows}
+
+    def outcomes(self, hypothesis: Hypothesis, start: int, stop: int) -> list[Outcome]:
+        """The trials with indices in [start, stop), in order, as far as they are there."""
+        rows = self._query(
+            """SELECT failed, status, tokens, dollars, detail FROM trials
+               WHERE hypothesis = ? AND idx >= ? AND idx < ? ORDER BY idx""",
+            (self._key(hypothesis), start, stop),
+        )
+        return [Outcome(None if f is None else bool(f), Status(s), Usage(t, d), why) for f, s, t, d, why in rows]
+
+    def answers(self, hypothesis: Hypothesis, stage: Stage, *, failed: bool) -> dict[str, int]:
+        """How often each answer was given among the failures (or the passes), most frequent first."""
+        rows = self._query(
+            """SELECT COALESCE(answer, ''), COUNT(*) AS times FROM trials
+               WHERE hypothesis = ? AND idx >= ? AND idx < ? AND failed = ?
+               GROUP BY 1 ORDER BY times DESC, 1""",
+            (self._key(hypothesis), stage.start, stage.start + (1 << 32), int(failed)),
+        )
+        return dict(rows)
+
+    def findings(self) -> list[Finding]:
+        """The findings, best first."""
+        return [Finding.from_json(json.loads(row[0])) for row in self._query("SELECT data FROM findings ORDER BY rank")]
+
+    def spend(self) -> dict[str, float]:
+        """What the run cost so far, by kind."""
+        return dict(self._query("SELECT what, amount FROM spend"))
+
+    def errors(self) -> list[tuple[str, int]]:
+        """What went wrong, and how often, most frequent first."""
+        return self._query(
+            "SELECT detail, COUNT(*) AS times FROM trials WHERE status = 'error' GROUP BY 1 ORDER BY times DESC, 1"
+        )
+
+    def fact(self, key: str, default: Any = None) -> Any:
+        """A value kept by `set_fact`."""
+        rows = self._query("SELECT value FROM facts WHERE key = ?", (key,))
+        return json.loads(rows[0][0]) if rows else default
+
+    # -- inside ----------------------------------------------------------------------------------
+
+    def _query(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        with _explained(self.path):
+            return self._db.execute(sql, values).fetchall()
+
+    def _key(self, hypothesis: Hypothesis) -> int:
+        if hypothesis.id not in self._keys:
+            self._keys.update(self._query("SELECT id, key FROM hypotheses"))
+        try:
+            return self._keys[hypothesis.id]
+        except KeyError:
+            raise LedgerError(f"the ledger does not know {hypothesis.text[:80]!r}", fix="add it first") from None
+
+    def _row(self, t: Trial) -> tuple[Any, ...]:
+        return (
+            self._keys[t.hypothesis],
+            t.index,
+            t.status.value,
+            None if t.failed is None else int(t.failed),
+            t.score,
+            _storable(t.expected),
+            None if t.answer is None else _storable(t.answer),
+            json.dumps([[label, round(p, 5)] for label, p in t.top], separators=(",", ":")) if t.top else None,
+            _storable(t.caption),
+            _storable(t.detail),
+            t.blob,
+            t.usage.tokens,
+            t.usage.dollars,
+        )
+
+    @contextmanager
+    def _transaction(self) -> Any:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+
+def tally_of(trial: Trial) -> Tally:
+    """The counts one trial adds."""
+    return count(trial.failed, trial.status)
+
+
+def count(failed: bool | None, status: Status) -> Tally:
+    """The counts one outcome adds: an error or an open verdict stays outside the denominator."""
+    if status is Status.ERROR:
+        return Tally(errors=1)
+    if failed is None:
+        return Tally(undecided=1)
+    return Tally(n=1, failures=int(failed))
+
+
+def inspect_file(path: Path) -> int:
+    """Check, without touching it, that a file is a whole ledger of a schema we know; its version.
+
+    Raises:
+        LedgerError: It is missing, something else, truncated, or of a newer schema.
+    """
+    wal = path.with_name(path.name + "-wal")
+    try:
+        with path.open("rb") as file:
+            header = file.read(100)
+        size, in_log = path.stat().st_size, wal.exists() and wal.stat().st_size > 0
+    except FileNotFoundError:
+        raise LedgerError(f"there is no ledger at {path}", fix="name the folder of a run (see: runs/)") from None
+    except OSError as error:
+        raise LedgerError(f"{path} cannot be read: {error.strerror}", fix="check the permissions") from error
+    broken = "restore it from a copy; the images in blobs/ and the settings in run.yaml are separate files"
+    if len(header) < 100 or header[:16] != b"SQLite format 3\0":
+        raise LedgerError(f"{path} is not a ledger, or it is damaged", fix=broken)
+    page_size, pages = struct.unpack(">H", header[16:18])[0], struct.unpack(">I", header[28:32])[0]
+    page_size = 65536 if page_size == 1 else page_size
+    version, application = struct.unpack(">I", header[60:64])[0], struct.unpack(">I", header[68:72])[0]
+    if application != APPLICATION_ID:
+        raise LedgerError(f"{path} is a SQLite file but not a ledger", fix="name the folder of a run (see: runs/)")
+    if version > VERSION:
+        raise LedgerError(
+            f"{path} was written by a newer weakspot (schema {version}; this one knows {VERSION})",
+            fix="pip install --upgrade weakspot",
+        )
+    if size < page_size * pages and not in_log:
+        raise LedgerError(f"{path} is truncated: {size:,} of {page_size * pages:,} bytes are there", fix=broken)
+    return int(version)
+
+
+def _migrate(db: sqlite3.Connection, version: int) -> None:
+    for step in range(version, VERSION):
+        db.executescript(f"BEGIN; {MIGRATIONS[step]}; PRAGMA user_version = {step + 1}; COMMIT;")
+
+
+def _tuned(db: sqlite3.Connection) -> sqlite3.Connection:
+    db.execute("PRAGMA synchronous = NORMAL")
+    db.execute("PRAGMA foreign_keys = ON")
+    db.execute("PRAGMA cache_size = -16384")
+    return db
+
+
+def _storable(text: str) -> str:
+    """Text as SQLite takes it: a lone surrogate, which is not Unicode text, becomes its escape."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode()
+    return text
+
+
+def _trial(hypothesis: str, row: Sequence[Any]) -> Trial:
+    _, index, status, failed, score, expected, answer, top, caption, detail, blob, tokens, dollars = row
+    return Trial(
+        hypothesis=hypothesis,
+        index=index,
+        status=Status(status),
+        failed=None if failed is None else bool(failed),
+        score=score,
+        expected=expected,
+        answer=answer,
+        top=tuple((label, p) for label, p in json.loads(top)) if top else (),
+        caption=caption,
+        detail=detail,
+        blob=blob,
+        usage=Usage(tokens, dollars),
+    )
+
+
+@contextmanager
+def _explained(path: Path) -> Any:
+    """Turn SQLite's errors into ours, with cause and fix."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        text = str(error)
+        if "full" in text or "disk I/O" in text:
+            fix = "free some space, then: weakspot resume; everything recorded so far is kept"
+        elif "locked" in text:
+            fix = "another process writes this ledger; wait for it to end"
+        elif "readonly" in text or "unable to open" in text:
+            fix = "check that the folder exists and may be written"
+        else:
+            fix = "restore it from a copy; the images in blobs/ and the settings in run.yaml are separate files"
+        raise LedgerError(f"the ledger {path} failed: {text}", fix=fix) from error

@@ -1,0 +1,141 @@
+"""A run: one folder that describes itself and can be gone on with."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import re
+import secrets
+from pathlib import Path
+from typing import IO, Any, Self
+
+from weakspot.core import Finding, Hypothesis, Trial, WeakspotError
+from weakspot.store.blobs import Blobs
+from weakspot.store.config import RunConfig
+from weakspot.store.ledger import Ledger
+
+
+class Run:
+    """An open run folder: its configuration, its ledger, its blobs.
+
+    Use `Run.create`, `Run.open` (to go on writing) or `Run.read`. A run is a context manager; leaving it
+    closes the ledger and frees the writer's lock.
+    """
+
+    def __init__(self, folder: Path, config: RunConfig, ledger: Ledger, lock: IO[bytes] | None) -> None:
+        self.folder = folder
+        self.config = config
+        self.ledger = ledger
+        self.blobs = Blobs(folder / "blobs")
+        self._lock = lock
+
+    @classmethod
+    def create(cls, config: RunConfig, *, folder: Path | None = None, parent: Path = Path("runs")) -> Self:
+        """A new run.
+
+        Args:
+            config: What it will do.
+            folder: Where; it must be empty or absent. By default a new folder below `parent`.
+            parent: The folder of runs.
+        """
+        folder = folder or parent / _fresh_name(config)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if any(folder.iterdir()):
+                is_run = (folder / "run.yaml").exists()
+                raise WeakspotError(
+                    f"{folder} is not empty", fix=f"weakspot resume {folder}" if is_run else "choose another --out"
+                )
+            lock = _locked(folder)
+            config.write(folder / "run.yaml")
+        except OSError as error:
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            raise WeakspotError(
+                f"no run can be written to {folder}: {error.strerror}",
+                fix="free some space" if full else "choose a folder you may write to with --out",
+            ) from error
+        return cls(folder, config, Ledger.create(folder / "ledger.db"), lock)
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Open a run to go on with it; an error if another process is writing it."""
+        config = _config(folder)
+        ledger = folder / "ledger.db"
+        lock = _locked(folder)
+        # A run killed in its first moment has no ledger yet; it starts from nothing.
+        opened = Ledger.open(ledger) if ledger.exists() and ledger.stat().st_size else _fresh_ledger(ledger)
+        return cls(folder, config, opened, lock)
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Open a run for reading only, also while it is being written."""
+        config = _config(folder)
+        return cls(folder, config, Ledger.read(folder / "ledger.db"), None)
+
+    def close(self) -> None:
+        """Close the ledger and free the lock."""
+        self.ledger.close()
+        if self._lock is not None:
+            self._lock.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        found = sum(f.confirmed for f in self.findings)
+        return f"<Run {self.folder} · {self.config.study} · {found} confirmed findings>"
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The findings, best first; those with `confirmed` hold on fresh draws."""
+        return self.ledger.findings()
+
+    @property
+    def state(self) -> str:
+        """"running", "finished", or "stopped: …" with the reason."""
+        return str(self.ledger.fact("state", "running"))
+
+    def image(self, hypothesis: Hypothesis, trial: Trial | int) -> Any:
+        """The kept image of a trial as an array, or None if it was not kept."""
+        import io
+
+        import numpy as np
+        from PIL import Image
+
+        found = self.ledger.trial(hypothesis, trial) if isinstance(trial, int) else trial
+        if found is None or found.blob is None:
+            return None
+        return np.asarray(Image.open(io.BytesIO(self.blobs.get(found.blob))).convert("RGB"))
+
+
+def _config(folder: Path) -> RunConfig:
+    if not folder.is_dir():
+        raise WeakspotError(f"there is no run folder {folder}", fix="see: ls runs/")
+    return RunConfig.read(folder / "run.yaml")
+
+
+def _fresh_ledger(path: Path) -> Ledger:
+    path.unlink(missing_ok=True)
+    return Ledger.create(path)
+
+
+def _fresh_name(config: RunConfig) -> str:
+    subject = re.sub(r"[^a-z0-9]+", "-", config.subject.lower()).strip("-")[:40] or "run"
+    return f"{config.created[:10]}-{config.study}-{subject}-{secrets.token_hex(2)}"
+
+
+def _locked(folder: Path) -> IO[bytes]:
+    """The writer's lock. The kernel frees it when the process ends, however it ends."""
+    try:
+        handle = (folder / ".lock").open("wb")
+    except OSError as error:
+        raise WeakspotError(f"{folder} cannot be written: {error.strerror}", fix="check the permissions") from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        handle.close()
+        raise WeakspotError(f"another process is writing {folder}", fix="wait for it, or stop it") from None
+    return handle

@@ -1,0 +1,322 @@
+"""From scenes to English, in the short sentences of a hunt: "it is on a yellow flower."
+
+`describe` says a scene, `phrase` a set of scenes; `parse` reads both back without loss. Plain things
+(one upright subject of medium size in the middle of a meadow by day) are not said of a scene, and
+`complete` fills them in again: complete(parse(describe(scene))) == scene.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from weakspot.core.errors import WeakspotError
+from weakspot.world import lexicon
+from weakspot.world.cursor import Contradiction, UnknownWords
+from weakspot.world.lexicon import PREDICATES
+from weakspot.world.reading import parse
+from weakspot.world.scene import (
+    ATTRIBUTES,
+    COLORED_SUPPORTS,
+    DEFAULTS,
+    PARENTS,
+    SUBJECTS,
+    Scene,
+    SceneSet,
+)
+
+__all__ = [
+    "Contradiction",
+    "UnknownWords",
+    "base_sentence",
+    "complete",
+    "describe",
+    "generalise",
+    "parse",
+    "phrase",
+    "say",
+    "sentences",
+    "vocabulary",
+]
+
+_CHILD_OF: Final[Mapping[str, str]] = {"on": "on_color", "companion": "companion_at"}
+_AT: Final[Mapping[str, str]] = {
+    "left": "to the left of it",
+    "right": "to the right of it",
+    "behind": "behind it",
+}
+
+
+def _a(noun: str) -> str:
+    """The noun with its indefinite article, where it takes one."""
+    if noun in lexicon.MASS_NOUNS:
+        return noun
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
+
+
+def _or(words: Iterable[str]) -> str:
+    return " or ".join(words)
+
+
+def base_sentence(subject: str) -> str:
+    """The prompt of a hunt's baseline, with the parent that tells homonyms apart."""
+    return f"a realistic photograph of {_a(subject)} ({PARENTS[subject]})."
+
+
+# -- one attribute ----------------------------------------------------------------------------------
+# Each of these says that an attribute has one of `values`, or (not `yes`) none of them.
+
+
+def _subject(values: tuple[str, ...], yes: bool) -> str:
+    if yes and len(values) == 1:
+        return base_sentence(values[0])
+    return f"it is {'' if yes else 'not '}{_or(map(_a, values))}."
+
+
+def _count(values: tuple[str, ...], yes: bool) -> str:
+    number = _or(lexicon.NUMBERS[v] for v in values)
+    return f"there {'is' if values == ('1',) else 'are'} {'' if yes else 'not '}{number} of them."
+
+
+def _background(values: tuple[str, ...], yes: bool) -> str:
+    no = "" if yes else "not "
+    if values == ("underwater",):
+        return f"it is {no}under water."
+    return f"the background is {no}{_or(lexicon.PLACE_NAMES.get(v, v) for v in values)}."
+
+
+def _predicate(attribute: str) -> Callable[[tuple[str, ...], bool], str]:
+    def sentence(values: tuple[str, ...], yes: bool) -> str:
+        if values == ("glare",):
+            return f"there is {'' if yes else 'no '}glare."
+        if attribute == "facing" and yes:
+            return f"it faces {values[0]}."
+        start = "it is"
+        if "glare" in values or "clear" in values:
+            start = f"the {attribute} is"
+        return f"{start} {'' if yes else 'not '}{_or(PREDICATES[attribute][v] for v in values)}."
+
+    return sentence
+
+
+def _on(values: tuple[str, ...], yes: bool) -> str:
+    if values == ("nothing",):
+        return "it is on nothing." if yes else "it is on something."
+    return f"it is {'' if yes else 'not '}on {_or(map(_a, values))}."
+
+
+def _behind(values: tuple[str, ...], yes: bool) -> str:
+    if values == ("nothing",):
+        return "it is behind nothing." if yes else "it is behind something."
+    return f"it is {'' if yes else 'not '}behind {_or(map(_a, values))}."
+
+
+def _companion(values: tuple[str, ...], yes: bool) -> str:
+    if values == ("nothing",):
+        return "there is nothing else." if yes else "there is something else."
+    return f"there is {_or(map(_a, values))}." if yes else f"there is no {_or(values)}."
+
+
+def _on_color(values: tuple[str, ...], yes: bool) -> str:
+    if values == ("none",):
+        return "it is on nothing coloured." if yes else "it is on something coloured."
+    return f"it is on {'something' if yes else 'nothing'} {_or(values)}."
+
+
+def _companion_at(values: tuple[str, ...], yes: bool) -> str:
+    if values == ("none",):
+        return "nothing is near it." if yes else "something is near it."
+    return f"{'something' if yes else 'nothing'} is {_or(_AT[v] for v in values)}."
+
+
+_SAY: Final[Mapping[str, Callable[[tuple[str, ...], bool], str]]] = {
+    "subject": _subject,
+    "count": _count,
+    "background": _background,
+    "on": _on,
+    "behind": _behind,
+    "companion": _companion,
+    "on_color": _on_color,
+    "companion_at": _companion_at,
+    **{attribute: _predicate(attribute) for attribute in PREDICATES},
+}
+#: Attributes whose absence has a word of its own ("nothing"), which no list may contain.
+_ABSENCE: Final = ("on", "behind", "companion", "on_color", "companion_at")
+
+
+def _say_set(attribute: str, values: tuple[str, ...]) -> str:
+    """The sentence for one attribute restricted to some of its values."""
+    rest = tuple(v for v in ATTRIBUTES[attribute] if v not in values)
+    if attribute in _ABSENCE:
+        absence = ATTRIBUTES[attribute][0]
+        yes = values == (absence,) or (absence not in values and rest != (absence,))
+    else:
+        yes = len(values) <= len(rest)
+    return _SAY[attribute](values if yes else rest, yes)
+
+
+def _say_pair(parent: str, value: str, details: tuple[str, ...]) -> str:
+    """A support with its colours, a companion with its places."""
+    if parent == "on":
+        return f"it is on {_a(f'{_or(details)} {value}')}."
+    return f"{_a(value)} is {_or(_AT[d] for d in details)}."
+
+
+def _joins(parent: str, values: tuple[str, ...], details: tuple[str, ...]) -> bool:
+    bears = COLORED_SUPPORTS if parent == "on" else ATTRIBUTES["companion"][1:]
+    child = ATTRIBUTES[_CHILD_OF[parent]]
+    return len(values) == 1 and values[0] in bears and "none" not in details and len(details) < len(child) - 1
+
+
+# -- scenes and sets --------------------------------------------------------------------------------
+
+
+def say(attribute: str, value: str, detail: str | None = None) -> str:
+    """The sentence that an attribute has a value, plain ones too ("it is day.", "it is on nothing.").
+
+    Args:
+        attribute: one of `ATTRIBUTES`.
+        value: one of its values.
+        detail: the colour of the support (for "on") or the place of the companion (for "companion").
+    """
+    SceneSet.of({attribute: [value]})
+    if detail is None or detail == "none":
+        return _SAY[attribute]((value,), True)
+    if attribute not in _CHILD_OF or not _joins(attribute, (value,), (detail,)):
+        raise WeakspotError(f"{attribute} {value!r} cannot have the detail {detail!r}", fix="leave it out")
+    SceneSet.of({_CHILD_OF[attribute]: [detail]})
+    return _say_pair(attribute, value, (detail,))
+
+
+def sentences(scene: Scene) -> list[str]:
+    """One sentence for everything that is not plain, without the base sentence."""
+    return [
+        say(name, getattr(scene, name), getattr(scene, _CHILD_OF[name]) if name in _CHILD_OF else None)
+        for name, plain in DEFAULTS.items()
+        if name not in _CHILD_OF.values() and getattr(scene, name) != plain
+    ]
+
+
+def describe(scene: Scene) -> str:
+    """The base sentence and one sentence for everything that is not plain."""
+    return " ".join([base_sentence(scene.subject), *sentences(scene)])
+
+
+def phrase(scenes: SceneSet) -> str:
+    """A text for a set of scenes: parse(phrase(scenes)) == scenes.
+
+    Says one value as it is, several with "or", and more than half of them by what is left out.
+    """
+    said: list[str] = []
+    joined: set[str] = set()
+    allowed = dict(scenes.allowed)
+    for name, values in scenes.allowed:
+        child = _CHILD_OF.get(name)
+        if child in allowed and _joins(name, values, allowed[child]):
+            said.append(_say_pair(name, values[0], allowed[child]))
+            joined.add(child)
+        elif name not in joined:
+            said.append(_say_set(name, values))
+    if len(scenes["subject"]) > 1:
+        said.insert(0, "a realistic photograph.")
+    return " ".join(said)
+
+
+def complete(scenes: SceneSet) -> Scene:
+    """The plainest scene of a set: what is open takes its plain value, else its first one.
+
+    Raises:
+        WeakspotError: the set leaves the subject open.
+    """
+    if len(scenes["subject"]) != 1:
+        raise WeakspotError(
+            "the text does not say what is in the picture",
+            fix=f"start with a sentence such as '{base_sentence(SUBJECTS[0])}'",
+        )
+    chosen = {"subject": scenes["subject"][0]}
+    for name, plain in DEFAULTS.items():
+        left = scenes[name]
+        if name in _CHILD_OF:
+            bears = COLORED_SUPPORTS if name == "on" else ATTRIBUTES["companion"][1:]
+            detail = scenes[_CHILD_OF[name]]
+            fits = [
+                v
+                for v in left
+                if (v in bears and detail != ("none",)) or (v not in bears and "none" in detail)
+            ]
+            if not fits:
+                raise WeakspotError(f"no scene fits: {phrase(scenes)}", fix="drop a sentence")
+            chosen[name] = plain if plain in fits else fits[0]
+            details = [d for d in detail if (d != "none") == (chosen[name] in bears)]
+            chosen[_CHILD_OF[name]] = details[0]
+        elif name not in chosen:
+            chosen[name] = plain if plain in left else left[0]
+    return Scene(**chosen)
+
+
+# -- words ------------------------------------------------------------------------------------------
+
+
+def _adjectives(words: list[str]) -> list[tuple[int, int]]:
+    """Where adjectives stand before a noun: (start, end) of each run, "red or yellow" being one."""
+    runs: list[tuple[int, int]] = []
+    at = 0
+    while at < len(words):
+        end = at
+        while True:
+            sizes = (n for n in (3, 2, 1) if tuple(words[end : end + n]) in lexicon.ADJECTIVES)
+            size = next(sizes, 0)
+            if not size:
+                break
+            end += size
+            if words[end : end + 1] == ["or"]:
+                end += 1
+        if end > at and any(tuple(words[end : end + n]) in lexicon.NOUNS for n in (1, 2)):
+            runs.append((at, end))
+        at = max(end, at + 1)
+    return runs
+
+
+def _without(words: list[str], runs: list[tuple[int, int]]) -> str:
+    dropped = {i for start, end in runs for i in range(start, end)}
+    kept = [w for i, w in enumerate(words) if i not in dropped]
+    for i, word in enumerate(kept[:-1]):
+        if word in ("a", "an"):
+            kept[i] = "an" if kept[i + 1][0] in "aeiou" else "a"
+    return " ".join(kept)
+
+
+def generalise(sentence: str) -> list[str]:
+    """The sentence without adjectives before a noun: each left out alone, then all of them.
+
+    "it is on a yellow flower." gives ["it is on a flower."]; a sentence without such adjectives, or one
+    that means nothing without them ("a green background"), gives [].
+    """
+    stop = "." if sentence.rstrip().endswith(".") else ""
+    words = sentence.lower().replace("-", " ").rstrip(" .\n").split()
+    runs = _adjectives(words)
+    found: list[str] = []
+    for choice in [*([run] for run in runs), runs]:
+        shorter = _without(words, choice) + stop
+        if choice and shorter not in found and _means_something(shorter):
+            found.append(shorter)
+    return found
+
+
+def _means_something(text: str) -> bool:
+    try:
+        parse(text)
+    except WeakspotError:
+        return False
+    return True
+
+
+def vocabulary() -> list[str]:
+    """Every word that `describe`, `say` and `phrase` can use, sorted."""
+    texts = ["a realistic photograph.", "the light is not day or glare.", *(_a(s) for s in SUBJECTS)]
+    for name, values in ATTRIBUTES.items():
+        for value in values:
+            texts += [_SAY[name]((value,), True), _SAY[name]((value,), False)]
+    texts += [_say_pair("on", "flower", (c,)) for c in ATTRIBUTES["on_color"][1:]]
+    return sorted({word for text in texts for word in re.findall(r"[a-z]+(?:-[a-z]+)*", text)})

@@ -1,0 +1,302 @@
+"""From a scene to a picture: where things stand, in which order they are painted, light and air.
+
+Every element (background, subject, support, screen, …) draws from a random stream of its own, seeded
+by the seed and the element's name alone. Two scenes that differ in one attribute and share the seed
+therefore share everything else: pose, hue and layout stay, which is what a counterfactual pair needs.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from random import Random
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from weakspot.world.backgrounds import BACKGROUNDS
+from weakspot.world.canvas import PAINT, Color, Pen, vary
+from weakspot.world.context import SCREENS, SUPPORTS, cover, rain, snowfall
+from weakspot.world.scene import Scene
+from weakspot.world.subjects import FIGURES
+
+Picture = NDArray[np.uint8]
+_F32 = NDArray[np.float32]
+
+_WIDTH: Final = {"small": 0.28, "medium": 0.45, "large": 0.68}
+_PLACE: Final = {
+    "centre": (0.5, 0.52),
+    "left": (0.28, 0.54),
+    "right": (0.72, 0.54),
+    "top": (0.5, 0.29),
+    "bottom": (0.5, 0.74),
+}
+_TURN: Final = {"upright": 0.0, "tilted left": -0.52, "tilted right": 0.52, "upside down": math.pi}
+#: How much smaller each one is in a group of one to four.
+_SHRINK: Final = {
+    "small": (1.0, 0.92, 0.84, 0.78),
+    "medium": (1.0, 0.78, 0.66, 0.6),
+    "large": (1.0, 0.64, 0.54, 0.5),
+}
+#: Where they stand then, in half widths of one; front ones last.
+_GROUP: Final[tuple[tuple[tuple[float, float], ...], ...]] = (
+    ((0.0, 0.0),),
+    ((-0.96, -0.14), (0.96, 0.16)),
+    ((0.06, -0.8), (-1.04, 0.44), (1.04, 0.52)),
+    ((-0.9, -0.74), (1.0, -0.66), (-1.04, 0.66), (0.94, 0.76)),
+)
+_FLOATING: Final = frozenset({"sea", "underwater", "riverbed"})
+_MIN_SIZE, _MAX_SIZE = 16, 2048
+
+
+class Spot(NamedTuple):
+    """Where one figure stands: centre, half width and turn (clockwise), all in picture units."""
+
+    x: float
+    y: float
+    half: float
+    turn: float
+
+
+def stream(seed: int, element: str) -> Random:
+    """The random stream of one element of the picture with this seed."""
+    return Random(f"{element}/{seed}")  # noqa: S311
+
+
+def layout(scene: Scene, seed: int) -> list[Spot]:
+    """Where the subjects stand, front ones last."""
+    rng = stream(seed, "layout")
+    x, y = _PLACE[scene.position]
+    x += rng.uniform(-0.04, 0.04)
+    y += rng.uniform(-0.03, 0.03)
+    half = _WIDTH[scene.size] / 2 * rng.uniform(0.94, 1.06)
+    lean = rng.uniform(-0.09, 0.09)
+    turn = _TURN[scene.pose] * (rng.uniform(0.86, 1.14) if scene.pose.startswith("tilted") else 1.0) + lean
+    if scene.companion_at in ("left", "right") and scene.position in ("centre", "top", "bottom"):
+        x += (0.1 if scene.companion_at == "left" else -0.1) + (0.06 if scene.size == "large" else 0.0) * (
+            1 if scene.companion_at == "left" else -1
+        )
+    offsets = _GROUP[int(scene.count) - 1]
+    one = half * _SHRINK[scene.size][int(scene.count) - 1]
+    reach_x = one * (max(abs(o[0]) for o in offsets) + 0.9)
+    reach_y = one * (max(abs(o[1]) for o in offsets) + 0.8)
+    x = min(max(x, reach_x), 1 - reach_x) if reach_x < 0.5 else 0.5
+    y = min(max(y, reach_y), 1 - reach_y) if reach_y < 0.5 else 0.5
+    spots = []
+    for dx, dy in offsets:
+        jitter = (
+            rng.uniform(-0.1, 0.1),
+            rng.uniform(-0.08, 0.08),
+            rng.uniform(0.92, 1.08),
+            rng.uniform(-0.1, 0.1),
+        )
+        alone = len(offsets) == 1
+        spots.append(
+            Spot(
+                x + one * (dx + (0 if alone else jitter[0])),
+                y + one * (dy + (0 if alone else jitter[1])),
+                one * (1 if alone else jitter[2]),
+                turn + (0 if alone else jitter[3]),
+            )
+        )
+    return spots
+
+
+def _tint(name: str, rng: Random) -> Color | None:
+    return None if name == "natural" else vary(PAINT[name], rng, 8)
+
+
+def _shadow(pen: Pen, spot: Spot, foot: float) -> None:
+    pen.disc(spot.x, spot.y + spot.half * foot, spot.half * 0.88, (34, 26, 58, 62), ry=spot.half * 0.13)
+
+
+def _ripples(pen: Pen, spot: Spot, foot: float) -> None:
+    water = pen.at(spot.x, spot.y + spot.half * (foot - 0.04), spot.half)
+    water.blob(
+        [(-1.1, 0.03), (-0.4, 0.05), (0.3, -0.02), (1.1, 0.02), (0.4, 0.12), (-0.5, 0.14)],
+        (232, 244, 248, 170),
+    )
+    water.blob([(-0.7, 0.22), (0.0, 0.19), (0.8, 0.23), (0.1, 0.26)], (232, 244, 248, 120))
+
+
+def _subjects(pen: Pen, scene: Scene, seed: int, spots: list[Spot]) -> None:
+    draw, foot = FIGURES[scene.subject]
+    mirror = -1.0 if scene.facing == "left" else 1.0
+    if scene.on == "nothing" and scene.background not in _FLOATING:
+        for spot in spots:
+            _shadow(pen, spot, foot)
+    for i, spot in enumerate(spots):
+        rng = stream(seed, f"subject {i}")
+        tint = _tint(scene.color, rng)
+        frame = pen.at(spot.x, spot.y, spot.half, turn=spot.turn)
+        draw(frame.at(0, 0, mirror, 1.0), rng, tint)
+        if scene.background == "sea" and scene.on == "nothing":
+            _ripples(pen, spot, foot)
+
+
+def _fences(pen: Pen, scene: Scene, seed: int) -> None:
+    """A fence fills the picture: size sets its mesh, count its bands, position and pose shift and tilt it."""
+    rng = stream(seed, "subject 0")
+    tint = _tint(scene.color, rng)
+    x, y = _PLACE[scene.position]
+    zoom = {"small": 0.4, "medium": 0.52, "large": 0.66}[scene.size]
+    tilt = {"upright": 0.0, "tilted left": -0.2, "tilted right": 0.2, "upside down": math.pi}[scene.pose]
+    frame = pen.at(0.5 + (x - 0.5) * 0.3, 0.5 + (y - 0.5) * 0.3, zoom, turn=tilt + rng.uniform(-0.04, 0.04))
+    mirror = -1.0 if scene.facing == "left" else 1.0
+    FIGURES["fence"].draw(frame.at(0, 0, mirror, 1.0), rng, tint)
+    for i in range(1, int(scene.count)):
+        h = -0.75 + 0.5 * i
+        rail = tint or (128, 122, 116)
+        frame.rect(-2.0, h - 0.05, 2.0, h + 0.05, rail)
+
+
+def _support(pen: Pen, scene: Scene, seed: int, spots: list[Spot]) -> None:
+    draw, color = SUPPORTS[scene.on]
+    if scene.on_color != "none":
+        color = PAINT[scene.on_color]
+    foot = FIGURES[scene.subject].foot
+    left = min(s.x - s.half for s in spots)
+    right = max(s.x + s.half for s in spots)
+    low = max(s.y + s.half * foot for s in spots)
+    half = max((right - left) / 2, 0.16)
+    mid = sum(s.y for s in spots) / len(spots)
+    y = mid + (low - mid) * (0.4 if scene.on in ("flower", "leaf") else 0.78)
+    draw(pen.at((left + right) / 2, y, min(half, 0.36)), stream(seed, "support"), color)
+
+
+def _companion(pen: Pen, scene: Scene, seed: int, spots: list[Spot]) -> None:
+    rng = stream(seed, "companion")
+    draw, foot = FIGURES[scene.companion]
+    half = max(_WIDTH[scene.size] * 0.27, 0.1) * rng.uniform(0.94, 1.06)
+    left = min(s.x - s.half for s in spots)
+    right = max(s.x + s.half for s in spots)
+    low = max(s.y + s.half * FIGURES[scene.subject].foot for s in spots)
+    if scene.companion_at == "behind":
+        x = (left + right) / 2 + rng.choice((-1, 1)) * (right - left) * rng.uniform(0.18, 0.3)
+        half *= 1.1
+        y = min(s.y - s.half * 0.3 for s in spots) - half * foot
+    else:
+        x = left - half * 0.8 if scene.companion_at == "left" else right + half * 0.8
+        y = low - half * foot + 0.01
+    x = min(max(x, half * 0.85), 1 - half * 0.85)
+    y = min(max(y, half * 0.85), 1 - half * 0.8)
+    if scene.background not in _FLOATING and scene.companion_at != "behind":
+        _shadow(pen, Spot(x, y, half, 0.0), foot)
+    draw(pen.at(x, y, rng.choice((-1, 1)) * half, half), rng, None)
+
+
+@lru_cache(maxsize=6)
+def _grain(size: int) -> _F32:
+    """Gouache on paper: a soft blotch and a fine tooth, as factors around 1, half as wide again as the picture."""
+    side = size + size // 2
+    rng = np.random.default_rng(5)
+    soft = np.zeros((side, side), dtype=np.float32)
+    for cells, weight in ((7, 0.012), (96, 0.011)):
+        coarse = Image.fromarray(rng.standard_normal((cells, cells)).astype(np.float32))
+        soft += weight * np.asarray(coarse.resize((side, side), Image.Resampling.BICUBIC))
+    noise = rng.standard_normal((side, side, 3)).astype(np.float32) * 0.012
+    return (1.0 + soft[:, :, None] + noise).astype(np.float32)
+
+
+@lru_cache(maxsize=6)
+def _axis(size: int) -> _F32:
+    return ((np.arange(size, dtype=np.float32) + 0.5) / size).astype(np.float32)
+
+
+def _glow(size: int, x: float, y: float, reach: float) -> _F32:
+    """A soft round light (size, size, 1), 1 at (x, y)."""
+    axis = _axis(size)
+    away = (((axis - x) / reach) ** 2)[None, :] + (((axis - y) / reach) ** 2)[:, None]
+    return (1.0 / (1.0 + away))[:, :, None].astype(np.float32)
+
+
+def _rgb(*values: float) -> _F32:
+    return np.array(values, dtype=np.float32)
+
+
+def _light(picture: _F32, kind: str, rng: Random) -> _F32:
+    size = picture.shape[0]
+    x, y = rng.choice((0.06, 0.94)) + rng.uniform(-0.05, 0.05), rng.uniform(0.02, 0.16)
+    if kind == "dusk":
+        down = _axis(size)[:, None, None]
+        wash = _rgb(0.68, 0.55, 0.8) + _rgb(0.3, 0.19, -0.14) * (0.2 + 0.8 * down)
+        return picture * wash + _glow(size, x, 0.4, 0.36) * _rgb(72, 38, 8)
+    if kind == "night":
+        grey = picture.mean(axis=2, keepdims=True)
+        cold = (picture * 0.62 + grey * 0.38) * _rgb(0.36, 0.44, 0.6) + _rgb(6, 10, 26)
+        return cold * (0.92 + 0.5 * _glow(size, x, y, 0.4))
+    if kind == "glare":
+        sun = _glow(size, x, y, 0.34)
+        veil = 0.2 + 0.78 * sun
+        return picture * (1 - veil) + veil * _rgb(255, 250, 230) + 8
+    return picture
+
+
+def _air(picture: _F32, kind: str, rng: Random) -> _F32:
+    down = _axis(picture.shape[0])[:, None, None]
+    if kind == "rain":
+        grey = picture.mean(axis=2, keepdims=True)
+        return (picture * 0.68 + grey * 0.32) * _rgb(0.84, 0.88, 0.94) + 6
+    if kind == "snowfall":
+        return picture * 0.93 + _rgb(14, 15, 18)
+    if kind == "fog":
+        veil = 0.34 - 0.2 * down
+        return picture * (1 - veil) + veil * _rgb(226, 230, 232)
+    return picture
+
+
+def render(scene: Scene, seed: int, size: int = 64) -> Picture:
+    """Paint a scene.
+
+    Args:
+        scene: What is in the picture.
+        seed: Everything the scene leaves open: pose, proportions, hue, layout, the place's details.
+        size: Side in pixels, 16 to 2048. The same scene and seed show the same picture at any size.
+
+    Returns:
+        The picture, (size, size, 3), RGB.
+    """
+    if not _MIN_SIZE <= size <= _MAX_SIZE:
+        raise ValueError(f"size must be from {_MIN_SIZE} to {_MAX_SIZE}, not {size}")
+    zoom = 4 if size < 48 else 3 if size <= 96 else 2
+    pen = BACKGROUNDS[scene.background](size * zoom, stream(seed, "background"))
+    if scene.weather == "fog":
+        haze = Image.new("RGB", pen.image.size, (222, 227, 230))
+        pen.image.paste(haze, (0, 0), Image.new("L", pen.image.size, 110))
+    spots = layout(scene, seed)
+    if scene.companion_at == "behind":
+        _companion(pen, scene, seed, spots)
+    if scene.on != "nothing":
+        _support(pen, scene, seed, spots)
+    if scene.subject == "fence":
+        _fences(pen, scene, seed)
+    else:
+        _subjects(pen, scene, seed, spots)
+    if scene.companion_at in ("left", "right"):
+        _companion(pen, scene, seed, spots)
+    if scene.hidden != "no":
+        share = 0.27 if scene.hidden == "partly" else 0.48
+        cover(
+            pen,
+            stream(seed, "cover"),
+            min(s.x - s.half for s in spots),
+            max(s.x + s.half for s in spots),
+            share,
+        )
+    if scene.behind != "nothing":
+        SCREENS[scene.behind](pen, stream(seed, "screen"))
+    if scene.weather == "rain":
+        rain(pen, stream(seed, "weather"))
+    elif scene.weather == "snowfall":
+        snowfall(pen, stream(seed, "weather"))
+    rng = stream(seed, "camera")
+    picture = np.asarray(pen.image.reduce(zoom), dtype=np.float32)
+    picture = _air(picture, scene.weather, rng)
+    picture = _light(picture, scene.light, rng)
+    dx, dy = int(rng.random() * (size // 2)), int(rng.random() * (size // 2))
+    exposure = rng.uniform(0.94, 1.05)
+    grain = _grain(size)[dy : dy + size, dx : dx + size]
+    out = picture * grain * exposure
+    return np.clip(out, 0, 255, out=out).astype(np.uint8)
