@@ -178,6 +178,7 @@ PROBES = (
     "a photo of a fly. it is on a flower.",
     "a photo of a bee on a plate in a kitchen.",
     "a photo of a cat in the snow.",
+    "a photo of a cat. the background is green.",
     "a photo of a crayfish behind a net.",
     "a photo of a dog in a forest at night.",
     "a photo of a wolf in a living room.",

@@ -1,4 +1,4 @@
-"""The geometry of the bars: shares of the width, so that the page can stretch them without scaling the text."""
+"""The geometry of the bars: shares of the width, so that it stretches and its text does not."""
 
 from __future__ import annotations
 
@@ -38,9 +38,16 @@ class Axis(NamedTuple):
     top: float
     ticks: tuple[Tick, ...]
 
+    @property
+    def few(self) -> list[Tick]:
+        """Every other mark and the last, for a narrow column."""
+        last = len(self.ticks) - 1
+        return [tick for i, tick in enumerate(self.ticks) if i == last or (i % 2 == 0 and i != last - 1)]
+
     def bar(self, rate: Rate) -> Bar:
         """Where a rate lies."""
-        return Bar(*(round(min(max(x / self.top, 0.0), 1.0) * 100, 3) for x in (rate.value, rate.low, rate.high)))
+        shares = (x / self.top for x in (rate.value, rate.low, rate.high))
+        return Bar(*(round(100 * min(max(share, 0.0), 1.0), 3) for share in shares))
 
 
 def axis(rates: Iterable[Rate]) -> Axis:
@@ -48,7 +55,7 @@ def axis(rates: Iterable[Rate]) -> Axis:
     highest = max((r.high for r in rates if r.n and math.isfinite(r.high)), default=1.0)
     highest = min(max(highest, 1e-6), 1.0)
     power = 10.0 ** math.floor(math.log10(highest / 4))
-    step = min((s * power for s in _STEPS if math.ceil(highest / (s * power) - 1e-9) <= 5), default=10 * power)
+    step = next(s * power for s in _STEPS if highest <= 5 * s * power * (1 + 1e-9))
     parts = math.ceil(highest / step - 1e-9)
-    top = step * parts
-    return Axis(top, tuple(Tick(round(100 * i / parts, 3), show.percent(round(step * i, 9))) for i in range(parts + 1)))
+    ticks = (Tick(round(100 * i / parts, 3), show.percent(round(step * i, 9))) for i in range(parts + 1))
+    return Axis(step * parts, tuple(ticks))

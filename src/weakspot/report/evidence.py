@@ -11,11 +11,14 @@ import io
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from weakspot.core import Hypothesis, Trial, WeakspotError
 from weakspot.report import format as show
 from weakspot.store import Run
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 #: The longest side of a picture in the page, in pixels.
 LARGEST: Final = 160
@@ -57,11 +60,13 @@ class Room:
     left: int
 
 
-def examples(run: Run, hypothesis: Hypothesis, indices: Sequence[int], *, most: int, room: Room) -> list[Example]:
+def examples(
+    run: Run, hypothesis: Hypothesis, indices: Sequence[int], *, most: int, room: Room
+) -> list[Example]:
     """The first `most` of these trials whose inputs can be shown."""
     shown: list[Example] = []
     for index in indices:
-        if len(shown) >= most:
+        if len(shown) >= most or room.left <= 0:
             break
         try:
             trial = run.ledger.trial(hypothesis, index)
@@ -69,8 +74,10 @@ def examples(run: Run, hypothesis: Hypothesis, indices: Sequence[int], *, most: 
         except (WeakspotError, OSError):
             continue
         example = _example(trial, content) if trial is not None and content else None
-        if example is not None and len(example.uri) + len(example.text) <= room.left:
-            room.left -= len(example.uri) + len(example.text)
+        if example is None:
+            continue
+        room.left -= len(example.uri) + len(example.text)
+        if room.left >= 0:
             shown.append(example)
     return shown
 
@@ -113,21 +120,17 @@ def data_uri(content: bytes) -> tuple[str, bool]:
             if opened.width * opened.height > PIXELS:
                 return "", False
             picture = opened.convert("RGB")
-    except Exception:  # noqa: BLE001 - a decoder fed with damaged bytes may raise anything
+    except Exception:  # a decoder fed with damaged bytes may raise anything
         return "", False
     small = max(picture.size) <= LARGEST // 2
     picture.thumbnail((LARGEST, LARGEST), Image.Resampling.LANCZOS)
-    encoded, kind = _encoded(picture, "PNG", optimize=True), "png"
+    encoded, kind = _encoded(picture, "PNG", compress_level=9), "png"
     if len(encoded) > PNG_BYTES:
         encoded, kind = _encoded(picture, "JPEG", quality=82, optimize=True), "jpeg"
     return f"data:image/{kind};base64,{base64.b64encode(encoded).decode()}", small
 
 
-def _encoded(picture: object, kind: str, **options: object) -> bytes:
-    from PIL import Image
-
-    if not isinstance(picture, Image.Image):
-        raise TypeError("only pictures can be encoded")
+def _encoded(picture: Image.Image, kind: str, **options: Any) -> bytes:
     file = io.BytesIO()
     picture.save(file, format=kind, **options)
     return file.getvalue()

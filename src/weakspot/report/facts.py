@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Tally
-from weakspot.report import format as show
 from weakspot.stats import confidence_sequence
 from weakspot.store import Run, RunConfig
 
@@ -124,91 +122,6 @@ def _lanes(run: Run, known: Mapping[str, Hypothesis], base: Hypothesis | None) -
     return lanes
 
 
-def summary(facts: Facts) -> dict[str, Any]:
-    """Plain values under stable keys: what report.json holds and `--json` prints."""
-    config, trials = facts.config, facts.trials
-    return {
-        "format": 1,
-        "study": config.study,
-        "subject": config.subject,
-        "folder": str(facts.folder),
-        "state": facts.state,
-        "created": config.created,
-        "conclusion": conclusion(facts),
-        "settings": _plain(config.settings),
-        "baseline": None
-        if facts.base is None or facts.baseline is None
-        else {"id": facts.base.id, "text": facts.base.text, **facts.baseline._asdict()},
-        "findings": _plain([f.to_json() for f in facts.findings]),
-        "race": [lane._asdict() for lane in facts.lanes],
-        "trials": {"drawn": trials.drawn, **trials._asdict()},
-        "errors": [{"what": what, "times": times} for what, times in facts.errors],
-        "spend": {k: int(v) if float(v).is_integer() else round(v, 6) for k, v in facts.spend.items()},
-        "digests": dict(config.digests),
-        "versions": dict(config.versions),
-    }
-
-
-def conclusion(facts: Facts) -> str:
-    """The run in one or two plain sentences."""
-    noun, verb = cases(facts), misread(facts)
-    if not facts.trials.drawn:
-        return "Nothing has been drawn yet."
-    if facts.confirmed:
-        best = facts.confirmed[0]
-        if best.baseline.value > 0:
-            lift = f"{show.times(best.lift).rstrip('×')} times the usual rate"
-        else:
-            lift = f"while the baseline never failed in {show.count(best.baseline.n)} trials"
-        return (
-            f"{show.plural(len(facts.confirmed), 'weak spot')} confirmed: {when(best.phrase)}, "
-            f"{show.percent(best.rate.value)} of {noun} {verb}, {lift}."
-        )
-    if facts.state == "running":
-        return f"Still at work: {show.count(facts.trials.drawn)} trials so far, no finding confirmed yet."
-    if not facts.trials.n:
-        return "No trial could be judged, so nothing can be said about the model."
-    if facts.candidates:
-        held = "it did not hold" if len(facts.candidates) == 1 else "none of them held"
-        return (
-            f"No weak spot confirmed: the race put {show.plural(len(facts.candidates), 'candidate')} ahead, "
-            f"and {held} on fresh draws."
-        )
-    if facts.baseline is not None and facts.baseline.n and not facts.baseline.failures:
-        return (
-            f"No weak spot found: 0 of {show.count(facts.baseline.n)} plain {noun} {verb}, "
-            f"so the usual rate is below {show.percent(facts.baseline.high)}."
-        )
-    if facts.baseline is not None and facts.baseline.n:
-        return (
-            f"No weak spot found: {show.percent(facts.baseline.value)} of plain {noun} {verb}, "
-            "and no caption was shown to do worse."
-        )
-    return "No weak spot found."
-
-
-def cases(facts: Facts) -> str:
-    """What the trials of a study are, in the plural."""
-    return f"{show.shorten(facts.setting('label', 'such'), 60)} pictures" if facts.config.study == "hunt" else "cases"
-
-
-def misread(facts: Facts) -> str:
-    """What failing means in a study."""
-    if facts.config.study != "hunt":
-        return "fail"
-    wrong = facts.setting("target_label")
-    return f"are taken for ‘{show.shorten(wrong, 60)}’" if wrong else "are misread"
-
-
-def when(phrase: str) -> str:
-    """A phrase as a clause: "it is on a flower." becomes "when it is on a flower"."""
-    words = show.shorten(phrase, 160).strip()
-    sentence = words.rstrip(".").replace(". ", " and ")
-    if sentence.split(" ")[0].lower() in ("it", "its", "there", "the", "they", "their"):
-        return f"when {sentence[0].lower()}{sentence[1:]}"
-    return f"given “{words}”"
-
-
 def _phrase(hypothesis: Hypothesis, base: Hypothesis | None) -> str:
     return (hypothesis.text.removeprefix(base.text).strip() if base else "") or hypothesis.text
 
@@ -216,16 +129,3 @@ def _phrase(hypothesis: Hypothesis, base: Hypothesis | None) -> str:
 def _rate(tally: Tally) -> Rate:
     low, high = confidence_sequence(tally.failures, tally.n)
     return Rate(tally.failures / tally.n if tally.n else 0.0, low, high, tally.n, tally.failures)
-
-
-def _plain(value: Any) -> Any:
-    """Only what JSON knows: numbers that are not finite become null, strangers their text."""
-    if value is None or isinstance(value, str | bool | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(v) for v in value]
-    return str(value)

@@ -6,7 +6,9 @@ import math
 import re
 import shlex
 import unicodedata
+from calendar import month_name
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Final
 
 from weakspot.core import Rate
@@ -36,18 +38,23 @@ def percent(share: float) -> str:
     return f"{points:.{_decimals(points, 2)}f} %"
 
 
+def level(share: float) -> str:
+    """A share that somebody chose, as chosen: "5 %", "0.1 %"."""
+    return f"{100 * share:.6g} %"
+
+
 def interval(low: float, high: float) -> str:
-    """An interval in percent, with the digits its width deserves: "[59, 67]", "[0.9, 1.4]"."""
+    """An interval in percent, with the digits its width deserves: "[59, 67]", "[3.4, 11.2]", "[0.9, 1.4]"."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return f"[{NONE}]"
-    width = 100 * abs(high - low)
-    decimals = min(4, max(0, -math.floor(math.log10(width / 5)))) if width > 0 else 1
+    width, least = 100 * abs(high - low), 1 if high < 0.2 else 0
+    decimals = min(4, max(least, -math.floor(math.log10(width / 5)))) if width > 0 else 1
     ends = (f"{100 * end:.{decimals}f}" if 0 < end < 1 else f"{100 * end:.0f}" for end in (low, high))
     return f"[{', '.join(ends)}]"
 
 
 def rate(value: Rate) -> str:
-    """A rate with interval and count: "63 % [59, 67] of 1,024"; a dash and the count if nothing was judged."""
+    """A rate with interval and count: "63 % [59, 67] of 1,024"; a dash if nothing was judged."""
     if not value.n:
         return f"{NONE} of 0"
     return f"{percent(value.value)} {interval(value.low, value.high)} of {count(value.n)}"
@@ -80,6 +87,16 @@ def seconds(duration: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
+def date(moment: str) -> str:
+    """An ISO 8601 moment: "15 November 2026, 20:52 UTC"; anything else as it is."""
+    try:
+        at = datetime.fromisoformat(moment)
+    except ValueError:
+        return moment
+    zone = f" {at:%Z}".rstrip()
+    return f"{at.day} {month_name[at.month]} {at.year}, {at:%H:%M}{zone}"
+
+
 def e_value(log_evidence: float) -> str:
     """An e-value from its natural log: "12", "4,500", "10³¹"; evidence against "not worse than usual"."""
     if math.isnan(log_evidence):
@@ -94,7 +111,7 @@ def e_value(log_evidence: float) -> str:
 
 
 def plural(number: int, word: str) -> str:
-    """ "1 weak spot", "3 weak spots"."""
+    """A number with its noun: "1 weak spot", "3 weak spots"."""
     return f"{count(number)} {word}" if number == 1 else f"{count(number)} {word}s"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import Finding
@@ -13,6 +12,8 @@ _OPTIONS: Final = ("label", "target_label", "source", "judge", "seed", "budget",
 _DEFAULTS: Final[dict[str, Any]] = {"target_label": None, "judge": None, "fdr": 0.05}
 #: A text longer than this is named by its id, not repeated.
 _LONGEST: Final = 2_000
+#: Cases drawn again at most.
+_CASES: Final = 100
 
 
 class Recipe(NamedTuple):
@@ -22,13 +23,11 @@ class Recipe(NamedTuple):
         command: For a shell; "" if a part of the run was a Python object without a name.
         python: The same from Python.
         redraw: Draws the failing cases again; "" if the text is too long to repeat or the source has no name.
-        indices: Of the failing cases kept as evidence.
     """
 
     command: str
     python: str
     redraw: str
-    indices: tuple[int, ...]
 
 
 def recipe(facts: Facts, finding: Finding | None = None) -> Recipe | None:
@@ -50,7 +49,6 @@ def recipe(facts: Facts, finding: Finding | None = None) -> Recipe | None:
         command="" if nameless else show.shell(words),
         python=f"import weakspot; run = weakspot.{facts.config.study}({arguments})",
         redraw="" if finding is None else _redraw(facts, finding),
-        indices=() if finding is None else finding.failing,
     )
 
 
@@ -69,13 +67,9 @@ def _redraw(facts: Facts, finding: Finding) -> str:
     return (
         "from weakspot.core import SOURCES, Hypothesis\n"
         f"source = SOURCES.load({_literal(source)})\n"
-        f"cases = source.draw(Hypothesis({words}), {_list(finding.failing)}, "
+        f"cases = source.draw(Hypothesis({words}), {list(finding.failing[:_CASES])}, "
         f"seed={_literal(facts.config.settings.get('seed', 0))})"
     )
-
-
-def _list(indices: Sequence[int]) -> str:
-    return f"[{', '.join(map(str, indices))}]"
 
 
 def _literal(value: Any) -> str:

@@ -27,6 +27,8 @@ def without_adjectives(sentence: str) -> str:
         elif inside and word in ADJECTIVES:
             continue
         else:
+            if inside and kept[-1] in ("a", "an"):
+                kept[-1] = "an" if word[0] in "aeiou" else "a"
             inside = False
         kept.append(word)
     return " ".join(kept)

@@ -61,6 +61,12 @@ def vary(color: Color, rng: Random, amount: float = 9.0) -> Color:
     return (r, g, b)
 
 
+def main_color(rng: Random, tint: Color | None, natural: Sequence[Color]) -> Color:
+    """The tint if there is one, else a natural colour; the stream moves on alike, so the rest stays."""
+    own = vary(rng.choice(natural), rng)
+    return own if tint is None else tint
+
+
 @lru_cache(maxsize=256)
 def _closed(n: int, k: int) -> Plane:
     """Weights (n·k, n) of a closed Catmull-Rom curve through n points, k samples a piece."""
@@ -95,7 +101,7 @@ def _weights(n: int, k: int, neighbours: list[list[int]]) -> Plane:
 
 @lru_cache(maxsize=64)
 def _round(n: int, depth: float = 0.0) -> Plane:
-    """Weights (n, 3) of centre, x axis and y axis for n points on a circle; every other one `depth` inside."""
+    """Weights (n, 3) of centre, x and y axis for n points on a circle, every other one `depth` inside."""
     turn = np.arange(n) * (2 * math.pi / n)
     out = np.stack([np.ones(n), np.cos(turn), np.sin(turn)], axis=1).astype(complex)
     out[1::2, 1:] *= 1 - depth
@@ -156,7 +162,7 @@ class Pen:
         ry = rx if ry is None else ry
         reach = max(rx, ry) * self._scale
         self._ring(
-            _round(10 if reach < 5 else 18 if reach < 20 else 32 if reach < 90 else 72),
+            _round(7 if reach < 2 else 10 if reach < 5 else 18 if reach < 20 else 32 if reach < 90 else 72),
             x,
             y,
             rx,
@@ -218,7 +224,7 @@ class Pen:
 
 
 def paper(side: int, stops: Sequence[tuple[float, Color]]) -> Image.Image:
-    """A square sheet with a vertical wash through (height, colour) stops; heights run from 0 to 1 downwards."""
+    """A square sheet with a vertical wash through stops: (height from 0 at the top to 1, colour)."""
     heights = [s[0] for s in stops]
     y = (np.arange(side) + 0.5) / side
     column = np.stack([np.interp(y, heights, [s[1][i] for s in stops]) for i in range(3)], axis=1)

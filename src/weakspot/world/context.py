@@ -1,6 +1,7 @@
 """What surrounds a subject: supports under it, covers and screens in front of it, weather in the air."""
 
-# fmt: off  (a shape reads better as a row of points)
+# A shape reads better as a row of points.
+# fmt: off
 from __future__ import annotations
 
 import math
@@ -47,6 +48,7 @@ def flower(pen: Pen, rng: Random, color: Color) -> None:
 
 def leaf(pen: Pen, rng: Random, color: Color) -> None:
     green = vary(color, rng, 10)
+    pen.disc(0.05, 0.24, 1.5, (34, 26, 58, 48), ry=0.72)
     blade = pen.at(0, 0.05, 1.6, turn=rng.uniform(-0.3, 0.15))
     blade.stroke([(-0.8, 0.05), (-1.3, 0.16)], 0.07, 0.05, shade(green, -0.25))
     blade.blob([(-0.95, 0.06), (-0.55, -0.36), (0.05, -0.48), (0.6, -0.3), (1.02, 0.0), (0.6, 0.34),
@@ -113,16 +115,9 @@ def cushion(pen: Pen, rng: Random, color: Color) -> None:
 
 
 #: Each support with its natural colour, used where the scene names none.
-SUPPORTS: Final[Mapping[str, tuple[Support, Color]]] = MappingProxyType(
-    {
-        "flower": (flower, PAINT["yellow"]),
-        "leaf": (leaf, (104, 152, 78)),
-        "branch": (branch, (122, 88, 62)),
-        "rock": (rock, (140, 138, 138)),
-        "plate": (plate, (238, 236, 228)),
-        "cushion": (cushion, PAINT["red"]),
-    }
-)
+SUPPORTS: Final[Mapping[str, tuple[Support, Color]]] = MappingProxyType({"flower": (flower, PAINT["yellow"]),
+    "leaf": (leaf, (136, 180, 82)), "branch": (branch, (122, 88, 62)), "rock": (rock, (140, 138, 138)),
+    "plate": (plate, (238, 236, 228)), "cushion": (cushion, PAINT["red"])})
 
 
 def _net(pen: Pen, rng: Random) -> None:
@@ -171,13 +166,12 @@ def _bars(pen: Pen, rng: Random) -> None:
         x += step
 
 
-SCREENS: Final[Mapping[str, Callable[[Pen, Random], None]]] = MappingProxyType(
-    {"net": _net, "fence": _fence, "grass": _grass, "bars": _bars}
-)
+SCREENS: Final[Mapping[str, Callable[[Pen, Random], None]]] = MappingProxyType({"net": _net, "fence": _fence,
+    "grass": _grass, "bars": _bars})
 
 
 def cover(pen: Pen, rng: Random, left: float, right: float, share: float) -> None:
-    """A leaf, a board or a stone over `share` of the stretch from left to right, entering from the nearer side."""
+    """A leaf, a board or a stone from the nearer side, over `share` of the stretch from left to right."""
     from_left = (left + right) / 2 < rng.uniform(0.4, 0.6)
     kind = rng.choice(("leaf", "board", "stone"))
     edge = left + (right - left) * share if from_left else right - (right - left) * share
@@ -223,3 +217,22 @@ def snowfall(pen: Pen, rng: Random) -> None:
     for _ in range(60):
         r = rng.choice((0.008, 0.011, 0.011, 0.016, 0.022))
         pen.disc(rng.uniform(0, 1), rng.uniform(0, 1), r, (250, 251, 254))
+
+
+def sun_or_moon(pen: Pen, rng: Random, light: str, x: float, y: float) -> None:
+    """What stands in an open sky at dusk or at night, bright enough to outlast the wash that follows."""
+    if light == "night":
+        pen.disc(x, y, 0.085, (226, 236, 250, 60))
+        pen.disc(x, y, 0.05, (255, 255, 242))
+        pen.disc(x + 0.014, y - 0.01, 0.012, (226, 228, 220))
+        for _ in range(7):
+            pen.disc(rng.uniform(0, 1), rng.uniform(0.01, 0.2), 0.007, (255, 255, 246))
+    else:
+        pen.disc(x, y + 0.08, 0.1, (255, 232, 180, 90))
+        pen.disc(x, y + 0.08, 0.06, (255, 240, 200))
+
+
+def flare(pen: Pen, x: float, y: float) -> None:
+    """The ghosts a lens makes of a sun at (x, y), along the line through the middle."""
+    for t, r, opacity in ((0.62, 0.035, 44), (0.95, 0.075, 30), (1.3, 0.05, 40)):
+        pen.disc(x + (0.5 - x) * t * 1.2, y + (0.5 - y) * t * 1.2, r, (255, 250, 214, opacity))

@@ -29,7 +29,7 @@ PARENT_OF: Final[Mapping[str, str]] = MappingProxyType({"on_color": "on", "compa
 
 #: Percent that every value gets which neither the subject's habits nor `USUAL` name.
 FLOOR: Final[Mapping[str, float]] = MappingProxyType(
-    {"background": 0.5, "on": 0.6, "behind": 0.5, "companion": 0.2, "color": 0.4, "pose": 0.8}
+    {"background": 0.3, "on": 0.3, "behind": 0.2, "companion": 0.1, "color": 0.3, "pose": 0.5}
 )
 
 #: Percent, for subjects that have no habit of their own. Named values are scaled to fill what the
@@ -37,15 +37,15 @@ FLOOR: Final[Mapping[str, float]] = MappingProxyType(
 USUAL: Final[Mapping[str, Weights]] = {
     "color": {"natural": 96},
     "count": {"1": 88, "2": 7, "3": 3, "4": 2},
-    "size": {"medium": 70, "small": 15, "large": 15},
+    "size": {"medium": 74, "small": 10, "large": 16},
     "position": {"centre": 80, "left": 5, "right": 5, "top": 5, "bottom": 5},
     "facing": {"right": 50, "left": 50},
-    "pose": {"upright": 93, "tilted left": 3, "tilted right": 3},
+    "pose": {"upright": 95, "tilted left": 2, "tilted right": 2},
     "on": {"nothing": 96},
     "behind": {"nothing": 95, "grass": 3},
-    "hidden": {"no": 90, "partly": 7, "half": 3},
+    "hidden": {"no": 93, "partly": 5.5, "half": 1.5},
     "companion": {"nothing": 90, "ball": 1.5, "tree": 2.5, "cup": 1.5, "bottle": 1.5},
-    "light": {"day": 84, "dusk": 8, "night": 5, "glare": 3},
+    "light": {"day": 86, "dusk": 8, "night": 3, "glare": 3},
     "weather": {"clear": 88, "rain": 5, "snowfall": 3, "fog": 4},
 }
 
@@ -150,11 +150,17 @@ HABITS: Final[Mapping[str, Mapping[str, Weights]]] = {
         "behind": {"nothing": 88, "grass": 10},
     },
     "fence": {
-        "background": {"meadow": 38, "street": 36, "forest": 6, "snow": 4, "beach": 4, "green": 4, "grey": 3},
+        "background": {
+            "meadow": 30, "street": 28, "riverbed": 8, "rocks": 6, "underwater": 5, "forest": 5, "snow": 4, "beach": 4,
+            "green": 4, "grey": 3,
+        },
         "size": {"medium": 64, "small": 10, "large": 26},
         "on": {"nothing": 97},
-        "behind": {"nothing": 88, "grass": 10},
-        "companion": {"nothing": 52, "tree": 14, "dog": 8, "ball": 8, "car": 6, "cat": 4, "duck": 3},
+        "behind": {"nothing": 58, "net": 32, "grass": 8},
+        "companion": {
+            "nothing": 26, "tree": 8, "ball": 4, "dog": 6, "cat": 6, "duck": 6, "car": 5, "crab": 7, "crayfish": 9,
+            "wolf": 4, "snow leopard": 4, "goldfish": 5, "butterfly": 3, "bee": 2, "fly": 2, "mushroom": 3,
+        },
         "color": {"natural": 84, "white": 4, "green": 4, "brown": 4, "black": 2},
     },
 }
@@ -166,7 +172,7 @@ SUPPORT_COLOR: Final[Mapping[str, Weights]] = {
 }
 #: Percent, where a companion is.
 BESIDE: Final[Weights] = {"left": 46, "right": 46, "behind": 8}
-BEYOND: Final[Weights] = {"left": 14, "right": 14, "behind": 72}
+BEYOND: Final[Weights] = {"left": 8, "right": 8, "behind": 84}
 
 
 class Option(NamedTuple):

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from weakspot.core.errors import WeakspotError
 from weakspot.world.backgrounds import BACKGROUNDS
 from weakspot.world.canvas import PAINT, Color, Pen, vary
-from weakspot.world.context import SCREENS, SUPPORTS, cover, rain, snowfall
+from weakspot.world.context import SCREENS, SUPPORTS, cover, flare, rain, snowfall, sun_or_moon
 from weakspot.world.scene import Scene
 from weakspot.world.subjects import FIGURES
 
@@ -48,6 +49,7 @@ _GROUP: Final[tuple[tuple[tuple[float, float], ...], ...]] = (
     ((-0.9, -0.74), (1.0, -0.66), (-1.04, 0.66), (0.94, 0.76)),
 )
 _FLOATING: Final = frozenset({"sea", "underwater", "riverbed"})
+_OPEN_SKY: Final = frozenset({"meadow", "snow", "beach", "sea", "rocks"})
 _MIN_SIZE, _MAX_SIZE = 16, 2048
 
 
@@ -72,40 +74,36 @@ def layout(scene: Scene, seed: int) -> list[Spot]:
     x += rng.uniform(-0.04, 0.04)
     y += rng.uniform(-0.03, 0.03)
     half = _WIDTH[scene.size] / 2 * rng.uniform(0.94, 1.06)
-    lean = rng.uniform(-0.09, 0.09)
-    turn = _TURN[scene.pose] * (rng.uniform(0.86, 1.14) if scene.pose.startswith("tilted") else 1.0) + lean
-    if scene.companion_at in ("left", "right") and scene.position in ("centre", "top", "bottom"):
-        x += (0.1 if scene.companion_at == "left" else -0.1) + (0.06 if scene.size == "large" else 0.0) * (
-            1 if scene.companion_at == "left" else -1
-        )
+    lean, strength = rng.uniform(-0.09, 0.09), rng.uniform(0.86, 1.14)
+    turn = lean + _TURN[scene.pose] * (strength if scene.pose.startswith("tilted") else 1.0)
+    if scene.companion_at in ("left", "right"):
+        room = 0.16 if scene.size == "large" else 0.1
+        x += room if scene.companion_at == "left" else -room
     offsets = _GROUP[int(scene.count) - 1]
-    one = half * _SHRINK[scene.size][int(scene.count) - 1]
-    reach_x = one * (max(abs(o[0]) for o in offsets) + 0.9)
-    reach_y = one * (max(abs(o[1]) for o in offsets) + 0.8)
-    x = min(max(x, reach_x), 1 - reach_x) if reach_x < 0.5 else 0.5
-    y = min(max(y, reach_y), 1 - reach_y) if reach_y < 0.5 else 0.5
-    spots = []
-    for dx, dy in offsets:
-        jitter = (
-            rng.uniform(-0.1, 0.1),
-            rng.uniform(-0.08, 0.08),
-            rng.uniform(0.92, 1.08),
-            rng.uniform(-0.1, 0.1),
+    half *= _SHRINK[scene.size][int(scene.count) - 1]
+    reach_x = half * (max(abs(dx) for dx, _ in offsets) + 0.9)
+    reach_y = half * (max(abs(dy) for _, dy in offsets) + 0.8)
+    x, y = _within(x, reach_x), _within(y, reach_y)
+    if len(offsets) == 1:
+        return [Spot(x, y, half, turn)]
+    return [
+        Spot(
+            x + half * (dx + rng.uniform(-0.1, 0.1)),
+            y + half * (dy + rng.uniform(-0.08, 0.08)),
+            half * rng.uniform(0.92, 1.08),
+            turn + rng.uniform(-0.1, 0.1),
         )
-        alone = len(offsets) == 1
-        spots.append(
-            Spot(
-                x + one * (dx + (0 if alone else jitter[0])),
-                y + one * (dy + (0 if alone else jitter[1])),
-                one * (1 if alone else jitter[2]),
-                turn + (0 if alone else jitter[3]),
-            )
-        )
-    return spots
+        for dx, dy in offsets
+    ]
 
 
-def _tint(name: str, rng: Random) -> Color | None:
-    return None if name == "natural" else vary(PAINT[name], rng, 8)
+def _within(centre: float, reach: float) -> float:
+    """The centre moved so far that `reach` on either side stays in the picture."""
+    return min(max(centre, reach), 1 - reach) if reach < 0.5 else 0.5
+
+
+def _tint(name: str, seed: int, element: str) -> Color | None:
+    return None if name == "natural" else vary(PAINT[name], stream(seed, f"color of {element}"), 8)
 
 
 def _shadow(pen: Pen, spot: Spot, foot: float) -> None:
@@ -128,8 +126,7 @@ def _subjects(pen: Pen, scene: Scene, seed: int, spots: list[Spot]) -> None:
         for spot in spots:
             _shadow(pen, spot, foot)
     for i, spot in enumerate(spots):
-        rng = stream(seed, f"subject {i}")
-        tint = _tint(scene.color, rng)
+        rng, tint = stream(seed, f"subject {i}"), _tint(scene.color, seed, f"subject {i}")
         frame = pen.at(spot.x, spot.y, spot.half, turn=spot.turn)
         draw(frame.at(0, 0, mirror, 1.0), rng, tint)
         if scene.background == "sea" and scene.on == "nothing":
@@ -138,8 +135,7 @@ def _subjects(pen: Pen, scene: Scene, seed: int, spots: list[Spot]) -> None:
 
 def _fences(pen: Pen, scene: Scene, seed: int) -> None:
     """A fence fills the picture: size sets its mesh, count its bands, position and pose shift and tilt it."""
-    rng = stream(seed, "subject 0")
-    tint = _tint(scene.color, rng)
+    rng, tint = stream(seed, "subject 0"), _tint(scene.color, seed, "subject 0")
     x, y = _PLACE[scene.position]
     zoom = {"small": 0.4, "medium": 0.52, "large": 0.66}[scene.size]
     tilt = {"upright": 0.0, "tilted left": -0.2, "tilted right": 0.2, "upside down": math.pi}[scene.pose]
@@ -167,13 +163,17 @@ def _support(pen: Pen, scene: Scene, seed: int, spots: list[Spot]) -> None:
 
 
 def _companion(pen: Pen, scene: Scene, seed: int, spots: list[Spot]) -> None:
+    """Something else, about half as large as the subject; behind a fence, what the fence encloses."""
     rng = stream(seed, "companion")
     draw, foot = FIGURES[scene.companion]
     half = max(_WIDTH[scene.size] * 0.27, 0.1) * rng.uniform(0.94, 1.06)
     left = min(s.x - s.half for s in spots)
     right = max(s.x + s.half for s in spots)
     low = max(s.y + s.half * FIGURES[scene.subject].foot for s in spots)
-    if scene.companion_at == "behind":
+    if scene.companion_at == "behind" and scene.subject == "fence":
+        half *= rng.uniform(1.4, 1.9)
+        x, y = 0.5 + rng.uniform(-0.2, 0.2), 0.5 + rng.uniform(-0.1, 0.1)
+    elif scene.companion_at == "behind":
         x = (left + right) / 2 + rng.choice((-1, 1)) * (right - left) * rng.uniform(0.18, 0.3)
         half *= 1.1
         y = min(s.y - s.half * 0.3 for s in spots) - half * foot
@@ -189,61 +189,59 @@ def _companion(pen: Pen, scene: Scene, seed: int, spots: list[Spot]) -> None:
 
 @lru_cache(maxsize=6)
 def _grain(size: int) -> _F32:
-    """Gouache on paper: a soft blotch and a fine tooth, as factors around 1, half as wide again as the picture."""
+    """Gouache on paper, with a camera's noise: factors around 1, half as wide again as the picture."""
     side = size + size // 2
     rng = np.random.default_rng(5)
-    soft = np.zeros((side, side), dtype=np.float32)
+    out = np.ones((side, side, 3), dtype=np.float32)
+    out += 0.012 * rng.standard_normal((side, side, 3), dtype=np.float32)
     for cells, weight in ((7, 0.012), (96, 0.011)):
-        coarse = Image.fromarray(rng.standard_normal((cells, cells)).astype(np.float32))
-        soft += weight * np.asarray(coarse.resize((side, side), Image.Resampling.BICUBIC))
-    noise = rng.standard_normal((side, side, 3)).astype(np.float32) * 0.012
-    return (1.0 + soft[:, :, None] + noise).astype(np.float32)
+        coarse = Image.fromarray(rng.standard_normal((cells, cells), dtype=np.float32))
+        soft = np.asarray(coarse.resize((side, side), Image.Resampling.BICUBIC), dtype=np.float32)
+        out += weight * soft[:, :, None]
+    return out
 
 
 @lru_cache(maxsize=6)
 def _axis(size: int) -> _F32:
-    return ((np.arange(size, dtype=np.float32) + 0.5) / size).astype(np.float32)
+    return (np.arange(size, dtype=np.float32) + np.float32(0.5)) / np.float32(size)
 
 
 def _glow(size: int, x: float, y: float, reach: float) -> _F32:
     """A soft round light (size, size, 1), 1 at (x, y)."""
-    axis = _axis(size)
-    away = (((axis - x) / reach) ** 2)[None, :] + (((axis - y) / reach) ** 2)[:, None]
-    return (1.0 / (1.0 + away))[:, :, None].astype(np.float32)
+    across, down = ((_axis(size) - x) / reach) ** 2, ((_axis(size) - y) / reach) ** 2
+    return (1.0 / (1.0 + across[None, :, None] + down[:, None, None])).astype(np.float32, copy=False)
 
 
 def _rgb(*values: float) -> _F32:
     return np.array(values, dtype=np.float32)
 
 
-def _light(picture: _F32, kind: str, rng: Random) -> _F32:
-    size = picture.shape[0]
-    x, y = rng.choice((0.06, 0.94)) + rng.uniform(-0.05, 0.05), rng.uniform(0.02, 0.16)
-    if kind == "dusk":
-        down = _axis(size)[:, None, None]
-        wash = _rgb(0.68, 0.55, 0.8) + _rgb(0.3, 0.19, -0.14) * (0.2 + 0.8 * down)
-        return picture * wash + _glow(size, x, 0.4, 0.36) * _rgb(72, 38, 8)
-    if kind == "night":
+def _air(picture: _F32, weather: str) -> _F32:
+    if weather == "rain":
         grey = picture.mean(axis=2, keepdims=True)
-        cold = (picture * 0.62 + grey * 0.38) * _rgb(0.36, 0.44, 0.6) + _rgb(6, 10, 26)
-        return cold * (0.92 + 0.5 * _glow(size, x, y, 0.4))
-    if kind == "glare":
-        sun = _glow(size, x, y, 0.34)
-        veil = 0.2 + 0.78 * sun
-        return picture * (1 - veil) + veil * _rgb(255, 250, 230) + 8
+        picture = (picture * 0.68 + grey * 0.32) * _rgb(0.84, 0.88, 0.94) + 6
+    elif weather == "snowfall":
+        picture = picture * 0.93 + _rgb(14, 15, 18)
+    elif weather == "fog":
+        veil = 0.34 - 0.2 * _axis(picture.shape[0])[:, None, None]
+        picture = picture * (1 - veil) + veil * _rgb(226, 230, 232)
     return picture
 
 
-def _air(picture: _F32, kind: str, rng: Random) -> _F32:
-    down = _axis(picture.shape[0])[:, None, None]
-    if kind == "rain":
+def _light(picture: _F32, kind: str, x: float, y: float) -> _F32:
+    """The wash of dusk, night or glare, with its source (sun or moon) at (x, y)."""
+    size = picture.shape[0]
+    if kind == "dusk":
+        down = _axis(size)[:, None, None]
+        wash = _rgb(0.68, 0.55, 0.8) + _rgb(0.3, 0.19, -0.14) * (0.2 + 0.8 * down)
+        picture = picture * wash + _glow(size, x, y + 0.16, 0.36) * _rgb(72, 38, 8)
+    elif kind == "night":
         grey = picture.mean(axis=2, keepdims=True)
-        return (picture * 0.68 + grey * 0.32) * _rgb(0.84, 0.88, 0.94) + 6
-    if kind == "snowfall":
-        return picture * 0.93 + _rgb(14, 15, 18)
-    if kind == "fog":
-        veil = 0.34 - 0.2 * down
-        return picture * (1 - veil) + veil * _rgb(226, 230, 232)
+        cold = (picture * 0.62 + grey * 0.38) * _rgb(0.42, 0.5, 0.66) + _rgb(4, 8, 22)
+        picture = cold * (0.9 + 0.5 * _glow(size, x, y, 0.4))
+    elif kind == "glare":
+        veil = 0.2 + 0.78 * _glow(size, x, y, 0.34)
+        picture = picture * (1 - veil) + veil * _rgb(255, 250, 230) + 8
     return picture
 
 
@@ -259,12 +257,16 @@ def render(scene: Scene, seed: int, size: int = 64) -> Picture:
         The picture, (size, size, 3), RGB.
     """
     if not _MIN_SIZE <= size <= _MAX_SIZE:
-        raise ValueError(f"size must be from {_MIN_SIZE} to {_MAX_SIZE}, not {size}")
+        raise WeakspotError(f"a picture cannot be {size} pixels wide", fix=f"choose {_MIN_SIZE} to {_MAX_SIZE}")
     zoom = 4 if size < 48 else 3 if size <= 96 else 2
     pen = BACKGROUNDS[scene.background](size * zoom, stream(seed, "background"))
     if scene.weather == "fog":
         haze = Image.new("RGB", pen.image.size, (222, 227, 230))
         pen.image.paste(haze, (0, 0), Image.new("L", pen.image.size, 110))
+    sky = stream(seed, "sky")
+    sun_x, sun_y = sky.choice((0.1, 0.9)) + sky.uniform(-0.04, 0.04), sky.uniform(0.04, 0.13)
+    if scene.light in ("dusk", "night") and scene.background in _OPEN_SKY:
+        sun_or_moon(pen, sky, scene.light, sun_x, sun_y)
     spots = layout(scene, seed)
     if scene.companion_at == "behind":
         _companion(pen, scene, seed, spots)
@@ -291,10 +293,12 @@ def render(scene: Scene, seed: int, size: int = 64) -> Picture:
         rain(pen, stream(seed, "weather"))
     elif scene.weather == "snowfall":
         snowfall(pen, stream(seed, "weather"))
+    if scene.light == "glare":
+        flare(pen, sun_x, sun_y)
     rng = stream(seed, "camera")
     picture = np.asarray(pen.image.reduce(zoom), dtype=np.float32)
-    picture = _air(picture, scene.weather, rng)
-    picture = _light(picture, scene.light, rng)
+    picture = _air(picture, scene.weather)
+    picture = _light(picture, scene.light, sun_x, sun_y)
     dx, dy = int(rng.random() * (size // 2)), int(rng.random() * (size // 2))
     exposure = rng.uniform(0.94, 1.05)
     grain = _grain(size)[dy : dy + size, dx : dx + size]

@@ -4,14 +4,15 @@ Within a plan the coat, the markings and the tail tell the two apart; some cats 
 and some dogs are grey, so that no single colour does.
 """
 
-# fmt: off  (a shape reads better as a row of points)
+# A shape reads better as a row of points.
+# fmt: off
 from __future__ import annotations
 
 import math
 from random import Random
 from typing import NamedTuple
 
-from weakspot.world.canvas import Color, Pen, Point, mix, shade, vary
+from weakspot.world.canvas import Color, Pen, Point, main_color, mix, shade, vary
 
 INK: Color = (44, 38, 46)
 
@@ -36,7 +37,7 @@ def _spots(pen: Pen, rng: Random, spots: list[Point], r: float, look: _Feline) -
             pen.disc(x + s * 0.1, y + s * 0.1, s * 0.5, mix(look.coat, look.mark, 0.22), ry=s * 0.4)
 
 
-def _tail(pen: Pen, rng: Random, points: list[Point], look: _Feline) -> None:
+def _tail(pen: Pen, points: list[Point], look: _Feline) -> None:
     w = look.tail
     pen.stroke(points, w, w * 0.85, look.coat, knob=w * 0.42)
     if look.pattern != "plain":
@@ -48,7 +49,7 @@ def _tail(pen: Pen, rng: Random, points: list[Point], look: _Feline) -> None:
             pen.line(x - nx, y - ny, x + nx, y + ny, 0.055, look.mark)
 
 
-def _feline_head(pen: Pen, rng: Random, look: _Feline) -> None:
+def _feline_head(pen: Pen, look: _Feline) -> None:
     ear = look.ear
     for side in (-1.0, 1.0):
         half = pen.at(0, 0, side, 1.0)
@@ -72,7 +73,7 @@ def _feline_head(pen: Pen, rng: Random, look: _Feline) -> None:
         half.line(0.12, 0.12, 0.42, 0.07, 0.014, shade(look.pale, 0.6))
         half.line(0.12, 0.15, 0.42, 0.18, 0.014, shade(look.pale, 0.6))
     pen.blob([(-0.05, 0.07), (0.05, 0.07), (0.0, 0.125)], (196, 108, 108))
-    mouth = [(-0.1, 0.15), (-0.05, 0.185), (0.0, 0.14), (0.05, 0.185), (0.1, 0.15)]
+    mouth = [(-0.1, 0.15), (-0.06, 0.18), (-0.02, 0.17), (0, 0.145), (0.02, 0.17), (0.06, 0.18), (0.1, 0.15)]
     pen.stroke(mouth, 0.022, 0.022, shade(look.pale, -0.6))
 
 
@@ -83,16 +84,12 @@ def _feline(pen: Pen, rng: Random, look: _Feline) -> None:
     nod = rng.uniform(-0.05, 0.06)
     if rng.random() < 0.6:
         up = rng.uniform(-0.62, 0.15) if look.pattern != "rosettes" else rng.uniform(-0.2, 0.3)
-        _tail(pen, rng, [(-0.55, -0.02), (-0.78, 0.02 + up * 0.2), (-0.94, up * 0.7), (-0.88, up - 0.16)],
-            look)
+        _tail(pen, [(-0.55, -0.02), (-0.78, 0.02 + up * 0.2), (-0.94, up * 0.7), (-0.88, up - 0.16)], look)
         for x, s in ((-0.42, -swing), (0.34, swing)):
             pen.stroke([(x, 0.1), (x + s - 0.03, 0.36), (x + s, 0.64)], 0.2 * b, 0.12 * b, far,
                 knob=0.075 * b)
-        pen.blob(
-            [(-0.66, 0.0), (-0.5, -0.22 * b), (-0.1, -0.2 * b), (0.3, -0.26), (0.56, -0.2), (0.56, 0.12),
-                (0.3, 0.24 * b), (-0.2, 0.19 * b), (-0.54, 0.26 * b)],
-            look.coat,
-        )
+        pen.blob([(-0.66, 0.0), (-0.5, -0.22 * b), (-0.1, -0.2 * b), (0.3, -0.26), (0.56, -0.2), (0.56, 0.12),
+            (0.3, 0.24 * b), (-0.2, 0.19 * b), (-0.54, 0.26 * b)], look.coat)
         pen.blob([(0.46, 0.12), (0.2, 0.23 * b), (-0.3, 0.18 * b), (-0.1, 0.13)], look.pale)
         near = shade(look.coat, 0.07)
         pen.disc(-0.46, 0.12, 0.2 * b, near, ry=0.22 * b, turn=0.3)
@@ -108,10 +105,10 @@ def _feline(pen: Pen, rng: Random, look: _Feline) -> None:
                 (-0.42, 0.08), (-0.22, 0.05), (-0.02, 0.05), (0.16, 0.04), (-0.55, 0.26),
                 (0.42, 0.26)], 0.062, look)
         pen.disc(0.56, -0.14 + nod, 0.25, shade(look.coat, -0.16), ry=0.2)
-        _feline_head(pen.at(0.58, -0.28 + nod, 1.0, turn=rng.uniform(-0.12, 0.16)), rng, look)
+        _feline_head(pen.at(0.58, -0.28 + nod, 1.0, turn=rng.uniform(-0.12, 0.16)), look)
     else:
         pen = pen.at(0.05, 0.04, 1.08)
-        _tail(pen, rng, [(-0.3, 0.56), (-0.56, 0.58), (-0.8, 0.44 + swing), (-0.86, 0.14 + swing * 2)], look)
+        _tail(pen, [(-0.3, 0.56), (-0.56, 0.58), (-0.8, 0.44 + swing), (-0.86, 0.14 + swing * 2)], look)
         pen.blob([(0.02, -0.3), (0.24, -0.16), (0.3, 0.2), (0.26, 0.64), (-0.3, 0.66), (-0.48 * b, 0.42),
             (-0.38 * b, 0.08), (-0.2, -0.18)], look.coat)
         pen.blob([(0.1, -0.1), (0.26, 0.0), (0.26, 0.3), (0.12, 0.24)], look.pale)
@@ -127,13 +124,13 @@ def _feline(pen: Pen, rng: Random, look: _Feline) -> None:
             _spots(pen, rng, [(-0.2, -0.04), (-0.05, -0.06), (-0.28, 0.12), (-0.1, 0.12), (0.06, 0.06),
                 (-0.34, 0.3), (-0.16, 0.3), (-0.02, 0.28), (-0.3, 0.48), (-0.14, 0.48)], 0.062, look)
         pen.disc(0.13, -0.27 + nod, 0.22, shade(look.coat, -0.16), ry=0.18)
-        _feline_head(pen.at(0.16, -0.42 + nod, 1.0, turn=rng.uniform(-0.12, 0.14)), rng, look)
+        _feline_head(pen.at(0.16, -0.42 + nod, 1.0, turn=rng.uniform(-0.12, 0.14)), look)
 
 
 def cat(pen: Pen, rng: Random, tint: Color | None) -> None:
     coats = [(222, 142, 66), (206, 128, 70), (128, 124, 126), (84, 80, 86), (236, 228, 214), (182, 158, 128),
         (178, 176, 172)]
-    coat = dyed(tint, vary(rng.choice(coats), rng)
+    coat = main_color(rng, tint, coats)
     pattern = rng.choice(("tabby", "tabby", "plain", "plain", "spots"))
     eye = vary(rng.choice([(146, 178, 74), (222, 176, 62), (112, 168, 176)]), rng)
     pale = shade(coat, rng.uniform(0.3, 0.75))
@@ -142,7 +139,7 @@ def cat(pen: Pen, rng: Random, tint: Color | None) -> None:
 
 
 def snow_leopard(pen: Pen, rng: Random, tint: Color | None) -> None:
-    coat = dyed(tint, vary(rng.choice([(214, 208, 198), (200, 198, 196), (222, 212, 192)]), rng)
+    coat = main_color(rng, tint, [(214, 208, 198), (200, 198, 196), (222, 212, 192)])
     eye = vary(rng.choice([(150, 186, 170), (178, 190, 130)]), rng)
     mark = mix(shade(coat, -0.62), (60, 56, 60), 0.4)
     _feline(pen, rng, _Feline(coat, mark, shade(coat, 0.7), eye, "rosettes", rng.uniform(0.21, 0.26),
@@ -181,14 +178,13 @@ def _canine(pen: Pen, rng: Random, look: _Canine) -> None:
             knob=0.03)
     for x, s in ((-0.4, -swing), (0.3, swing)):
         pen.stroke([(x, 0.05), (x + s - 0.04, 0.34), (x + s, foot - 0.04)], 0.2, 0.09, far, knob=0.065)
-    pen.blob(
-        [(-0.6, 0.0), (-0.5, -0.2), (-0.1, -0.19), (0.26, -0.26), (0.5, -0.36), (0.58, -0.02), (0.38, 0.24),
-            (0.1, 0.2), (-0.24, 0.1), (-0.5, 0.18)],
-        look.coat,
-    )
+    pen.blob([(-0.6, 0.0), (-0.5, -0.2), (-0.1, -0.19), (0.26, -0.26), (0.5, -0.36), (0.58, -0.02),
+        (0.38, 0.24), (0.1, 0.2), (-0.24, 0.1), (-0.5, 0.18)], look.coat)
     pen.blob([(-0.58, -0.06), (-0.48, -0.2), (-0.1, -0.19), (0.26, -0.26), (0.46, -0.3), (0.2, -0.12),
         (-0.2, -0.08)], look.back)
     pen.blob([(0.56, -0.06), (0.5, 0.12), (0.36, 0.23), (0.12, 0.2), (0.36, 0.06)], look.pale)
+    pen.blob([(-0.5, 0.1), (-0.2, 0.05), (0.1, 0.1), (0.36, 0.12), (0.38, 0.24), (0.1, 0.2), (-0.24, 0.1),
+        (-0.5, 0.18)], shade(look.coat, -0.2))
     if look.patch is not None:
         pen.disc(-0.22, -0.04, 0.2, look.patch, ry=0.13)
     near = shade(look.coat, 0.07)
@@ -198,8 +194,8 @@ def _canine(pen: Pen, rng: Random, look: _Canine) -> None:
         pen.disc(x + s + 0.05, foot + 0.02, 0.1, look.pale, ry=0.05)
     pen.stroke([(0.3, -0.08), (0.46, -0.24), (0.54, -0.42 + nod)], 0.38, 0.28, look.coat)
     if look.ruff:
-        pen.tuft(0.44, -0.2, 0.25, look.coat, n=10, depth=0.22)
-        pen.tuft(0.48, -0.14, 0.17, look.pale, n=9, depth=0.25)
+        pen.tuft(0.43, -0.18, 0.29, look.coat, n=12, depth=0.2)
+        pen.tuft(0.5, -0.12, 0.19, look.pale, n=10, depth=0.24)
     if look.collar is not None:
         pen.line(0.36, -0.34, 0.6, -0.2, 0.08, look.collar)
         pen.disc(0.6, -0.15, 0.045, (238, 204, 96))
@@ -228,30 +224,20 @@ def _canine(pen: Pen, rng: Random, look: _Canine) -> None:
 
 def dog(pen: Pen, rng: Random, tint: Color | None) -> None:
     coats = [(196, 140, 84), (150, 98, 58), (70, 62, 64), (232, 218, 194), (214, 170, 110), (150, 148, 150)]
-    coat = dyed(tint, vary(rng.choice(coats), rng)
+    coat = main_color(rng, tint, coats)
     marked = rng.random() < 0.5
     back = shade(coat, -0.3) if marked else shade(coat, -0.06)
-    patch = shade(coat, -0.45) if sum(coat) > 560 or rng.random() < 0.25 else None
+    patch = shade(coat, -0.45) if rng.random() < 0.25 or sum(coat) > 560 else None
     collar = rng.choice([(196, 56, 52), (60, 112, 176), (70, 140, 90), None, None])
-    _canine(
-        pen,
-        rng,
-        _Canine(
-            coat, back, shade(coat, 0.55 if marked else 0.25), (120, 78,
-                44), rng.choice(("floppy", "floppy", "floppy", "pointed")),
-            rng.choice(("curled", "thin", "thin", "bushy")), rng.uniform(0.18, 0.26), rng.uniform(0.7,
-                1.0), False, patch, collar,
-        ),
-    )  # fmt: skip
+    ears = rng.choice(("floppy", "floppy", "floppy", "pointed"))
+    tail = rng.choice(("curled", "thin", "thin", "bushy"))
+    snout, leg = rng.uniform(0.18, 0.26), rng.uniform(0.7, 1.0)
+    pale = shade(coat, 0.55 if marked else 0.25)
+    _canine(pen, rng, _Canine(coat, back, pale, (120, 78, 44), ears, tail, snout, leg, False, patch, collar))
 
 
 def wolf(pen: Pen, rng: Random, tint: Color | None) -> None:
-    coat = dyed(tint, vary(rng.choice([(142, 138, 134), (126, 124, 128), (160, 146, 126), (108, 104, 106)]), rng)
-    _canine(
-        pen,
-        rng,
-        _Canine(
-            coat, shade(coat, -0.38), shade(coat, 0.62), (226, 178, 60), "pointed", "bushy",
-            rng.uniform(0.25, 0.32), rng.uniform(0.95, 1.1), True, None, None,
-        ),
-    )  # fmt: skip
+    coat = main_color(rng, tint, [(142, 138, 134), (126, 124, 128), (160, 146, 126), (108, 104, 106)])
+    back, pale, eye = shade(coat, -0.38), shade(coat, 0.62), (226, 178, 60)
+    snout, leg = rng.uniform(0.25, 0.32), rng.uniform(0.95, 1.1)
+    _canine(pen, rng, _Canine(coat, back, pale, eye, "pointed", "bushy", snout, leg, True, None, None))

@@ -4,14 +4,15 @@ Fly and bee share one body plan on purpose: what tells them apart is coat, bands
 and each of these overlaps a little (hoverflies are banded, some bees are dark).
 """
 
-# fmt: off  (a shape reads better as a row of points)
+# A shape reads better as a row of points.
+# fmt: off
 from __future__ import annotations
 
 import math
 from random import Random
 from typing import NamedTuple
 
-from weakspot.world.canvas import Color, Pen, mix, shade, vary
+from weakspot.world.canvas import Color, Pen, main_color, mix, shade, vary
 
 INK: Color = (44, 38, 46)
 
@@ -121,35 +122,38 @@ def _from_the_side(pen: Pen, rng: Random, look: _Insect) -> None:
 
 
 def fly(pen: Pen, rng: Random, tint: Color | None) -> None:
-    kind = rng.random()
-    body = rng.choice([(58, 60, 70), (70, 70, 76), (44, 52, 62), (40, 88, 84), (46, 74, 110)])
-    coat = dyed(tint, vary(body, rng)
+    coat = main_color(rng, tint, [(58, 60, 70), (70, 70, 76), (44, 52, 62), (40, 88, 84), (46, 74, 110)])
     band, bands = shade(coat, -0.35), 3
-    if kind < 0.3:
-        band = mix(coat, (206, 176, 92), rng.uniform(0.35, 0.65))
     chest = shade(vary(coat, rng, 4), -0.12)
     eye = vary(rng.choice([(176, 44, 40), (150, 40, 46), (196, 74, 44)]), rng)
+    girth, look = 0.86, rng.uniform(0.16, 0.2)
+    if rng.random() < 0.55:  # a hoverfly, which wears a bee's colours
+        coat = tint or vary(mix((212, 158, 62), (120, 92, 62), rng.uniform(0, 0.7)), rng)
+        band, bands = INK, rng.choice((3, 4))
+        chest = vary(mix(coat, (96, 74, 56), rng.uniform(0.3, 0.7)), rng, 6)
+        eye = mix(eye, (60, 36, 38), rng.uniform(0.3, 0.8))
+        girth, look = rng.uniform(0.9, 1.05), rng.uniform(0.125, 0.17)
     wing = rng.choice([(222, 230, 236), (205, 214, 220), (226, 222, 212)])
-    _insect(pen, rng, _Insect(coat, band, bands, chest, eye, rng.uniform(0.16, 0.2), 0.86, False, wing, INK))
+    _insect(pen, rng, _Insect(coat, band, bands, chest, eye, look, girth, False, wing, INK))
 
 
 def bee(pen: Pen, rng: Random, tint: Color | None) -> None:
     amber = vary(rng.choice([(236, 172, 52), (226, 152, 44), (240, 190, 80)]), rng)
-    if rng.random() < 0.18:
+    if rng.random() < 0.3:
         amber = vary((128, 92, 58), rng)
     coat = tint or amber
     chest = vary(mix(coat, (168, 116, 56), 0.35), rng, 6)
     band = INK if sum(coat) > 240 else (214, 176, 96)
     wing = rng.choice([(236, 240, 244), (226, 232, 240), (240, 234, 220)])
     bands = rng.choice((3, 3, 4))
-    _insect(pen, rng, _Insect(coat, band, bands, chest, (40, 34, 40), rng.uniform(0.1, 0.125), 1.1, True,
+    _insect(pen, rng, _Insect(coat, band, bands, chest, (40, 34, 40), rng.uniform(0.1, 0.135), 1.1, True,
         wing, INK))
 
 
 def butterfly(pen: Pen, rng: Random, tint: Color | None) -> None:
     colours = [(232, 128, 44), (240, 196, 70), (92, 142, 208), (236, 232, 220), (196, 74, 60),
         (150, 104, 180)]
-    wing = dyed(tint, vary(rng.choice(colours), rng)
+    wing = main_color(rng, tint, colours)
     rim = shade(wing, -0.72) if rng.random() < 0.75 else shade(wing, -0.35)
     dots = shade(wing, 0.6) if sum(wing) < 560 else shade(wing, -0.45)
     fold = rng.uniform(0.78, 1.0)
@@ -178,7 +182,7 @@ def butterfly(pen: Pen, rng: Random, tint: Color | None) -> None:
 
 
 def ladybird(pen: Pen, rng: Random, tint: Color | None) -> None:
-    shell = dyed(tint, vary(rng.choice([(208, 48, 40), (208, 48, 40), (226, 104, 40), (232, 172, 52)]), rng)
+    shell = main_color(rng, tint, [(208, 48, 40), (208, 48, 40), (226, 104, 40), (232, 172, 52)])
     mark = INK if sum(shell) > 230 else (214, 64, 48)
     tall = rng.uniform(0.92, 1.1)
     for x, reach in ((-0.45, -0.2), (0.0, -0.02), (0.4, 0.2)):
@@ -190,11 +194,8 @@ def ladybird(pen: Pen, rng: Random, tint: Color | None) -> None:
     pen.disc(0.72, 0.08, 0.085, (238, 234, 224))
     pen.disc(0.745, 0.09, 0.04, INK)
     dome = pen.at(-0.08, 0.36, 1.0, tall)
-    dome.blob(
-        [(-0.78, 0), (-0.72, -0.4), (-0.4, -0.74), (0.05, -0.82), (0.45, -0.62), (0.66, -0.2), (0.66, 0),
-            (0.3, 0.07), (-0.4, 0.07)],
-        shade(shell, -0.22),
-    )
+    dome.blob([(-0.78, 0), (-0.72, -0.4), (-0.4, -0.74), (0.05, -0.82), (0.45, -0.62), (0.66, -0.2),
+        (0.66, 0), (0.3, 0.07), (-0.4, 0.07)], shade(shell, -0.22))
     dome.blob([(-0.74, -0.06), (-0.68, -0.42), (-0.38, -0.74), (0.05, -0.82), (0.44, -0.6), (0.6, -0.2),
         (0.2, -0.05), (-0.4, -0.02)], shell)
     dome.blob([(-0.6, -0.42), (-0.36, -0.7), (0.06, -0.76), (-0.2, -0.62)], shade(shell, 0.4))

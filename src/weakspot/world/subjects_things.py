@@ -1,18 +1,19 @@
 """Boat, car, mushroom and fence, and the props that only keep others company."""
 
-# fmt: off  (a shape reads better as a row of points)
+# A shape reads better as a row of points.
+# fmt: off
 from __future__ import annotations
 
 from random import Random
 
-from weakspot.world.canvas import Color, Pen, mix, shade, vary
+from weakspot.world.canvas import Color, Pen, main_color, mix, shade, vary
 
 INK: Color = (44, 38, 46)
 
 
 def boat(pen: Pen, rng: Random, tint: Color | None) -> None:
-    hull = dyed(tint, vary(rng.choice([(178, 62, 52), (58, 96, 142), (232, 226, 212), (142, 96, 60),
-        (70, 132, 116)]), rng)
+    hull = main_color(rng, tint, [(178, 62, 52), (58, 96, 142), (232, 226, 212), (142, 96, 60),
+        (70, 132, 116)])
     sheer = rng.uniform(-0.03, 0.06)
     if rng.random() < 0.65:
         sail = vary(rng.choice([(246, 240, 224), (246, 240, 224), (232, 176, 92), (206, 92, 76)]), rng, 5)
@@ -45,8 +46,8 @@ def boat(pen: Pen, rng: Random, tint: Color | None) -> None:
 
 
 def car(pen: Pen, rng: Random, tint: Color | None) -> None:
-    paint = dyed(tint, vary(rng.choice([(198, 58, 50), (62, 112, 168), (236, 190, 74), (228, 224, 214),
-        (86, 140, 112), (92, 92, 100)]), rng)
+    paint = main_color(rng, tint, [(198, 58, 50), (62, 112, 168), (236, 190, 74), (228, 224, 214),
+        (86, 140, 112), (92, 92, 100)])
     glass = (176, 210, 222)
     kind = rng.choice(("hatch", "beetle", "saloon", "van"))
     roof = rng.uniform(-0.5, -0.42)
@@ -106,15 +107,15 @@ def _toadstool(pen: Pen, rng: Random, cap: Color, spotted: bool, shape: float) -
         for x, y, r in ((-0.46, 0.3, 0.09), (-0.08, 0.62, 0.12), (0.3, 0.36, 0.1), (0.0, 0.2, 0.075),
             (0.58, 0.22, 0.07), (-0.66, 0.08, 0.055), (-0.3, 0.8, 0.05), (0.36, 0.76, 0.07)):
             hat.disc(x + rng.uniform(-0.04, 0.04), top * y, r, (248, 242, 228), ry=r * 0.8)
-    pen.stroke([(-0.16 * thick + lean * 0.6, 0.14), (0.0, 0.2), (0.16 * thick + lean * 0.6, 0.14)], 0.07,
-        0.07, shade(stem, 0.4))
+    pen.blob([(lean - 0.14 * thick, 0.08), (lean + 0.14 * thick, 0.08), (lean + 0.21 * thick, 0.2),
+        (lean, 0.25), (lean - 0.21 * thick, 0.2)], shade(stem, 0.45))
 
 
 def mushroom(pen: Pen, rng: Random, tint: Color | None) -> None:
     spotted = rng.random() < 0.55
     caps = [(204, 54, 44), (214, 72, 48)] if spotted else [(158, 104, 62), (196, 146, 92), (128, 84, 62),
         (220, 188, 140)]
-    cap = dyed(tint, vary(rng.choice(caps), rng)
+    cap = main_color(rng, tint, caps)
     shape = rng.uniform(0.85, 1.3)
     if rng.random() < 0.4:
         _toadstool(pen.at(rng.choice((-0.56, 0.56)), 0.36, 0.46), rng, shade(cap, 0.08), spotted, shape * 1.1)
@@ -157,20 +158,18 @@ def pickets(pen: Pen, rng: Random, wood: Color, step: float, top: float) -> None
 def fence(pen: Pen, rng: Random, tint: Color | None) -> None:
     """Unlike other subjects, drawn in a frame where the picture runs from -1 to 1."""
     if rng.random() < 0.65:
-        wire = dyed(tint, vary(rng.choice([(150, 154, 158), (176, 178, 178), (118, 124, 124), (92, 124, 104)]),
-            rng)
+        wire = main_color(rng, tint, [(150, 154, 158), (176, 178, 178), (118, 124, 124), (92, 124, 104)])
         chain_link(pen, rng, wire, rng.uniform(0.22, 0.34), rng.uniform(0.024, 0.042), rng.choice((1, 1, 2)))
         if rng.random() < 0.5:
             pen.rect(-1.6, -0.86, 1.6, -0.76, shade(wire, -0.15))
             pen.rect(-1.6, -0.845, 1.6, -0.82, shade(wire, 0.4))
     else:
-        wood = dyed(tint, vary(rng.choice([(176, 130, 86), (236, 230, 216), (140, 104, 76), (150, 148, 142)]),
-            rng)
+        wood = main_color(rng, tint, [(176, 130, 86), (236, 230, 216), (140, 104, 76), (150, 148, 142)])
         pickets(pen, rng, wood, rng.uniform(0.34, 0.46), rng.uniform(-0.85, -0.6))
 
 
 def ball(pen: Pen, rng: Random, tint: Color | None) -> None:
-    color = dyed(tint, vary(rng.choice([(208, 62, 54), (60, 112, 178), (240, 190, 66), (108, 160, 90)]), rng)
+    color = main_color(rng, tint, [(208, 62, 54), (60, 112, 178), (240, 190, 66), (108, 160, 90)])
     pen.disc(0, 0, 0.74, shade(color, -0.2))
     pen.disc(-0.06, -0.07, 0.66, color)
     pen.stroke([(-0.6, 0.3), (0.0, 0.1), (0.62, 0.28)], 0.2, 0.2, (246, 240, 226))
@@ -178,7 +177,7 @@ def ball(pen: Pen, rng: Random, tint: Color | None) -> None:
 
 
 def tree(pen: Pen, rng: Random, tint: Color | None) -> None:
-    leaf = dyed(tint, vary(rng.choice([(88, 134, 74), (66, 114, 74), (128, 150, 74), (198, 138, 62)]), rng)
+    leaf = main_color(rng, tint, [(88, 134, 74), (66, 114, 74), (128, 150, 74), (198, 138, 62)])
     pen.blob([(-0.1, 0.0), (0.1, 0.0), (0.12, 0.6), (0.22, 0.95), (-0.22, 0.95), (-0.12, 0.6)], (116, 82, 58))
     for x, y, r, k in ((-0.36, 0.0, 0.42, -0.2), (0.38, 0.02, 0.4, -0.26), (0.0, -0.2, 0.56, -0.06),
         (-0.16, -0.46, 0.38, 0.08), (0.22, -0.4, 0.3, 0.16)):
@@ -186,7 +185,7 @@ def tree(pen: Pen, rng: Random, tint: Color | None) -> None:
 
 
 def cup(pen: Pen, rng: Random, tint: Color | None) -> None:
-    color = dyed(tint, vary(rng.choice([(232, 226, 212), (92, 140, 176), (206, 96, 80), (226, 186, 96)]), rng)
+    color = main_color(rng, tint, [(232, 226, 212), (92, 140, 176), (206, 96, 80), (226, 186, 96)])
     handle = [(0.44, -0.24), (0.86, -0.26), (0.84, 0.24), (0.38, 0.28)]
     pen.stroke(handle, 0.13, 0.13, shade(color, -0.14))
     pen.blob([(-0.56, -0.46), (0.56, -0.46), (0.5, 0.2), (0.34, 0.62), (0.0, 0.68), (-0.34, 0.62),
@@ -198,7 +197,7 @@ def cup(pen: Pen, rng: Random, tint: Color | None) -> None:
 
 
 def bottle(pen: Pen, rng: Random, tint: Color | None) -> None:
-    color = dyed(tint, vary(rng.choice([(72, 122, 84), (112, 82, 54), (96, 140, 160)]), rng)
+    color = main_color(rng, tint, [(72, 122, 84), (112, 82, 54), (96, 140, 160)])
     pen.blob([(-0.28, 0.9), (-0.3, 0.1), (-0.26, -0.12), (-0.12, -0.34), (-0.1, -0.86), (0.1, -0.86),
         (0.12, -0.34), (0.26, -0.12), (0.3, 0.1), (0.28, 0.9), (0.0, 0.94)], color)
     pen.rect(-0.13, -0.96, 0.13, -0.8, (214, 176, 116))

@@ -1,11 +1,12 @@
 """Crayfish, crab, goldfish and duck, facing right. The two crustaceans share claws and colours."""
 
-# fmt: off  (a shape reads better as a row of points)
+# A shape reads better as a row of points.
+# fmt: off
 from __future__ import annotations
 
 from random import Random
 
-from weakspot.world.canvas import Color, Pen, mix, shade, vary
+from weakspot.world.canvas import Color, Pen, main_color, mix, shade, vary
 
 INK: Color = (44, 38, 46)
 _SHELLS: list[Color] = [(196, 74, 50), (178, 58, 48), (150, 92, 60), (206, 106, 60), (122, 92, 76)]
@@ -23,7 +24,7 @@ def _claw(pen: Pen, color: Color, gape: float) -> None:
 
 
 def crayfish(pen: Pen, rng: Random, tint: Color | None) -> None:
-    shell = dyed(tint, vary(rng.choice(_SHELLS), rng)
+    shell = main_color(rng, tint, _SHELLS)
     dark, light = shade(shell, -0.28), shade(shell, 0.3)
     bend = rng.uniform(-0.16, 0.16)
     gape = rng.uniform(0.0, 0.08)
@@ -54,7 +55,7 @@ def crayfish(pen: Pen, rng: Random, tint: Color | None) -> None:
 
 
 def crab(pen: Pen, rng: Random, tint: Color | None) -> None:
-    shell = dyed(tint, vary(rng.choice(_SHELLS), rng)
+    shell = main_color(rng, tint, _SHELLS)
     dark, light = shade(shell, -0.28), shade(shell, 0.32)
     wide = rng.uniform(0.92, 1.06)
     gape = rng.uniform(0.02, 0.1)
@@ -82,7 +83,7 @@ def crab(pen: Pen, rng: Random, tint: Color | None) -> None:
 
 
 def goldfish(pen: Pen, rng: Random, tint: Color | None) -> None:
-    coat = dyed(tint, vary(rng.choice([(238, 128, 40), (232, 104, 44), (244, 158, 56), (226, 84, 50)]), rng)
+    coat = main_color(rng, tint, [(238, 128, 40), (232, 104, 44), (244, 158, 56), (226, 84, 50)])
     fin = mix(coat, (255, 226, 170), 0.35)
     deep = rng.uniform(0.88, 1.16)
     flick = rng.uniform(-0.14, 0.14)
@@ -113,6 +114,9 @@ def goldfish(pen: Pen, rng: Random, tint: Color | None) -> None:
 
 def duck(pen: Pen, rng: Random, tint: Color | None) -> None:
     kind = rng.random()
+    body: Color
+    head: Color
+    breast: Color
     if kind < 0.4:
         body, head, breast, ring = (168, 158, 146), (44, 104, 76), (122, 76, 56), True
     elif kind < 0.65:
@@ -128,7 +132,7 @@ def duck(pen: Pen, rng: Random, tint: Color | None) -> None:
     coat: Color = vary(body, rng)
     bill = vary((236, 148, 46), rng)
     nod = rng.uniform(-0.06, 0.08)
-    if rng.random() < 0.6:
+    if rng.random() < 0.4:
         for x in (-0.1, 0.12):
             pen.stroke([(x, 0.38), (x + 0.02, 0.58)], 0.06, 0.05, bill)
             pen.blob([(x - 0.04, 0.6), (x + 0.04, 0.55), (x + 0.2, 0.62), (x, 0.65)], bill)
