@@ -121,10 +121,10 @@ def test_small_words() -> None:
 
 
 def test_clean_shows_what_would_hide() -> None:
-    assert show.clean("\x1b[31mred\x1b[0m") == "␛[31mred␛[0m"
-    assert show.clean("a\u202eb\u2066c\x00\x7f") == "a⟨U+202E⟩b⟨U+2066⟩c␀␡"
+    assert show.clean("\x1b[31mred\x1b[0m") == "‹U+001B›[31mred‹U+001B›[0m"
+    assert show.clean("a\u202eb\u2066c\x00\x7f") == "a‹U+202E›b‹U+2066›c‹U+0000›‹U+007F›"
     assert show.clean("two\r\n lines\u2028three") == "two lines three"
-    assert show.clean("\ud800") == "⟨U+D800⟩"
+    assert show.clean("\ud800") == "‹U+D800›"
     assert show.clean("naïve 蝿 👩\u200d🔬") == "naïve 蝿 👩\u200d🔬"
 
 

@@ -32,6 +32,9 @@ class Lane:
 class Watch:
     """Receives what happens; every method may be overridden, none needs to be."""
 
+    def began(self, folder: str) -> None:
+        """The run's folder is there; from now on it can be resumed."""
+
     def say(self, line: str) -> None:
         """A line worth keeping on the screen."""
 

@@ -118,7 +118,7 @@ def plural(number: int, word: str) -> str:
 def clean(text: str) -> str:
     """Text that shows what it is: one line, control and direction-changing characters made visible.
 
-    Escape becomes ␛, a right-to-left override ⟨U+202E⟩; runs of white space become one space. Nothing is
+    A right-to-left override becomes ‹U+202E›; runs of white space become one space. Nothing is
     escaped for HTML or Markdown: that is the writer's part.
     """
     if text.isascii() and text.isprintable():
@@ -154,10 +154,7 @@ def _visible(character: str) -> str:
     category = unicodedata.category(character)
     if category not in ("Cc", "Cf", "Cs") or character in _JOINERS:
         return character
-    code = ord(character)
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "␡" if code == 0x7F else f"⟨U+{code:04X}⟩"
+    return f"‹U+{ord(character):04X}›"
 
 
 def _decimals(points: float, digits: int) -> int:

@@ -48,9 +48,10 @@ class Ledger:
         with _explained(path):
             db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             db.execute("PRAGMA page_size = 8192")
-            db.execute("PRAGMA journal_mode = WAL")
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             _migrate(db, 0)
+            # Only now: what `inspect_file` looks at must be in the file itself, not in the log beside it.
+            db.execute("PRAGMA journal_mode = WAL")
             return cls(_tuned(db), path)
 
     @classmethod
@@ -61,6 +62,7 @@ class Ledger:
             db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             if version < VERSION:
                 _migrate(db, version)
+                db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             return cls(_tuned(db), path)
 
     @classmethod

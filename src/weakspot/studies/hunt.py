@@ -167,6 +167,8 @@ def go_on(
 def conduct(run: Run, settings: HuntSettings, parts: Parts, watch: Watch | None = None) -> None:
     """The method, from the baseline to the findings."""
     ledger, base = run.ledger, base_hypothesis(settings, parts.target)
+    watch = watch or Watch()
+    watch.began(str(run.folder))
     ledger.set_fact("state", "running")
     ledger.set_fact("base", base.id)
     with Engine(
@@ -181,7 +183,7 @@ def conduct(run: Run, settings: HuntSettings, parts: Parts, watch: Watch | None 
         lanes: list[Lane] = []
         limit: BudgetSpent | None = None
         try:
-            engine.test(base, until=stop.failures(60) | stop.spent(0.3), phase="baseline")
+            engine.test(base, until=stop.failures(200) | stop.spent(0.3), phase="baseline")
             engine.test(base, until=stop.failures(5) | stop.spent(0.7), phase="baseline")
             captions = CaptionSearch(base).propose(ledger)
             lanes = race(engine, captions, against=base, settings=RaceSettings(share=0.75))

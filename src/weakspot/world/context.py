@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from weakspot.world.canvas import PAINT, Color, Pen, shade, vary
-from weakspot.world.subjects_things import chain_link, pickets
+from weakspot.world.subjects_things import chain_link, netting, pickets
 
 #: A support is drawn in a frame whose origin is where the subject's weight rests and whose unit is
 #: half the width that the subjects take.
@@ -121,16 +121,7 @@ SUPPORTS: Final[Mapping[str, tuple[Support, Color]]] = MappingProxyType({"flower
 
 
 def _net(pen: Pen, rng: Random) -> None:
-    cord = vary(rng.choice([(196, 202, 196), (112, 140, 122), (140, 146, 148), (84, 112, 96)]), rng)
-    step, sag = rng.uniform(0.062, 0.078), rng.uniform(0.01, 0.03)
-    turn = rng.uniform(-0.12, 0.12) + rng.choice((0.0, 0.785))
-    frame = pen.at(0.5, 0.5, 1.0, turn=turn)
-    n = int(0.75 / step)
-    for i in range(-n, n + 1):
-        t = i * step
-        bow = sag * math.sin(i * 0.7)
-        frame.stroke([(t, -0.75), (t + bow, 0.0), (t, 0.75)], 0.0075, 0.0075, cord)
-        frame.stroke([(-0.75, t), (0.0, t + bow), (0.75, t)], 0.0075, 0.0075, shade(cord, -0.15))
+    netting(pen.at(0.5, 0.5, 1.0), rng, None)
 
 
 def _fence(pen: Pen, rng: Random) -> None:

@@ -29,7 +29,7 @@ PARENT_OF: Final[Mapping[str, str]] = MappingProxyType({"on_color": "on", "compa
 
 #: Percent that every value gets which neither the subject's habits nor `USUAL` name.
 FLOOR: Final[Mapping[str, float]] = MappingProxyType(
-    {"background": 0.3, "on": 0.3, "behind": 0.2, "companion": 0.1, "color": 0.3, "pose": 0.5}
+    {"background": 0.3, "on": 0.3, "behind": 0.15, "companion": 0.1, "color": 0.3, "pose": 0.5}
 )
 
 #: Percent, for subjects that have no habit of their own. Named values are scaled to fill what the
@@ -151,15 +151,15 @@ HABITS: Final[Mapping[str, Mapping[str, Weights]]] = {
     },
     "fence": {
         "background": {
-            "meadow": 30, "street": 28, "riverbed": 8, "rocks": 6, "underwater": 5, "forest": 5, "snow": 4, "beach": 4,
+            "meadow": 26, "street": 24, "riverbed": 13, "underwater": 9, "rocks": 6, "forest": 5, "snow": 4, "beach": 4,
             "green": 4, "grey": 3,
         },
         "size": {"medium": 64, "small": 10, "large": 26},
         "on": {"nothing": 97},
-        "behind": {"nothing": 58, "net": 32, "grass": 8},
+        "behind": {"nothing": 62, "net": 28, "grass": 8},
         "companion": {
-            "nothing": 26, "tree": 8, "ball": 4, "dog": 6, "cat": 6, "duck": 6, "car": 5, "crab": 7, "crayfish": 9,
-            "wolf": 4, "snow leopard": 4, "goldfish": 5, "butterfly": 3, "bee": 2, "fly": 2, "mushroom": 3,
+            "nothing": 24, "tree": 7, "ball": 4, "dog": 6, "cat": 6, "duck": 6, "car": 5, "crab": 7, "crayfish": 15,
+            "wolf": 4, "snow leopard": 4, "goldfish": 6, "butterfly": 3, "bee": 2, "fly": 2, "mushroom": 3,
         },
         "color": {"natural": 84, "white": 4, "green": 4, "brown": 4, "black": 2},
     },

@@ -4,6 +4,7 @@
 # fmt: off
 from __future__ import annotations
 
+import math
 from random import Random
 
 from weakspot.world.canvas import Color, Pen, main_color, mix, shade, vary
@@ -155,9 +156,29 @@ def pickets(pen: Pen, rng: Random, wood: Color, step: float, top: float) -> None
         x += step
 
 
+def netting(pen: Pen, rng: Random, tint: Color | None) -> None:
+    """Fine square mesh over a picture one unit wide, straight or on its corner, sagging a little."""
+    cord = main_color(rng, tint, [(196, 202, 196), (112, 140, 122), (140, 146, 148), (84, 112, 96)])
+    step, sag = rng.uniform(0.062, 0.078), rng.uniform(0.01, 0.03)
+    frame = pen.at(0, 0, 1.0, turn=rng.uniform(-0.12, 0.12) + rng.choice((0.0, 0.785)))
+    n = int(0.75 / step)
+    for i in range(-n, n + 1):
+        t = i * step
+        bow = sag * math.sin(i * 0.7)
+        frame.stroke([(t, -0.75), (t + bow, 0.0), (t, 0.75)], 0.0075, 0.0075, cord)
+        frame.stroke([(-0.75, t), (0.0, t + bow), (0.75, t)], 0.0075, 0.0075, shade(cord, -0.15))
+
+
 def fence(pen: Pen, rng: Random, tint: Color | None) -> None:
     """Unlike other subjects, drawn in a frame where the picture runs from -1 to 1."""
-    if rng.random() < 0.65:
+    kind = rng.random()
+    if kind < 0.3:
+        netting(pen.at(0, 0, 2.1), rng, tint)
+        post = vary((126, 112, 96), rng)
+        for x in rng.choice(((-0.85,), (0.85,), (-0.85, 0.85))):
+            pen.rect(x - 0.035, -1.4, x + 0.035, 1.4, post)
+            pen.rect(x - 0.02, -1.4, x - 0.005, 1.4, shade(post, 0.35))
+    elif kind < 0.75:
         wire = main_color(rng, tint, [(150, 154, 158), (176, 178, 178), (118, 124, 124), (92, 124, 104)])
         chain_link(pen, rng, wire, rng.uniform(0.22, 0.34), rng.uniform(0.024, 0.042), rng.choice((1, 1, 2)))
         if rng.random() < 0.5:
