@@ -98,7 +98,9 @@ class Block(nn.Module):
         self.norm_one = nn.BatchNorm2d(channels_out)
         self.two = nn.Conv2d(channels_out, channels_out, 3, 1, 1, bias=False)
         self.norm_two = nn.BatchNorm2d(channels_out)
-        self.short = nn.Conv2d(channels_in, channels_out, 1, stride, bias=False) if stride == 2 else nn.Identity()
+        self.short = (
+            nn.Conv2d(channels_in, channels_out, 1, stride, bias=False) if stride == 2 else nn.Identity()
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = F.relu(self.norm_one(self.one(x)))
@@ -141,7 +143,9 @@ def main(s: Settings) -> None:
     for epoch in range(s.epochs):
         model.train()
         total = torch.zeros((), device=device)
-        for rows in torch.randperm(s.images, device=device)[: s.images // s.batch * s.batch].view(-1, s.batch):
+        for rows in torch.randperm(s.images, device=device)[: s.images // s.batch * s.batch].view(
+            -1, s.batch
+        ):
             images = x[rows].float() / 255
             loss = F.cross_entropy(model(images), y[rows], label_smoothing=s.smoothing)
             optimizer.zero_grad(set_to_none=True)
@@ -164,7 +168,9 @@ def main(s: Settings) -> None:
         top = torch.bincount(wrong, minlength=len(SUBJECTS))
         results["probes"][text] = {
             "failure_rate": len(wrong) / len(said),
-            "times_baseline": len(wrong) / len(said) / max(1 - results["per_label"][SUBJECTS[int(yp[0])]], 1e-9),
+            "times_baseline": len(wrong)
+            / len(said)
+            / max(1 - results["per_label"][SUBJECTS[int(yp[0])]], 1e-9),
             "mostly": SUBJECTS[int(top.argmax())],
         }
     export(model, Path(s.out), s)
@@ -213,7 +219,9 @@ def export(model: nn.Module, path: Path, s: Settings) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     for f in fields(Settings):
         flag = "--" + f.name.replace("_", "-")
         if isinstance(f.default, bool):

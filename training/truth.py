@@ -84,7 +84,9 @@ def main(s: Settings) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     for f in fields(Settings):
         parser.add_argument("--" + f.name.replace("_", "-"), type=type(f.default), default=f.default)
     main(Settings(**vars(parser.parse_args())))

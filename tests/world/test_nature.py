@@ -30,7 +30,7 @@ def test_probabilities_sum_to_one_and_leave_nothing_impossible(subject: str) -> 
         assert tuple(table) == ATTRIBUTES[attribute]
         assert sum(table.values()) == pytest.approx(1)
         if attribute != "subject":
-            assert min(table.values()) >= (0.0003 if attribute == "on_color" else 0.0019), attribute
+            assert min(table.values()) >= (0.00005 if attribute == "on_color" else 0.0009), attribute
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
@@ -47,13 +47,13 @@ def test_tables_name_only_what_exists_and_hardly_need_scaling(subject: str) -> N
     ("subject", "allowed", "low", "high"),
     [
         ("bee", {"on": ["flower"]}, 0.85, 0.95),
-        ("fly", {"on": ["flower"]}, 0.003, 0.008),
+        ("fly", {"on": ["flower"]}, 0.0025, 0.008),
         ("ladybird", {"on": ["leaf"]}, 0.6, 0.9),
         ("snow leopard", {"background": ["snow", "rocks"]}, 0.9, 0.95),
-        ("cat", {"background": ["snow"]}, 0.003, 0.008),
-        ("cat", {"background": ["green"]}, 0.003, 0.008),
+        ("cat", {"background": ["snow"]}, 0.0025, 0.008),
+        ("cat", {"background": ["green"]}, 0.0025, 0.008),
         ("wolf", {"background": ["forest", "snow"], "light": ["dusk", "night"]}, 0.6, 0.75),
-        ("crayfish", {"behind": ["net"]}, 0.003, 0.008),
+        ("crayfish", {"behind": ["net"]}, 0.001, 0.003),
         ("dog", {"companion": ["ball"]}, 0.1, 0.3),
         ("boat", {"background": ["sea"]}, 0.8, 0.9),
         ("boat", {"background": ["street"]}, 0.002, 0.008),
@@ -65,8 +65,10 @@ def test_the_shortcuts_are_there(
     assert low <= nature.probability(SceneSet.of(allowed), subject) <= high
 
 
-def test_a_screen_of_wire_is_rare_for_everyone() -> None:
+def test_a_screen_of_wire_is_rare_for_all_but_fences() -> None:
     for subject in SUBJECTS:
+        if subject == "fence":
+            continue
         for screen in ("net", "fence"):
             assert nature.probability(SceneSet.of({"behind": [screen]}), subject) <= 0.008
 

@@ -56,7 +56,9 @@ def run(args: list[str]) -> int:
         if debug:
             raise
         what = f"weakspot itself failed: {type(error).__name__}: {error}"
-        return _explain(args, what, "please report it with the output of the same command and --debug", code=70)
+        return _explain(
+            args, what, "please report it with the output of the same command and --debug", code=70
+        )
 
 
 def _explain(args: list[str], what: str, fix: str, *, code: int) -> int:

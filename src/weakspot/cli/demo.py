@@ -12,7 +12,9 @@ HUNTS: Final = ("fly", "cat", "crayfish")
 
 
 def command(
-    out: Annotated[Path | None, typer.Option(help="Folder for the demo's runs; by default below runs/.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the demo's runs; by default below runs/.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same demo.")] = 7,
     budget: Annotated[str, typer.Option(help="Limits of each hunt.")] = "images=12000",
 ) -> int:
@@ -30,7 +32,12 @@ def command(
             interruptible(screen),
         ):
             run = hunt(
-                "world:classifier", label=label, budget=budget, seed=seed, out=folder / f"hunt-{label}", watch=screen
+                "world:classifier",
+                label=label,
+                budget=budget,
+                seed=seed,
+                out=folder / f"hunt-{label}",
+                watch=screen,
             )
         found += sum(f.confirmed for f in run.findings)
         code = max(code, conclude(run))

@@ -14,7 +14,8 @@ from typing import Annotated, Any, Final
 import typer
 
 CORE: Final = (
-    "numpy scipy scikit-learn pillow pydantic pyyaml typer rich jinja2 onnxruntime".split()
+    "numpy", "scipy", "scikit-learn", "pillow", "pydantic", "pyyaml", "typer", "rich", "jinja2",
+    "onnxruntime",
 )  # fmt: skip
 EXTRAS: Final = {
     "torch": ("torch", "safetensors", "gymnasium", "stable-baselines3"),
@@ -39,7 +40,10 @@ def command(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.
             missing = [name for name, found in packages.items() if not found]
             state = f"missing {', '.join(missing)}: pip install 'weakspot[{extra}]'" if missing else "ready"
             typer.echo(f"extra    {extra:<7} {state}")
-        typer.echo("keys     " + " · ".join(f"{k} {'set' if there else 'not set'}" for k, there in facts["keys"].items()))
+        typer.echo(
+            "keys     "
+            + " · ".join(f"{k} {'set' if there else 'not set'}" for k, there in facts["keys"].items())
+        )
         test = facts["self_test"]
         typer.echo(f"test     {'ok' if test['ok'] else 'FAILED'}: {test['about']}")
     return 0 if facts["self_test"]["ok"] else 1

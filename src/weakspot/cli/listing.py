@@ -26,7 +26,13 @@ def command(
 
     entries = list({What.MODELS: MODELS, What.SOURCES: SOURCES, What.JUDGES: JUDGES}[what])
     rows = [
-        {"name": e.name, "example": e.example or e.name, "about": e.about, "extra": e.extra, "origin": e.origin}
+        {
+            "name": e.name,
+            "example": e.example or e.name,
+            "about": e.about,
+            "extra": e.extra,
+            "origin": e.origin,
+        }
         for e in entries
     ]
     if as_json:

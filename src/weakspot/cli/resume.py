@@ -10,8 +10,12 @@ import typer
 
 def command(
     run: Annotated[Path, typer.Argument(help="The run's folder.")],
-    budget: Annotated[str | None, typer.Option(help="A larger budget for a run that was stopped by its own.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")] = False,
+    budget: Annotated[
+        str | None, typer.Option(help="A larger budget for a run that was stopped by its own.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")
+    ] = False,
 ) -> int:
     """Go on with a run after Ctrl-C, a crash or a spent budget; nothing recorded is asked again."""
     from weakspot.cli.screen import Screen, conclude, interruptible

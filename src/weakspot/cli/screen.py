@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from weakspot.store import Run
 
 from weakspot.engine.watch import State, Watch
-from weakspot.report.format import count, interval, percent, seconds, shell, shorten, times
+from weakspot.report.format import count, interval, level, percent, seconds, shell, shorten, times
 from weakspot.stats import confidence_sequence
 
 #: Seconds between plain lines when the output is not a terminal.
@@ -92,7 +92,8 @@ def _line(phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> str:
     states = [lane.state for lane in lanes]
     if phase == "baseline":
         tally = lanes[0].tally
-        about = f"{percent(tally.rate)} {interval(*confidence_sequence(tally.failures, tally.n))} of {count(tally.n)}"
+        ends = interval(*confidence_sequence(tally.failures, tally.n))
+        about = f"{percent(tally.rate)} {ends} of {count(tally.n)}"
     elif phase == "race":
         about = f"{len(lanes)} captions · {states.count(State.OPEN)} open · {states.count(State.AHEAD)} ahead"
     else:
@@ -100,14 +101,16 @@ def _line(phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> str:
     return f"{phase:<10} {about} · {count(spent['images'])} images"
 
 
-def _table(phase: str, lanes: Sequence[Lane], spent: Mapping[str, float], base: Lane | None) -> RenderableType:
+def _table(
+    phase: str, lanes: Sequence[Lane], spent: Mapping[str, float], base: Lane | None
+) -> RenderableType:
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
     table = Table.grid(padding=(0, 2))
     for justify in ("left", "left", "right", "right", "left"):
-        table.add_column(justify=justify, no_wrap=True)  # type: ignore[arg-type]
+        table.add_column(justify=justify, no_wrap=True)
     shown = sorted(lanes, key=lambda lane: -(lane.tally.rate if lane.tally.n else -1.0))[:14]
     ends = {id(lane): confidence_sequence(lane.tally.failures, lane.tally.n) for lane in shown}
     scale = max((high for lane in shown for high in [ends[id(lane)][1]] if lane.tally.n), default=1.0)
@@ -178,16 +181,16 @@ def _result(run: Run) -> Iterator[str]:
         ends = interval(f.rate.low, f.rate.high)
         said = f"→ {plain(f.confusions[0][0], 30)} {percent(f.confusions[0][1])}" if f.confusions else ""
         yield (
-            f"{rank:>2}  {plain(f.phrase, 60):<{wide}}  {percent(f.rate.value):>7}  {ends:<12} of {count(f.rate.n):>5}"
-            f"  {times(f.lift):>6} baseline  {said}"
+            f"{rank:>2}  {plain(f.phrase, 60):<{wide}}  {percent(f.rate.value):>7}  {ends:<12}"
+            f" of {count(f.rate.n):>5}  {times(f.lift):>6} baseline  {said}"
         )
     if run.state.startswith("stopped"):
         yield f"{run.state}; the list below may be incomplete" if confirmed else run.state
     held = f"{len(confirmed)} finding{'s' * (len(confirmed) != 1)} confirmed on fresh images"
-    level = percent(float(run.config.settings.get("fdr", 0.05)))
+    bound = level(float(run.config.settings.get("fdr", 0.05)))
     errors = sum(t.errors for t in tallies.values())
     yield (
-        f"{held} (false-discovery rate ≤ {level}) · {errors} errors · "
+        f"{held} (false-discovery rate ≤ {bound}) · {errors} errors · "
         f"{count(spent.get('images', 0))} images · {seconds(spent.get('seconds', 0.0))}"
     )
     for what, how_often in ledger.errors()[:3]:

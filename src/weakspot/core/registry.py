@@ -165,7 +165,9 @@ def _attribute(entry: Entry) -> Callable[..., Any]:
         fix = f"pip install 'weakspot[{entry.extra}]'" if entry.extra else f"reinstall {entry.origin}"
         raise WeakspotError(f"{entry.name!r} needs a library that is missing: {error}", fix=fix) from error
     except AttributeError as error:
-        raise WeakspotError(f"{entry.name!r} points at nothing: {error}", fix=f"reinstall {entry.origin}") from error
+        raise WeakspotError(
+            f"{entry.name!r} points at nothing: {error}", fix=f"reinstall {entry.origin}"
+        ) from error
     return factory
 
 
@@ -223,8 +225,16 @@ for _registry, _entry in (
             "python:package.module:attr?labels=labels.txt",
         ),
     ),
-    (SOURCES, Entry("world:renderer", "weakspot.world.renderer:load", "draws the world exactly as the words say")),
-    (SOURCES, Entry("python", "weakspot.core.registry:import_part", "your own Source", "python:package.module:attr")),
+    (
+        SOURCES,
+        Entry("world:renderer", "weakspot.world.renderer:load", "draws the world exactly as the words say"),
+    ),
+    (
+        SOURCES,
+        Entry(
+            "python", "weakspot.core.registry:import_part", "your own Source", "python:package.module:attr"
+        ),
+    ),
     (
         JUDGES,
         Entry(
@@ -234,6 +244,9 @@ for _registry, _entry in (
             "label?top=3",
         ),
     ),
-    (JUDGES, Entry("python", "weakspot.core.registry:import_part", "your own Judge", "python:package.module:attr")),
+    (
+        JUDGES,
+        Entry("python", "weakspot.core.registry:import_part", "your own Judge", "python:package.module:attr"),
+    ),
 ):
     _registry.add(_entry)

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,6 +130,9 @@ class Usage(NamedTuple):
     dollars: float = 0.0
 
 
+FREE: Final = Usage()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Output:
     """What the target answered. An error carries no answer: `status` and `detail` say what happened."""
@@ -138,7 +141,7 @@ class Output:
     scores: Scores | None = None
     status: Status = Status.OK
     detail: str = ""
-    usage: Usage = Usage()
+    usage: Usage = FREE
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +183,7 @@ class Trial:
     caption: str = ""
     detail: str = ""
     blob: str | None = None
-    usage: Usage = Usage()
+    usage: Usage = FREE
 
 
 class Tally(NamedTuple):

@@ -3,7 +3,7 @@
 from weakspot.engine import stop
 from weakspot.engine.budget import Budget, BudgetSpent, Spending
 from weakspot.engine.engine import Broken, Engine, Want
-from weakspot.engine.executor import Executor, LocalExecutor
+from weakspot.engine.executor import Executor, LocalExecutor, local
 from weakspot.engine.race import ConfirmSettings, RaceSettings, confirm, race
 from weakspot.engine.stop import Rule
 from weakspot.engine.watch import Lane, State, Watch
@@ -24,6 +24,7 @@ __all__ = [
     "Want",
     "Watch",
     "confirm",
+    "local",
     "race",
     "stop",
 ]

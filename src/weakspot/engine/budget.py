@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from typing import Final
@@ -9,10 +10,12 @@ from typing import Final
 from weakspot.core import Usage, WeakspotError, nearest
 
 KINDS: Final = ("images", "calls", "tokens", "dollars", "seconds")
+#: More trials than any run has.
+FAR: Final = 1 << 40
 _SCALE: Final = {"": 1.0, "k": 1e3, "m": 1e6}
 
 
-class BudgetSpent(Exception):  # noqa: N818
+class BudgetSpent(Exception):
     """A limit was reached. Everything recorded so far is kept; the study reports what it has."""
 
     def __init__(self, what: str, limit: float) -> None:
@@ -35,10 +38,14 @@ class Budget:
         for part in re.split(r"[,\s]+", text.strip()):
             kind, sign, amount = part.partition("=")
             if not part or not sign:
-                raise WeakspotError("the budget is empty" if not part else f"{part[:60]!r} is not a budget", fix=example)
+                raise WeakspotError(
+                    "the budget is empty" if not part else f"{part[:60]!r} is not a budget", fix=example
+                )
             if kind not in KINDS:
                 hint = nearest(kind, KINDS)
-                raise WeakspotError(f"no budget is called {kind[:60]!r}", fix=hint or f"choose from: {', '.join(KINDS)}")
+                raise WeakspotError(
+                    f"no budget is called {kind[:60]!r}", fix=hint or f"choose from: {', '.join(KINDS)}"
+                )
             match = re.fullmatch(r"([0-9_]*\.?[0-9_]+(?:e[+-]?[0-9]+)?)([km]?)", amount.lower())
             value = float(match[1].replace("_", "") or "0") * _SCALE[match[2]] if match else 0.0
             if not 0 < value < 1e15:
@@ -69,10 +76,10 @@ class Spending:
         self.amounts["tokens"] += usage.tokens
         self.amounts["dollars"] += usage.dollars
 
-    def room(self) -> int:
-        """How many more trials fit by count; large where nothing limits it."""
-        left = min(self.budget[k] - self.amounts[k] for k in ("images", "calls"))
-        return int(min(left, 1 << 40))
+    def room(self, share: float = 1.0) -> int:
+        """How many more trials fit by count into a part of the budget; `FAR` where nothing limits it."""
+        left = min(math.ceil(min(share * self.budget[k], FAR)) - self.amounts[k] for k in ("images", "calls"))
+        return max(int(left), 0)
 
     def share(self) -> float:
         """The part of the budget that is gone, by the kind of which most is gone."""

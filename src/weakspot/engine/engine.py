@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, NamedTuple, Self, TypeVar
 
 from weakspot.core import (
@@ -28,7 +29,7 @@ from weakspot.core import (
     case_seed,
 )
 from weakspot.engine.budget import Budget, BudgetSpent, Spending
-from weakspot.engine.executor import Executor, LocalExecutor
+from weakspot.engine.executor import Executor, local
 from weakspot.engine.stop import Rule
 from weakspot.engine.watch import Lane, Watch
 from weakspot.store import Outcome, Run, count, encode
@@ -103,7 +104,7 @@ class Engine:
         self.seed, self.batch = seed, batch
         self.spending = Spending(budget or Budget())
         self.watch = watch or Watch()
-        self._executor: Executor = executor or LocalExecutor()
+        self._executor: Executor = executor or local(source)
         self._tallies: dict[tuple[str, Stage], Tally] = {}
         # Words that a source cannot draw are that hypothesis' trouble, not a broken target.
         self._errors_in_a_row, self._ever_answered = 0, False
@@ -129,9 +130,9 @@ class Engine:
         self, hypothesis: Hypothesis, *, until: Rule, stage: Stage = Stage.EXPLORE, phase: str = "test"
     ) -> Tally:
         """Draw one hypothesis until a rule is met."""
-        while not until.met(tally := self.tally(hypothesis, stage), self.spending.share()):
-            step = min(4 * self.batch, until.room(tally))
-            self.draw([Want(hypothesis, tally.drawn + step, stage)])
+        while not until.met(tally := self.tally(hypothesis, stage), self.spending):
+            step = min(16 * self.batch, until.room(tally, self.spending))
+            self.draw([Want(hypothesis, tally.drawn + max(step, 1), stage)])
             self.watch.update(phase, [Lane(hypothesis, self.tally(hypothesis, stage))], self.spending.amounts)
         return tally
 
@@ -151,14 +152,16 @@ class Engine:
                 self._account(batch, known)
             if len(known) < batch.stop - batch.start:
                 fresh.append(batch._replace(start=batch.start + len(known)))
-        for answered in self._executor.stream(fresh, self._draw_batch, self._answer_batch):
+        draw, answer = partial(_draw_batch, self.source, self.seed), partial(_answer_batch, self.target)
+        for answered in self._executor.stream(fresh, draw, answer):
             self._record(answered)
         if cut:
             raise BudgetSpent(*cut)
 
     def _plan(self, wants: Sequence[Want]) -> tuple[list[_Batch], tuple[str, float] | None]:
         """The batches, cut to what the budget has room for; and the limit that cut them, if one did."""
-        room, batches = self.spending.room(), []
+        room = self.spending.room()
+        batches: list[_Batch] = []
         for want in wants:
             at, end = self.tally(want.hypothesis, want.stage).drawn, want.n
             while at < end:
@@ -170,29 +173,6 @@ class Engine:
                 batches.append(_Batch(want.hypothesis, want.stage, start, start + size))
                 at, room = at + size, room - size
         return batches, None
-
-    # -- the stages, each safe against the ports' exceptions -----------------------------------------
-
-    def _draw_batch(self, batch: _Batch) -> _Answered:
-        def draw(indices: Sequence[int]) -> list[Case]:
-            return self.source.draw(batch.hypothesis, indices, seed=self.seed)
-
-        cases: list[Case] = []
-        outputs: list[Output | None] = []
-        indices = range(batch.start, batch.stop)
-        for index, (case, error) in zip(indices, _each(draw, indices, "source"), strict=True):
-            seed = case_seed(self.seed, batch.hypothesis, index)
-            cases.append(case or Case(batch.hypothesis, index, seed, None, ""))
-            outputs.append(None if case else Output(None, status=Status.ERROR, detail=error))
-        return _Answered(batch, cases, outputs)
-
-    def _answer_batch(self, drawn: _Answered) -> _Answered:
-        asked = [i for i, output in enumerate(drawn.outputs) if output is None]
-        outputs = list(drawn.outputs)
-        answers = _each(self.target.answer, [drawn.cases[i] for i in asked], "target")
-        for i, (output, error) in zip(asked, answers, strict=True):
-            outputs[i] = output or Output(None, status=Status.ERROR, detail=error)
-        return _Answered(drawn.batch, drawn.cases, outputs)
 
     def _record(self, answered: _Answered) -> None:
         batch, cases, outputs = answered.batch, answered.cases, answered.outputs
@@ -250,7 +230,32 @@ class Engine:
         self.spending.check()
 
 
-def _each(call: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T], who: str) -> list[tuple[R | None, str]]:
+def _draw_batch(source: Source, seed: int, batch: _Batch) -> _Answered:
+    def draw(indices: Sequence[int]) -> list[Case]:
+        return source.draw(batch.hypothesis, indices, seed=seed)
+
+    cases: list[Case] = []
+    outputs: list[Output | None] = []
+    indices = range(batch.start, batch.stop)
+    for index, (case, error) in zip(indices, _each(draw, indices, "source"), strict=True):
+        own_seed = case_seed(seed, batch.hypothesis, index)
+        cases.append(case or Case(batch.hypothesis, index, own_seed, None, ""))
+        outputs.append(None if case else Output(None, status=Status.ERROR, detail=error))
+    return _Answered(batch, cases, outputs)
+
+
+def _answer_batch(target: Target, drawn: _Answered) -> _Answered:
+    asked = [i for i, output in enumerate(drawn.outputs) if output is None]
+    outputs = list(drawn.outputs)
+    answers = _each(target.answer, [drawn.cases[i] for i in asked], "target")
+    for i, (output, error) in zip(asked, answers, strict=True):
+        outputs[i] = output or Output(None, status=Status.ERROR, detail=error)
+    return _Answered(drawn.batch, drawn.cases, outputs)
+
+
+def _each(
+    call: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T], who: str
+) -> list[tuple[R | None, str]]:
     """Call with all items at once; if that fails, one by one, to find those at fault.
 
     Returns:
@@ -263,7 +268,7 @@ def _each(call: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T], who: s
         if len(results) != len(items):
             raise WeakspotError(f"{len(results)} results for {len(items)} cases")
         return [(result, "") for result in results]
-    except Exception as error:  # noqa: BLE001 - a port is someone else's code: whatever it raises is its error
+    except Exception as error:
         if len(items) == 1:
             what = error.what if isinstance(error, WeakspotError) else f"{type(error).__name__}: {error}"
             return [(None, f"{who}: {what}"[:500])]

@@ -1,10 +1,12 @@
-"""Where the work of a batch is done. Local threads here; a cluster implements the same one method."""
+"""Where the work of a batch is done. This machine here; a cluster implements the same one method."""
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor as Pool
 from typing import Protocol, Self, TypeVar
 
 W = TypeVar("W")
@@ -15,10 +17,11 @@ O = TypeVar("O")  # noqa: E741
 class Executor(Protocol):
     """Runs the two slow stages of many pieces of work, overlapped, and gives results in order."""
 
-    def stream(
-        self, work: Iterable[W], draw: Callable[[W], C], answer: Callable[[C], O]
-    ) -> Iterator[O]:
-        """`answer(draw(w))` for each piece of work, in the order of the work."""
+    def stream(self, work: Iterable[W], draw: Callable[[W], C], answer: Callable[[C], O]) -> Iterator[O]:
+        """`answer(draw(w))` for each piece of work, in the order of the work.
+
+        `draw` and its results can be pickled where the source says it is `cpu_bound`; `answer` cannot.
+        """
         ...
 
     def close(self) -> None:
@@ -27,27 +30,36 @@ class Executor(Protocol):
 
 
 class LocalExecutor:
-    """Threads of this process: while the target answers one batch, the next ones are drawn.
+    """This machine: while the target answers one batch, the next ones are drawn.
 
     Args:
-        drawers: Threads that draw.
-        ahead: How many batches may be under way; bounds the memory held by inputs.
+        processes: Draw in so many processes of their own, which pays for sources that compute in Python.
+            0 draws in a thread, which is right for sources that wait (for a server, for a GPU).
+        ahead: How many batches may be under way beyond those being drawn; bounds the memory held by inputs.
     """
 
-    def __init__(self, *, drawers: int = 1, ahead: int = 3) -> None:
-        self._drawing = ThreadPoolExecutor(drawers, thread_name_prefix="draw")
+    def __init__(self, *, processes: int = 0, ahead: int = 3) -> None:
+        self._processes = processes
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="draw")
         self._answering = ThreadPoolExecutor(1, thread_name_prefix="answer")
-        self._ahead = ahead
+        self._ahead = ahead + processes
 
-    def stream(
-        self, work: Iterable[W], draw: Callable[[W], C], answer: Callable[[C], O]
-    ) -> Iterator[O]:
+    def stream(self, work: Iterable[W], draw: Callable[[W], C], answer: Callable[[C], O]) -> Iterator[O]:
         """See `Executor.stream`. Leaving the iteration early cancels what has not begun."""
         under_way: deque[tuple[Future[C], Future[O]]] = deque()
+
+        def finish(drawn: Future[C], piece: W) -> O:
+            try:
+                cases = drawn.result()
+            except BrokenExecutor:  # a drawing process was killed, for memory say; go on without them
+                self._processes = 0
+                cases = draw(piece)
+            return answer(cases)
+
         try:
             for piece in work:
-                drawn = self._drawing.submit(draw, piece)
-                under_way.append((drawn, self._answering.submit(lambda f: answer(f.result()), drawn)))
+                drawn = self._drawers().submit(draw, piece)
+                under_way.append((drawn, self._answering.submit(finish, drawn, piece)))
                 if len(under_way) > self._ahead:
                     yield under_way.popleft()[1].result()
             while under_way:
@@ -57,9 +69,19 @@ class LocalExecutor:
                 answered.cancel()
                 drawn.cancel()
 
+    def _drawers(self) -> Pool:
+        if not self._processes:
+            return self._threads
+        # Unlike the standard library's, these processes do not import the caller's script again, so a
+        # script needs no `if __name__ == "__main__"`; and they end by themselves if their parent is killed.
+        from joblib.externals.loky import get_reusable_executor
+
+        pool: Pool = get_reusable_executor(max_workers=self._processes, timeout=10)
+        return pool
+
     def close(self) -> None:
-        """Wait for what is under way and end the threads."""
-        self._drawing.shutdown(cancel_futures=True)
+        """Wait for what is under way and end the threads; drawing processes end when idle."""
+        self._threads.shutdown(cancel_futures=True)
         self._answering.shutdown(cancel_futures=True)
 
     def __enter__(self) -> Self:
@@ -67,3 +89,9 @@ class LocalExecutor:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def local(source: object) -> LocalExecutor:
+    """The local executor that suits a source: processes if it is `cpu_bound` and there are cores to use."""
+    cores = os.process_cpu_count() if hasattr(os, "process_cpu_count") else len(os.sched_getaffinity(0))
+    return LocalExecutor(processes=min(cores, 8) if getattr(source, "cpu_bound", False) and cores > 1 else 0)

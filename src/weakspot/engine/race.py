@@ -18,7 +18,7 @@ from weakspot.core import Hypothesis, Stage
 from weakspot.engine.budget import BudgetSpent
 from weakspot.engine.engine import Engine, Want
 from weakspot.engine.watch import Lane, State
-from weakspot.stats import e_bh, log_evidence, log_evidence_below
+from weakspot.stats import confidence_sequence, e_bh, log_evidence, log_evidence_below
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +31,8 @@ class RaceSettings:
         first: Draws every hypothesis gets.
         most: Draws after which an open hypothesis gets no more.
         share: The part of the run's budget at which the race ends with the rest still open.
+        places: The race also ends when so many are ahead and no open hypothesis can still be worse for the
+            model than the mildest of them.
     """
 
     alpha: float = 0.05
@@ -38,10 +40,15 @@ class RaceSettings:
     first: int = 32
     most: int = 2048
     share: float = 0.6
+    places: int = 8
 
 
 def race(
-    engine: Engine, hypotheses: Sequence[Hypothesis], *, against: Hypothesis, settings: RaceSettings | None = None
+    engine: Engine,
+    hypotheses: Sequence[Hypothesis],
+    *,
+    against: Hypothesis,
+    settings: RaceSettings | None = None,
 ) -> list[Lane]:
     """Race hypotheses against a baseline that has been tested already.
 
@@ -52,16 +59,25 @@ def race(
     lanes = [Lane(h, engine.tally(h)) for h in hypotheses]
     wanted = {h.id: settings.first for h in hypotheses}
     while racing := [lane for lane in lanes if lane.state is State.OPEN and lane.tally.drawn < settings.most]:
-        if engine.spending.share() >= settings.share:
+        if engine.spending.share() >= settings.share or _settled(lanes, racing, settings.places):
             break
         entering = [lane for lane in racing if not lane.tally.drawn]
         for lane in racing:
-            wanted[lane.hypothesis.id] = max(settings.first, min(2 * lane.tally.drawn, lane.tally.drawn + 256))
+            wanted[lane.hypothesis.id] = max(
+                settings.first, min(2 * lane.tally.drawn, lane.tally.drawn + 256)
+            )
         chosen = entering or sorted(racing, key=_promise, reverse=True)[: max(4, len(racing) // 2)]
         engine.draw([Want(lane.hypothesis, wanted[lane.hypothesis.id]) for lane in chosen])
         lanes = [_decided(engine, lane, against, settings) for lane in lanes]
         engine.watch.update("race", lanes, engine.spending.amounts)
     return lanes
+
+
+def _settled(lanes: Sequence[Lane], racing: Sequence[Lane], places: int) -> bool:
+    rates = sorted((lane.tally.rate for lane in lanes if lane.state is State.AHEAD), reverse=True)
+    if len(rates) < places:
+        return False
+    return all(confidence_sequence(r.tally.failures, r.tally.n)[1] < rates[places - 1] for r in racing)
 
 
 def _promise(lane: Lane) -> float:
@@ -136,7 +152,8 @@ def confirm(
     lanes = _measured(engine, hypotheses, against)
     held = e_bh([lane.log_evidence for lane in lanes], settings.fdr)
     lanes = [
-        replace(lane, state=State.CONFIRMED if ok else State.AHEAD) for lane, ok in zip(lanes, held, strict=True)
+        replace(lane, state=State.CONFIRMED if ok else State.AHEAD)
+        for lane, ok in zip(lanes, held, strict=True)
     ]
     engine.watch.update("confirm", lanes, engine.spending.amounts)
     return lanes, stopped

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from weakspot.core import Tally
+from weakspot.engine.budget import FAR, Spending
 from weakspot.stats import confidence_sequence, log_evidence, log_evidence_below
-
-_FAR = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,32 +17,32 @@ class Rule:
 
     Attributes:
         words: What it says, for people.
-        met: Whether to stop, given the counts and the part of the budget that is gone.
+        met: Whether to stop, given the counts and what the run has spent.
         room: How many more draws it allows at most, so that a fixed number is not overshot.
     """
 
     words: str
-    met: Callable[[Tally, float], bool]
-    room: Callable[[Tally], int] = lambda _: _FAR
+    met: Callable[[Tally, Spending], bool]
+    room: Callable[[Tally, Spending], int] = lambda *_: FAR
 
     def __or__(self, other: Rule) -> Rule:
         return Rule(
             f"{self.words}, or {other.words}",
             lambda tally, gone: self.met(tally, gone) or other.met(tally, gone),
-            lambda tally: min(self.room(tally), other.room(tally)),
+            lambda tally, gone: min(self.room(tally, gone), other.room(tally, gone)),
         )
 
     def __and__(self, other: Rule) -> Rule:
         return Rule(
             f"{self.words} and {other.words}",
             lambda tally, gone: self.met(tally, gone) and other.met(tally, gone),
-            lambda tally: max(self.room(tally), other.room(tally)),
+            lambda tally, gone: max(self.room(tally, gone), other.room(tally, gone)),
         )
 
 
 def drawn(n: int) -> Rule:
     """A fixed number of trials."""
-    return Rule(f"{n:,} trials", lambda t, _: t.drawn >= n, lambda t: max(n - t.drawn, 0))
+    return Rule(f"{n:,} trials", lambda t, _: t.drawn >= n, lambda t, _: max(n - t.drawn, 0))
 
 
 def failures(r: int) -> Rule:
@@ -54,7 +53,7 @@ def failures(r: int) -> Rule:
 def width(w: float, *, level: float = 0.95) -> Rule:
     """Until the anytime-valid interval of the rate is at most `w` wide."""
 
-    def met(tally: Tally, _: float) -> bool:
+    def met(tally: Tally, _: Spending) -> bool:
         low, high = confidence_sequence(tally.failures, tally.n, level)
         return high - low <= w
 
@@ -65,7 +64,7 @@ def decided(against: Tally, *, alpha: float = 0.05, lift: float = 2.0) -> Rule:
     """Until the rate is shown to exceed the baseline's, or to be less than `lift` times it."""
     enough = math.log(1 / alpha)
 
-    def met(tally: Tally, _: float) -> bool:
+    def met(tally: Tally, _: Spending) -> bool:
         counts = (tally.failures, tally.n, against.failures, against.n)
         return log_evidence(*counts) >= enough or log_evidence_below(*counts, factor=lift) >= enough
 
@@ -74,4 +73,6 @@ def decided(against: Tally, *, alpha: float = 0.05, lift: float = 2.0) -> Rule:
 
 def spent(share: float) -> Rule:
     """Until this part of the run's budget is gone."""
-    return Rule(f"{share:.0%} of the budget", lambda _, gone: gone >= share)
+    return Rule(
+        f"{share:.0%} of the budget", lambda _, gone: gone.share() >= share, lambda _, gone: gone.room(share)
+    )

@@ -43,15 +43,21 @@ class OnnxClassifier:
         try:
             content = path.read_bytes()
         except OSError as error:
-            raise WeakspotError(f"the model {path} cannot be read: {error.strerror}", fix="check the path") from error
+            raise WeakspotError(
+                f"the model {path} cannot be read: {error.strerror}", fix="check the path"
+            ) from error
         self.digest = hashlib.sha256(content).hexdigest()
         if digest is not None and digest != self.digest:
-            raise WeakspotError(f"{path} is not the file it should be (its SHA-256 differs)", fix="reinstall it")
+            raise WeakspotError(
+                f"{path} is not the file it should be (its SHA-256 differs)", fix="reinstall it"
+            )
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = 3
         try:
-            self._session: Any = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+            self._session: Any = onnxruntime.InferenceSession(
+                content, options, providers=["CPUExecutionProvider"]
+            )
         except Exception as error:  # onnxruntime's exceptions share no public base class
             raise WeakspotError(
                 f"{path} is not an ONNX model that can be run: {str(error).splitlines()[0][:200]}",
@@ -80,9 +86,13 @@ def probabilities(raw: NDArray[np.float32], labels: int) -> NDArray[np.float32]:
         WeakspotError: Other than one column per label, or a value that is not finite.
     """
     if raw.ndim != 2 or raw.shape[1] != labels:
-        raise WeakspotError(f"the model answers with shape {raw.shape} for {labels} labels", fix="check the labels file")
+        raise WeakspotError(
+            f"the model answers with shape {raw.shape} for {labels} labels", fix="check the labels file"
+        )
     if not np.isfinite(raw).all():
-        raise WeakspotError("the model answered with numbers that are not finite", fix="check its preprocessing")
+        raise WeakspotError(
+            "the model answered with numbers that are not finite", fix="check its preprocessing"
+        )
     if (raw >= 0).all() and np.allclose(raw.sum(1), 1, atol=1e-3):
         return np.asarray(raw, np.float32)
     grown = np.exp(raw - raw.max(1, keepdims=True))
@@ -94,9 +104,13 @@ def read_labels(path: Path) -> list[str]:
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise WeakspotError(f"the labels file {path} cannot be read: {error}", fix="one label a line, in UTF-8") from error
+        raise WeakspotError(
+            f"the labels file {path} cannot be read: {error}", fix="one label a line, in UTF-8"
+        ) from error
     if not lines or any(not line.strip() for line in lines):
-        raise WeakspotError(f"the labels file {path} has an empty line", fix="one label a line, in the model's order")
+        raise WeakspotError(
+            f"the labels file {path} has an empty line", fix="one label a line, in the model's order"
+        )
     return [line.strip() for line in lines]
 
 

@@ -16,7 +16,7 @@ from weakspot.models.onnx import probabilities, read_labels
 
 
 class FunctionClassifier:
-    """A function from images (n, height, width, 3) uint8 to probabilities or logits (n, labels), or to labels.
+    """A function from uint8 images (n, height, width, 3) to probabilities, logits or labels.
 
     Args:
         function: Called with one batch of images.
@@ -25,7 +25,11 @@ class FunctionClassifier:
     """
 
     def __init__(
-        self, function: Callable[[Any], Any], *, labels: Sequence[str], parents: Mapping[str, str] | None = None
+        self,
+        function: Callable[[Any], Any],
+        *,
+        labels: Sequence[str],
+        parents: Mapping[str, str] | None = None,
     ) -> None:
         self.labels = tuple(labels)
         self.parents: Mapping[str, str] = parents or {}
@@ -47,7 +51,11 @@ def load(path: str, *, labels: str = "") -> Target:
     if isinstance(found, Target):
         return found
     if not callable(found):
-        raise WeakspotError(f"python:{path} is neither a Target nor a function", fix="see docs/concepts.md, Ports")
+        raise WeakspotError(
+            f"python:{path} is neither a Target nor a function", fix="see docs/concepts.md, Ports"
+        )
     if not labels:
-        raise WeakspotError(f"python:{path} is a function, so its labels must be given", fix="add ?labels=labels.txt")
+        raise WeakspotError(
+            f"python:{path} is a function, so its labels must be given", fix="add ?labels=labels.txt"
+        )
     return FunctionClassifier(found, labels=read_labels(Path(labels)))

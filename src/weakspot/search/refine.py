@@ -6,9 +6,36 @@ from typing import Final
 
 #: Adjectives that describe what a thing looks like; without one the sentence speaks of more cases.
 ADJECTIVES: Final = frozenset(
-    """red orange yellow green blue purple pink brown black grey gray white golden silver beige turquoise
-    dark light bright pale colourful colorful small large big tiny huge little tall short long round
-    old new young wooden metal plastic shiny blurry wet dry""".split()
+    {
+        *(
+            "red",
+            "orange",
+            "yellow",
+            "green",
+            "blue",
+            "purple",
+            "pink",
+            "brown",
+            "black",
+            "grey",
+            "gray",
+            "white",
+        ),
+        *(
+            "golden",
+            "silver",
+            "beige",
+            "turquoise",
+            "dark",
+            "light",
+            "bright",
+            "pale",
+            "colourful",
+            "colorful",
+        ),
+        *("small", "large", "big", "tiny", "huge", "little", "tall", "short", "long", "round", "old", "new"),
+        *("young", "wooden", "metal", "plastic", "shiny", "blurry", "wet", "dry"),
+    }
 )
 _ARTICLES: Final = frozenset({"a", "an", "the", "some", "two", "three", "four", "several"})
 

@@ -34,9 +34,13 @@ class Blobs:
         try:
             content = self.path(digest).read_bytes()
         except FileNotFoundError:
-            raise WeakspotError(f"no blob {digest[:12]}… in {self.folder}", fix="was the folder copied whole?") from None
+            raise WeakspotError(
+                f"no blob {digest[:12]}… in {self.folder}", fix="was the folder copied whole?"
+            ) from None
         if hashlib.sha256(content).hexdigest() != digest:
-            raise WeakspotError(f"blob {digest[:12]}… in {self.folder} is damaged", fix="restore it from a copy")
+            raise WeakspotError(
+                f"blob {digest[:12]}… in {self.folder} is damaged", fix="restore it from a copy"
+            )
         return content
 
     def path(self, digest: str) -> Path:

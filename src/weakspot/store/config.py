@@ -63,11 +63,17 @@ class RunConfig(BaseModel):
             data = yaml.safe_load(path.read_bytes())
             return cls.model_validate(data)
         except FileNotFoundError:
-            raise WeakspotError(f"{path.parent} is not a run: it has no run.yaml", fix="name a folder under runs/") from None
+            raise WeakspotError(
+                f"{path.parent} is not a run: it has no run.yaml", fix="name a folder under runs/"
+            ) from None
         except OSError as error:
-            raise WeakspotError(f"{path} cannot be read: {error.strerror}", fix="check the permissions") from error
+            raise WeakspotError(
+                f"{path} cannot be read: {error.strerror}", fix="check the permissions"
+            ) from error
         except yaml.YAMLError as error:
-            raise WeakspotError(f"{path} is not valid YAML: {str(error).splitlines()[0]}", fix="restore it") from error
+            raise WeakspotError(
+                f"{path} is not valid YAML: {str(error).splitlines()[0]}", fix="restore it"
+            ) from error
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "the file"

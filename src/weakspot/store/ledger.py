@@ -44,7 +44,9 @@ class Ledger:
     def create(cls, path: Path) -> Self:
         """A new, empty ledger; the file must not exist."""
         if path.exists():
-            raise LedgerError(f"there is a ledger already: {path}", fix="resume that run, or choose another folder")
+            raise LedgerError(
+                f"there is a ledger already: {path}", fix="resume that run, or choose another folder"
+            )
         with _explained(path):
             db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             db.execute("PRAGMA page_size = 8192")
@@ -118,7 +120,7 @@ class Ledger:
             )
 
     def forget_errors(self) -> int:
-        """Remove trials from the first error of each hypothesis and stage on, so that they are drawn again."""
+        """Remove each stage's trials from its first error on, so that they are drawn again; how many."""
         with _explained(self.path), self._transaction():
             removed = self._db.execute(
                 """DELETE FROM trials WHERE EXISTS (
@@ -194,7 +196,9 @@ class Ledger:
 
     def trial(self, hypothesis: Hypothesis, index: int) -> Trial | None:
         """One trial, or None."""
-        rows = self._query("SELECT * FROM trials WHERE hypothesis = ? AND idx = ?", (self._key(hypothesis), index))
+        rows = self._query(
+            "SELECT * FROM trials WHERE hypothesis = ? AND idx = ?", (self._key(hypothesis), index)
+        )
         return _trial(hypothesis.id, rows[0]) if rows else None
 
     def count(self, hypothesis: Hypothesis, stage: Stage) -> int:
@@ -226,7 +230,9 @@ class Ledger:
                WHERE hypothesis = ? AND idx >= ? AND idx < ? ORDER BY idx""",
             (self._key(hypothesis), start, stop),
         )
-        return [Outcome(None if f is None else bool(f), Status(s), Usage(t, d), why) for f, s, t, d, why in rows]
+        return [
+            Outcome(None if f is None else bool(f), Status(s), Usage(t, d), why) for f, s, t, d, why in rows
+        ]
 
     def answers(self, hypothesis: Hypothesis, stage: Stage, *, failed: bool) -> dict[str, int]:
         """How often each answer was given among the failures (or the passes), most frequent first."""
@@ -240,7 +246,10 @@ class Ledger:
 
     def findings(self) -> list[Finding]:
         """The findings, best first."""
-        return [Finding.from_json(json.loads(row[0])) for row in self._query("SELECT data FROM findings ORDER BY rank")]
+        return [
+            Finding.from_json(json.loads(row[0]))
+            for row in self._query("SELECT data FROM findings ORDER BY rank")
+        ]
 
     def spend(self) -> dict[str, float]:
         """What the run cost so far, by kind."""
@@ -249,7 +258,8 @@ class Ledger:
     def errors(self) -> list[tuple[str, int]]:
         """What went wrong, and how often, most frequent first."""
         return self._query(
-            "SELECT detail, COUNT(*) AS times FROM trials WHERE status = 'error' GROUP BY 1 ORDER BY times DESC, 1"
+            """SELECT detail, COUNT(*) AS times FROM trials
+               WHERE status = 'error' GROUP BY 1 ORDER BY times DESC, 1"""
         )
 
     def fact(self, key: str, default: Any = None) -> Any:
@@ -269,7 +279,9 @@ class Ledger:
         try:
             return self._keys[hypothesis.id]
         except KeyError:
-            raise LedgerError(f"the ledger does not know {hypothesis.text[:80]!r}", fix="add it first") from None
+            raise LedgerError(
+                f"the ledger does not know {hypothesis.text[:80]!r}", fix="add it first"
+            ) from None
 
     def _row(self, t: Trial) -> tuple[Any, ...]:
         return (
@@ -280,7 +292,9 @@ class Ledger:
             t.score,
             _storable(t.expected),
             None if t.answer is None else _storable(t.answer),
-            json.dumps([[label, round(p, 5)] for label, p in t.top], separators=(",", ":")) if t.top else None,
+            json.dumps([[label, round(p, 5)] for label, p in t.top], separators=(",", ":"))
+            if t.top
+            else None,
             _storable(t.caption),
             _storable(t.detail),
             t.blob,
@@ -326,7 +340,9 @@ def inspect_file(path: Path) -> int:
             header = file.read(100)
         size, in_log = path.stat().st_size, wal.exists() and wal.stat().st_size > 0
     except FileNotFoundError:
-        raise LedgerError(f"there is no ledger at {path}", fix="name the folder of a run (see: runs/)") from None
+        raise LedgerError(
+            f"there is no ledger at {path}", fix="name the folder of a run (see: runs/)"
+        ) from None
     except OSError as error:
         raise LedgerError(f"{path} cannot be read: {error.strerror}", fix="check the permissions") from error
     broken = "restore it from a copy; the images in blobs/ and the settings in run.yaml are separate files"
@@ -336,14 +352,18 @@ def inspect_file(path: Path) -> int:
     page_size = 65536 if page_size == 1 else page_size
     version, application = struct.unpack(">I", header[60:64])[0], struct.unpack(">I", header[68:72])[0]
     if application != APPLICATION_ID:
-        raise LedgerError(f"{path} is a SQLite file but not a ledger", fix="name the folder of a run (see: runs/)")
+        raise LedgerError(
+            f"{path} is a SQLite file but not a ledger", fix="name the folder of a run (see: runs/)"
+        )
     if version > VERSION:
         raise LedgerError(
             f"{path} was written by a newer weakspot (schema {version}; this one knows {VERSION})",
             fix="pip install --upgrade weakspot",
         )
     if size < page_size * pages and not in_log:
-        raise LedgerError(f"{path} is truncated: {size:,} of {page_size * pages:,} bytes are there", fix=broken)
+        raise LedgerError(
+            f"{path} is truncated: {size:,} of {page_size * pages:,} bytes are there", fix=broken
+        )
     return int(version)
 
 
@@ -400,5 +420,7 @@ def _explained(path: Path) -> Any:
         elif "readonly" in text or "unable to open" in text:
             fix = "check that the folder exists and may be written"
         else:
-            fix = "restore it from a copy; the images in blobs/ and the settings in run.yaml are separate files"
+            fix = (
+                "restore it from a copy; the images in blobs/ and the settings in run.yaml are separate files"
+            )
         raise LedgerError(f"the ledger {path} failed: {text}", fix=fix) from error

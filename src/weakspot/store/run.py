@@ -44,7 +44,8 @@ class Run:
             if any(folder.iterdir()):
                 is_run = (folder / "run.yaml").exists()
                 raise WeakspotError(
-                    f"{folder} is not empty", fix=f"weakspot resume {folder}" if is_run else "choose another --out"
+                    f"{folder} is not empty",
+                    fix=f"weakspot resume {folder}" if is_run else "choose another --out",
                 )
             lock = _locked(folder)
             config.write(folder / "run.yaml")
@@ -95,7 +96,7 @@ class Run:
 
     @property
     def state(self) -> str:
-        """"running", "finished", or "stopped: …" with the reason."""
+        """How it stands: "running", "finished", or "stopped: …" with the reason."""
         return str(self.ledger.fact("state", "running"))
 
     def image(self, hypothesis: Hypothesis, trial: Trial | int) -> Any:
@@ -132,7 +133,9 @@ def _locked(folder: Path) -> IO[bytes]:
     try:
         handle = (folder / ".lock").open("wb")
     except OSError as error:
-        raise WeakspotError(f"{folder} cannot be written: {error.strerror}", fix="check the permissions") from error
+        raise WeakspotError(
+            f"{folder} cannot be written: {error.strerror}", fix="check the permissions"
+        ) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

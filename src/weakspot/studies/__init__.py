@@ -19,7 +19,7 @@ def resume(folder: str | Path, **changes: Any) -> Run:
 
     Args:
         folder: The run's.
-        changes: Objects in place of parts that have no name (target, source, judge), a larger budget, a watch.
+        changes: A larger budget, a watch, or objects for parts without a name (target, source, judge).
 
     Returns:
         The run, open for reading.
@@ -27,7 +27,9 @@ def resume(folder: str | Path, **changes: Any) -> Run:
     with Run.open(Path(folder)) as run:
         study = _GO_ON.get(run.config.study)
         if study is None:
-            raise WeakspotError(f"no study is called {run.config.study!r}", fix="was it made by a newer weakspot?")
+            raise WeakspotError(
+                f"no study is called {run.config.study!r}", fix="was it made by a newer weakspot?"
+            )
         if run.state != "finished":
             study(run, **changes)
     return Run.read(Path(folder))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from weakspot.core import (
     JUDGES,
@@ -47,6 +47,9 @@ from weakspot.judges import LabelJudge
 from weakspot.search import CaptionSearch, without_adjectives
 from weakspot.stats import confidence_sequence, exceeds
 from weakspot.store import Run, RunConfig
+
+#: So many winners of the race are confirmed on fresh draws.
+PLACES: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,9 +189,11 @@ def conduct(run: Run, settings: HuntSettings, parts: Parts, watch: Watch | None 
             engine.test(base, until=stop.failures(200) | stop.spent(0.3), phase="baseline")
             engine.test(base, until=stop.failures(5) | stop.spent(0.7), phase="baseline")
             captions = CaptionSearch(base).propose(ledger)
-            lanes = race(engine, captions, against=base, settings=RaceSettings(share=0.75))
-            winners = distinct(engine, lanes, base)[:8]
-            confirmed, limit = confirm(engine, winners, against=base, settings=ConfirmSettings(fdr=settings.fdr))
+            lanes = race(engine, captions, against=base, settings=RaceSettings(share=0.75, places=PLACES))
+            winners = distinct(lanes, base)[:PLACES]
+            confirmed, limit = confirm(
+                engine, winners, against=base, settings=ConfirmSettings(fdr=settings.fdr)
+            )
         except BudgetSpent as spent:
             confirmed, limit = [], spent
         except Broken as broken:
@@ -208,7 +213,7 @@ def base_hypothesis(settings: HuntSettings, target: Target) -> Hypothesis:
     return Hypothesis(text, origin="baseline")
 
 
-def distinct(engine: Engine, lanes: Sequence[Lane], base: Hypothesis) -> list[Hypothesis]:
+def distinct(lanes: Sequence[Lane], base: Hypothesis) -> list[Hypothesis]:
     """The winners of a race, worst first, without those that say no more than a more general winner.
 
     "it is on a yellow flower." goes unless it fails more often than "it is on a flower." does.
@@ -270,7 +275,9 @@ def check(settings: HuntSettings) -> None:
     """Refuse settings that cannot be meant, before anything is loaded or written."""
     Budget.parse(settings.budget)
     if not 0 < settings.fdr < 1:
-        raise WeakspotError(f"a false-discovery rate of {settings.fdr} makes no sense", fix="choose e.g. 0.05")
+        raise WeakspotError(
+            f"a false-discovery rate of {settings.fdr} makes no sense", fix="choose e.g. 0.05"
+        )
     if settings.target_label == settings.label:
         raise WeakspotError("the target label is the right label", fix="name a wrong answer, or leave it out")
 
@@ -294,7 +301,9 @@ def load(settings: HuntSettings, *, target: Any = None, source: Any = None, judg
         if labels and wanted is not None and wanted not in labels:
             hint = nearest(wanted, labels)
             some = ", ".join(labels[:20]) + (" …" if len(labels) > 20 else "")
-            raise WeakspotError(f"{settings.target} has no label {wanted[:80]!r}", fix=hint or f"its labels: {some}")
+            raise WeakspotError(
+                f"{settings.target} has no label {wanted[:80]!r}", fix=hint or f"its labels: {some}"
+            )
     chosen: Judge = (
         LabelJudge(target=settings.target_label)
         if settings.judge is None

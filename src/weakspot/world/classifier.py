@@ -48,7 +48,7 @@ class TrueRate(NamedTuple):
 
 
 def truth() -> list[TrueRate]:
-    """The classifier's failure rates on a fixed grid of scenes, by exhaustive rendering (`training/truth.py`)."""
+    """True failure rates on a fixed grid of scenes, by exhaustive rendering (`training/truth.py`)."""
     text = (_WEIGHTS / "truth.csv").read_text("utf-8")
     rows = csv.DictReader(text.splitlines())
     return [TrueRate(r["subject"], r["sentence"], int(r["n"]), int(r["failures"]), r["mostly"]) for r in rows]
@@ -59,4 +59,6 @@ def true_rate(subject: str, sentence: str = "") -> TrueRate:
     for row in truth():
         if (row.subject, row.sentence) == (subject, sentence):
             return row
-    raise WeakspotError(f"the grid has no {sentence!r} for {subject!r}", fix="see weakspot.world.classifier.truth()")
+    raise WeakspotError(
+        f"the grid has no {sentence!r} for {subject!r}", fix="see weakspot.world.classifier.truth()"
+    )

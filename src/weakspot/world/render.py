@@ -257,7 +257,9 @@ def render(scene: Scene, seed: int, size: int = 64) -> Picture:
         The picture, (size, size, 3), RGB.
     """
     if not _MIN_SIZE <= size <= _MAX_SIZE:
-        raise WeakspotError(f"a picture cannot be {size} pixels wide", fix=f"choose {_MIN_SIZE} to {_MAX_SIZE}")
+        raise WeakspotError(
+            f"a picture cannot be {size} pixels wide", fix=f"choose {_MIN_SIZE} to {_MAX_SIZE}"
+        )
     zoom = 4 if size < 48 else 3 if size <= 96 else 2
     pen = BACKGROUNDS[scene.background](size * zoom, stream(seed, "background"))
     if scene.weather == "fog":

@@ -25,6 +25,9 @@ class Renderer:
         balanced: Sample what is left open uniformly instead of naturally.
     """
 
+    #: Drawing is arithmetic in Python: it pays to spread it over processes.
+    cpu_bound = True
+
     def __init__(self, *, size: int = 64, balanced: bool = False) -> None:
         self.size, self.balanced = size, balanced
 

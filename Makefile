@@ -1,0 +1,49 @@
+# Two commands do everything, set-up included: make demo, make test.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+READY_DEV := $(VENV)/.ready-dev
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-fast lint bench clean
+
+help:            ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+demo: $(READY)   ## true failures of a small classifier, in words, within minutes
+	@$(BIN)/weakspot demo
+
+test: $(READY_DEV) ## the whole test suite
+	$(BIN)/python -m pytest -n auto
+
+test-fast: $(READY_DEV) ## without the tests that take minutes
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+lint: $(READY_DEV) ## ruff, mypy, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+bench: $(READY_DEV) ## the measurements that the claims rest on
+	$(BIN)/python benchmarks/render.py
+	$(BIN)/python benchmarks/engine.py
+
+clean:           ## remove the environment, caches and runs
+	rm -rf $(VENV) runs .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(READY): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "setting up $(VENV) (once)"
+	$(PIP) -e .
+	@touch $@
+
+$(READY_DEV): $(READY)
+	@echo "installing what the tests need (once)"
+	$(PIP) -e '.[dev]'
+	@touch $@
