@@ -1,0 +1,250 @@
+"""Checks for your own sources, targets, judges and searches: each says what breaks the port's contract.
+
+    from weakspot.testing import check_source, check_target
+
+    def test_my_source():
+        cases = check_source(MySource(), Hypothesis("a photo of a fly."))
+        check_target(MyModel(), cases)
+
+Our own adapters' tests run the same functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from weakspot.core import (
+    Case,
+    Classifier,
+    Hypothesis,
+    Judge,
+    LedgerView,
+    Output,
+    Search,
+    Source,
+    Stage,
+    Status,
+    Target,
+    Verdict,
+    WeakspotError,
+    case_seed,
+)
+
+__all__ = ["ContractError", "check_judge", "check_search", "check_source", "check_target"]
+
+
+class ContractError(WeakspotError):
+    """A part does not do what its port promises."""
+
+
+def check_source(source: Source, hypothesis: Hypothesis, *, seed: int = 0, n: int = 6) -> list[Case]:
+    """Check that a case follows from (run seed, hypothesis, index) alone.
+
+    Args:
+        source: Yours.
+        hypothesis: Words that it can draw.
+        seed: A run's seed.
+        n: How many cases to draw; at least 2.
+
+    Returns:
+        The first n cases, for use with `check_target` and `check_judge`.
+    """
+    _promise(isinstance(source, Source), f"{source!r} has no method draw", "see weakspot.core.ports.Source")
+    indices = [*range(n - 1), Stage.CONFIRM.start]
+    cases = source.draw(hypothesis, indices, seed=seed)
+    _promise(isinstance(cases, list), f"draw gave a {type(cases).__name__}", "give a list of cases")
+    _promise(
+        len(cases) == n, f"draw gave {len(cases)} cases for {n} indices", "give one case per index, in order"
+    )
+    for index, case in zip(indices, cases, strict=True):
+        _promise(isinstance(case, Case), f"draw gave a {type(case).__name__}", "give weakspot.Case values")
+        _promise(
+            case.index == index, f"index {case.index} came for {index}", "give the cases in the given order"
+        )
+        _promise(
+            case.hypothesis == hypothesis, f"case {index} names another hypothesis", "pass it on unchanged"
+        )
+        wanted = case_seed(seed, hypothesis, index)
+        _promise(
+            case.seed == wanted,
+            f"case {index} has seed {case.seed}",
+            "use case_seed(seed, hypothesis, index)",
+        )
+        _promise(
+            isinstance(case.expected, str),
+            f"case {index} expects {case.expected!r}",
+            "give a text, e.g. a label",
+        )
+        _promise(case.input is not None, f"case {index} has no input", "draw one, or raise")
+    again = source.draw(hypothesis, indices, seed=seed)
+    backwards = source.draw(hypothesis, indices[::-1], seed=seed)[::-1]
+    alone = [source.draw(hypothesis, [i], seed=seed)[0] for i in indices]
+    for how, others in (("a second time", again), ("in another order", backwards), ("alone", alone)):
+        for case, other in zip(cases, others, strict=True):
+            _promise(
+                _same(case.input, other.input)
+                and (case.expected, case.caption) == (other.expected, other.caption),
+                f"case {case.index} differs when drawn {how}",
+                "let everything random follow from the case's seed, and keep nothing between draws",
+            )
+    return cases
+
+
+def check_target(target: Target, cases: Sequence[Case], *, deterministic: bool = True) -> list[Output]:
+    """Check that a target gives one well-formed output per case.
+
+    Args:
+        target: Yours.
+        cases: From `check_source`, or made by hand.
+        deterministic: Also check that an answer does not depend on the batch; False for chat models.
+
+    Returns:
+        The outputs.
+    """
+    _promise(isinstance(target, Target), f"{target!r} has no method answer", "see weakspot.core.ports.Target")
+    outputs = target.answer(cases)
+    _promise(
+        isinstance(outputs, list) and len(outputs) == len(cases),
+        f"answer gave {_size(outputs)} outputs for {len(cases)} cases",
+        "give a list with one output per case, in order",
+    )
+    for case, output in zip(cases, outputs, strict=True):
+        _promise(
+            isinstance(output, Output),
+            f"answer gave a {type(output).__name__}",
+            "give weakspot.Output values",
+        )
+        _promise(isinstance(output.status, Status), f"status {output.status!r}", "use weakspot.Status")
+        if output.status is Status.ERROR:
+            _promise(
+                output.answer is None, f"an error of case {case.index} carries an answer", "set it to None"
+            )
+            _promise(
+                bool(output.detail),
+                f"an error of case {case.index} says nothing",
+                "say what happened in detail",
+            )
+    if isinstance(target, Classifier):
+        _check_scores(target, outputs)
+    if deterministic:
+        backwards = target.answer(list(cases)[::-1])[::-1]
+        for case, one, other in zip(cases, outputs, backwards, strict=True):
+            _promise(
+                one.answer == other.answer,
+                f"case {case.index} is answered {one.answer!r}, and {other.answer!r} in another order",
+                "put the model in evaluation mode; pass deterministic=False if it samples",
+            )
+    return outputs
+
+
+def _check_scores(target: Classifier, outputs: Sequence[Output]) -> None:
+    labels = target.labels
+    _promise(isinstance(labels, tuple) and bool(labels), "labels must be a tuple of names", "list all labels")
+    _promise(len(set(labels)) == len(labels), "a label is there twice", "make the labels distinct")
+    for output in outputs:
+        if output.status is not Status.OK:
+            continue
+        _promise(
+            output.answer in labels, f"{output.answer!r} is not one of the labels", "answer with a label"
+        )
+        if output.scores is None:
+            continue
+        values = np.asarray(output.scores.values, dtype=np.float64)
+        _promise(output.scores.labels == labels, "the scores have other labels", "use the target's labels")
+        _promise(
+            values.shape == (len(labels),), f"scores of shape {values.shape}", "give one score per label"
+        )
+        _promise(bool(np.isfinite(values).all()), "a score is not finite", "check the model's outputs")
+        _promise(
+            bool((values >= 0).all()) and abs(float(values.sum()) - 1) < 1e-3,
+            f"the scores sum to {values.sum():.3f}",
+            "give probabilities, not logits",
+        )
+        _promise(
+            output.scores.top(1)[0][0] == output.answer,
+            "the answer is not the most probable label",
+            "use argmax",
+        )
+
+
+def check_judge(judge: Judge, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
+    """Check that a judge gives one verdict per case and never counts an error as a failure.
+
+    Returns:
+        The verdicts.
+    """
+    _promise(isinstance(judge, Judge), f"{judge!r} has no method judge", "see weakspot.core.ports.Judge")
+    verdicts = judge.judge(cases, outputs)
+    _promise(
+        isinstance(verdicts, list) and len(verdicts) == len(cases),
+        f"judge gave {_size(verdicts)} verdicts for {len(cases)} cases",
+        "give a list with one verdict per case, in order",
+    )
+    for verdict in verdicts:
+        _promise(
+            isinstance(verdict, Verdict),
+            f"judge gave a {type(verdict).__name__}",
+            "give weakspot.Verdict values",
+        )
+        _promise(
+            verdict.failed in (True, False, None), f"failed is {verdict.failed!r}", "say True, False or None"
+        )
+    for status in (Status.ERROR, Status.BLOCKED, Status.EMPTY):
+        broken = [Output(None, status=status, detail="planted by check_judge")] * len(cases)
+        for verdict in judge.judge(cases, broken):
+            _promise(
+                verdict.failed is None,
+                f"an output with status {status} was judged",
+                "give failed=None for it",
+            )
+            _promise(
+                verdict.status is status, f"{status} became {verdict.status}", "copy the output's status"
+            )
+    return verdicts
+
+
+def check_search(search: Search, ledger: LedgerView) -> list[Hypothesis]:
+    """Check that proposals are distinct and follow from the ledger alone.
+
+    Returns:
+        The proposals.
+    """
+    _promise(
+        isinstance(search, Search), f"{search!r} has no method propose", "see weakspot.core.ports.Search"
+    )
+    proposed = search.propose(ledger)
+    _promise(
+        isinstance(proposed, list), f"propose gave a {type(proposed).__name__}", "give a list, [] when done"
+    )
+    for hypothesis in proposed:
+        _promise(
+            isinstance(hypothesis, Hypothesis),
+            f"propose gave a {type(hypothesis).__name__}",
+            "give weakspot.Hypothesis",
+        )
+    ids = [h.id for h in proposed]
+    _promise(len(set(ids)) == len(ids), "a hypothesis is proposed twice", "propose each once")
+    _promise(
+        [h.id for h in search.propose(ledger)] == ids,
+        "the same ledger gives other proposals",
+        "let everything random follow from a seed, or a resumed run will differ",
+    )
+    return proposed
+
+
+def _promise(kept: bool, what: str, fix: str) -> None:
+    if not kept:
+        raise ContractError(what, fix=fix)
+
+
+def _size(value: Any) -> str:
+    return str(len(value)) if isinstance(value, Sequence) else f"a {type(value).__name__}, not a list of"
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray):
+        return isinstance(other, np.ndarray) and np.array_equal(one, other)
+    return bool(one == other)
