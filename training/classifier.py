@@ -37,14 +37,14 @@ class Settings:
     #: Seed of data, initial weights and order.
     seed: int = 1
     #: Natural images to train on. Few enough that rare combinations (a fly on a flower) stay rare.
-    images: int = 60_000
+    images: int = 100_000
     #: Natural images held out.
     held_out: int = 20_000
     #: Edge of the images in pixels.
     size: int = 64
     #: Channels of the first stage; doubled at each of the three further ones.
     width: int = 24
-    epochs: int = 20
+    epochs: int = 12
     batch: int = 256
     peak_rate: float = 3e-3
     weight_decay: float = 5e-2

@@ -31,7 +31,7 @@ class Settings:
 
     out: str = "truth.csv"
     #: Scenes per cell.
-    scenes: int = 500
+    scenes: int = 400
     #: Scenes per subject for its natural rate.
     natural: int = 10_000
     #: A seed that no study uses by default.

@@ -7,13 +7,19 @@ import os
 import sys
 from collections.abc import Sequence
 
-__all__ = ["main"]
+__all__ = ["main", "run"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run `weakspot` with these arguments (those of the process by default) and exit."""
     args = list(sys.argv[1:] if arguments is None else arguments)
-    code = run(args)
+    # `python:module:attr` may name a module of the current folder; an installed command does not look there.
+    if "" not in sys.path:
+        sys.path.append("")
+    try:
+        code = run(args)
+    except KeyboardInterrupt:  # while the command itself was still being imported
+        code = 130
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -23,50 +29,74 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(args: list[str]) -> int:
-    """Run the command line; its exit code. 0 done, 1 cannot, 2 misused, 3 budget spent, 130 interrupted."""
-    import click
+    """Run the command line; its exit code.
+
+    0 done, 1 cannot, 2 misused, 3 budget spent, 70 a defect of weakspot, 130 interrupted.
+    """
+    import typer
 
     from weakspot.cli.app import app
-    from weakspot.core.errors import WeakspotError
 
+    # The base of all misuse, whether this version of typer brings its own click or uses click's.
+    usage_error = typer.BadParameter.__mro__[1]
     debug = "--debug" in args
     args = [a for a in args if a != "--debug"]
     try:
         return int(app(args, prog_name="weakspot", standalone_mode=False) or 0)
-    except click.exceptions.Exit as leave:
+    except typer.Exit as leave:
         return leave.exit_code
-    except click.ClickException as misuse:
-        return _explain(args, misuse.format_message(), "see: weakspot --help", code=2)
-    except (KeyboardInterrupt, click.Abort):
-        print("\ninterrupted", file=sys.stderr)
+    except (KeyboardInterrupt, typer.Abort):
         return 130
     except BrokenPipeError:
         return 0
-    except WeakspotError as error:
+    except Exception as error:
+        if isinstance(error, usage_error):
+            return _misused(args, error)
         if debug:
             raise
+        return _failed(args, error)
+
+
+def _failed(args: list[str], error: Exception) -> int:
+    """Explain an error in the words of whoever raised it."""
+    from weakspot.core.errors import WeakspotError
+
+    if isinstance(error, WeakspotError):
         return _explain(args, error.what, error.fix, code=1)
-    except OSError as error:
-        if debug:
-            raise
+    if isinstance(error, OSError):
         where = f" ({error.filename})" if error.filename else ""
         fix = "free some space or check the permissions; what was recorded is kept"
         return _explain(args, f"{error.strerror or error}{where}", fix, code=1)
-    except Exception as error:
-        if debug:
-            raise
-        what = f"weakspot itself failed: {type(error).__name__}: {error}"
-        return _explain(
-            args, what, "please report it with the output of the same command and --debug", code=70
-        )
+    what = f"weakspot itself failed: {type(error).__name__}: {error}"
+    return _explain(args, what, "please report it with the output of the same command and --debug", code=70)
+
+
+def _misused(args: list[str], misuse: Exception) -> int:
+    """Explain an unknown command or flag, or a value that cannot be read."""
+    from weakspot.core.errors import nearest
+
+    message = getattr(misuse, "message", str(misuse))
+    if type(misuse).__name__ == "NoArgsIsHelpError":
+        print(message, file=sys.stderr)
+        return 2
+    option, context = getattr(misuse, "option_name", None), getattr(misuse, "ctx", None)
+    known = [flag for p in context.command.params for flag in p.opts] if context else []
+    hint = nearest(option, known) if option and type(misuse).__name__ == "NoSuchOption" else ""
+    what = f"there is no option {option}" if hint else _first_lower(misuse.format_message())  # type: ignore[attr-defined]
+    command = context.command_path if context else "weakspot"
+    return _explain(args, what.rstrip("."), f"{hint} see: {command} --help".strip(), code=2)
+
+
+def _first_lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
 
 
 def _explain(args: list[str], what: str, fix: str, *, code: int) -> int:
-    from weakspot.cli.screen import plain
+    from weakspot.report.format import shorten
 
-    print(f"error: {plain(what, 1000)}", file=sys.stderr)
+    print(f"error: {shorten(what, 1000)}", file=sys.stderr)
     if fix:
-        print(f"  fix: {plain(fix, 1000)}", file=sys.stderr)
+        print(f"  fix: {shorten(fix, 1000)}", file=sys.stderr)
     if "--json" in args:
         print(json.dumps({"error": what, "fix": fix, "exit_code": code}))
     return code

@@ -17,7 +17,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Any command takes --debug, which shows the traceback of an error. First steps: weakspot demo",
+    epilog="First steps: weakspot demo. Any command takes --debug, which shows the traceback of an error.",
 )
 
 
@@ -36,9 +36,9 @@ def _main(
     del version
 
 
-app.command("hunt")(hunt.command)
-app.command("resume")(resume.command)
-app.command("report")(report.command)
-app.command("list")(listing.command)
-app.command("doctor")(doctor.command)
-app.command("demo")(demo.command)
+app.command("hunt", short_help="Find captions under which a classifier fails.")(hunt.command)
+app.command("resume", short_help="Go on after Ctrl-C, a crash or a spent budget.")(resume.command)
+app.command("report", short_help="Write the report of a run again.")(report.command)
+app.command("list", short_help="List the models, sources or judges there are.")(listing.command)
+app.command("doctor", short_help="Say what is installed, and test the loop.")(doctor.command)
+app.command("demo", short_help="See it work: no key, no GPU, no download.")(demo.command)

@@ -13,10 +13,11 @@ HUNTS: Final = ("fly", "cat", "crayfish")
 
 def command(
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the demo's runs; by default below runs/.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Folder for the demo's runs; by default below runs/."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same demo.")] = 7,
-    budget: Annotated[str, typer.Option(help="Limits of each hunt.")] = "images=12000",
+    seed: Annotated[int, typer.Option(metavar="NUMBER", help="The same seed gives the same demo.")] = 7,
+    budget: Annotated[str, typer.Option(metavar="LIMITS", help="Limits of each hunt.")] = "images=12000",
 ) -> int:
     """Run every study there is on the embedded world: no key, no GPU, no download."""
     from weakspot.cli.screen import Screen, conclude, interruptible

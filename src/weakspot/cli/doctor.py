@@ -35,18 +35,27 @@ def command(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.
         typer.echo(json.dumps(facts, indent=2))
     else:
         typer.echo(f"weakspot {facts['weakspot']} · Python {facts['python']} · {facts['system']}")
-        typer.echo("core     " + " · ".join(f"{k} {v or 'MISSING'}" for k, v in facts["core"].items()))
+        _tell("core", [f"{k} {v or 'MISSING'}" for k, v in facts["core"].items()])
         for extra, packages in facts["extras"].items():
             missing = [name for name, found in packages.items() if not found]
-            state = f"missing {', '.join(missing)}: pip install 'weakspot[{extra}]'" if missing else "ready"
+            state = f"pip install 'weakspot[{extra}]'   (no {', '.join(missing)})" if missing else "ready"
             typer.echo(f"extra    {extra:<7} {state}")
-        typer.echo(
-            "keys     "
-            + " · ".join(f"{k} {'set' if there else 'not set'}" for k, there in facts["keys"].items())
-        )
+        _tell("keys", [f"{k} {'set' if there else 'not set'}" for k, there in facts["keys"].items()])
         test = facts["self_test"]
         typer.echo(f"test     {'ok' if test['ok'] else 'FAILED'}: {test['about']}")
     return 0 if facts["self_test"]["ok"] else 1
+
+
+def _tell(about: str, facts: list[str]) -> None:
+    """Facts joined by dots, in lines of at most 80 columns."""
+    line = f"{about:<8} {facts[0]}"
+    for fact in facts[1:]:
+        if len(line) + len(fact) + 3 > 80:
+            typer.echo(line)
+            line = f"{'':<8} {fact}"
+        else:
+            line += f" · {fact}"
+    typer.echo(line)
 
 
 def examine() -> dict[str, Any]:

@@ -10,30 +10,50 @@ import typer
 
 def command(
     target: Annotated[
-        str, typer.Argument(help="The classifier, e.g. world:classifier (see: weakspot list models).")
+        str,
+        typer.Argument(
+            metavar="MODEL", help="The classifier, e.g. world:classifier (see: weakspot list models)."
+        ),
     ],
-    label: Annotated[str, typer.Option(help="The label whose failures are hunted.")],
+    label: Annotated[str, typer.Option(metavar="LABEL", help="The label whose failures are hunted.")],
     target_label: Annotated[
-        str | None, typer.Option(help="Count only this wrong answer as a failure.")
+        str | None, typer.Option(metavar="LABEL", help="Count only this wrong answer as a failure.")
     ] = None,
-    source: Annotated[str, typer.Option(help="What draws images from words.")] = "world:renderer",
+    source: Annotated[
+        str, typer.Option(metavar="SOURCE", help="What draws images from words (see: weakspot list sources).")
+    ] = "world:renderer",
     judge: Annotated[
-        str | None, typer.Option(help="What counts as a failure; by default a missed label.")
+        str | None,
+        typer.Option(
+            metavar="JUDGE",
+            help="What counts as a failure (see: weakspot list judges); by default a missed label.",
+        ),
     ] = None,
     budget: Annotated[
         str,
-        typer.Option(help="Limits: images, calls, tokens, dollars, seconds; e.g. images=20k,seconds=600."),
+        typer.Option(
+            metavar="LIMITS",
+            help="Any of images, calls, tokens, dollars, seconds; e.g. images=20k,seconds=600.",
+        ),
     ] = "images=20000",
-    seed: Annotated[int, typer.Option(help="The same seed gives the same run.")] = 0,
-    fdr: Annotated[float, typer.Option(help="Bound on the expected share of false findings.")] = 0.05,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", help="The same seed gives the same findings.")] = 0,
+    fdr: Annotated[
+        float,
+        typer.Option(metavar="SHARE", help="Bound on the expected share of false findings, between 0 and 1."),
+    ] = 0.05,
     out: Annotated[
-        Path | None, typer.Option(help="The run's folder; by default a new one below runs/.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="The run's folder, new or empty; by default one below runs/."),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")
     ] = False,
 ) -> int:
-    """Find captions under which a classifier fails more often than usual."""
+    """Find captions under which an image classifier fails more often than usual.
+
+    The run can be stopped with Ctrl-C at any time and resumed. Exit codes: 0 done, 1 cannot, 2 misused,
+    3 a budget was spent first (the report says what was found until then), 130 interrupted.
+    """
     from weakspot.cli.screen import Screen, conclude, interruptible
     from weakspot.studies.hunt import hunt
 

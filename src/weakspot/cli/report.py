@@ -11,7 +11,7 @@ import typer
 
 
 def command(
-    run: Annotated[Path, typer.Argument(help="The run's folder; it may still be running.")],
+    run: Annotated[Path, typer.Argument(metavar="FOLDER", help="The run's folder; it may still be running.")],
     show: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> int:

@@ -9,9 +9,10 @@ import typer
 
 
 def command(
-    run: Annotated[Path, typer.Argument(help="The run's folder.")],
+    run: Annotated[Path, typer.Argument(metavar="FOLDER", help="The run's folder.")],
     budget: Annotated[
-        str | None, typer.Option(help="A larger budget for a run that was stopped by its own.")
+        str | None,
+        typer.Option(metavar="LIMITS", help="A larger budget for a run that was stopped by its own."),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")
@@ -19,12 +20,13 @@ def command(
 ) -> int:
     """Go on with a run after Ctrl-C, a crash or a spent budget; nothing recorded is asked again."""
     from weakspot.cli.screen import Screen, conclude, interruptible
-    from weakspot.store import RunConfig
-    from weakspot.studies import resume
+    from weakspot.store import Run
+    from weakspot.studies import resume, settings_of
 
-    settings = RunConfig.read(run / "run.yaml").settings
+    with Run.open(run) as opened:
+        settings = settings_of(opened, budget=budget)
     with (
-        Screen(f"resuming {run}", budget=budget or settings["budget"], seed=settings["seed"]) as screen,
+        Screen(f"resuming {run}", budget=settings.budget, seed=settings.seed) as screen,
         interruptible(screen),
     ):
         opened = resume(run, budget=budget, watch=screen)

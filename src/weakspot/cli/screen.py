@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
 
+    from weakspot.core import Finding
     from weakspot.engine import Lane
     from weakspot.store import Run
 
+from weakspot.engine.budget import Budget
 from weakspot.engine.watch import State, Watch
-from weakspot.report.format import count, interval, level, percent, seconds, shell, shorten, times
+from weakspot.report.format import clean, count, interval, level, percent, plural, seconds, shell, times
 from weakspot.stats import confidence_sequence
 
 #: Seconds between plain lines when the output is not a terminal.
 PACE = 5.0
-_MARK = {
+#: Columns where the output is not a terminal, and the least that are used on one.
+WIDE, NARROW = 120, 60
+_MARK: Final = {
     State.OPEN: ("·", "dim"),
     State.AHEAD: ("▲", "yellow"),
     State.BEHIND: ("▽", "dim"),
@@ -30,13 +36,26 @@ _MARK = {
 }
 
 
-def plain(text: str, most: int = 200) -> str:
-    """Any text as it may be shown on a terminal: one line, control characters made visible, cut."""
-    return shorten(text, most)
+def cut(text: str, most: int) -> str:
+    """Any text as it may be shown on a terminal: one line, no control characters, at most so many columns."""
+    from rich.cells import cell_len, set_cell_size
+
+    shown = clean(text[: 4 * most])
+    whole = len(text) <= 4 * most and cell_len(shown) <= most
+    return shown if whole else f"{set_cell_size(shown, most - 1).rstrip()}…"
+
+
+def limits(budget: str) -> str:
+    """A budget in words: "up to 20,000 images, 600 seconds"."""
+    words = [
+        f"${amount:,.2f}" if kind == "dollars" else f"{amount:,.10g} {kind}"
+        for kind, amount in Budget.parse(budget).limits
+    ]
+    return f"up to {', '.join(words)}"
 
 
 class Screen(Watch):
-    """Shows a study's progress on standard error.
+    """Shows a study's progress on standard error, from the moment its run has a folder.
 
     Args:
         title: What is being done.
@@ -48,28 +67,30 @@ class Screen(Watch):
         from rich.console import Console
 
         self._console: Console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+        self._title, self._budget, self._seed = title, budget, seed
         self._live: Live | None = None
         self._said = 0.0
-        self._phase = ""
+        self._shown: tuple[str, bool] = ("", False)
         self._base: Lane | None = None
         self.folder: str | None = None
-        self.say(f"{plain(title)} · budget {plain(budget)} · seed {seed}")
 
     def __enter__(self) -> Self:
-        if self._console.is_terminal:
-            from rich.live import Live
-
-            self._live = Live(console=self._console, refresh_per_second=8, transient=True)
-            self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._live is not None:
             self._live.stop()
+            self._live = None
 
     def began(self, folder: str) -> None:
         """See `Watch`."""
         self.folder = folder
+        self.say(f"{cut(self._title, 200)} · {limits(self._budget)} · seed {self._seed}")
+        if self._console.is_terminal:
+            from rich.live import Live
+
+            self._live = Live(console=self._console, refresh_per_second=8, transient=True)
+            self._live.start()
 
     def say(self, line: str) -> None:
         """See `Watch`."""
@@ -80,11 +101,11 @@ class Screen(Watch):
         if phase == "baseline" and lanes:
             self._base = lanes[0]
         if self._live is not None:
-            self._live.update(_table(phase, lanes, spent, self._base))
+            self._live.update(_table(phase, lanes, spent, self._base, self._console.width))
             return
-        now = time.monotonic()
-        if phase != self._phase or now - self._said >= PACE:
-            self._phase, self._said = phase, now
+        now, shown = time.monotonic(), (phase, any(lane.state is State.CONFIRMED for lane in lanes))
+        if shown != self._shown or now - self._said >= PACE:
+            self._shown, self._said = shown, now
             self.say(_line(phase, lanes, spent))
 
 
@@ -93,44 +114,53 @@ def _line(phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> str:
     if phase == "baseline":
         tally = lanes[0].tally
         ends = interval(*confidence_sequence(tally.failures, tally.n))
-        about = f"{percent(tally.rate)} {ends} of {count(tally.n)}"
+        about = f"{percent(tally.rate)} {ends} of {count(tally.n)} fail"
     elif phase == "race":
-        about = f"{len(lanes)} captions · {states.count(State.OPEN)} open · {states.count(State.AHEAD)} ahead"
+        about = (
+            f"{plural(len(lanes), 'caption')} · {states.count(State.OPEN)} still open · "
+            f"{states.count(State.AHEAD)} ahead"
+        )
     else:
-        about = f"{len(lanes)} candidates on fresh images · {states.count(State.CONFIRMED)} confirmed"
-    return f"{phase:<10} {about} · {count(spent['images'])} images"
+        about = (
+            f"{plural(len(lanes), 'candidate')} on fresh images · {states.count(State.CONFIRMED)} confirmed"
+        )
+    return f"{phase:<8} {about} · {count(spent['images'])} images so far"
 
 
 def _table(
-    phase: str, lanes: Sequence[Lane], spent: Mapping[str, float], base: Lane | None
+    phase: str, lanes: Sequence[Lane], spent: Mapping[str, float], base: Lane | None, columns: int
 ) -> RenderableType:
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
+    bar = 28 if columns >= 100 else 16
+    words_wide = max(20, columns - bar - 30)
     table = Table.grid(padding=(0, 2))
     for justify in ("left", "left", "right", "right", "left"):
         table.add_column(justify=justify, no_wrap=True)
     shown = sorted(lanes, key=lambda lane: -(lane.tally.rate if lane.tally.n else -1.0))[:14]
     ends = {id(lane): confidence_sequence(lane.tally.failures, lane.tally.n) for lane in shown}
-    scale = max((high for lane in shown for high in [ends[id(lane)][1]] if lane.tally.n), default=1.0)
+    scale = max((ends[id(lane)][1] for lane in shown if lane.tally.n), default=1.0)
     for lane in shown:
         mark, style = _MARK[lane.state]
-        low, high = ends[id(lane)]
         words = lane.hypothesis.text
         if base is not None:
             words = words.removeprefix(base.hypothesis.text).strip() or words
         table.add_row(
             Text(mark, style),
-            Text(plain(words, 60)),
+            Text(cut(words, min(words_wide, 60))),
             Text(percent(lane.tally.rate) if lane.tally.n else "–", style),
             Text(f"of {count(lane.tally.n)}", "dim"),
-            Text(_bar(low, high, scale), style),
+            Text(_bar(*ends[id(lane)], scale, bar) if lane.tally.n else "", style),
         )
-    return Group(Text(_line(phase, lanes, spent), "bold"), table)
+    rows: list[RenderableType] = [Text(cut(_line(phase, lanes, spent), columns), "bold"), table]
+    if len(lanes) > len(shown):
+        rows.append(Text(f"   and {len(lanes) - len(shown)} that fail less", "dim"))
+    return Group(*rows)
 
 
-def _bar(low: float, high: float, scale: float, width: int = 28) -> str:
+def _bar(low: float, high: float, scale: float, width: int) -> str:
     """An interval drawn between 0 and the largest upper end on the screen."""
     start = min(int(low / scale * width), width - 1)
     stop = min(max(int(high / scale * width), start + 1), width)
@@ -144,8 +174,11 @@ def interruptible(screen: Screen) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         screen.__exit__()
-        if screen.folder is not None:
-            screen.say(f"\nstopped; everything drawn is kept. go on with:\n  weakspot resume {screen.folder}")
+        if screen.folder is None:
+            screen.say("\nstopped before anything was drawn")
+        else:
+            command = shell(["weakspot", "resume", screen.folder])
+            screen.say(f"\nstopped; everything drawn is kept. go on with:\n  {command}")
         raise
 
 
@@ -153,48 +186,74 @@ def conclude(run: Run, *, as_json: bool = False) -> int:
     """Write the report and print the result; the exit code (3 when a budget ended the run)."""
     from weakspot.report import summary, write
 
-    path = write(run)
-    code = 3 if run.state.startswith("stopped") else 0
-    if as_json:
-        print(json.dumps(summary(run) | {"report": str(path), "exit_code": code}, indent=2))
-    else:
-        for line in _result(run):
-            print(line)
-        print(f"report   {path}")
-        print(f"next     {_next(run)}")
-    run.close()
+    with run:
+        path = write(run)
+        code = 3 if run.state.startswith("stopped") else 0
+        if as_json:
+            print(json.dumps(summary(run) | {"report": str(path), "exit_code": code}, indent=2))
+        else:
+            for line in _result(run, columns()):
+                print(line)
+            print(f"report   {shell([str(path)])}")
+            print(f"next     {_next(run)}")
     return code
 
 
-def _result(run: Run) -> Iterator[str]:
+def columns() -> int:
+    """How wide the result may be: the terminal's width, or `WIDE` where there is none."""
+    return max(NARROW, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDE
+
+
+def _result(run: Run, wide: int) -> Iterator[str]:
     ledger, spent = run.ledger, run.ledger.spend()
-    findings = run.findings
-    confirmed = [f for f in findings if f.confirmed]
+    confirmed = [f for f in run.findings if f.confirmed]
     tallies = ledger.tallies()
     base = tallies.get(str(ledger.fact("base")))
     if base is not None and base.n:
-        low_high = interval(*confidence_sequence(base.failures, base.n))
-        yield f"baseline {percent(base.rate)} {low_high} of {count(base.n)}: {plain(_base_text(run), 100)}"
-    yield "─" * 96
-    wide = max((len(plain(f.phrase, 60)) for f in confirmed), default=0)
-    for rank, f in enumerate(confirmed, start=1):
-        ends = interval(f.rate.low, f.rate.high)
-        said = f"→ {plain(f.confusions[0][0], 30)} {percent(f.confusions[0][1])}" if f.confusions else ""
-        yield (
-            f"{rank:>2}  {plain(f.phrase, 60):<{wide}}  {percent(f.rate.value):>7}  {ends:<12}"
-            f" of {count(f.rate.n):>5}  {times(f.lift):>6} baseline  {said}"
-        )
+        ends = interval(*confidence_sequence(base.failures, base.n))
+        usual = f"baseline {percent(base.rate)} {ends} of {count(base.n)}"
+        yield f"{usual}: {cut(_base_text(run), max(wide - len(usual) - 2, 20))}"
+    rows = _rows(confirmed, wide)
+    yield "─" * min(wide, max((len(row) for row in rows), default=80))
+    yield from rows
+    held = f"{plural(len(confirmed), 'finding')} confirmed on fresh images"
+    yield f"{held} (false-discovery rate ≤ {level(float(run.config.settings.get('fdr', 0.05)))})"
     if run.state.startswith("stopped"):
-        yield f"{run.state}; the list below may be incomplete" if confirmed else run.state
-    held = f"{len(confirmed)} finding{'s' * (len(confirmed) != 1)} confirmed on fresh images"
-    bound = level(float(run.config.settings.get("fdr", 0.05)))
-    errors = sum(t.errors for t in tallies.values())
-    yield (
-        f"{held} (false-discovery rate ≤ {bound}) · {errors} errors · "
-        f"{count(spent.get('images', 0))} images · {seconds(spent.get('seconds', 0.0))}"
-    )
-    for what, how_often in ledger.errors()[:3]:
-        yield f"  error {how_often}×: {plain(what, 160)}"
+        yield cut(f"{run.state}; a larger one may find more", wide)
+    errors, kinds = sum(t.errors for t in tallies.values()), ledger.errors()
+    costs = [f"{count(spent.get('images', 0))} images", plural(errors, "error")]
+    if spent.get("tokens") or spent.get("dollars"):
+        costs += [f"{count(spent.get('tokens', 0))} tokens", f"${spent.get('dollars', 0.0):,.2f}"]
+    yield f"trials   {' · '.join([*costs, seconds(spent.get('seconds', 0.0))])}"
+    for what, how_often in kinds[:3]:
+        yield f"error    {cut(f'{count(how_often)}× {what}', wide - 9)}"
+    if len(kinds) > 3:
+        yield f"         and {plural(len(kinds) - 3, 'other kind')} of error (see the report)"
+
+
+def _rows(found: Sequence[Finding], wide: int) -> list[str]:
+    """The findings as lines of at most `wide` columns, the words cut where they must be."""
+    from rich.cells import cell_len, set_cell_size
+
+    cells = [
+        (
+            f"{percent(f.rate.value)}",
+            interval(f.rate.low, f.rate.high),
+            f"of {count(f.rate.n)}",
+            f"{times(f.lift)} baseline",
+            f"→ {cut(f.confusions[0][0], 20)} {percent(f.confusions[0][1])}" if f.confusions else "",
+        )
+        for f in found
+    ]
+    widths = [max((cell_len(row[i]) for row in cells), default=0) for i in range(5)]
+    room = max(wide - 4 - sum(widths) - 2 * len(widths), 20)
+    words = [cut(f.phrase, min(room, 60)) for f in found]
+    longest = max(map(cell_len, words), default=0)
+    lines = []
+    for rank, (phrase, (rate, ends, n, lift, said)) in enumerate(zip(words, cells, strict=True), start=1):
+        numbers = f"{rate:>{widths[0]}}  {ends:<{widths[1]}}  {n:>{widths[2]}}  {lift:>{widths[3]}}"
+        lines.append(f"{rank:>2}  {set_cell_size(phrase, longest)}  {numbers}  {said}".rstrip())
+    return lines
 
 
 def _base_text(run: Run) -> str:
@@ -203,11 +262,21 @@ def _base_text(run: Run) -> str:
 
 
 def _next(run: Run) -> str:
-    if run.state.startswith("stopped"):
-        return f"weakspot resume {run.folder} --budget …   (a larger one)"
+    """The command that takes the reader further."""
     settings: dict[str, Any] = run.config.settings
-    confirmed = [f for f in run.findings if f.confirmed and f.confusions]
-    if confirmed and settings.get("target_label") is None:
+    if run.state.startswith("stopped"):
+        budget = Budget.parse(run.ledger.fact("budget", settings["budget"]))
+        larger = Budget(tuple((kind, 2 * limit) for kind, limit in budget.limits))
+        return shell(["weakspot", "resume", str(run.folder), "--budget", str(larger)])
+    said = next((f.confusions[0][0] for f in run.findings if f.confirmed and f.confusions), "")
+    if settings.get("target_label") is None and settings.get("judge") is None and _is_label(said, settings):
         command = ["weakspot", "hunt", settings["target"], "--label", settings["label"]]
-        return shell([*command, "--target-label", confirmed[0].confusions[0][0]])
-    return f"weakspot report {run.folder} --open"
+        if settings["source"] != "world:renderer":
+            command += ["--source", settings["source"]]
+        return shell([*command, "--target-label", said])
+    return shell(["weakspot", "report", str(run.folder), "--open"])
+
+
+def _is_label(said: str, settings: Mapping[str, Any]) -> bool:
+    """Whether an answer may be named in a command: models can answer anything."""
+    return 0 < len(said) <= 60 and clean(said) == said and said != settings["label"]

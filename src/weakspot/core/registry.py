@@ -147,28 +147,35 @@ class Registry:
             raise WeakspotError(
                 f"{text[:80]!r} cannot be built: {error}", fix=f"write it as {entry.example or entry.name}"
             ) from None
-        return factory(*args, **context, **name.options)
+        try:
+            return factory(*args, **context, **name.options)
+        except ImportError as error:  # heavy libraries are imported by the factory, not by its module
+            raise _missing(entry, error) from error
 
     def _read_plugins(self) -> None:
         if self._plugins_read:
             return
-        self._plugins_read = True
         for point in entry_points(group=self.kind.group):
             origin = point.dist.name if point.dist else "an unknown package"
             self.add(Entry(point.name, point.value, about="from a plugin", origin=origin))
+        self._plugins_read = True  # only now: a collision is an error every time, not the first time only
 
 
 def _attribute(entry: Entry) -> Callable[..., Any]:
     try:
         factory: Callable[..., Any] = _resolve(entry.target)
     except ImportError as error:
-        fix = f"pip install 'weakspot[{entry.extra}]'" if entry.extra else f"reinstall {entry.origin}"
-        raise WeakspotError(f"{entry.name!r} needs a library that is missing: {error}", fix=fix) from error
+        raise _missing(entry, error) from error
     except AttributeError as error:
         raise WeakspotError(
             f"{entry.name!r} points at nothing: {error}", fix=f"reinstall {entry.origin}"
         ) from error
     return factory
+
+
+def _missing(entry: Entry, error: ImportError) -> WeakspotError:
+    fix = f"pip install 'weakspot[{entry.extra}]'" if entry.extra else f"reinstall {entry.origin}"
+    return WeakspotError(f"{entry.name!r} needs a library that is missing: {error}", fix=fix)
 
 
 def _resolve(path: str) -> Any:

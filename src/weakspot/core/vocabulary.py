@@ -57,22 +57,20 @@ class Hypothesis:
         concepts: Named values for studies over a concept space; part of the identity.
         origin: How it came about ("baseline", "caption", "person", …). Not part of the identity.
         parent: Id of the hypothesis it was derived from. Not part of the identity.
+        id: Sixteen hexadecimal digits that follow from the text and the concepts.
     """
 
     text: str
     concepts: tuple[tuple[str, str], ...] = ()
     origin: str = field(default="", compare=False)
     parent: str | None = field(default=None, compare=False)
+    id: str = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         # A lone surrogate is not Unicode text and could be stored nowhere; its escape can.
         object.__setattr__(self, "text", self.text.encode("utf-8", "backslashreplace").decode())
-
-    @property
-    def id(self) -> str:
-        """Sixteen hexadecimal digits that follow from the text and the concepts."""
         content = json.dumps([self.text, self.concepts], ensure_ascii=False, separators=(",", ":"))
-        return hashlib.sha256(content.encode()).hexdigest()[:16]
+        object.__setattr__(self, "id", hashlib.sha256(content.encode()).hexdigest()[:16])
 
 
 def case_seed(run_seed: int, hypothesis: Hypothesis, index: int) -> int:

@@ -10,8 +10,12 @@ from typing import Final
 from weakspot.core import Usage, WeakspotError, nearest
 
 KINDS: Final = ("images", "calls", "tokens", "dollars", "seconds")
+#: Every trial costs exactly one of these, so the last one is known before it is drawn.
+COUNTED: Final = ("images", "calls")
 #: More trials than any run has.
 FAR: Final = 1 << 40
+#: So many trials show what one costs.
+UNKNOWN_COST: Final = 64
 _SCALE: Final = {"": 1.0, "k": 1e3, "m": 1e6}
 
 
@@ -46,9 +50,11 @@ class Budget:
                 raise WeakspotError(
                     f"no budget is called {kind[:60]!r}", fix=hint or f"choose from: {', '.join(KINDS)}"
                 )
-            match = re.fullmatch(r"([0-9_]*\.?[0-9_]+(?:e[+-]?[0-9]+)?)([km]?)", amount.lower())
-            value = float(match[1].replace("_", "") or "0") * _SCALE[match[2]] if match else 0.0
-            if not 0 < value < 1e15:
+            match = re.fullmatch(
+                r"((?:[0-9][0-9_]*)?\.?[0-9][0-9_]*(?:e[+-]?[0-9]+)?)([km]?)", amount.lower()
+            )
+            value = float(match[1].replace("_", "")) * _SCALE[match[2]] if match else 0.0
+            if not 0 < value < 1e15 or (kind in COUNTED and value % 1):
                 raise WeakspotError(f"{amount[:60]!r} is no amount to spend on {kind}", fix=example)
             if kind in limits:
                 raise WeakspotError(f"{kind} is given twice", fix="give each kind once")
@@ -78,8 +84,21 @@ class Spending:
 
     def room(self, share: float = 1.0) -> int:
         """How many more trials fit by count into a part of the budget; `FAR` where nothing limits it."""
-        left = min(math.ceil(min(share * self.budget[k], FAR)) - self.amounts[k] for k in ("images", "calls"))
+        left = min(math.ceil(min(share * self.budget[k], FAR)) - self.amounts[k] for k in COUNTED)
         return max(int(left), 0)
+
+    def forecast(self, share: float) -> int:
+        """How many more trials fit into a part of the budget, if they cost on average what they did so far.
+
+        For limits on what is known only afterwards (tokens, dollars, seconds). `UNKNOWN_COST` before the
+        first trial; at least one; `FAR` where nothing limits it.
+        """
+        kinds = [k for k, _ in self.budget.limits if k not in COUNTED]
+        if kinds and not self.amounts["images"]:
+            return UNKNOWN_COST
+        spent = [(share * self.budget[k] - self.amounts[k], self.amounts[k]) for k in kinds]
+        trials = [left / gone * self.amounts["images"] for left, gone in spent if gone > 0]
+        return max(int(min(trials, default=FAR)), 1)
 
     def share(self) -> float:
         """The part of the budget that is gone, by the kind of which most is gone."""

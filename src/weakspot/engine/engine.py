@@ -39,6 +39,11 @@ R = TypeVar("R")
 
 #: So many errors in a row, and the run stops: something is broken that more calls will not mend.
 PATIENCE: Final = 50
+#: A stop rule is asked at least after so many draws. No multiple of the batch size: what is drawn must not
+#: depend on how it is cut into batches.
+STRIDE: Final = 1024
+#: Most probable labels kept with a trial.
+KEPT_LABELS: Final = 3
 #: Inputs kept as evidence per hypothesis: (failing, passing).
 KEPT: Final = {Stage.EXPLORE: (24, 4), Stage.CONFIRM: (24, 12)}
 
@@ -131,7 +136,7 @@ class Engine:
     ) -> Tally:
         """Draw one hypothesis until a rule is met."""
         while not until.met(tally := self.tally(hypothesis, stage), self.spending):
-            step = min(16 * self.batch, until.room(tally, self.spending))
+            step = min(STRIDE, until.room(tally, self.spending))
             self.draw([Want(hypothesis, tally.drawn + max(step, 1), stage)])
             self.watch.update(phase, [Lane(hypothesis, self.tally(hypothesis, stage))], self.spending.amounts)
         return tally
@@ -158,6 +163,10 @@ class Engine:
         if cut:
             raise BudgetSpent(*cut)
 
+    def missing(self, wants: Sequence[Want]) -> int:
+        """How many trials `draw` would add to what was seen."""
+        return sum(max(w.n - self.tally(w.hypothesis, w.stage).drawn, 0) for w in wants)
+
     def _plan(self, wants: Sequence[Want]) -> tuple[list[_Batch], tuple[str, float] | None]:
         """The batches, cut to what the budget has room for; and the limit that cut them, if one did."""
         room = self.spending.room()
@@ -182,7 +191,8 @@ class Engine:
             return self.judge.judge([c for c, _ in some], [o for _, o in some])
 
         trials, kept = [], self._kept(batch)
-        for (case, output), (verdict, error) in zip(pairs, _each(judge, pairs, "judge"), strict=True):
+        verdicts = _each(judge, pairs, "judge", Verdict)
+        for (case, output), (verdict, error) in zip(pairs, verdicts, strict=True):
             trial = _trial(case, output, verdict or Verdict(None, status=Status.ERROR, reason=error))
             if trial.failed is not None and kept[trial.failed] > 0:
                 content = encode(case.input)
@@ -232,12 +242,17 @@ class Engine:
 
 def _draw_batch(source: Source, seed: int, batch: _Batch) -> _Answered:
     def draw(indices: Sequence[int]) -> list[Case]:
-        return source.draw(batch.hypothesis, indices, seed=seed)
+        cases = source.draw(batch.hypothesis, indices, seed=seed)
+        if len(cases) == len(indices) and not all(
+            c.index == i and c.hypothesis == batch.hypothesis for c, i in zip(cases, indices, strict=True)
+        ):
+            raise WeakspotError("the cases are not those of the indices asked for, in their order")
+        return cases
 
     cases: list[Case] = []
     outputs: list[Output | None] = []
     indices = range(batch.start, batch.stop)
-    for index, (case, error) in zip(indices, _each(draw, indices, "source"), strict=True):
+    for index, (case, error) in zip(indices, _each(draw, indices, "source", Case), strict=True):
         own_seed = case_seed(seed, batch.hypothesis, index)
         cases.append(case or Case(batch.hypothesis, index, own_seed, None, ""))
         outputs.append(None if case else Output(None, status=Status.ERROR, detail=error))
@@ -245,16 +260,22 @@ def _draw_batch(source: Source, seed: int, batch: _Batch) -> _Answered:
 
 
 def _answer_batch(target: Target, drawn: _Answered) -> _Answered:
+    def answer(cases: Sequence[Case]) -> list[Output]:
+        outputs = target.answer(cases)
+        for scores in (o.scores for o in outputs if isinstance(o, Output) and o.scores):
+            scores.top(KEPT_LABELS)  # scores that do not fit their labels are an error of this very case
+        return outputs
+
     asked = [i for i, output in enumerate(drawn.outputs) if output is None]
     outputs = list(drawn.outputs)
-    answers = _each(target.answer, [drawn.cases[i] for i in asked], "target")
+    answers = _each(answer, [drawn.cases[i] for i in asked], "target", Output)
     for i, (output, error) in zip(asked, answers, strict=True):
         outputs[i] = output or Output(None, status=Status.ERROR, detail=error)
     return _Answered(drawn.batch, drawn.cases, outputs)
 
 
 def _each(
-    call: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T], who: str
+    call: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T], who: str, kind: type[R]
 ) -> list[tuple[R | None, str]]:
     """Call with all items at once; if that fails, one by one, to find those at fault.
 
@@ -267,25 +288,29 @@ def _each(
         results = call(items)
         if len(results) != len(items):
             raise WeakspotError(f"{len(results)} results for {len(items)} cases")
+        for result in results:
+            if not isinstance(result, kind):
+                raise WeakspotError(f"a result is of type {type(result).__name__}, not {kind.__name__}")
         return [(result, "") for result in results]
     except Exception as error:
         if len(items) == 1:
             what = error.what if isinstance(error, WeakspotError) else f"{type(error).__name__}: {error}"
             return [(None, f"{who}: {what}"[:500])]
-    return [pair for item in items for pair in _each(call, [item], who)]
+    return [pair for item in items for pair in _each(call, [item], who, kind)]
 
 
 def _trial(case: Case, output: Output, verdict: Verdict) -> Trial:
-    error = output.status is Status.ERROR
+    error = Status.ERROR in (output.status, verdict.status)
+    status = output.status if output.status is not Status.OK else verdict.status
     return Trial(
         hypothesis=case.hypothesis.id,
         index=case.index,
-        status=output.status if output.status is not Status.OK else verdict.status,
+        status=Status.ERROR if error else status,
         failed=None if error else verdict.failed,
         score=None if error else verdict.score,
         expected=case.expected,
         answer=output.answer,
-        top=tuple(output.scores.top(3)) if output.scores else (),
+        top=tuple(output.scores.top(KEPT_LABELS)) if output.scores else (),
         caption=case.caption,
         detail=output.detail or verdict.reason,
         usage=output.usage,

@@ -93,5 +93,5 @@ class LocalExecutor:
 
 def local(source: object) -> LocalExecutor:
     """The local executor that suits a source: processes if it is `cpu_bound` and there are cores to use."""
-    cores = os.process_cpu_count() if hasattr(os, "process_cpu_count") else len(os.sched_getaffinity(0))
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return LocalExecutor(processes=min(cores, 8) if getattr(source, "cpu_bound", False) and cores > 1 else 0)

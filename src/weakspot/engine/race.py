@@ -38,7 +38,7 @@ class RaceSettings:
     alpha: float = 0.05
     lift: float = 2.0
     first: int = 32
-    most: int = 2048
+    most: int = 768
     share: float = 0.6
     places: int = 8
 
@@ -110,12 +110,12 @@ class ConfirmSettings:
         fdr: Bound on the expected share of false findings in the list.
         least: Fresh draws of every candidate, so that its rate is worth showing.
         most: Fresh draws after which a candidate counts as not confirmed.
-        baseline: Fresh draws of the baseline to begin with; it grows to four times as many if needed.
+        baseline: Fresh draws of the baseline to begin with; they grow with the candidates', to twice as many.
     """
 
     fdr: float = 0.05
     least: int = 256
-    most: int = 2048
+    most: int = 1024
     baseline: int = 1024
 
 
@@ -130,23 +130,26 @@ def confirm(
 
     Returns:
         One lane per hypothesis, in the given order: `CONFIRMED` or still `AHEAD`; and the budget that
-        ended it early, if one did. Stopping early costs power, never truth.
+        cut the first round short, if one did. Stopping early costs power, never truth.
     """
-    settings = settings or ConfirmSettings()
-    stage, m = Stage.CONFIRM, len(hypotheses)
-    enough = math.log(max(m, 1) / settings.fdr)
+    settings = _affordable(settings or ConfirmSettings(), len(hypotheses), engine.spending.room())
+    enough = math.log(max(len(hypotheses), 1) / settings.fdr)
     stopped: BudgetSpent | None = None
-    n, base_n = settings.least, settings.baseline
-    open_lanes = list(hypotheses)
+    n, base_n, still_open = settings.least, settings.baseline, list(hypotheses)
     try:
-        while open_lanes:
-            engine.draw([Want(against, base_n, stage), *(Want(h, n, stage) for h in open_lanes)])
+        while still_open:
+            wants = [
+                Want(h, size, Stage.CONFIRM) for h, size in [(against, base_n), *((h, n) for h in still_open)]
+            ]
+            if n > settings.least and engine.missing(wants) > engine.spending.room():
+                break  # the rest of the budget buys no further round: those still open are not confirmed
+            engine.draw(wants)
             lanes = _measured(engine, hypotheses, against)
             engine.watch.update("confirm", lanes, engine.spending.amounts)
-            open_lanes = [lane.hypothesis for lane in lanes if lane.log_evidence < enough]
+            still_open = [lane.hypothesis for lane in lanes if lane.log_evidence < enough]
             if n >= settings.most:
                 break
-            n, base_n = min(2 * n, settings.most), min(2 * base_n, 4 * settings.baseline)
+            n, base_n = min(2 * n, settings.most), min(2 * base_n, 2 * settings.baseline)
     except BudgetSpent as limit:
         stopped = limit
     lanes = _measured(engine, hypotheses, against)
@@ -157,6 +160,19 @@ def confirm(
     ]
     engine.watch.update("confirm", lanes, engine.spending.amounts)
     return lanes, stopped
+
+
+def _affordable(settings: ConfirmSettings, candidates: int, room: int) -> ConfirmSettings:
+    """With little budget left, a smaller first round for all instead of a full one for the baseline alone."""
+    cost = settings.baseline + candidates * settings.least
+    if not candidates or cost <= room:
+        return settings
+    scale = room / cost
+    return replace(
+        settings,
+        baseline=max(int(settings.baseline * scale), 1),
+        least=max(int(settings.least * scale), 1),
+    )
 
 
 def _measured(engine: Engine, hypotheses: Sequence[Hypothesis], against: Hypothesis) -> list[Lane]:

@@ -74,5 +74,7 @@ def decided(against: Tally, *, alpha: float = 0.05, lift: float = 2.0) -> Rule:
 def spent(share: float) -> Rule:
     """Until this part of the run's budget is gone."""
     return Rule(
-        f"{share:.0%} of the budget", lambda _, gone: gone.share() >= share, lambda _, gone: gone.room(share)
+        f"{share:.0%} of the budget",
+        lambda _, gone: gone.share() >= share,
+        lambda _, gone: min(gone.room(share), gone.forecast(share)),
     )

@@ -29,13 +29,16 @@ class LabelJudge:
             return Verdict(None, status=Status.EMPTY)
         scores = output.scores
         if self.target is not None:
-            score = scores.of(self.target) if scores else None
+            score = scores.of(self.target) if scores and self.target in scores.labels else None
             return Verdict(output.answer == self.target, score)
         score = 1 - scores.of(case.expected) if scores and case.expected in scores.labels else None
         if self.top == 1:
             return Verdict(output.answer != case.expected, score)
         if scores is None:
-            raise WeakspotError(f"a top-{self.top} judge needs scores, and the target gives only labels")
+            raise WeakspotError(
+                f"a top-{self.top} judge needs scores, and the target gives only labels",
+                fix="use the judge label, or a target with scores",
+            )
         return Verdict(case.expected not in {label for label, _ in scores.top(self.top)}, score)
 
 

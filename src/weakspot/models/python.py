@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -46,7 +45,6 @@ class FunctionClassifier:
 
 def load(path: str, *, labels: str = "") -> Target:
     """A Target as it is, or a function together with its labels file."""
-    sys.path.insert(0, "") if "" not in sys.path else None
     found = import_part(path)
     if isinstance(found, Target):
         return found

@@ -47,15 +47,16 @@ def without_adjectives(sentence: str) -> str:
     """
     words = sentence.split()
     kept: list[str] = []
-    inside = False  # between an article and the noun it belongs to
+    inside = dropped = False  # between an article and the noun it belongs to; an adjective was there
     for word in words:
         if word in _ARTICLES:
-            inside = True
+            inside, dropped = True, False
         elif inside and word in ADJECTIVES:
+            dropped = True
             continue
         else:
-            if inside and kept[-1] in ("a", "an"):
+            if dropped and kept[-1] in ("a", "an"):
                 kept[-1] = "an" if word[0] in "aeiou" else "a"
-            inside = False
+            inside = dropped = False
         kept.append(word)
     return " ".join(kept)

@@ -25,8 +25,14 @@ class Blobs:
         """Keep some bytes; their digest."""
         digest = hashlib.sha256(content).hexdigest()
         path = self.path(digest)
-        if not path.exists():
-            write_whole(path, content)
+        try:
+            if not path.exists():
+                write_whole(path, content)
+        except OSError as error:
+            raise WeakspotError(
+                f"{self.folder} cannot be written: {error.strerror}",
+                fix="free some space or check the permissions, then: weakspot resume; nothing is lost",
+            ) from error
         return digest
 
     def get(self, digest: str) -> bytes:

@@ -8,14 +8,18 @@ disagree. Rows are keyed by (hypothesis, index).
 from __future__ import annotations
 
 import json
+import math
+import os
 import sqlite3
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from weakspot.core import Finding, Hypothesis, Stage, Status, Tally, Trial, Usage, WeakspotError
+from weakspot.store.blobs import write_whole
 from weakspot.store.schema import APPLICATION_ID, MIGRATIONS, VERSION
 
 
@@ -47,32 +51,42 @@ class Ledger:
             raise LedgerError(
                 f"there is a ledger already: {path}", fix="resume that run, or choose another folder"
             )
-        with _explained(path):
-            db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        # Made in memory and put in place by rename: whenever we are killed, a ledger is there whole or not
+        # at all, and one that is empty or half there was damaged by something else.
+        with _explained(path), _connected(":memory:") as db:
             db.execute("PRAGMA page_size = 8192")
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             _migrate(db, 0)
-            # Only now: what `inspect_file` looks at must be in the file itself, not in the log beside it.
-            db.execute("PRAGMA journal_mode = WAL")
-            return cls(_tuned(db), path)
+            write_whole(path, db.serialize())
+            db.close()
+        return cls.open(path)
 
     @classmethod
     def open(cls, path: Path) -> Self:
         """Open for writing; an older schema is brought up to date."""
-        version = inspect_file(path)
-        with _explained(path):
-            db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        inspect_file(path)
+        with _explained(path), _connected(f"{path.resolve().as_uri()}?mode=rw") as db:
+            _tuned(db)
+            # Asked of SQLite, not of the file: after a crash the step may be done in the log beside it.
+            version = db.execute("PRAGMA user_version").fetchone()[0]
             if version < VERSION:
                 _migrate(db, version)
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            return cls(_tuned(db), path)
+            return cls(db, path)
 
     @classmethod
     def read(cls, path: Path) -> Self:
         """Open for reading only, also while another process writes."""
-        inspect_file(path)
-        with _explained(path):
-            db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+        version = inspect_file(path)
+        if version < VERSION:
+            raise LedgerError(
+                f"{path} was written by an older weakspot (schema {version}; this one reads {VERSION})",
+                fix=f"bring it up to date: weakspot resume {path.parent}",
+            )
+        # A WAL ledger is read with a small file beside it. Where none can be made (a read-only disk, someone
+        # else's folder) and no log waits to be read, the file itself is all there is and nobody writes it.
+        how = "mode=ro" if _log_size(path) or os.access(path.parent, os.W_OK) else "immutable=1"
+        with _explained(path), _connected(f"{path.resolve().as_uri()}?{how}") as db:
             return cls(db, path)
 
     def close(self) -> None:
@@ -86,13 +100,15 @@ class Ledger:
         new = {h.id: h for h in hypotheses if h.id not in self._keys}
         if not new:
             return
+        keys: dict[str, int] = {}
         with _explained(self.path), self._transaction():
             for h in new.values():
                 cursor = self._db.execute(
                     "INSERT INTO hypotheses (id, text, concepts, origin, parent) VALUES (?, ?, ?, ?, ?)",
                     (h.id, _storable(h.text), json.dumps(h.concepts), h.origin, h.parent),
                 )
-                self._keys[h.id] = int(cursor.lastrowid or 0)
+                keys[h.id] = int(cursor.lastrowid or 0)
+        self._keys |= keys
 
     def record(self, trials: Sequence[Trial], spend: Mapping[str, float]) -> None:
         """Write trials, their tallies and what they cost: all of it or nothing.
@@ -102,10 +118,11 @@ class Ledger:
             spend: Amounts by kind ("images", "calls", …), added to what was spent before.
         """
         rows = [self._row(t) for t in trials]
-        counts: dict[tuple[int, int], Tally] = {}
+        counts: dict[tuple[int, int], list[int]] = {}
         for row, trial in zip(rows, trials, strict=True):
-            key = (row[0], int(Stage.of(trial.index)))
-            counts[key] = counts.get(key, Tally()).plus(tally_of(trial))
+            counted = counts.setdefault((row[0], trial.index >> 32), [0, 0, 0, 0])
+            for i, amount in enumerate(tally_of(trial)):
+                counted[i] += amount
         with _explained(self.path), self._transaction():
             self._db.executemany("INSERT INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
             self._db.executemany(
@@ -284,22 +301,23 @@ class Ledger:
             ) from None
 
     def _row(self, t: Trial) -> tuple[Any, ...]:
+        if t.hypothesis not in self._keys:
+            raise LedgerError(f"the ledger does not know hypothesis {t.hypothesis}", fix="add it first")
+        # Numbers are converted because SQLite takes numpy's for bytes.
         return (
             self._keys[t.hypothesis],
             t.index,
             t.status.value,
             None if t.failed is None else int(t.failed),
-            t.score,
+            None if t.score is None else float(t.score),
             _storable(t.expected),
             None if t.answer is None else _storable(t.answer),
-            json.dumps([[label, round(p, 5)] for label, p in t.top], separators=(",", ":"))
-            if t.top
-            else None,
+            _top_json(t.top) if t.top else None,
             _storable(t.caption),
             _storable(t.detail),
             t.blob,
-            t.usage.tokens,
-            t.usage.dollars,
+            int(t.usage.tokens),
+            float(t.usage.dollars),
         )
 
     @contextmanager
@@ -307,11 +325,11 @@ class Ledger:
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._db.execute("COMMIT")  # this too can fail, on a full disk
         except BaseException:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             raise
-        self._db.execute("COMMIT")
 
 
 def tally_of(trial: Trial) -> Tally:
@@ -334,11 +352,10 @@ def inspect_file(path: Path) -> int:
     Raises:
         LedgerError: It is missing, something else, truncated, or of a newer schema.
     """
-    wal = path.with_name(path.name + "-wal")
     try:
         with path.open("rb") as file:
             header = file.read(100)
-        size, in_log = path.stat().st_size, wal.exists() and wal.stat().st_size > 0
+        size, in_log = path.stat().st_size, _log_size(path) > 0
     except FileNotFoundError:
         raise LedgerError(
             f"there is no ledger at {path}", fix="name the folder of a run (see: runs/)"
@@ -367,16 +384,42 @@ def inspect_file(path: Path) -> int:
     return int(version)
 
 
+def _log_size(path: Path) -> int:
+    """Bytes in the write-ahead log beside a ledger."""
+    log = path.with_name(path.name + "-wal")
+    return log.stat().st_size if log.exists() else 0
+
+
+@contextmanager
+def _connected(database: str) -> Iterator[sqlite3.Connection]:
+    """A connection to a URI, closed again if what is done first with it fails."""
+    db = sqlite3.connect(database, uri=True, isolation_level=None, check_same_thread=False)
+    try:
+        yield db
+    except BaseException:
+        db.close()
+        raise
+
+
 def _migrate(db: sqlite3.Connection, version: int) -> None:
     for step in range(version, VERSION):
         db.executescript(f"BEGIN; {MIGRATIONS[step]}; PRAGMA user_version = {step + 1}; COMMIT;")
 
 
-def _tuned(db: sqlite3.Connection) -> sqlite3.Connection:
+def _tuned(db: sqlite3.Connection) -> None:
+    db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = NORMAL")
     db.execute("PRAGMA foreign_keys = ON")
     db.execute("PRAGMA cache_size = -16384")
-    return db
+
+
+_quoted = lru_cache(maxsize=4096)(json.dumps)
+
+
+def _top_json(top: Sequence[tuple[str, float]]) -> str:
+    """As `json.dumps` would write it, in a quarter of the time; it is most of the cost of a row."""
+    numbers = (f"{p:.5g}" if math.isfinite(p) else json.dumps(float(p)) for _, p in top)
+    return f"[{','.join(f'[{_quoted(label)},{p}]' for (label, _), p in zip(top, numbers, strict=True))}]"
 
 
 def _storable(text: str) -> str:
@@ -408,16 +451,18 @@ def _trial(hypothesis: str, row: Sequence[Any]) -> Trial:
 
 @contextmanager
 def _explained(path: Path) -> Any:
-    """Turn SQLite's errors into ours, with cause and fix."""
+    """Turn the errors of SQLite and of the disk into ours, with cause and fix."""
     try:
         yield
-    except sqlite3.Error as error:
-        text = str(error)
-        if "full" in text or "disk I/O" in text:
+    except (sqlite3.Error, OSError) as error:
+        text = (isinstance(error, OSError) and error.strerror) or str(error)
+        if "full" in text or "disk I/O" in text or "No space" in text:
             fix = "free some space, then: weakspot resume; everything recorded so far is kept"
+        elif "UNIQUE" in text:
+            text, fix = "a trial is there already", "a trial is recorded once; to go on: weakspot resume"
         elif "locked" in text:
             fix = "another process writes this ledger; wait for it to end"
-        elif "readonly" in text or "unable to open" in text:
+        elif "readonly" in text or "unable to open" in text or isinstance(error, OSError):
             fix = "check that the folder exists and may be written"
         else:
             fix = (

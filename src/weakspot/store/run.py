@@ -6,13 +6,15 @@ import errno
 import fcntl
 import re
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Self
 
 from weakspot.core import Finding, Hypothesis, Trial, WeakspotError
 from weakspot.store.blobs import Blobs
 from weakspot.store.config import RunConfig
-from weakspot.store.ledger import Ledger
+from weakspot.store.ledger import Ledger, inspect_file
 
 
 class Run:
@@ -41,31 +43,37 @@ class Run:
         folder = folder or parent / _fresh_name(config)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            if any(folder.iterdir()):
+            # A run killed in its first moment may leave these behind; they are nothing.
+            if any(not path.name.startswith((".lock", ".part-")) for path in folder.iterdir()):
                 is_run = (folder / "run.yaml").exists()
                 raise WeakspotError(
                     f"{folder} is not empty",
                     fix=f"weakspot resume {folder}" if is_run else "choose another --out",
                 )
             lock = _locked(folder)
-            config.write(folder / "run.yaml")
+            with _freed_on_error(lock):
+                config.write(folder / "run.yaml")
         except OSError as error:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             raise WeakspotError(
                 f"no run can be written to {folder}: {error.strerror}",
                 fix="free some space" if full else "choose a folder you may write to with --out",
             ) from error
-        return cls(folder, config, Ledger.create(folder / "ledger.db"), lock)
+        with _freed_on_error(lock):
+            return cls(folder, config, Ledger.create(folder / "ledger.db"), lock)
 
     @classmethod
     def open(cls, folder: Path) -> Self:
         """Open a run to go on with it; an error if another process is writing it."""
         config = _config(folder)
         ledger = folder / "ledger.db"
+        if ledger.exists():
+            inspect_file(ledger)  # before the lock, so that nothing is touched if it is no ledger of ours
         lock = _locked(folder)
-        # A run killed in its first moment has no ledger yet; it starts from nothing.
-        opened = Ledger.open(ledger) if ledger.exists() and ledger.stat().st_size else _fresh_ledger(ledger)
-        return cls(folder, config, opened, lock)
+        with _freed_on_error(lock):
+            # A run killed in its first moment has no ledger yet; it starts from nothing.
+            opened = Ledger.open(ledger) if ledger.exists() else Ledger.create(ledger)
+            return cls(folder, config, opened, lock)
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -118,11 +126,6 @@ def _config(folder: Path) -> RunConfig:
     return RunConfig.read(folder / "run.yaml")
 
 
-def _fresh_ledger(path: Path) -> Ledger:
-    path.unlink(missing_ok=True)
-    return Ledger.create(path)
-
-
 def _fresh_name(config: RunConfig) -> str:
     subject = re.sub(r"[^a-z0-9]+", "-", config.subject.lower()).strip("-")[:40] or "run"
     return f"{config.created[:10]}-{config.study}-{subject}-{secrets.token_hex(2)}"
@@ -142,3 +145,12 @@ def _locked(folder: Path) -> IO[bytes]:
         handle.close()
         raise WeakspotError(f"another process is writing {folder}", fix="wait for it, or stop it") from None
     return handle
+
+
+@contextmanager
+def _freed_on_error(lock: IO[bytes]) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        lock.close()
+        raise

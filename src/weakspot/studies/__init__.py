@@ -9,9 +9,9 @@ from weakspot.core import WeakspotError
 from weakspot.store import Run
 from weakspot.studies import hunt
 
-__all__ = ["resume"]
+__all__ = ["resume", "settings_of"]
 
-_GO_ON = {"hunt": hunt.go_on}
+_STUDIES = {"hunt": hunt}
 
 
 def resume(folder: str | Path, **changes: Any) -> Run:
@@ -25,11 +25,22 @@ def resume(folder: str | Path, **changes: Any) -> Run:
         The run, open for reading.
     """
     with Run.open(Path(folder)) as run:
-        study = _GO_ON.get(run.config.study)
-        if study is None:
-            raise WeakspotError(
-                f"no study is called {run.config.study!r}", fix="was it made by a newer weakspot?"
-            )
+        study = _study(run)
         if run.state != "finished":
-            study(run, **changes)
+            study.go_on(run, **changes)
     return Run.read(Path(folder))
+
+
+def settings_of(run: Run, *, budget: str | None = None) -> hunt.HuntSettings:
+    """What a run was asked to do, checked; with another budget, if one is given."""
+    settings: hunt.HuntSettings = _study(run).settings_of(run, budget=budget)
+    return settings
+
+
+def _study(run: Run) -> Any:
+    study = _STUDIES.get(run.config.study)
+    if study is None:
+        raise WeakspotError(
+            f"no study is called {run.config.study[:80]!r}", fix="was it made by a newer weakspot?"
+        )
+    return study

@@ -9,7 +9,7 @@ What is left are findings: captions z with P(failure | z, label) > P(failure | l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from weakspot.core import (
     Hypothesis,
     Judge,
     Rate,
+    Registry,
     Source,
     Stage,
     Tally,
@@ -153,8 +154,7 @@ def go_on(
     watch: Watch | None = None,
 ) -> None:
     """Go on with an interrupted hunt: the same decisions over the recorded trials, then new ones."""
-    settings = HuntSettings(**(run.config.settings | ({"budget": budget} if budget else {})))
-    check(settings)
+    settings = settings_of(run, budget=budget)
     parts = load(settings, target=target, source=source, judge=judge)
     for what, digest in _digests(parts).items():
         if run.config.digests.get(what, digest) != digest:
@@ -162,9 +162,26 @@ def go_on(
                 f"the {what} is not the one this run began with (its digest differs)",
                 fix="use the old one, or begin a new run",
             )
+    run.ledger.set_fact("budget", settings.budget)
     if run.state.startswith("stopped: broken"):
         run.ledger.forget_errors()
     conduct(run, settings, parts, watch)
+
+
+def settings_of(run: Run, *, budget: str | None = None) -> HuntSettings:
+    """The settings of a run as its run.yaml has them, with the budget it was last given."""
+    known = {field.name for field in fields(HuntSettings)}
+    given = run.config.settings
+    wrong = [*(set(given) - known), *({"target", "label"} - set(given))]
+    if wrong:
+        raise WeakspotError(
+            f"the settings in {run.folder / 'run.yaml'} do not fit a hunt: {wrong[0][:80]!r}",
+            fix="restore the file from a copy",
+        )
+    latest = budget if budget is not None else run.ledger.fact("budget")
+    settings = HuntSettings(**(given | ({} if latest is None else {"budget": latest})))
+    check(settings)
+    return settings
 
 
 def conduct(run: Run, settings: HuntSettings, parts: Parts, watch: Watch | None = None) -> None:
@@ -189,7 +206,7 @@ def conduct(run: Run, settings: HuntSettings, parts: Parts, watch: Watch | None 
             engine.test(base, until=stop.failures(200) | stop.spent(0.3), phase="baseline")
             engine.test(base, until=stop.failures(5) | stop.spent(0.7), phase="baseline")
             captions = CaptionSearch(base).propose(ledger)
-            lanes = race(engine, captions, against=base, settings=RaceSettings(share=0.75, places=PLACES))
+            lanes = race(engine, captions, against=base, settings=RaceSettings(places=PLACES))
             winners = distinct(lanes, base)[:PLACES]
             confirmed, limit = confirm(
                 engine, winners, against=base, settings=ConfirmSettings(fdr=settings.fdr)
@@ -278,38 +295,61 @@ def check(settings: HuntSettings) -> None:
         raise WeakspotError(
             f"a false-discovery rate of {settings.fdr} makes no sense", fix="choose e.g. 0.05"
         )
+    if not settings.label.strip():
+        raise WeakspotError("the label is empty", fix="name the label whose failures are hunted")
     if settings.target_label == settings.label:
         raise WeakspotError("the target label is the right label", fix="name a wrong answer, or leave it out")
+    if settings.target_label is not None and settings.judge is not None:
+        raise WeakspotError(
+            "a target label and a judge both say what a failure is",
+            fix="give one of the two; label?target=… is the judge for a target label",
+        )
 
 
 def load(settings: HuntSettings, *, target: Any = None, source: Any = None, judge: Any = None) -> Parts:
     """Load what the settings name, except for what is given as an object, and check that it fits."""
-
-    def part(given: Any, name: str, registry: Any) -> Any:
-        if given is not None and not isinstance(given, str):
-            return given
-        if name.startswith("object:"):
-            raise WeakspotError(
-                f"this run was made with a Python object ({name[7:]}) that has no name",
-                fix="go on from Python: weakspot.resume(folder, target=…, source=…, judge=…)",
-            )
-        return registry.load(name)
-
-    loaded: Target = part(target, settings.target, MODELS)
+    loaded: Target = _part(target, settings.target, MODELS, Target)
+    chosen: Judge = (
+        LabelJudge(target=settings.target_label)
+        if settings.judge is None
+        else _part(judge, settings.judge, JUDGES, Judge)
+    )
+    wrong = chosen.target if isinstance(chosen, LabelJudge) else None
+    if wrong == settings.label:
+        raise WeakspotError("the judge's target is the right label", fix="name a wrong answer")
     labels = loaded.labels if isinstance(loaded, Classifier) else ()
-    for wanted in (settings.label, settings.target_label):
+    for wanted in (settings.label, wrong):
         if labels and wanted is not None and wanted not in labels:
             hint = nearest(wanted, labels)
             some = ", ".join(labels[:20]) + (" …" if len(labels) > 20 else "")
             raise WeakspotError(
                 f"{settings.target} has no label {wanted[:80]!r}", fix=hint or f"its labels: {some}"
             )
-    chosen: Judge = (
-        LabelJudge(target=settings.target_label)
-        if settings.judge is None
-        else part(judge, settings.judge, JUDGES)
-    )
-    return Parts(loaded, part(source, settings.source, SOURCES), chosen)
+    return Parts(loaded, _part(source, settings.source, SOURCES, Source), chosen)
+
+
+def _part(given: Any, name: str, registry: Registry, port: type) -> Any:
+    """A given object, or what the name names; either must have the port's methods."""
+    part = given
+    if given is None or isinstance(given, str):
+        if name.startswith("object:"):
+            raise WeakspotError(
+                f"this run was made with a Python object ({name[7:]}) that has no name",
+                fix="go on from Python: weakspot.resume(folder, target=…, source=…, judge=…)",
+            )
+        try:
+            part = registry.load(name)
+        except WeakspotError:
+            raise
+        except Exception as error:  # a user's module or a plugin may raise anything
+            raise WeakspotError(
+                f"{name[:200]} cannot be loaded: {type(error).__name__}: {error}",
+                fix="mend it; --debug shows where",
+            ) from error
+    if not isinstance(part, port):
+        methods = ", ".join(sorted(m for m in vars(port) if not m.startswith("_")))
+        raise WeakspotError(f"{name[:200]} is not a {port.__name__}", fix=f"it must have: {methods}")
+    return part
 
 
 def _name(part: object) -> str:

@@ -1,0 +1,10 @@
+"""Makes `tests.engine.engine_parts` importable, here and in processes that draw, however pytest was started."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = str(Path(__file__).parents[2])
+if ROOT not in sys.path:
+    sys.path.append(ROOT)
