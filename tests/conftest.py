@@ -36,11 +36,13 @@ class Meadow:
             rng = Random(own)
             on_flower = "flower" in hypothesis.text or rng.random() < self.flowers
             colour = "yellow " if "yellow" in hypothesis.text or rng.random() < 0.5 else ""
-            where = next((w for w in ("left", "right") if w in hypothesis.text), rng.choice(["left", "right"]))
+            side = rng.choice(["left", "right"])
+            where = next((w for w in ("left", "right") if w in hypothesis.text), side)
             image = np.zeros((8, 8, 3), np.uint8)
             image[0, 0] = (200 if on_flower else 0, rng.randrange(256), 0)
             what = f"{colour}flower" if on_flower else "leaf"
-            cases.append(Case(hypothesis, index, own, image, "fly", self.caption(hypothesis, index, what, where)))
+            caption = self.caption(hypothesis, index, what, where)
+            cases.append(Case(hypothesis, index, own, image, "fly", caption))
         time.sleep(self.pause)
         return cases
 

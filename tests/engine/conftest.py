@@ -1,4 +1,4 @@
-"""Makes `tests.engine.engine_parts` importable, here and in processes that draw, however pytest was started."""
+"""Makes `tests.engine.engine_parts` importable, also for processes that draw, however pytest was started."""
 
 from __future__ import annotations
 

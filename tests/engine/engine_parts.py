@@ -78,7 +78,7 @@ def engine(
     """An engine over a new run (or, `again`, over one that is there)."""
     config = RunConfig(study="test", subject="test", settings={})
     run = Run.open(folder) if again else Run.create(config, folder=folder)
-    default = {"source": Dice(), "target": Clerk(), "judge": Wrong()}
+    default: dict[str, Any] = {"source": Dice(), "target": Clerk(), "judge": Wrong()}
     executor = LocalExecutor(processes=processes)
     limits = Budget.parse(budget) if budget else None
     return Engine(run, seed=seed, budget=limits, executor=executor, **(default | parts))
@@ -108,7 +108,7 @@ def content(folder: Path) -> dict[str, Any]:
     return found
 
 
-# -- parts of a hunt, named on the command line as python:tests.engine.engine_parts:Meadow and :Botanist --------
+# -- parts of a hunt: python:tests.engine.engine_parts:Meadow and :Botanist ------------------------
 
 
 class Meadow:

@@ -150,7 +150,7 @@ def test_a_wrong_number_of_labels_is_said_before_any_work(tmp_path: Path, labels
 
 def test_a_wrong_number_of_labels_is_said_by_the_first_answer_where_the_graph_is_open(tmp_path: Path) -> None:
     model = OnnxClassifier(build(tmp_path / "m.onnx", shape=("n", "c", 4, 4), outputs="k"), labels=LABELS[:2])
-    with pytest.raises(WeakspotError, match="shape .* for 2 labels"):
+    with pytest.raises(WeakspotError, match=r"shape .* for 2 labels"):
         model.answer(CASES)
 
 

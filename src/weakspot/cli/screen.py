@@ -88,8 +88,10 @@ class Screen(Watch):
         self.say(f"{cut(self._title, 200)} · {limits(self._budget)} · seed {self._seed}")
         if self._console.is_terminal:
             from rich.live import Live
+            from rich.text import Text
 
-            self._live = Live(console=self._console, refresh_per_second=8, transient=True)
+            first = Text("baseline drawing the first images …", "dim")
+            self._live = Live(first, console=self._console, refresh_per_second=8, transient=True)
             self._live.start()
 
     def say(self, line: str) -> None:
@@ -154,7 +156,8 @@ def _table(
             Text(f"of {count(lane.tally.n)}", "dim"),
             Text(_bar(*ends[id(lane)], scale, bar) if lane.tally.n else "", style),
         )
-    rows: list[RenderableType] = [Text(cut(_line(phase, lanes, spent), columns), "bold"), table]
+    now = Text(_line(phase, lanes, spent), "bold", no_wrap=True, overflow="ellipsis")
+    rows: list[RenderableType] = [now, table]
     if len(lanes) > len(shown):
         rows.append(Text(f"   and {len(lanes) - len(shown)} that fail less", "dim"))
     return Group(*rows)
@@ -235,18 +238,23 @@ def _rows(found: Sequence[Finding], wide: int) -> list[str]:
     """The findings as lines of at most `wide` columns, the words cut where they must be."""
     from rich.cells import cell_len, set_cell_size
 
-    cells = [
-        (
-            f"{percent(f.rate.value)}",
-            interval(f.rate.low, f.rate.high),
-            f"of {count(f.rate.n)}",
-            f"{times(f.lift)} baseline",
-            f"→ {cut(f.confusions[0][0], 20)} {percent(f.confusions[0][1])}" if f.confusions else "",
-        )
-        for f in found
-    ]
-    widths = [max((cell_len(row[i]) for row in cells), default=0) for i in range(5)]
-    room = max(wide - 4 - sum(widths) - 2 * len(widths), 20)
+    room = 0
+    for word, most in ((" baseline", 20), ("", 20), ("", 10)):  # what goes first where there is little room
+        cells = [
+            (
+                percent(f.rate.value),
+                interval(f.rate.low, f.rate.high),
+                f"of {count(f.rate.n)}",
+                f"{times(f.lift)}{word}",
+                f"→ {cut(f.confusions[0][0], most)} {percent(f.confusions[0][1])}" if f.confusions else "",
+            )
+            for f in found
+        ]
+        widths = [max((cell_len(row[i]) for row in cells), default=0) for i in range(5)]
+        room = wide - 4 - sum(widths) - 2 * len(widths)
+        if room >= min(max((cell_len(cut(f.phrase, 60)) for f in found), default=0), 24):
+            break
+    room = max(room, 20)
     words = [cut(f.phrase, min(room, 60)) for f in found]
     longest = max(map(cell_len, words), default=0)
     lines = []

@@ -171,8 +171,11 @@ class Engine:
         """The batches, cut to what the budget has room for; and the limit that cut them, if one did."""
         room = self.spending.room()
         batches: list[_Batch] = []
+        planned: dict[tuple[str, Stage], int] = {}  # the same words may be wanted twice
         for want in wants:
-            at, end = self.tally(want.hypothesis, want.stage).drawn, want.n
+            key = (want.hypothesis.id, want.stage)
+            at, end = planned.get(key, self.tally(want.hypothesis, want.stage).drawn), want.n
+            planned[key] = max(at, end)
             while at < end:
                 size = min(self.batch, end - at, room)
                 if size <= 0:
@@ -243,9 +246,8 @@ class Engine:
 def _draw_batch(source: Source, seed: int, batch: _Batch) -> _Answered:
     def draw(indices: Sequence[int]) -> list[Case]:
         cases = source.draw(batch.hypothesis, indices, seed=seed)
-        if len(cases) == len(indices) and not all(
-            c.index == i and c.hypothesis == batch.hypothesis for c, i in zip(cases, indices, strict=True)
-        ):
+        asked = [(batch.hypothesis, i) for i in indices]
+        if [(c.hypothesis, c.index) for c in cases if isinstance(c, Case)] not in (asked, []):
             raise WeakspotError("the cases are not those of the indices asked for, in their order")
         return cases
 

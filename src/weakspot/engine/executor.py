@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
@@ -73,10 +75,12 @@ class LocalExecutor:
         if not self._processes:
             return self._threads
         # Unlike the standard library's, these processes do not import the caller's script again, so a
-        # script needs no `if __name__ == "__main__"`; and they end by themselves if their parent is killed.
+        # script needs no `if __name__ == "__main__"`.
         from joblib.externals.loky import get_reusable_executor
 
-        pool: Pool = get_reusable_executor(max_workers=self._processes, timeout=10)
+        pool: Pool = get_reusable_executor(
+            max_workers=self._processes, timeout=10, initializer=_end_with, initargs=(os.getpid(),)
+        )
         return pool
 
     def close(self) -> None:
@@ -89,6 +93,17 @@ class LocalExecutor:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _end_with(parent: int) -> None:
+    """In a drawing process: end when the parent is gone, however it went."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def local(source: object) -> LocalExecutor:

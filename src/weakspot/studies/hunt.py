@@ -216,11 +216,18 @@ def conduct(run: Run, settings: HuntSettings, parts: Parts, watch: Watch | None 
         except Broken as broken:
             ledger.set_fact("state", f"stopped: broken: {broken.what}")
             raise
-        if not engine.tally(base).failures and limit is None and engine.spending.share() >= 0.7:
-            limit = BudgetSpent(*max(engine.spending.budget.limits, key=lambda kind: kind[0] == "images"))
+        if limit is None and _cut_short(engine, base, lanes):
+            spending = engine.spending
+            limit = BudgetSpent(*max(spending.budget.limits, key=lambda kl: spending.amounts[kl[0]] / kl[1]))
         ledger.set_findings(findings(engine, confirmed, base))
         ledger.set_fact("race", [[lane.hypothesis.id, lane.state.value] for lane in lanes])
         ledger.set_fact("state", f"stopped: the {limit}" if limit else "finished")
+
+
+def _cut_short(engine: Engine, base: Hypothesis, lanes: Sequence[Lane]) -> bool:
+    """Whether the budget is why nothing more was found: no failure yet, or captions that were never tried."""
+    no_failure = not engine.tally(base).failures and engine.spending.share() >= 0.7
+    return no_failure or any(lane.state is State.OPEN and not lane.tally.drawn for lane in lanes)
 
 
 def base_hypothesis(settings: HuntSettings, target: Target) -> Hypothesis:

@@ -1,0 +1,132 @@
+"""A run killed with SIGKILL and resumed, however often and whenever, ends as one never interrupted."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.engine import kill_often
+from tests.engine.engine_parts import content
+
+from weakspot.core import WeakspotError
+from weakspot.store import Run
+
+ROOT = Path(__file__).parents[2]
+WEAKSPOT = [sys.executable, "-c", "from weakspot.cli import main; main()"]
+REAL = ["hunt", "world:classifier", "--label", "fly", "--budget", "images=1500", "--seed", "3"]
+
+
+def surroundings(**more: str) -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "default"} | more
+
+
+def assert_same(one: dict[str, Any], other: dict[str, Any]) -> None:
+    for table in other:
+        assert one[table] == other[table], table
+
+
+def assert_evidence_is_whole(folder: Path) -> None:
+    with Run.read(folder) as run:
+        for hypothesis in run.ledger.hypotheses():
+            for trial in run.ledger.trials(hypothesis, kept=True):
+                assert trial.blob is not None
+                assert run.blobs.get(trial.blob)
+
+
+def alive(mark: str) -> list[int]:
+    """Processes whose environment carries a mark."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                zombie = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+                if not zombie and mark.encode() in (entry / "environ").read_bytes():
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+def test_forty_kills_leave_no_trace(tmp_path: Path) -> None:
+    """Cheap parts with a short nap per batch; each attempt is a fork, so that kills land anywhere."""
+
+    def hunted(name: str, seed: int, kills: int) -> tuple[int, set[str]]:
+        done = subprocess.run(
+            [sys.executable, kill_often.__file__, str(tmp_path / name), str(seed), str(kills)],
+            env=surroundings(WEAKSPOT_TEST_NAP="0.006"),
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=200,
+        )
+        assert done.returncode == 0, done.stderr
+        landed, *states = done.stdout.split()
+        return int(landed), set(states)
+
+    assert hunted("never", 0, 0) == (0, set())
+    whole, total, states = content(tmp_path / "never"), 0, set[str]()
+    assert '"finished"' in whole["facts"]["state"] or "spent" in whole["facts"]["state"]
+    assert len(whole["findings"]) >= 1
+    assert any(stage == 1 for _, stage in whole["tallies"])
+    assert sum(t[2] for t in whole["tallies"].values()) > 0  # errors among the trials too
+    run = 0
+    while total < 40 or run < 3:
+        run += 1
+        landed, seen = hunted(f"killed{run}", run, 14)
+        total, states = total + landed, states | seen
+        assert_same(content(tmp_path / f"killed{run}"), whole)
+        assert_evidence_is_whole(tmp_path / f"killed{run}")
+        assert run < 10
+    assert {"trials"} < states  # in the middle of the trials, and before the first one
+
+
+@pytest.mark.slow
+def test_the_embedded_world_survives_kills_from_its_first_moment_on(tmp_path: Path) -> None:
+    """As a person runs it, drawing in processes, which must not outlive their parent for long."""
+    never, folder, chance, mark = tmp_path / "never", tmp_path / "killed", random.Random(4), uuid.uuid4().hex
+    begin, resume = [*WEAKSPOT, *REAL, "--out"], [*WEAKSPOT, "resume", str(folder)]
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "cwd": tmp_path}
+    done = subprocess.run([*begin, str(never)], env=surroundings(), timeout=120, **quiet)
+    assert done.returncode in (0, 3), done.stderr
+    whole = content(never)
+
+    def drawn() -> float:
+        try:
+            with Run.read(folder) as run:  # while it is being written
+                return run.ledger.spend().get("images", 0)
+        except WeakspotError:
+            return -1  # no ledger yet
+
+    # So far does it get each time: no further than the folder, before the first trial, then on and on.
+    goals = [-1.0, 0.0, *sorted(chance.uniform(1, 1300) for _ in range(5))]
+    kills = 0
+    for goal in goals:
+        command = resume if (folder / "run.yaml").exists() else [*begin, str(folder)]
+        process = subprocess.Popen(command, env=surroundings(WEAKSPOT_TEST_MARK=mark), **quiet)
+        while process.poll() is None and not (folder.exists() if goal < 0 else drawn() >= goal):
+            time.sleep(0.001)
+        time.sleep(chance.uniform(0, 0.05) if goal > 0 else 0)
+        process.send_signal(signal.SIGKILL)
+        _, said = process.communicate()
+        assert process.returncode == -signal.SIGKILL, said
+        assert drawn() < 1500
+        kills += 1
+    assert kills >= 6
+    died = time.monotonic()
+    while (left := alive(mark)) and time.monotonic() - died < 15:
+        time.sleep(0.2)
+    assert left == []
+
+    command = resume if (folder / "run.yaml").exists() else [*begin, str(folder)]
+    done = subprocess.run(command, env=surroundings(), timeout=120, **quiet)
+    assert done.returncode in (0, 3), done.stderr
+    assert_same(content(folder), whole)
+    assert_evidence_is_whole(folder)
