@@ -12,7 +12,7 @@ import pytest
 from tests.engine.engine_parts import Clerk, Dice, content, engine, fails
 
 from weakspot.core import Case, Hypothesis
-from weakspot.engine import LocalExecutor, Want, local
+from weakspot.engine import LocalExecutor, Want, local, stop
 
 
 def test_results_come_in_the_order_of_the_work() -> None:
@@ -98,8 +98,9 @@ def test_the_ledger_is_the_same_however_it_was_drawn(tmp_path: Path) -> None:
         with engine(folder, **how) as one, one.run:  # type: ignore[arg-type]
             for want in wants:
                 one.draw([want])
+            one.test(fails(0.01), until=stop.failures(3))
         found.append(content(folder))
-    assert len(found[0]["trials"]) == 340
+    assert len(found[0]["trials"]) > 340
     assert len(found[0]["blobs"]) > 24
     assert all(other == found[0] for other in found[1:])
 

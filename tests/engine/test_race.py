@@ -122,12 +122,28 @@ def test_the_confirmed_list_is_that_of_e_bh(tmp_path: Path) -> None:
 
 
 def test_a_budget_that_ends_a_confirmation_is_told(tmp_path: Path) -> None:
-    with with_baseline(tmp_path, 500, budget="images=900") as one, one.run:
+    with with_baseline(tmp_path, 500, budget="tokens=900", target=Clerk(tokens=1)) as one, one.run:
         lanes, stopped = confirm(one, [fails(0.9)], against=BASE, settings=SURE)
         assert stopped is not None
-        assert stopped.what == "images"
-        assert one.run.ledger.spend()["images"] == 900
+        assert stopped.what == "tokens"
+        assert 900 <= one.run.ledger.spend()["tokens"] < 900 + 64
         assert lanes[0].tally.n < 128
+
+
+def test_little_budget_makes_a_smaller_confirmation(tmp_path: Path) -> None:
+    with with_baseline(tmp_path, 500, budget="images=900") as one, one.run:
+        lanes, stopped = confirm(one, [fails(0.9), fails(0.8)], against=BASE, settings=SURE)
+        assert stopped is None
+        assert one.run.ledger.spend()["images"] <= 900
+        assert [lane.state for lane in lanes] == [State.CONFIRMED] * 2
+
+
+def test_the_same_words_twice_are_drawn_once(tmp_path: Path) -> None:
+    with with_baseline(tmp_path) as one, one.run:
+        lanes = race(one, [fails(0.6), fails(0.6), BASE], against=BASE, settings=SETTINGS)
+        assert lanes[0] == lanes[1]
+        confirmed, _ = confirm(one, [fails(0.6), fails(0.6), BASE], against=BASE, settings=SURE)
+        assert [lane.state for lane in confirmed] == [State.CONFIRMED, State.CONFIRMED, State.AHEAD]
 
 
 @pytest.mark.slow

@@ -456,5 +456,5 @@ def test_a_commit_that_fails_is_undone(book: Ledger) -> None:
 
 def test_a_ledger_below_a_file_is_explained(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(WeakspotError, match="failed: (Not a directory|File exists)"):
+    with pytest.raises(WeakspotError, match=r"failed: (Not a directory|File exists)"):
         Ledger.create(tmp_path / "file" / "ledger.db")

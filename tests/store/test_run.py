@@ -48,7 +48,7 @@ def mounted(folder: Path, size: str) -> Iterator[None]:
     try:
         yield
     finally:
-        subprocess.run(["umount", str(folder)], check=True)
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def remount(folder: Path, option: str) -> None:
@@ -291,6 +291,8 @@ def test_a_full_disk_keeps_what_was_recorded(tmp_path: Path) -> None:
         assert 0 < recorded < 50_000
         assert run.ledger.count(FLY, Stage.EXPLORE) == recorded
         run.close()
+        with Run.read(disk / "run") as reader:  # the disk is still full
+            assert reader.ledger.tallies()[FLY.id].n == recorded
         remount(disk, "size=4m")
         with Run.read(disk / "run") as reader:
             assert [t.index for t in reader.ledger.trials(FLY)] == list(range(recorded))

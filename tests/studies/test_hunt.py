@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import weakspot as ws
-from weakspot.core import Finding, Hypothesis, Output, Tally, WeakspotError
+from weakspot.core import Finding, Hypothesis, Output, Stage, Tally, WeakspotError
 from weakspot.engine import Lane, State, Watch
 from weakspot.judges import LabelJudge
 from weakspot.studies.hunt import HuntSettings, base_hypothesis, check, distinct, load, phrase, rate
@@ -198,7 +198,7 @@ def test_only_the_target_label_counts(toy: Path) -> None:
     with ws.hunt("python:toy:Classifier", target_label="cat", out="run", **NAMES) as run:
         assert phrases(run.findings) == []
         base = run.ledger.hypotheses()[0]
-        assert set(run.ledger.answers(base, ws.core.Stage.EXPLORE, failed=True)) == {"cat"}  # type: ignore[attr-defined]
+        assert set(run.ledger.answers(base, Stage.EXPLORE, failed=True)) == {"cat"}
 
 
 def test_a_target_that_never_fails_spends_its_budget_and_says_so(toy: Path) -> None:
@@ -250,7 +250,7 @@ def test_answers_that_are_not_numbers_are_errors_and_no_failures(toy: Path) -> N
 def test_a_changed_model_is_refused_on_resume(toy: Path) -> None:
     import toy as parts
 
-    class Versioned(parts.Classifier):  # type: ignore[misc, name-defined]
+    class Versioned(parts.Classifier):  # type: ignore[misc]
         def __init__(self, digest: str) -> None:
             self.digest = digest
 
@@ -264,7 +264,7 @@ def test_a_changed_model_is_refused_on_resume(toy: Path) -> None:
 
 def test_objects_without_the_ports_methods_are_refused(toy: Path) -> None:
     for change in ({"source": object()}, {"judge": object()}):
-        with pytest.raises(WeakspotError, match="is not a (Source|Judge)") as error:
+        with pytest.raises(WeakspotError, match=r"is not a (Source|Judge)") as error:
             ws.hunt("python:toy:Classifier", out="run", **(NAMES | change))
         assert "it must have" in error.value.fix
     with pytest.raises(WeakspotError, match="is not a Target"):

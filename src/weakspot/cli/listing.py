@@ -22,6 +22,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> int:
     """List the models, sources or judges that a name can name, plugins included."""
+    from weakspot.cli.screen import columns
     from weakspot.core import JUDGES, MODELS, SOURCES
 
     entries = list({What.MODELS: MODELS, What.SOURCES: SOURCES, What.JUDGES: JUDGES}[what])
@@ -38,8 +39,9 @@ def command(
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return 0
+    abouts = [r["about"] + (f" (needs weakspot[{r['extra']}])" if r["extra"] else "") for r in rows]
     wide = max(len(row["example"]) for row in rows)
-    for row in rows:
-        needs = f" (needs weakspot[{row['extra']}])" if row["extra"] else ""
-        typer.echo(f"{row['example']:<{wide}}  {row['about']}{needs}")
+    beside = wide + 2 + max(map(len, abouts)) <= columns()
+    for row, about in zip(rows, abouts, strict=True):
+        typer.echo(f"{row['example']:<{wide}}  {about}" if beside else f"{row['example']}\n    {about}")
     return 0
