@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Status, Tally, Trial, Usage, WeakspotError
 from weakspot.store import Ledger, LedgerError, inspect_file, ledger, schema, tally_of
+from weakspot.store.ledger import LONGEST
 
 FLY = Hypothesis("a fly.")
 BEE = Hypothesis("a bee.", (("rotate", "10"),), origin="caption", parent=FLY.id)
@@ -110,7 +111,7 @@ def test_numbers_of_numpy_are_numbers(book: Ledger) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "ünïcode 🐝", "a\x00b", "lone \ud800 surrogate", "'; DROP TABLE trials; --", "x" * 10**5]
+    "text", ["", "ünïcode 🐝", "a\x00b", "lone \ud800 surrogate", "'; DROP TABLE trials; --", "x" * LONGEST]
 )
 def test_any_text_can_be_kept(book: Ledger, text: str) -> None:
     words = Hypothesis(text)
@@ -120,6 +121,13 @@ def test_any_text_can_be_kept(book: Ledger, text: str) -> None:
     clean = text.encode("utf-8", "backslashreplace").decode()
     assert (back.answer, back.caption, back.detail, back.expected) == (clean,) * 4
     assert words in book.hypotheses()
+
+
+def test_endless_text_is_cut_and_says_so(book: Ledger) -> None:
+    book.record([trial(0, answer="x" * 10**6)], {})
+    kept = book.trials(FLY)[0].answer or ""
+    assert kept.startswith("x" * LONGEST)
+    assert kept.endswith("… (cut: 1,000,000 characters)")
 
 
 def test_duplicates_are_refused_whole(book: Ledger) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from collections import deque
@@ -60,7 +61,7 @@ class LocalExecutor:
 
         try:
             for piece in work:
-                drawn = self._drawers().submit(draw, piece)
+                drawn = self._submit(draw, piece)
                 under_way.append((drawn, self._answering.submit(finish, drawn, piece)))
                 if len(under_way) > self._ahead:
                     yield under_way.popleft()[1].result()
@@ -71,9 +72,17 @@ class LocalExecutor:
                 answered.cancel()
                 drawn.cancel()
 
-    def _drawers(self) -> Pool:
+    def _submit(self, draw: Callable[[W], C], piece: W) -> Future[C]:
         if not self._processes:
-            return self._threads
+            return self._threads.submit(draw, piece)
+        # A process that this starts inherits the mask: Ctrl-C is for its parent, which then ends it.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return self._drawers().submit(draw, piece)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def _drawers(self) -> Pool:
         # Unlike the standard library's, these processes do not import the caller's script again, so a
         # script needs no `if __name__ == "__main__"`.
         from joblib.externals.loky import get_reusable_executor

@@ -16,11 +16,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from weakspot.core import Finding, Hypothesis, Stage, Status, Tally, Trial, Usage, WeakspotError
 from weakspot.store.blobs import write_whole
 from weakspot.store.schema import APPLICATION_ID, MIGRATIONS, VERSION
+
+#: Characters kept of an answer, a caption or an error; a model may answer with a megabyte each time.
+LONGEST: Final = 32_768
 
 
 class Outcome(NamedTuple):
@@ -105,7 +108,7 @@ class Ledger:
             for h in new.values():
                 cursor = self._db.execute(
                     "INSERT INTO hypotheses (id, text, concepts, origin, parent) VALUES (?, ?, ?, ?, ?)",
-                    (h.id, _storable(h.text), json.dumps(h.concepts), h.origin, h.parent),
+                    (h.id, h.text, json.dumps(h.concepts), h.origin, h.parent),
                 )
                 keys[h.id] = int(cursor.lastrowid or 0)
         self._keys |= keys
@@ -423,7 +426,9 @@ def _top_json(top: Sequence[tuple[str, float]]) -> str:
 
 
 def _storable(text: str) -> str:
-    """Text as SQLite takes it: a lone surrogate, which is not Unicode text, becomes its escape."""
+    """Text as the ledger takes it: of bounded length, a lone surrogate (no Unicode text) as its escape."""
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]}… (cut: {len(text):,} characters)"
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -206,7 +206,9 @@ def conduct(run: Run, settings: HuntSettings, parts: Parts, watch: Watch | None 
             engine.test(base, until=stop.failures(200) | stop.spent(0.3), phase="baseline")
             engine.test(base, until=stop.failures(5) | stop.spent(0.7), phase="baseline")
             captions = CaptionSearch(base).propose(ledger)
-            lanes = race(engine, captions, against=base, settings=RaceSettings(places=PLACES))
+            gone = engine.spending.share()
+            fair = RaceSettings(places=PLACES, share=gone + (1 - gone) / 2)
+            lanes = race(engine, captions, against=base, settings=fair)
             winners = distinct(lanes, base)[:PLACES]
             confirmed, limit = confirm(
                 engine, winners, against=base, settings=ConfirmSettings(fdr=settings.fdr)
@@ -216,24 +218,28 @@ def conduct(run: Run, settings: HuntSettings, parts: Parts, watch: Watch | None 
         except Broken as broken:
             ledger.set_fact("state", f"stopped: broken: {broken.what}")
             raise
-        if limit is None and _cut_short(engine, base, lanes):
-            spending = engine.spending
-            limit = BudgetSpent(*max(spending.budget.limits, key=lambda kl: spending.amounts[kl[0]] / kl[1]))
         ledger.set_findings(findings(engine, confirmed, base))
         ledger.set_fact("race", [[lane.hypothesis.id, lane.state.value] for lane in lanes])
-        ledger.set_fact("state", f"stopped: the {limit}" if limit else "finished")
+        reason = f"the {limit}" if limit else _cut_short(engine, base, lanes)
+        ledger.set_fact("state", f"stopped: {reason}" if reason else "finished")
 
 
-def _cut_short(engine: Engine, base: Hypothesis, lanes: Sequence[Lane]) -> bool:
-    """Whether the budget is why nothing more was found: no failure yet, or captions that were never tried."""
-    no_failure = not engine.tally(base).failures and engine.spending.share() >= 0.7
-    return no_failure or any(lane.state is State.OPEN and not lane.tally.drawn for lane in lanes)
+def _cut_short(engine: Engine, base: Hypothesis, lanes: Sequence[Lane]) -> str:
+    """How the budget is why nothing more was found; "" where it is not."""
+    tally = engine.tally(base)
+    if not tally.failures and engine.spending.share() >= 0.7:
+        return f"no failure in {tally.n:,} images, and the rest of the budget would not do to follow one up"
+    untried = sum(lane.state is State.OPEN and not lane.tally.drawn for lane in lanes)
+    return f"the budget did not reach {untried} of {len(lanes)} captions" if untried else ""
 
 
 def base_hypothesis(settings: HuntSettings, target: Target) -> Hypothesis:
     """The plain prompt of a label."""
     parents = target.parents if isinstance(target, Classifier) else {}
-    text = settings.prompt.format(label=settings.label, parent=parents.get(settings.label, "thing"))
+    prompt = settings.prompt
+    if settings.label[0].lower() in "aeiou":
+        prompt = prompt.replace(" a {label}", " an {label}")
+    text = prompt.format(label=settings.label, parent=parents.get(settings.label, "thing"))
     return Hypothesis(text, origin="baseline")
 
 
