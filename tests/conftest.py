@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
+
+# As in an activated environment: the `weakspot` under test is the one the shell finds.
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 ROOT = Path(__file__).resolve().parents[1]
 

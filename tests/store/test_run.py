@@ -194,6 +194,18 @@ def test_a_ledger_is_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_ledger_is_in_wal_mode_from_its_first_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To switch later takes a journal; a kill in that moment would leave a ledger that no reader can open."""
+    with monkeypatch.context() as killed:
+        killed.setattr(Ledger, "open", lambda *_: None)
+        Ledger.create(tmp_path / "ledger.db")
+    reader = Ledger.read(tmp_path / "ledger.db")
+    assert reader._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    reader.close()
+
+
 # -- one writer ----------------------------------------------------------------------------------
 
 HOLDER = """

@@ -20,7 +20,7 @@ def command(
     budget: Annotated[str, typer.Option(metavar="LIMITS", help="Limits of each hunt.")] = "images=12000",
 ) -> int:
     """Run every study there is on the embedded world: no key, no GPU, no download."""
-    from weakspot.cli.screen import Screen, conclude, interruptible
+    from weakspot.cli.screen import Screen, conclude, interruptible, program
     from weakspot.studies.hunt import hunt
 
     folder = out or Path("runs") / f"demo-{datetime.now(UTC):%Y-%m-%d-%H%M%S}"
@@ -47,5 +47,5 @@ def command(
     typer.echo(f"{found} weak spots confirmed in {len(HUNTS)} hunts. Open the reports:")
     for path in reports:
         typer.echo(f"  {path}")
-    typer.echo("next     weakspot hunt world:classifier --label wolf     (or your own: see README.md)")
+    typer.echo(f"next     {program()} hunt world:classifier --label wolf     (or your own: see README.md)")
     return code

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
@@ -52,6 +53,17 @@ def limits(budget: str) -> str:
         for kind, amount in Budget.parse(budget).limits
     ]
     return f"up to {', '.join(words)}"
+
+
+def program() -> str:
+    """How this program is called from here: "weakspot", or its path where the shell would not find it."""
+    own = Path(sys.argv[0])
+    if own.name != "weakspot" or shutil.which("weakspot"):
+        return "weakspot"
+    try:
+        return str(own.absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return str(own)
 
 
 class Screen(Watch):
@@ -180,7 +192,7 @@ def interruptible(screen: Screen) -> Iterator[None]:
         if screen.folder is None:
             screen.say("\nstopped before anything was drawn")
         else:
-            command = shell(["weakspot", "resume", screen.folder])
+            command = shell([program(), "resume", screen.folder])
             screen.say(f"\nstopped; everything drawn is kept. go on with:\n  {command}")
         raise
 
@@ -275,14 +287,14 @@ def _next(run: Run) -> str:
     if run.state.startswith("stopped"):
         budget = Budget.parse(run.ledger.fact("budget", settings["budget"]))
         larger = Budget(tuple((kind, 2 * limit) for kind, limit in budget.limits))
-        return shell(["weakspot", "resume", str(run.folder), "--budget", str(larger)])
+        return shell([program(), "resume", str(run.folder), "--budget", str(larger)])
     said = next((f.confusions[0][0] for f in run.findings if f.confirmed and f.confusions), "")
     if settings.get("target_label") is None and settings.get("judge") is None and _is_label(said, settings):
-        command = ["weakspot", "hunt", settings["target"], "--label", settings["label"]]
+        command = [program(), "hunt", settings["target"], "--label", settings["label"]]
         if settings["source"] != "world:renderer":
             command += ["--source", settings["source"]]
         return shell([*command, "--target-label", said])
-    return shell(["weakspot", "report", str(run.folder), "--open"])
+    return shell([program(), "report", str(run.folder), "--open"])
 
 
 def _is_label(said: str, settings: Mapping[str, Any]) -> bool:

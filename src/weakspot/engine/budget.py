@@ -87,6 +87,10 @@ class Spending:
         left = min(math.ceil(min(share * self.budget[k], FAR)) - self.amounts[k] for k in COUNTED)
         return max(int(left), 0)
 
+    def tightest(self) -> tuple[str, float]:
+        """The limit on counts that is reached first, with its amount."""
+        return min(((k, self.budget[k]) for k in COUNTED), key=lambda pair: pair[1])
+
     def forecast(self, share: float) -> int:
         """How many more trials fit into a part of the budget, if they cost on average what they did so far.
 

@@ -179,8 +179,7 @@ class Engine:
             while at < end:
                 size = min(self.batch, end - at, room)
                 if size <= 0:
-                    kind = min(("images", "calls"), key=lambda k: self.spending.budget[k])
-                    return batches, (kind, self.spending.budget[kind])
+                    return batches, self.spending.tightest()
                 start = want.stage.start + at
                 batches.append(_Batch(want.hypothesis, want.stage, start, start + size))
                 at, room = at + size, room - size

@@ -130,9 +130,10 @@ def confirm(
 
     Returns:
         One lane per hypothesis, in the given order: `CONFIRMED` or still `AHEAD`; and the budget that
-        cut the first round short, if one did. Stopping early costs power, never truth.
+        left no room for the settings' first round, if one did. Stopping early costs power, never truth.
     """
-    settings = _affordable(settings or ConfirmSettings(), len(hypotheses), engine.spending.room())
+    wanted = settings or ConfirmSettings()
+    settings = _affordable(wanted, len(hypotheses), engine.spending.room())
     enough = math.log(max(len(hypotheses), 1) / settings.fdr)
     stopped: BudgetSpent | None = None
     n, base_n, still_open = settings.least, settings.baseline, list(hypotheses)
@@ -152,6 +153,8 @@ def confirm(
             n, base_n = min(2 * n, settings.most), min(2 * base_n, 2 * settings.baseline)
     except BudgetSpent as limit:
         stopped = limit
+    if still_open and settings != wanted:
+        stopped = stopped or BudgetSpent(*engine.spending.tightest())
     lanes = _measured(engine, hypotheses, against)
     held = e_bh([lane.log_evidence for lane in lanes], settings.fdr)
     lanes = [

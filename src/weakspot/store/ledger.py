@@ -60,8 +60,13 @@ class Ledger:
             db.execute("PRAGMA page_size = 8192")
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             _migrate(db, 0)
-            write_whole(path, db.serialize())
+            content = bytearray(db.serialize())
             db.close()
+        # WAL from the first byte (two bytes of SQLite's file header): to switch later takes a journal, and
+        # one left by a kill could not be read past.
+        content[18:20] = b"\x02\x02"
+        with _explained(path):
+            write_whole(path, bytes(content))
         return cls.open(path)
 
     @classmethod

@@ -51,6 +51,8 @@ from weakspot.store import Run, RunConfig
 
 #: So many winners of the race are confirmed on fresh draws.
 PLACES: Final = 8
+#: Images that must be left per winner; with fewer, only the worst winners are confirmed.
+FEWEST: Final = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,6 +203,7 @@ def conduct(run: Run, settings: HuntSettings, parts: Parts, watch: Watch | None 
         watch=watch,
     ) as engine:
         lanes: list[Lane] = []
+        untested = 0
         limit: BudgetSpent | None = None
         try:
             engine.test(base, until=stop.failures(200) | stop.spent(0.3), phase="baseline")
@@ -210,6 +213,9 @@ def conduct(run: Run, settings: HuntSettings, parts: Parts, watch: Watch | None 
             fair = RaceSettings(places=PLACES, share=gone + (1 - gone) / 2)
             lanes = race(engine, captions, against=base, settings=fair)
             winners = distinct(lanes, base)[:PLACES]
+            # A few candidates measured well say more than all of them measured badly.
+            affordable = max(1, engine.spending.room() // FEWEST)
+            untested, winners = len(winners[affordable:]), winners[:affordable]
             confirmed, limit = confirm(
                 engine, winners, against=base, settings=ConfirmSettings(fdr=settings.fdr)
             )
@@ -220,17 +226,19 @@ def conduct(run: Run, settings: HuntSettings, parts: Parts, watch: Watch | None 
             raise
         ledger.set_findings(findings(engine, confirmed, base))
         ledger.set_fact("race", [[lane.hypothesis.id, lane.state.value] for lane in lanes])
-        reason = f"the {limit}" if limit else _cut_short(engine, base, lanes)
+        reason = f"the {limit}" if limit else _cut_short(engine, base, lanes, untested)
         ledger.set_fact("state", f"stopped: {reason}" if reason else "finished")
 
 
-def _cut_short(engine: Engine, base: Hypothesis, lanes: Sequence[Lane]) -> str:
+def _cut_short(engine: Engine, base: Hypothesis, lanes: Sequence[Lane], untested: int) -> str:
     """How the budget is why nothing more was found; "" where it is not."""
     tally = engine.tally(base)
     if not tally.failures and engine.spending.share() >= 0.7:
         return f"no failure in {tally.n:,} images, and the rest of the budget would not do to follow one up"
     untried = sum(lane.state is State.OPEN and not lane.tally.drawn for lane in lanes)
-    return f"the budget did not reach {untried} of {len(lanes)} captions" if untried else ""
+    if untried:
+        return f"the budget did not reach {untried} of {len(lanes)} captions"
+    return f"the budget did not reach {untested} of the race's winners" if untested else ""
 
 
 def base_hypothesis(settings: HuntSettings, target: Target) -> Hypothesis:
