@@ -99,8 +99,7 @@ def content(folder: Path) -> dict[str, Any]:
         },
         "spend": dict(db.execute("SELECT * FROM spend WHERE what <> 'seconds'")),
         "findings": db.execute("SELECT * FROM findings ORDER BY rank").fetchall(),
-        # The budget is a fact of a run that was given another one, not of what it drew.
-        "facts": dict(db.execute("SELECT * FROM facts WHERE key <> 'budget'")),
+        "facts": dict(db.execute("SELECT * FROM facts")),
     }
     db.close()
     files = (folder / "blobs").rglob("*") if (folder / "blobs").exists() else ()

@@ -70,7 +70,7 @@ def main() -> None:
                 status = 0
             finally:
                 os._exit(status)
-        time.sleep(chance.uniform(0, 0.02) if chance.random() < 0.4 else chance.uniform(0.05, 0.35))
+        time.sleep(chance.uniform(0, 0.02) if chance.random() < 0.4 else chance.uniform(0.03, 0.18))
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         if os.WIFSIGNALED(status):

@@ -135,3 +135,14 @@ def test_processes_are_for_sources_that_compute() -> None:
     assert executors[1]._processes == (min(cores, 8) if cores > 1 else 0)
     for executor in executors:
         executor.close()
+
+
+def test_a_source_that_cannot_be_sent_away_is_drawn_here() -> None:
+    lock = threading.Lock()  # cannot be pickled
+
+    def draw(piece: int) -> int:
+        with lock:
+            return piece + 1
+
+    with LocalExecutor(processes=2) as executor:
+        assert list(executor.stream(range(5), draw, lambda drawn: 10 * drawn)) == [10, 20, 30, 40, 50]

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from concurrent.futures import Executor as Pool
+from pickle import PicklingError
 from typing import Protocol, Self, TypeVar
 
 W = TypeVar("W")
@@ -54,7 +55,10 @@ class LocalExecutor:
         def finish(drawn: Future[C], piece: W) -> O:
             try:
                 cases = drawn.result()
-            except BrokenExecutor:  # a drawing process was killed, for memory say; go on without them
+            except (
+                BrokenExecutor,
+                PicklingError,
+            ):  # killed, for memory say, or not able to leave this process
                 self._processes = 0
                 cases = draw(piece)
             return answer(cases)

@@ -164,7 +164,6 @@ def go_on(
                 f"the {what} is not the one this run began with (its digest differs)",
                 fix="use the old one, or begin a new run",
             )
-    run.ledger.set_fact("budget", settings.budget)
     if run.state.startswith("stopped: broken"):
         run.ledger.forget_errors()
     conduct(run, settings, parts, watch)
@@ -193,6 +192,7 @@ def conduct(run: Run, settings: HuntSettings, parts: Parts, watch: Watch | None 
     watch.began(str(run.folder))
     ledger.set_fact("state", "running")
     ledger.set_fact("base", base.id)
+    ledger.set_fact("budget", settings.budget)
     with Engine(
         run,
         source=parts.source,
