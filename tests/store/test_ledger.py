@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Status, Tally, Trial, Usage, WeakspotError
-from weakspot.store import Ledger, LedgerError, inspect_file, ledger, schema, tally_of
+from weakspot.store import Ledger, LedgerError, database, inspect_file, ledger, schema, tally_of
 from weakspot.store.ledger import LONGEST
 
 FLY = Hypothesis("a fly.")
@@ -345,8 +345,9 @@ def newer(monkeypatch: pytest.MonkeyPatch) -> None:
     """A weakspot whose schema is one step further."""
     step = """CREATE TABLE labels (id TEXT PRIMARY KEY, said TEXT);
               INSERT INTO labels SELECT id, text FROM hypotheses"""
-    monkeypatch.setattr(ledger, "MIGRATIONS", (*schema.MIGRATIONS, step))
-    monkeypatch.setattr(ledger, "VERSION", schema.VERSION + 1)
+    monkeypatch.setattr(database, "MIGRATIONS", (*schema.MIGRATIONS, step))
+    for module in (database, ledger):
+        monkeypatch.setattr(module, "VERSION", schema.VERSION + 1)
 
 
 @pytest.mark.usefixtures("newer")
@@ -382,7 +383,7 @@ def test_killed_right_after_a_migration(book: Ledger, request: pytest.FixtureReq
     book.close()
     request.getfixturevalue("newer")
     db = sqlite3.connect(book.path, isolation_level=None)
-    ledger._migrate(db, schema.VERSION)
+    database.migrate(db, schema.VERSION)
     (tmp_path / "crashed").mkdir()
     for file in tmp_path.glob("ledger.db*"):
         shutil.copy(file, tmp_path / "crashed")
@@ -400,11 +401,12 @@ def test_a_migration_that_fails_changes_nothing(book: Ledger, monkeypatch: pytes
     book.close()
     with monkeypatch.context() as newer:
         newer.setattr(
-            ledger,
+            database,
             "MIGRATIONS",
             (*schema.MIGRATIONS, "CREATE TABLE labels (id); DELETE FROM trials; SELECT nonsense"),
         )
-        newer.setattr(ledger, "VERSION", schema.VERSION + 1)
+        for module in (database, ledger):
+            newer.setattr(module, "VERSION", schema.VERSION + 1)
         with pytest.raises(LedgerError, match="nonsense"):
             Ledger.open(book.path)
     again = Ledger.open(book.path)

@@ -379,26 +379,6 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     read_or_refuse(text)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "wider"),
-    [
-        ("it is on a yellow flower.", ["it is on a flower."]),
-        ("it is on an orange flower", ["it is on a flower"]),
-        ("it is on a red or yellow flower.", ["it is on a flower."]),
-        ("a cat on a flower.", []),
-        ("it is blue.", []),
-        ("the background is green.", []),
-        ("a green background", []),
-        (
-            "a small cat on a red cushion.",
-            ["a cat on a red cushion.", "a small cat on a cushion.", "a cat on a cushion."],
-        ),
-    ],
-)
-def test_generalise(sentence: str, wider: list[str]) -> None:
-    assert grammar.generalise(sentence) == wider
-
-
 def test_complete_needs_a_subject_and_fills_in_the_plain() -> None:
     with pytest.raises(WeakspotError, match="does not say what is in the picture"):
         grammar.complete(grammar.parse("it is on a flower."))

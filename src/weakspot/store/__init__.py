@@ -2,7 +2,8 @@
 
 from weakspot.store.blobs import Blobs, encode, png, write_whole
 from weakspot.store.config import RunConfig
-from weakspot.store.ledger import Ledger, LedgerError, Outcome, count, inspect_file, tally_of
+from weakspot.store.database import LedgerError, inspect_file
+from weakspot.store.ledger import Ledger, Outcome, count, tally_of
 from weakspot.store.run import Run
 
 __all__ = [

@@ -11,16 +11,16 @@ import json
 import math
 import os
 import sqlite3
-import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
-from weakspot.core import Finding, Hypothesis, Stage, Status, Tally, Trial, Usage, WeakspotError
+from weakspot.core import Finding, Hypothesis, Stage, Status, Tally, Trial, Usage
 from weakspot.store.blobs import write_whole
-from weakspot.store.schema import APPLICATION_ID, MIGRATIONS, VERSION
+from weakspot.store.database import LedgerError, connected, explained, inspect_file, log_size, migrate, tune
+from weakspot.store.schema import APPLICATION_ID, VERSION
 
 #: Characters kept of an answer, a caption or an error; a model may answer with a megabyte each time.
 LONGEST: Final = 32_768
@@ -33,10 +33,6 @@ class Outcome(NamedTuple):
     status: Status
     usage: Usage
     detail: str
-
-
-class LedgerError(WeakspotError):
-    """The ledger cannot be read or written."""
 
 
 class Ledger:
@@ -56,16 +52,16 @@ class Ledger:
             )
         # Made in memory and put in place by rename: whenever we are killed, a ledger is there whole or not
         # at all, and one that is empty or half there was damaged by something else.
-        with _explained(path), _connected(":memory:") as db:
+        with explained(path), connected(":memory:") as db:
             db.execute("PRAGMA page_size = 8192")
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            _migrate(db, 0)
+            migrate(db, 0)
             content = bytearray(db.serialize())
             db.close()
         # WAL from the first byte (two bytes of SQLite's file header): to switch later takes a journal, and
         # one left by a kill could not be read past.
         content[18:20] = b"\x02\x02"
-        with _explained(path):
+        with explained(path):
             write_whole(path, bytes(content))
         return cls.open(path)
 
@@ -73,12 +69,12 @@ class Ledger:
     def open(cls, path: Path) -> Self:
         """Open for writing; an older schema is brought up to date."""
         inspect_file(path)
-        with _explained(path), _connected(f"{path.resolve().as_uri()}?mode=rw") as db:
-            _tuned(db)
+        with explained(path), connected(f"{path.resolve().as_uri()}?mode=rw") as db:
+            tune(db)
             # Asked of SQLite, not of the file: after a crash the step may be done in the log beside it.
             version = db.execute("PRAGMA user_version").fetchone()[0]
             if version < VERSION:
-                _migrate(db, version)
+                migrate(db, version)
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             return cls(db, path)
 
@@ -93,8 +89,8 @@ class Ledger:
             )
         # A WAL ledger is read with a small file beside it. Where none can be made (a read-only disk, someone
         # else's folder) and no log waits to be read, the file itself is all there is and nobody writes it.
-        how = "mode=ro" if _log_size(path) or os.access(path.parent, os.W_OK) else "immutable=1"
-        with _explained(path), _connected(f"{path.resolve().as_uri()}?{how}") as db:
+        how = "mode=ro" if log_size(path) or os.access(path.parent, os.W_OK) else "immutable=1"
+        with explained(path), connected(f"{path.resolve().as_uri()}?{how}") as db:
             return cls(db, path)
 
     def close(self) -> None:
@@ -109,7 +105,7 @@ class Ledger:
         if not new:
             return
         keys: dict[str, int] = {}
-        with _explained(self.path), self._transaction():
+        with explained(self.path), self._transaction():
             for h in new.values():
                 cursor = self._db.execute(
                     "INSERT INTO hypotheses (id, text, concepts, origin, parent) VALUES (?, ?, ?, ?, ?)",
@@ -131,7 +127,7 @@ class Ledger:
             counted = counts.setdefault((row[0], trial.index >> 32), [0, 0, 0, 0])
             for i, amount in enumerate(tally_of(trial)):
                 counted[i] += amount
-        with _explained(self.path), self._transaction():
+        with explained(self.path), self._transaction():
             self._db.executemany("INSERT INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
             self._db.executemany(
                 """INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
@@ -146,7 +142,7 @@ class Ledger:
 
     def forget_errors(self) -> int:
         """Remove each stage's trials from its first error on, so that they are drawn again; how many."""
-        with _explained(self.path), self._transaction():
+        with explained(self.path), self._transaction():
             removed = self._db.execute(
                 """DELETE FROM trials WHERE EXISTS (
                        SELECT 1 FROM trials AS e WHERE e.hypothesis = trials.hypothesis
@@ -163,7 +159,7 @@ class Ledger:
 
     def set_findings(self, findings: Sequence[Finding]) -> None:
         """Replace the list of findings, best first."""
-        with _explained(self.path), self._transaction():
+        with explained(self.path), self._transaction():
             self._db.execute("DELETE FROM findings")
             self._db.executemany(
                 "INSERT INTO findings VALUES (?, ?)",
@@ -172,7 +168,7 @@ class Ledger:
 
     def set_fact(self, key: str, value: Any) -> None:
         """Keep a small JSON value under a name."""
-        with _explained(self.path), self._transaction():
+        with explained(self.path), self._transaction():
             self._db.execute(
                 "INSERT INTO facts VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
                 (key, json.dumps(value)),
@@ -295,7 +291,7 @@ class Ledger:
     # -- inside ----------------------------------------------------------------------------------
 
     def _query(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        with _explained(self.path):
+        with explained(self.path):
             return self._db.execute(sql, values).fetchall()
 
     def _key(self, hypothesis: Hypothesis) -> int:
@@ -354,73 +350,6 @@ def count(failed: bool | None, status: Status) -> Tally:
     return Tally(n=1, failures=int(failed))
 
 
-def inspect_file(path: Path) -> int:
-    """Check, without touching it, that a file is a whole ledger of a schema we know; its version.
-
-    Raises:
-        LedgerError: It is missing, something else, truncated, or of a newer schema.
-    """
-    try:
-        with path.open("rb") as file:
-            header = file.read(100)
-        size, in_log = path.stat().st_size, _log_size(path) > 0
-    except FileNotFoundError:
-        raise LedgerError(
-            f"there is no ledger at {path}", fix="name the folder of a run (see: runs/)"
-        ) from None
-    except OSError as error:
-        raise LedgerError(f"{path} cannot be read: {error.strerror}", fix="check the permissions") from error
-    broken = "restore it from a copy; the images in blobs/ and the settings in run.yaml are separate files"
-    if len(header) < 100 or header[:16] != b"SQLite format 3\0":
-        raise LedgerError(f"{path} is not a ledger, or it is damaged", fix=broken)
-    page_size, pages = struct.unpack(">H", header[16:18])[0], struct.unpack(">I", header[28:32])[0]
-    page_size = 65536 if page_size == 1 else page_size
-    version, application = struct.unpack(">I", header[60:64])[0], struct.unpack(">I", header[68:72])[0]
-    if application != APPLICATION_ID:
-        raise LedgerError(
-            f"{path} is a SQLite file but not a ledger", fix="name the folder of a run (see: runs/)"
-        )
-    if version > VERSION:
-        raise LedgerError(
-            f"{path} was written by a newer weakspot (schema {version}; this one knows {VERSION})",
-            fix="pip install --upgrade weakspot",
-        )
-    if size < page_size * pages and not in_log:
-        raise LedgerError(
-            f"{path} is truncated: {size:,} of {page_size * pages:,} bytes are there", fix=broken
-        )
-    return int(version)
-
-
-def _log_size(path: Path) -> int:
-    """Bytes in the write-ahead log beside a ledger."""
-    log = path.with_name(path.name + "-wal")
-    return log.stat().st_size if log.exists() else 0
-
-
-@contextmanager
-def _connected(database: str) -> Iterator[sqlite3.Connection]:
-    """A connection to a URI, closed again if what is done first with it fails."""
-    db = sqlite3.connect(database, uri=True, isolation_level=None, check_same_thread=False)
-    try:
-        yield db
-    except BaseException:
-        db.close()
-        raise
-
-
-def _migrate(db: sqlite3.Connection, version: int) -> None:
-    for step in range(version, VERSION):
-        db.executescript(f"BEGIN; {MIGRATIONS[step]}; PRAGMA user_version = {step + 1}; COMMIT;")
-
-
-def _tuned(db: sqlite3.Connection) -> None:
-    db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA synchronous = NORMAL")
-    db.execute("PRAGMA foreign_keys = ON")
-    db.execute("PRAGMA cache_size = -16384")
-
-
 _quoted = lru_cache(maxsize=4096)(json.dumps)
 
 
@@ -457,25 +386,3 @@ def _trial(hypothesis: str, row: Sequence[Any]) -> Trial:
         blob=blob,
         usage=Usage(tokens, dollars),
     )
-
-
-@contextmanager
-def _explained(path: Path) -> Any:
-    """Turn the errors of SQLite and of the disk into ours, with cause and fix."""
-    try:
-        yield
-    except (sqlite3.Error, OSError) as error:
-        text = (isinstance(error, OSError) and error.strerror) or str(error)
-        if "full" in text or "disk I/O" in text or "No space" in text:
-            fix = "free some space, then: weakspot resume; everything recorded so far is kept"
-        elif "UNIQUE" in text:
-            text, fix = "a trial is there already", "a trial is recorded once; to go on: weakspot resume"
-        elif "locked" in text:
-            fix = "another process writes this ledger; wait for it to end"
-        elif "readonly" in text or "unable to open" in text or isinstance(error, OSError):
-            fix = "check that the folder exists and may be written"
-        else:
-            fix = (
-                "restore it from a copy; the images in blobs/ and the settings in run.yaml are separate files"
-            )
-        raise LedgerError(f"the ledger {path} failed: {text}", fix=fix) from error

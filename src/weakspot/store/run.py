@@ -14,7 +14,8 @@ from typing import IO, Any, Self
 from weakspot.core import Finding, Hypothesis, Trial, WeakspotError
 from weakspot.store.blobs import Blobs
 from weakspot.store.config import RunConfig
-from weakspot.store.ledger import Ledger, inspect_file
+from weakspot.store.database import inspect_file
+from weakspot.store.ledger import Ledger
 
 
 class Run:

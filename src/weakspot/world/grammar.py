@@ -32,7 +32,6 @@ __all__ = [
     "base_sentence",
     "complete",
     "describe",
-    "generalise",
     "parse",
     "phrase",
     "say",
@@ -256,60 +255,6 @@ def complete(scenes: SceneSet) -> Scene:
 
 
 # -- words ------------------------------------------------------------------------------------------
-
-
-def _adjectives(words: list[str]) -> list[tuple[int, int]]:
-    """Where adjectives stand before a noun: (start, end) of each run, "red or yellow" being one."""
-    runs: list[tuple[int, int]] = []
-    at = 0
-    while at < len(words):
-        end = at
-        while True:
-            sizes = (n for n in (3, 2, 1) if tuple(words[end : end + n]) in lexicon.ADJECTIVES)
-            size = next(sizes, 0)
-            if not size:
-                break
-            end += size
-            if words[end : end + 1] == ["or"]:
-                end += 1
-        if end > at and any(tuple(words[end : end + n]) in lexicon.NOUNS for n in (1, 2)):
-            runs.append((at, end))
-        at = max(end, at + 1)
-    return runs
-
-
-def _without(words: list[str], runs: list[tuple[int, int]]) -> str:
-    dropped = {i for start, end in runs for i in range(start, end)}
-    kept = [w for i, w in enumerate(words) if i not in dropped]
-    for i, word in enumerate(kept[:-1]):
-        if word in ("a", "an"):
-            kept[i] = "an" if kept[i + 1][0] in "aeiou" else "a"
-    return " ".join(kept)
-
-
-def generalise(sentence: str) -> list[str]:
-    """The sentence without adjectives before a noun: each left out alone, then all of them.
-
-    "it is on a yellow flower." gives ["it is on a flower."]; a sentence without such adjectives, or one
-    that means nothing without them ("a green background"), gives [].
-    """
-    stop = "." if sentence.rstrip().endswith(".") else ""
-    words = sentence.lower().replace("-", " ").rstrip(" .\n").split()
-    runs = _adjectives(words)
-    found: list[str] = []
-    for choice in [*([run] for run in runs), runs]:
-        shorter = _without(words, choice) + stop
-        if choice and shorter not in found and _means_something(shorter):
-            found.append(shorter)
-    return found
-
-
-def _means_something(text: str) -> bool:
-    try:
-        parse(text)
-    except WeakspotError:
-        return False
-    return True
 
 
 def vocabulary() -> list[str]:
