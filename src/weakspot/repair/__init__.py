@@ -1,0 +1,1 @@
+"""Changes a model by its findings, and proves what moved. Nothing is here yet."""
