@@ -123,11 +123,11 @@ def test_the_confirmed_list_is_that_of_e_bh(tmp_path: Path) -> None:
 
 def test_a_budget_that_ends_a_confirmation_is_told(tmp_path: Path) -> None:
     with with_baseline(tmp_path, 500, budget="tokens=900", target=Clerk(tokens=1)) as one, one.run:
-        lanes, stopped = confirm(one, [fails(0.9)], against=BASE, settings=SURE)
+        _, stopped = confirm(one, [fails(0.9)], against=BASE, settings=SURE)
         assert stopped is not None
         assert stopped.what == "tokens"
-        assert 900 <= one.run.ledger.spend()["tokens"] < 900 + 64
-        assert lanes[0].tally.n < 128
+        # The rest of a batch, and the batches that were under way.
+        assert 900 <= one.run.ledger.spend()["tokens"] <= 900 + 5 * 64
 
 
 def test_little_budget_makes_a_smaller_confirmation(tmp_path: Path) -> None:

@@ -157,11 +157,18 @@ class Engine:
                 self._account(batch, known)
             if len(known) < batch.stop - batch.start:
                 fresh.append(batch._replace(start=batch.start + len(known)))
+        spent = BudgetSpent(*cut) if cut else None
+        work = iter(fresh)
         draw, answer = partial(_draw_batch, self.source, self.seed), partial(_answer_batch, self.target)
-        for answered in self._executor.stream(fresh, draw, answer):
-            self._record(answered)
-        if cut:
-            raise BudgetSpent(*cut)
+        for answered in self._executor.stream(work, draw, answer):
+            try:
+                self._record(answered)
+            except BudgetSpent as limit:
+                spent = limit
+                for _ in work:  # nothing new is begun; what is under way is paid for and recorded
+                    pass
+        if spent:
+            raise spent
 
     def missing(self, wants: Sequence[Want]) -> int:
         """How many trials `draw` would add to what was seen."""
