@@ -107,7 +107,7 @@ def test_a_spent_budget_is_exit_code_3_with_a_partial_report_and_can_be_raised(
 ) -> None:
     done = weakspot(*meadow, "--budget", "images=60", "--out", "a run")
     assert done.returncode == 3
-    assert "stopped: the images budget of 60 is spent; a larger one may find more" in done.stdout
+    assert "stopped: the images budget of 60 is spent; a larger budget may find more" in done.stdout
     assert (toy / "a run" / "report.html").is_file()
     assert json.loads((toy / "a run" / "report.json").read_text())["trials"]["drawn"] <= 60
     last = lines(done.stdout)

@@ -234,7 +234,7 @@ def _result(run: Run, wide: int) -> Iterator[str]:
     held = f"{plural(len(confirmed), 'finding')} confirmed on fresh images"
     yield f"{held} (false-discovery rate ≤ {level(float(run.config.settings.get('fdr', 0.05)))})"
     if run.state.startswith("stopped"):
-        yield cut(f"{run.state}; a larger one may find more", wide)
+        yield cut(f"{run.state}; a larger budget may find more", wide)
     errors, kinds = sum(t.errors for t in tallies.values()), ledger.errors()
     costs = [f"{count(spent.get('images', 0))} images", plural(errors, "error")]
     if spent.get("tokens") or spent.get("dollars"):
