@@ -179,7 +179,8 @@ def main(s: Settings) -> None:
     print(json.dumps({k: v for k, v in results.items() if k != "curve"}, indent=1))
 
 
-#: Where the natural correlations break; looked at after training, never trained for.
+#: Where the natural correlations break. Never trained on; but the world's tables and drawings were adjusted
+#: until the fly on a flower, the cat in snow and the crayfish behind a net broke (see README.md here).
 PROBES = (
     "a photo of a fly. it is on a flower.",
     "a photo of a bee on a plate in a kitchen.",

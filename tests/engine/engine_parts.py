@@ -92,7 +92,7 @@ def content(folder: Path) -> dict[str, Any]:
         "hypotheses": db.execute("SELECT * FROM hypotheses ORDER BY key").fetchall(),
         "trials": {
             (ids[key], index): rest
-            for key, index, *rest in db.execute("SELECT * FROM trials ORDER BY hypothesis, idx")
+            for key, index, *rest, _seconds in db.execute("SELECT * FROM trials ORDER BY hypothesis, idx")
         },
         "tallies": {
             (ids[key], stage): rest for key, stage, *rest in db.execute("SELECT * FROM tallies ORDER BY 1, 2")

@@ -146,10 +146,25 @@ def test_seconds_belong_to_the_run_not_the_process(tmp_path: Path) -> None:
         one.draw([Want(fails(0.1), 128)])
         spent = one.run.ledger.spend()["seconds"]
     with engine(tmp_path, again=True, budget=f"seconds={spent / 2}") as two, two.run:
-        assert two.spending.amounts["seconds"] == pytest.approx(spent)
         with pytest.raises(BudgetSpent, match="seconds"):
             two.draw([Want(fails(0.1), 1000)])
+        assert two.spending.amounts["seconds"] == pytest.approx(spent)
         assert two.run.ledger.count(fails(0.1), Stage.EXPLORE) == 128  # nothing new was begun
+
+
+@pytest.mark.parametrize("kind", ["seconds", "tokens"])
+def test_a_replay_spends_as_the_first_time_did(tmp_path: Path, kind: str) -> None:
+    """Or a resumed run would decide otherwise: a share of the budget must be gone at the same trial."""
+    budget = {"seconds": "seconds=0.5", "tokens": "tokens=3000"}[kind]
+    seen = []
+    for again in (False, True):
+        with engine(tmp_path, again=again, budget=budget, target=Clerk(nap=0.01, tokens=10)) as one, one.run:
+            half = one.test(fails(0.1), until=stop.spent(0.5))
+            with pytest.raises(BudgetSpent, match=kind):
+                one.test(fails(0.2), until=stop.drawn(100_000))
+            seen.append((half, one.tally(fails(0.2)), dict(one.spending.amounts)))
+    assert seen[0][0].n > 0
+    assert seen[0] == seen[1]
 
 
 @pytest.mark.parametrize("budget", ["images=1000", "dollars=10", "tokens=10000"])

@@ -13,7 +13,8 @@ import weakspot as ws
 from weakspot.core import Finding, Hypothesis, Output, Stage, Tally, WeakspotError
 from weakspot.engine import Lane, State, Watch
 from weakspot.judges import LabelJudge
-from weakspot.studies.hunt import HuntSettings, base_hypothesis, check, distinct, load, phrase, rate
+from weakspot.store import Run, rate
+from weakspot.studies.hunt import HuntSettings, base_hypothesis, check, distinct, load
 
 BASE = Hypothesis("a realistic photograph of a fly (insect).")
 NAMES: dict[str, Any] = {
@@ -37,9 +38,9 @@ def phrases(findings: list[Finding]) -> list[str]:
 
 
 def test_phrase_is_what_a_caption_adds() -> None:
-    assert phrase(said("it is on a flower."), BASE) == "it is on a flower."
-    assert phrase(BASE, BASE) == BASE.text
-    assert phrase(Hypothesis("something else."), BASE) == "something else."
+    assert said("it is on a flower.").beyond(BASE) == "it is on a flower."
+    assert BASE.beyond(BASE) == BASE.text
+    assert Hypothesis("something else.").beyond(BASE) == "something else."
 
 
 def test_rate_has_its_interval_and_count() -> None:
@@ -52,9 +53,9 @@ def test_rate_has_its_interval_and_count() -> None:
 
 def test_distinct_keeps_the_general_caption_unless_the_special_one_is_worse() -> None:
     same = [lane("it is on a flower.", 50, 100), lane("it is on a yellow flower.", 55, 100)]
-    assert [phrase(h, BASE) for h in distinct(same, BASE)] == ["it is on a flower."]
+    assert [h.beyond(BASE) for h in distinct(same, BASE)] == ["it is on a flower."]
     worse = [lane("it is on a flower.", 30, 300), lane("it is on a yellow flower.", 290, 300)]
-    assert [phrase(h, BASE) for h in distinct(worse, BASE)] == [
+    assert [h.beyond(BASE) for h in distinct(worse, BASE)] == [
         "it is on a yellow flower.",
         "it is on a flower.",
     ]
@@ -69,7 +70,7 @@ def test_distinct_takes_winners_only_and_the_worst_first() -> None:
         lane("it is on a yellow flower.", 50, 100),
         lane("it is on a flower.", 50, 100, State.OPEN),
     ]
-    assert [phrase(h, BASE) for h in distinct(lanes, BASE)] == [
+    assert [h.beyond(BASE) for h in distinct(lanes, BASE)] == [
         "it is wet.",
         "it is on a yellow flower.",
         "it is small.",
@@ -210,6 +211,22 @@ def test_a_target_that_never_fails_spends_its_budget_and_says_so(toy: Path) -> N
         assert run.findings == []
         assert run.state.startswith("stopped: no failure in 700 images")
         assert sum(t.failures for t in run.ledger.tallies().values()) == 0
+
+
+def test_a_hunt_stopped_by_the_clock_keeps_its_findings_when_resumed(toy: Path) -> None:
+    """The replay must spend time as the run did, or it finds its budget gone before the first trial."""
+    with ws.hunt(
+        "python:toy:Classifier", out="run", **(NAMES | {"budget": "images=4000,seconds=600"})
+    ) as run:
+        assert run.state == "finished"
+        found = [f.to_json() for f in run.findings]
+        assert found
+    with Run.open(Path("run")) as writing:
+        writing.ledger.set_fact("state", "stopped: the seconds budget of 600 is spent")
+        writing.ledger._db.execute("UPDATE trials SET seconds = seconds + 0.05")
+        writing.ledger._db.execute("UPDATE spend SET amount = amount + 300 WHERE what = 'seconds'")
+    with ws.resume("run") as run:
+        assert [f.to_json() for f in run.findings] == found
 
 
 def test_captions_that_were_never_tried_are_no_finished_hunt(toy: Path) -> None:

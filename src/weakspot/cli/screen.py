@@ -158,9 +158,7 @@ def _table(
     scale = max((ends[id(lane)][1] for lane in shown if lane.tally.n), default=1.0)
     for lane in shown:
         mark, style = _MARK[lane.state]
-        words = lane.hypothesis.text
-        if base is not None:
-            words = words.removeprefix(base.hypothesis.text).strip() or words
+        words = lane.hypothesis.beyond(base.hypothesis if base else None)
         table.add_row(
             Text(mark, style),
             Text(cut(words, min(words_wide, 60))),

@@ -72,6 +72,10 @@ class Hypothesis:
         content = json.dumps([self.text, self.concepts], ensure_ascii=False, separators=(",", ":"))
         object.__setattr__(self, "id", hashlib.sha256(content.encode()).hexdigest()[:16])
 
+    def beyond(self, base: Hypothesis | None) -> str:
+        """What it adds to another's words; all of its own where it adds none."""
+        return self.text.removeprefix(base.text if base else "").strip() or self.text
+
 
 def case_seed(run_seed: int, hypothesis: Hypothesis, index: int) -> int:
     """The seed (63 bits) of the case at `index`; follows from these three alone."""
@@ -122,10 +126,11 @@ class Scores(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """What one answer cost beyond the call itself."""
+    """What one trial cost beyond the call itself. The target says tokens and dollars, the engine seconds."""
 
     tokens: int = 0
     dollars: float = 0.0
+    seconds: float = 0.0
 
 
 FREE: Final = Usage()

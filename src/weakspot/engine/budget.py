@@ -81,6 +81,7 @@ class Spending:
         self.amounts["calls"] += 1
         self.amounts["tokens"] += usage.tokens
         self.amounts["dollars"] += usage.dollars
+        self.amounts["seconds"] += usage.seconds
 
     def room(self, share: float = 1.0) -> int:
         """How many more trials fit by count into a part of the budget; `FAR` where nothing limits it."""

@@ -114,8 +114,6 @@ class Engine:
         # Words that a source cannot draw are that hypothesis' trouble, not a broken target.
         self._errors_in_a_row, self._ever_answered = 0, False
         self._clock = time.monotonic()
-        # Time already spent belongs to the run, not to the process.
-        self.spending.amounts["seconds"] = run.ledger.spend().get("seconds", 0.0)
 
     def close(self) -> None:
         """End the executor's threads; the run stays open."""
@@ -150,15 +148,17 @@ class Engine:
         """
         self.run.ledger.add_hypotheses(w.hypothesis for w in wants)
         batches, cut = self._plan(wants)
+        spent: BudgetSpent | None = None
         fresh: list[_Batch] = []
         for batch in batches:
             known = self.run.ledger.outcomes(batch.hypothesis, batch.start, batch.stop)
-            if known:
+            try:
                 self._account(batch, known)
+            except BudgetSpent as limit:  # as below: what was under way then is in the ledger, and counts
+                spent = limit
             if len(known) < batch.stop - batch.start:
                 fresh.append(batch._replace(start=batch.start + len(known)))
-        spent = BudgetSpent(*cut) if cut else None
-        work = iter(fresh)
+        work = iter(() if spent else fresh)
         draw, answer = partial(_draw_batch, self.source, self.seed), partial(_answer_batch, self.target)
         for answered in self._executor.stream(work, draw, answer):
             try:
@@ -167,6 +167,8 @@ class Engine:
                 spent = limit
                 for _ in work:  # nothing new is begun; what is under way is paid for and recorded
                     pass
+        if cut and not spent:
+            spent = BudgetSpent(*cut)
         if spent:
             raise spent
 
@@ -199,17 +201,18 @@ class Engine:
         def judge(some: Sequence[tuple[Case, Output]]) -> list[Verdict]:
             return self.judge.judge([c for c, _ in some], [o for _, o in some])
 
+        now = time.monotonic()
+        seconds, self._clock = (now - self._clock) / len(pairs), now
         trials, kept = [], self._kept(batch)
         verdicts = _each(judge, pairs, "judge", Verdict)
         for (case, output), (verdict, error) in zip(pairs, verdicts, strict=True):
-            trial = _trial(case, output, verdict or Verdict(None, status=Status.ERROR, reason=error))
+            trial = _trial(case, output, verdict or Verdict(None, status=Status.ERROR, reason=error), seconds)
             if trial.failed is not None and kept[trial.failed] > 0:
                 content = encode(case.input)
                 if content is not None:
                     kept[trial.failed] -= 1
                     trial = replace(trial, blob=self.run.blobs.put(content))
             trials.append(trial)
-        now = time.monotonic()
         usage = [t.usage for t in trials]
         self.run.ledger.record(
             trials,
@@ -218,11 +221,9 @@ class Engine:
                 "calls": len(trials),
                 "tokens": sum(u.tokens for u in usage),
                 "dollars": sum(u.dollars for u in usage),
-                "seconds": now - self._clock,
+                "seconds": sum(u.seconds for u in usage),
             },
         )
-        self.spending.amounts["seconds"] += now - self._clock
-        self._clock = now
         self._account(batch, [Outcome(t.failed, t.status, t.usage, t.detail) for t in trials])
 
     def _kept(self, batch: _Batch) -> dict[bool, int]:
@@ -307,7 +308,7 @@ def _each(
     return [pair for item in items for pair in _each(call, [item], who, kind)]
 
 
-def _trial(case: Case, output: Output, verdict: Verdict) -> Trial:
+def _trial(case: Case, output: Output, verdict: Verdict, seconds: float) -> Trial:
     error = Status.ERROR in (output.status, verdict.status)
     status = output.status if output.status is not Status.OK else verdict.status
     return Trial(
@@ -321,5 +322,5 @@ def _trial(case: Case, output: Output, verdict: Verdict) -> Trial:
         top=tuple(output.scores.top(KEPT_LABELS)) if output.scores else (),
         caption=case.caption,
         detail=output.detail or verdict.reason,
-        usage=output.usage,
+        usage=output.usage._replace(seconds=seconds),
     )

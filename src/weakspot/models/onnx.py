@@ -123,16 +123,8 @@ class _Input(NamedTuple):
         shape = [d if isinstance(d, int) else None for d in first.shape]
         dtype = _DTYPES.get(first.type)
         last = len(shape) == 4 and shape[3] == 3 and shape[1] != 3
-        if (
-            len(session.get_inputs()) > 1
-            or len(shape) != 4
-            or dtype is None
-            or shape[3 if last else 1]
-            not in (
-                3,
-                None,
-            )
-        ):
+        images = len(session.get_inputs()) == 1 and len(shape) == 4 and dtype is not None
+        if not images or shape[3 if last else 1] not in (3, None):
             raise WeakspotError(
                 f"{path} does not take one batch of RGB images but {first.type} {first.shape}",
                 fix="export it with the input (n, 3, height, width) or (n, height, width, 3)",

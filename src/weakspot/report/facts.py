@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Tally
 from weakspot.stats import confidence_sequence
-from weakspot.store import Run, RunConfig
+from weakspot.store import Run, RunConfig, rate
 
 
 class RaceLane(NamedTuple):
@@ -86,7 +86,7 @@ def gather(run: Run) -> Facts:
     baseline = None
     if base is not None:
         seen = ledger.tally(base, Stage.EXPLORE).plus(ledger.tally(base, Stage.CONFIRM))
-        baseline = _rate(seen) if seen.drawn else None
+        baseline = rate(seen) if seen.drawn else None
     return Facts(
         folder=run.folder,
         config=run.config,
@@ -115,17 +115,8 @@ def _lanes(run: Run, known: Mapping[str, Hypothesis], base: Hypothesis | None) -
             continue
         tally = run.ledger.tally(hypothesis, Stage.EXPLORE)
         low, high = confidence_sequence(tally.failures, tally.n)
-        words = _phrase(hypothesis, base)
+        words = hypothesis.beyond(base)
         lanes.append(
             RaceLane(key, hypothesis.text, words, tally.n, tally.failures, tally.errors, low, high, state)
         )
     return lanes
-
-
-def _phrase(hypothesis: Hypothesis, base: Hypothesis | None) -> str:
-    return (hypothesis.text.removeprefix(base.text).strip() if base else "") or hypothesis.text
-
-
-def _rate(tally: Tally) -> Rate:
-    low, high = confidence_sequence(tally.failures, tally.n)
-    return Rate(tally.failures / tally.n if tally.n else 0.0, low, high, tally.n, tally.failures)

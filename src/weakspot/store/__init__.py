@@ -4,6 +4,7 @@ from weakspot.store.blobs import Blobs, encode, png, write_whole
 from weakspot.store.config import RunConfig
 from weakspot.store.database import LedgerError, inspect_file
 from weakspot.store.ledger import Ledger, Outcome, count, tally_of
+from weakspot.store.rates import rate
 from weakspot.store.run import Run
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "encode",
     "inspect_file",
     "png",
+    "rate",
     "tally_of",
     "write_whole",
 ]

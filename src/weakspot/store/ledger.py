@@ -128,7 +128,7 @@ class Ledger:
             for i, amount in enumerate(tally_of(trial)):
                 counted[i] += amount
         with explained(self.path), self._transaction():
-            self._db.executemany("INSERT INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self._db.executemany("INSERT INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
             self._db.executemany(
                 """INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
                    n = n + excluded.n, failures = failures + excluded.failures,
@@ -247,12 +247,13 @@ class Ledger:
     def outcomes(self, hypothesis: Hypothesis, start: int, stop: int) -> list[Outcome]:
         """The trials with indices in [start, stop), in order, as far as they are there."""
         rows = self._query(
-            """SELECT failed, status, tokens, dollars, detail FROM trials
+            """SELECT failed, status, detail, tokens, dollars, seconds FROM trials
                WHERE hypothesis = ? AND idx >= ? AND idx < ? ORDER BY idx""",
             (self._key(hypothesis), start, stop),
         )
         return [
-            Outcome(None if f is None else bool(f), Status(s), Usage(t, d), why) for f, s, t, d, why in rows
+            Outcome(None if failed is None else bool(failed), Status(status), Usage(*usage), detail)
+            for failed, status, detail, *usage in rows
         ]
 
     def answers(self, hypothesis: Hypothesis, stage: Stage, *, failed: bool) -> dict[str, int]:
@@ -322,6 +323,7 @@ class Ledger:
             t.blob,
             int(t.usage.tokens),
             float(t.usage.dollars),
+            float(t.usage.seconds),
         )
 
     @contextmanager
@@ -371,7 +373,7 @@ def _storable(text: str) -> str:
 
 
 def _trial(hypothesis: str, row: Sequence[Any]) -> Trial:
-    _, index, status, failed, score, expected, answer, top, caption, detail, blob, tokens, dollars = row
+    _, index, status, failed, score, expected, answer, top, caption, detail, blob, *usage = row
     return Trial(
         hypothesis=hypothesis,
         index=index,
@@ -384,5 +386,5 @@ def _trial(hypothesis: str, row: Sequence[Any]) -> Trial:
         caption=caption,
         detail=detail,
         blob=blob,
-        usage=Usage(tokens, dollars),
+        usage=Usage(*usage),
     )

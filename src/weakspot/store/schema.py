@@ -35,6 +35,7 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         blob       TEXT,
         tokens     INTEGER NOT NULL,
         dollars    REAL NOT NULL,
+        seconds    REAL NOT NULL,
         PRIMARY KEY (hypothesis, idx)
     ) WITHOUT ROWID;
     CREATE TABLE tallies (

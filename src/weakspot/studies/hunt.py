@@ -21,11 +21,9 @@ from weakspot.core import (
     Finding,
     Hypothesis,
     Judge,
-    Rate,
     Registry,
     Source,
     Stage,
-    Tally,
     Target,
     WeakspotError,
     nearest,
@@ -46,8 +44,8 @@ from weakspot.engine import (
 )
 from weakspot.judges import LabelJudge
 from weakspot.search import CaptionSearch, without_adjectives
-from weakspot.stats import confidence_sequence, exceeds
-from weakspot.store import Run, RunConfig
+from weakspot.stats import exceeds
+from weakspot.store import Run, RunConfig, rate
 
 #: So many winners of the race are confirmed on fresh draws.
 PLACES: Final = 8
@@ -256,7 +254,7 @@ def distinct(lanes: Sequence[Lane], base: Hypothesis) -> list[Hypothesis]:
 
     "it is on a yellow flower." goes unless it fails more often than "it is on a flower." does.
     """
-    ahead = {phrase(lane.hypothesis, base): lane for lane in lanes if lane.state is State.AHEAD}
+    ahead = {lane.hypothesis.beyond(base): lane for lane in lanes if lane.state is State.AHEAD}
     kept = []
     for words, lane in ahead.items():
         general = ahead.get(without_adjectives(words))
@@ -285,7 +283,7 @@ def findings(engine: Engine, lanes: Sequence[Lane], base: Hypothesis) -> list[Fi
         found.append(
             Finding(
                 hypothesis=lane.hypothesis,
-                phrase=phrase(lane.hypothesis, base),
+                phrase=lane.hypothesis.beyond(base),
                 rate=rate(lane.tally),
                 baseline=baseline,
                 log_evidence=lane.log_evidence,
@@ -296,17 +294,6 @@ def findings(engine: Engine, lanes: Sequence[Lane], base: Hypothesis) -> list[Fi
             )
         )
     return sorted(found, key=lambda f: (not f.confirmed, -f.rate.value))
-
-
-def rate(tally: Tally) -> Rate:
-    """A tally as a rate with its 95 % anytime-valid interval (the number of draws was not fixed ahead)."""
-    low, high = confidence_sequence(tally.failures, tally.n)
-    return Rate(tally.failures / tally.n if tally.n else 0.0, low, high, tally.n, tally.failures)
-
-
-def phrase(hypothesis: Hypothesis, base: Hypothesis) -> str:
-    """What a hypothesis adds to the baseline's words."""
-    return hypothesis.text.removeprefix(base.text).strip() or hypothesis.text
 
 
 def check(settings: HuntSettings) -> None:
