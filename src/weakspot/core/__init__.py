@@ -1,7 +1,18 @@
 """The vocabulary, the four ports, the registry of names, the one base error. Imports nothing of ours."""
 
 from weakspot.core.errors import WeakspotError, nearest
-from weakspot.core.ports import Classifier, Judge, LedgerView, Search, Source, Target
+from weakspot.core.ports import (
+    Captioner,
+    Classifier,
+    Encoder,
+    Generator,
+    Judge,
+    LedgerView,
+    Search,
+    Source,
+    Target,
+    TextEncoder,
+)
 from weakspot.core.registry import JUDGES, MODELS, SOURCES, Entry, Kind, Name, Registry, parse_name
 from weakspot.core.vocabulary import (
     Case,
@@ -23,10 +34,13 @@ __all__ = [
     "JUDGES",
     "MODELS",
     "SOURCES",
+    "Captioner",
     "Case",
     "Classifier",
+    "Encoder",
     "Entry",
     "Finding",
+    "Generator",
     "Hypothesis",
     "Judge",
     "Kind",
@@ -42,6 +56,7 @@ __all__ = [
     "Status",
     "Tally",
     "Target",
+    "TextEncoder",
     "Trial",
     "Usage",
     "Verdict",

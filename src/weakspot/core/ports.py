@@ -1,4 +1,4 @@
-"""The four ports through which everything of the outside world enters the loop.
+"""The four ports through which everything of the outside world enters the loop, and the models behind them.
 
 An implementation needs no base class: it has the right methods or it does not, and `weakspot.testing`
 says which. All methods take batches. They may raise: the engine then finds the case at fault, records an
@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from weakspot.core.vocabulary import Case, Hypothesis, Output, Stage, Tally, Trial, Verdict
 
@@ -86,4 +89,50 @@ class Search(Protocol):
 
     def propose(self, ledger: LedgerView) -> list[Hypothesis]:
         """New hypotheses, most promising first; [] when done."""
+        ...
+
+
+# -- models that sources, searches and studies are made with ----------------------------------------
+# Pictures are RGB, uint8, (height, width, 3).
+
+
+@runtime_checkable
+class TextEncoder(Protocol):
+    """Turns texts into vectors; what means alike should lie near."""
+
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One row of length 1 per text."""
+        ...
+
+
+@runtime_checkable
+class Encoder(TextEncoder, Protocol):
+    """Puts texts and pictures into one space."""
+
+    def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
+        """One row of length 1 per picture."""
+        ...
+
+
+@runtime_checkable
+class Captioner(Protocol):
+    """Says what is in a picture, in short sentences."""
+
+    def captions(self, images: Sequence[NDArray[np.uint8]], *, prefix: str = "") -> list[str]:
+        """The most likely text of each picture that begins with `prefix` (which is part of it)."""
+        ...
+
+    def log_probabilities(
+        self, images: Sequence[NDArray[np.uint8]], sentences: Sequence[str], *, prefix: str = ""
+    ) -> NDArray[np.float64]:
+        """log P(sentence | picture, prefix), natural: one row per picture, one column per sentence."""
+        ...
+
+
+@runtime_checkable
+class Generator(Protocol):
+    """Makes pictures from texts."""
+
+    def generate(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[NDArray[np.uint8]]:
+        """One picture per prompt; the same prompt and seed give the same picture in any batch."""
         ...
