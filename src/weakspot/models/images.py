@@ -1,14 +1,18 @@
-"""Batches of images as arrays, from cases whose images may differ in size."""
+"""Batches of images as arrays, from images that may differ in size."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
 from weakspot.core import Case, WeakspotError
+
+#: From bytes to [0, 1]. A product, because all adapters are to give a graph the very same numbers.
+SCALE: Final = np.float32(1 / 255)
 
 
 def stack(cases: Sequence[Case], size: tuple[int, int] | None = None) -> NDArray[np.uint8]:
@@ -17,9 +21,13 @@ def stack(cases: Sequence[Case], size: tuple[int, int] | None = None) -> NDArray
     Raises:
         WeakspotError: A case's input is not an RGB image of uint8, or sizes differ and none is wanted.
     """
-    images = []
-    for case in cases:
-        image = case.input
+    return stack_images([case.input for case in cases], size)
+
+
+def stack_images(images: Sequence[Any], size: tuple[int, int] | None = None) -> NDArray[np.uint8]:
+    """As `stack`, from the images themselves; at least one."""
+    fitting = []
+    for image in images:
         if (
             not isinstance(image, np.ndarray)
             or image.ndim != 3
@@ -27,14 +35,30 @@ def stack(cases: Sequence[Case], size: tuple[int, int] | None = None) -> NDArray
             or image.dtype != np.uint8
         ):
             shape = getattr(image, "shape", type(image).__name__)
+            kind = getattr(image, "dtype", "")
             raise WeakspotError(
-                f"an image classifier cannot look at {shape}", fix="the source must draw RGB images"
+                f"a model of images cannot look at {shape} {kind}".strip(),
+                fix="the source must draw RGB images: uint8, (height, width, 3)",
             )
         if size is not None and image.shape[:2] != size:
             image = np.asarray(Image.fromarray(image).resize((size[1], size[0]), Image.Resampling.BILINEAR))
-        images.append(image)
-    if len({i.shape for i in images}) > 1:
+        fitting.append(image)
+    if len({i.shape for i in fitting}) > 1:
         raise WeakspotError(
             "the images differ in size", fix="give the model's size, or a source with one size"
         )
-    return np.stack(images)
+    return np.stack(fitting)
+
+
+def planes(
+    images: Sequence[Any], size: tuple[int, int] | None = None, *, batch: int = 64
+) -> Iterator[NDArray[np.float32]]:
+    """The images as (n, 3, height, width) in [0, 1], at most `batch` at a time, so that memory is bounded.
+
+    Of no images there is one empty array, so that a graph still says how wide its answers are.
+    """
+    if not len(images):
+        yield np.zeros((0, 3, *(size or (0, 0))), np.float32)
+    for start in range(0, len(images), batch):
+        part = stack_images(images[start : start + batch], size).transpose(0, 3, 1, 2)
+        yield np.ascontiguousarray(part, np.float32) * SCALE

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import Case, Output, Scores, WeakspotError
+from weakspot.core import Case, Output, Scores, WeakspotError, nearest
 from weakspot.models.images import stack
-
-_DTYPES: Final = {
-    "tensor(float)": np.float32,
-    "tensor(float16)": np.float16,
-    "tensor(double)": np.float64,
-    "tensor(uint8)": np.uint8,
-}
+from weakspot.models.onnx_graph import Graph, Tensor
 
 
 class OnnxClassifier:
@@ -35,6 +28,9 @@ class OnnxClassifier:
         parents: The wider class of each label, where known.
         mean: Subtracted from pixels in [0, 1], per channel.
         std: Divides the result, per channel.
+        output: Which of the graph's outputs has the scores; by default the first.
+        device: "auto" takes CUDA if onnxruntime offers it; "cpu"; "cuda".
+        batch: The largest batch of one run; halved by itself when memory is short.
         threads: Of onnxruntime for one batch; 0 lets it choose.
         digest: The SHA-256 the file must have, if it is to be checked.
     """
@@ -47,41 +43,22 @@ class OnnxClassifier:
         parents: Mapping[str, str] | None = None,
         mean: Sequence[float] = (0.0, 0.0, 0.0),
         std: Sequence[float] = (1.0, 1.0, 1.0),
+        output: str = "",
+        device: str = "auto",
+        batch: int | None = None,
         threads: int = 0,
         digest: str | None = None,
     ) -> None:
-        import onnxruntime
-
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise WeakspotError(
-                f"the model {path} cannot be read: {error.strerror}", fix="check the path"
-            ) from error
-        self.digest = hashlib.sha256(content).hexdigest()
-        if digest is not None and digest != self.digest:
-            raise WeakspotError(
-                f"{path} is not the file it should be (its SHA-256 differs)", fix="reinstall it"
-            )
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.log_severity_level = 4  # what goes wrong is raised; it need not be printed as well
-        try:
-            self._session: Any = onnxruntime.InferenceSession(
-                content, options, providers=["CPUExecutionProvider"]
-            )
-        except Exception as error:  # onnxruntime's exceptions share no public base class
-            raise WeakspotError(
-                f"{path} is not an ONNX model that can be run: {str(error).splitlines()[0][:200]}",
-                fix="export it again, with a file of one piece",
-            ) from error
+        self._graph = Graph(path, digest=digest, device=device, batch=batch, threads=threads)
+        self.digest = self._graph.digest
         self.labels = tuple(labels)
         self.parents: Mapping[str, str] = parents or {}
-        self._takes = _Input.of(self._session, path)
-        columns = self._session.get_outputs()[0].shape[-1:]
-        if columns and isinstance(columns[0], int) and columns[0] != len(self.labels):
+        self._takes = _Input.of(self._graph)
+        self._gives = _scores(self._graph, output)
+        columns = self._gives.shape[-1] if self._gives.shape else None
+        if columns is not None and columns != len(self.labels):
             raise WeakspotError(
-                f"{path} has {columns[0]} outputs, and there are {len(self.labels)} labels",
+                f"{path} has {columns} outputs, and there are {len(self.labels)} labels",
                 fix="check the labels file: one label a line, in the model's order",
             )
         if self._takes.dtype == np.uint8 and (any(mean) or set(std) != {1.0}):
@@ -91,55 +68,72 @@ class OnnxClassifier:
         self._scale = (1 / (255 * np.asarray(std, np.float32))).reshape(3, 1, 1)
         self._shift = (np.asarray(mean, np.float32) / np.asarray(std, np.float32)).reshape(3, 1, 1)
 
+    @property
+    def device(self) -> str:
+        """Where it runs: "cpu" or "cuda"."""
+        return self._graph.device
+
     def answer(self, cases: Sequence[Case]) -> list[Output]:
         """The most probable label of each image, with all probabilities."""
-        takes = self._takes
-        batch: NDArray[Any] = stack(cases, takes.size).transpose(0, 3, 1, 2)
-        if takes.dtype != np.uint8:
-            batch = (np.ascontiguousarray(batch, np.float32) * self._scale - self._shift).astype(takes.dtype)
-        if takes.channels_last:
-            batch = batch.transpose(0, 2, 3, 1)
-        raw = np.concatenate([self._run(part) for part in takes.parts(np.ascontiguousarray(batch))])
-        values = probabilities(raw[: len(cases)], len(self.labels))
+        if not cases:
+            return []
+        images = stack(cases, self._takes.size)
+        rows: list[NDArray[np.float32]] = []
+        while (start := sum(map(len, rows))) < len(images):  # the batch may have halved in between
+            batch = self._prepare(images[start : start + self._graph.batch])
+            rows += self._graph.run({self._takes.name: batch}, [self._gives.name])
+        values = probabilities(np.concatenate(rows), len(self.labels))
         return [Output(self.labels[int(row.argmax())], Scores(self.labels, row)) for row in values]
 
-    def _run(self, batch: NDArray[Any]) -> NDArray[np.float32]:
-        return np.asarray(self._session.run(None, {self._takes.name: batch})[0], np.float32)
+    def _prepare(self, images: NDArray[np.uint8]) -> NDArray[Any]:
+        """The images as the graph takes them. Only a batch at a time: floats are four times the bytes."""
+        batch: NDArray[Any] = images.transpose(0, 3, 1, 2)
+        if self._takes.dtype != np.uint8:
+            batch = np.ascontiguousarray(batch, np.float32) * self._scale - self._shift
+        return batch.transpose(0, 2, 3, 1) if self._takes.channels_last else batch
 
 
 class _Input(NamedTuple):
-    """What a graph wants to be given; `size` and `batch` are None where it takes any."""
+    """What a graph wants to be given; `size` is None where it takes any."""
 
     name: str
     dtype: Any
     channels_last: bool
     size: tuple[int, int] | None
-    batch: int | None
 
     @classmethod
-    def of(cls, session: Any, path: Path) -> _Input:
-        """Read it off the session; an error if it is not one batch of RGB images."""
-        first = session.get_inputs()[0]
-        shape = [d if isinstance(d, int) else None for d in first.shape]
-        dtype = _DTYPES.get(first.type)
+    def of(cls, graph: Graph) -> _Input:
+        """Read it off the graph; an error if it is not one batch of RGB images."""
+        first = graph.inputs[0]
+        shape = first.shape
         last = len(shape) == 4 and shape[3] == 3 and shape[1] != 3
-        images = len(session.get_inputs()) == 1 and len(shape) == 4 and dtype is not None
+        takes = first.dtype is not None and np.dtype(first.dtype).kind in "fu"
+        images = len(graph.inputs) == 1 and len(shape) == 4 and takes
         if not images or shape[3 if last else 1] not in (3, None):
             raise WeakspotError(
-                f"{path} does not take one batch of RGB images but {first.type} {first.shape}",
+                f"{graph.path} does not take one batch of RGB images but {first.type} {list(shape)}",
                 fix="export it with the input (n, 3, height, width) or (n, height, width, 3)",
             )
         height, width = shape[1:3] if last else shape[2:4]
         size = (height, width) if height is not None and width is not None else None
-        return cls(first.name, dtype, last, size, shape[0])
+        return cls(first.name, first.dtype, last, size)
 
-    def parts(self, images: NDArray[Any]) -> list[NDArray[Any]]:
-        """The images in batches of the fixed size, the last filled up with its last image."""
-        if self.batch is None:
-            return [images]
-        short = -len(images) % self.batch
-        full = np.concatenate([images, np.repeat(images[-1:], short, axis=0)])
-        return list(full.reshape(-1, self.batch, *images.shape[1:]))
+
+def _scores(graph: Graph, name: str) -> Tensor:
+    """The output with the scores; an error if there is none of that name, or if it has no scores."""
+    names = [tensor.name for tensor in graph.outputs]
+    if name and name not in names:
+        raise WeakspotError(
+            f"{graph.path} has no output {name[:80]!r}",
+            fix=nearest(name, names) or f"its outputs are: {', '.join(names)}",
+        )
+    chosen = graph.outputs[names.index(name) if name else 0]
+    if chosen.dtype is None or np.dtype(chosen.dtype).kind != "f":
+        raise WeakspotError(
+            f"the output {chosen.name!r} of {graph.path} is {chosen.type}, not one score per label",
+            fix=f"name another one with output=… (there are: {', '.join(names)})",
+        )
+    return chosen
 
 
 def probabilities(raw: NDArray[np.float32], labels: int) -> NDArray[np.float32]:
@@ -177,11 +171,34 @@ def read_labels(path: Path) -> list[str]:
     return [line.strip() for line in lines]
 
 
-def load(path: str, *, labels: str, mean: str = "0,0,0", std: str = "1,1,1") -> OnnxClassifier:
-    """`onnx:model.onnx?labels=labels.txt&mean=0.485,0.456,0.406&std=0.229,0.224,0.225`."""
+def load(
+    path: str,
+    *,
+    labels: str,
+    mean: str = "0,0,0",
+    std: str = "1,1,1",
+    output: str = "",
+    device: str = "auto",
+    batch: str = "",
+    threads: str = "0",
+) -> OnnxClassifier:
+    """`onnx:model.onnx?labels=labels.txt&mean=0.485,0.456,0.406&std=0.229,0.224,0.225&batch=32`."""
     return OnnxClassifier(
-        Path(path), labels=read_labels(Path(labels)), mean=_three(mean), std=_three(std, above=0.0)
+        Path(path),
+        labels=read_labels(Path(labels)),
+        mean=_three(mean),
+        std=_three(std, above=0.0),
+        output=output,
+        device=device,
+        batch=_whole("batch", batch, least=1) if batch else None,
+        threads=_whole("threads", threads),
     )
+
+
+def _whole(option: str, text: str, *, least: int = 0) -> int:
+    if not text.isdecimal() or len(text) > 6 or int(text) < least:
+        raise WeakspotError(f"{option} cannot be {text[:80]!r}", fix=f"write a whole number from {least} on")
+    return int(text)
 
 
 def _three(text: str, *, above: float = -math.inf) -> list[float]:

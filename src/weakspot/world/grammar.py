@@ -31,6 +31,7 @@ __all__ = [
     "UnknownWords",
     "base_sentence",
     "complete",
+    "deny",
     "describe",
     "parse",
     "phrase",
@@ -186,6 +187,12 @@ def say(attribute: str, value: str, detail: str | None = None) -> str:
         raise WeakspotError(f"{attribute} {value!r} cannot have the detail {detail!r}", fix="leave it out")
     SceneSet.of({_CHILD_OF[attribute]: [detail]})
     return _say_pair(attribute, value, (detail,))
+
+
+def deny(attribute: str, value: str) -> str:
+    """The sentence that an attribute does not have a value ("it is not night.", "there is no ball.")."""
+    SceneSet.of({attribute: [value]})
+    return _SAY[attribute]((value,), False)
 
 
 def sentences(scene: Scene) -> list[str]:

@@ -1,0 +1,214 @@
+"""What is in a folder of the diffusers format, checked before anything of it is loaded.
+
+Only data is read: JSON and safetensors. Pickles and a folder's own code are refused, because loading them
+runs whatever their author wrote.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from weakspot.core import WeakspotError, nearest
+
+INDEX: Final = "model_index.json"
+PICKLES: Final = (".bin", ".ckpt", ".pt", ".pth", ".pkl")
+#: What a text-to-image pipeline is called with; `latents` are the noise it begins with.
+_CALLED_WITH: Final = {
+    "prompt", "height", "width", "num_inference_steps", "generator", "latents", "output_type"
+}  # fmt: skip
+#: What gives away a pipeline that needs more than words, or makes something else than pictures.
+_NEEDS_MORE: Final = {"image", "mask_image", "control_image", "strength", "num_frames", "audio_length_in_s"}
+
+
+class Part(NamedTuple):
+    """A component: the class that reads it, and the files of weights if it is a network."""
+
+    name: str
+    kind: Any
+    weights: tuple[Path, ...]
+
+
+class Index(NamedTuple):
+    """What model_index.json says: the pipeline's class, and `library, class` of each component it has."""
+
+    kind: str
+    parts: dict[str, tuple[str, str]]
+
+
+def read_index(path: Path) -> Index:
+    """Read a model_index.json; an error if it names code that does not come with diffusers."""
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        kind = content["_class_name"]
+        rows = {k: v for k, v in content.items() if not k.startswith("_") and isinstance(v, list)}
+        parts = {name: (row[0], row[1]) for name, row in rows.items() if len(row) == 2 and row != [None, None]}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise WeakspotError(
+            f"{path} cannot be read: {type(error).__name__}: {error}", fix="copy the folder again"
+        ) from error
+    strange = [] if isinstance(kind, str) else [kind]
+    strange += [row for row in parts.values() if not _is_known_library(row[0]) or not isinstance(row[1], str)]
+    if strange:
+        raise WeakspotError(
+            f"{path} names code of its own ({strange[0]}), which is never run",
+            fix="use a pipeline whose classes come with diffusers or transformers",
+        )
+    return Index(kind, parts)
+
+
+def _is_known_library(name: object) -> bool:
+    # diffusers would import whatever is named here; its own pipelines' modules are written without a package.
+    if not isinstance(name, str) or not name.isidentifier():
+        return False
+    home = Path(import_module("diffusers").__file__ or "").parent
+    return name in ("diffusers", "transformers") or (home / "pipelines" / name / "__init__.py").is_file()
+
+
+def pipeline_kind(index: Index) -> Any:
+    """The pipeline's class; an error if it does not make pictures from words alone."""
+    import inspect
+
+    diffusers = import_module("diffusers")
+    kind = getattr(diffusers, index.kind, None)
+    if kind is None:
+        known = [name for name in dir(diffusers) if name.endswith("Pipeline")]
+        raise WeakspotError(
+            f"diffusers {diffusers.__version__} has no pipeline {index.kind[:80]!r}",
+            fix=nearest(index.kind, known) or "install the version of diffusers that the model was made with",
+        )
+    takes = set(inspect.signature(kind.__call__).parameters)
+    wants = _NEEDS_MORE & takes
+    if wants == {"image"} and "Control" not in index.kind:  # some can be given a picture and need none
+        mapping = import_module("diffusers.pipelines.auto_pipeline").AUTO_TEXT2IMAGE_PIPELINES_MAPPING
+        wants = set() if kind in mapping.values() else wants
+    if wants or not takes >= _CALLED_WITH or not hasattr(kind, "prepare_latents"):
+        raise WeakspotError(
+            f"{index.kind} is not a text-to-image pipeline whose noise can be given",
+            fix="use one such as StableDiffusionPipeline or StableDiffusionXLPipeline",
+        )
+    return kind
+
+
+def check_folder(folder: Path) -> Index:
+    """Check that the folder is a pipeline in the diffusers format."""
+    if not folder.is_dir():
+        raise WeakspotError(f"there is no folder {folder}", fix="check the path")
+    if not (folder / INDEX).is_file():
+        raise WeakspotError(
+            f"{folder} has no {INDEX}, so it is no pipeline in the diffusers format; {_contents(folder)}",
+            fix="name the folder that holds it; pipeline.save_pretrained(folder) makes one",
+        )
+    return read_index(folder / INDEX)
+
+
+def parts(folder: Path, index: Index) -> list[Part]:
+    """The components, each with all its files there and whole."""
+    network = import_module("torch").nn.Module
+    ours = import_module("diffusers").ModelMixin
+    found = []
+    for name, (library, class_name) in index.parts.items():
+        if not (folder / name).is_dir():
+            raise WeakspotError(
+                f"{folder} lacks the component {name!r}; {_contents(folder)}", fix="copy the folder again"
+            )
+        kind = _class(library, class_name)
+        is_network = isinstance(kind, type) and issubclass(kind, network)
+        stem = "diffusion_pytorch_model" if is_network and issubclass(kind, ours) else "model"
+        found.append(Part(name, kind, _weights(folder / name, stem) if is_network else ()))
+    return found
+
+
+def _class(library: str, name: str) -> Any:
+    module = library if library in ("diffusers", "transformers") else f"diffusers.pipelines.{library}"
+    kind = getattr(import_module(module), name, None)
+    if kind is None and library != "transformers":  # diffusers knows the new names of old classes there
+        raise WeakspotError(
+            f"{library} has no {name[:80]!r}", fix="install the version of diffusers the model was made with"
+        )
+    return kind
+
+
+def _weights(folder: Path, stem: str) -> tuple[Path, ...]:
+    """The safetensors files of a network, in one piece or in shards that an index lists."""
+    files = [path] if (path := folder / f"{stem}.safetensors").is_file() else []
+    listing = folder / f"{stem}.safetensors.index.json"
+    if listing.is_file():
+        try:
+            files += [folder / name for name in sorted(set(json.loads(listing.read_bytes())["weight_map"].values()))]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise WeakspotError(f"{listing} cannot be read: {error}", fix="copy the folder again") from error
+    pickles = sorted(p.name for p in folder.iterdir() if p.suffix in PICKLES)
+    if not files and pickles:
+        raise WeakspotError(
+            f"{folder} has its weights as a pickle only ({pickles[0]}), and pickles are refused: they can run code",
+            fix="where you trust it: load it with diffusers, then pipeline.save_pretrained(folder)",
+        )
+    missing = [path for path in files or [folder / f"{stem}.safetensors"] if not path.is_file()]
+    if missing:
+        raise WeakspotError(
+            f"the weights {missing[0]} are missing; {_contents(folder)}", fix="copy the folder again"
+        )
+    for path in files:
+        _check_safetensors(path)
+    return tuple(files)
+
+
+def _check_safetensors(path: Path) -> None:
+    safetensors = import_module("safetensors")
+    with path.open("rb") as file:
+        start = file.read(64)
+    if start.startswith(b"version https://git-lfs"):
+        raise WeakspotError(f"{path} is only a pointer of Git LFS", fix="run: git lfs pull")
+    try:
+        with safetensors.safe_open(path, framework="numpy"):
+            pass
+    except (safetensors.SafetensorError, OSError) as error:
+        raise WeakspotError(
+            f"{path} is no whole safetensors file: {error}", fix="copy or download it again"
+        ) from error
+
+
+def check_digests(folder: Path, digests: Mapping[str, str]) -> None:
+    """Check that the folder holds exactly these files.
+
+    Args:
+        folder: Whose files, those of its subfolders included.
+        digests: SHA-256 in hexadecimal by path relative to the folder, with "/".
+    """
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    for name in sorted(set(digests) - there):
+        raise WeakspotError(f"{folder / name} is missing", fix="reinstall it")
+    for name in sorted(there - set(digests)):
+        raise WeakspotError(f"{folder / name} does not belong there", fix="remove it, or reinstall the folder")
+    for name in sorted(there):
+        if sha256(folder / name) != digests[name].lower():
+            raise WeakspotError(
+                f"{folder / name} is not the file it should be (its SHA-256 differs)", fix="reinstall it"
+            )
+
+
+def folder_digest(folder: Path, components: Iterable[str]) -> str:
+    """One SHA-256 of all that is read of a pipeline: its index and the files of its components."""
+    files = [folder / INDEX, *(p for name in components for p in (folder / name).rglob("*") if p.is_file())]
+    total = hashlib.sha256()
+    for path in sorted(p for p in files if p.suffix not in PICKLES):
+        total.update(f"{path.relative_to(folder).as_posix()}\0{sha256(path)}\n".encode())
+    return total.hexdigest()
+
+
+def sha256(path: Path) -> str:
+    """Of one file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _contents(folder: Path) -> str:
+    names = sorted(path.name for path in folder.iterdir())
+    some = ", ".join(names[:8]) + (" …" if len(names) > 8 else "")
+    return f"there is: {re.sub(r'[^ -~…]', '?', some)[:300]}" if names else "it is empty"

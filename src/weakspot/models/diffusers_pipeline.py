@@ -1,0 +1,250 @@
+"""Finds a diffusers pipeline, in a folder or on the model hub, and loads it whole or not at all.
+
+The libraries come through `import_module` and are `Any` here, so that the type checker says the same with
+and without the extra `hf`, and need not read all of torch.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from weakspot.core import WeakspotError, nearest
+from weakspot.models.diffusers_folder import INDEX, Index, Part, check_folder, parts, pipeline_kind, read_index
+
+_HUB_NAME: Final = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
+_OUT_OF_MEMORY: Final = ("out of memory", "defaultcpuallocator", "not enough memory", "alloc_failed")
+DTYPES: Final = ("float32", "float16", "bfloat16")
+
+
+def find(path: str, *, revision: str | None = None) -> Path:
+    """The folder of a pipeline: a path, or `owner/name` on the model hub, which is fetched if need be."""
+    folder = Path(path).expanduser()
+    if folder.is_dir():
+        if revision is not None:
+            raise WeakspotError(f"{folder} is a folder, which has no revisions", fix="leave revision out")
+        return folder
+    if folder.exists():
+        raise WeakspotError(
+            f"{folder} is a file, not a folder in the diffusers format",
+            fix="convert it: StableDiffusionPipeline.from_single_file(file).save_pretrained(folder)",
+        )
+    if not _HUB_NAME.fullmatch(path):
+        raise WeakspotError(
+            f"there is no folder {path[:200]}", fix="check the path, or write owner/name for the model hub"
+        )
+    return _fetch(path, revision)
+
+
+def _fetch(name: str, revision: str | None) -> Path:
+    hub, diffusers = import_module("huggingface_hub"), import_module("diffusers")
+    try:
+        # The index first: what names code of its own is refused before anything else is fetched.
+        read_index(Path(hub.hf_hub_download(name, INDEX, revision=revision)))
+        return Path(diffusers.DiffusionPipeline.download(name, revision=revision, use_safetensors=True))
+    except (WeakspotError, ImportError):
+        raise
+    except Exception as error:  # of the network, the hub's client or its cache
+        offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
+        raise WeakspotError(
+            f"there is no folder {name}, and the model hub did not give it: {_first_line(error)}",
+            fix="unset HF_HUB_OFFLINE to fetch it once, or give the path of a folder"
+            if offline
+            else "check the name and the network (a gated model needs HF_TOKEN), or give the path of a folder",
+        ) from error
+
+
+def load_pipeline(folder: Path, *, dtype: str) -> tuple[Any, Index]:
+    """The pipeline with its weights in `dtype`, on the CPU.
+
+    Raises:
+        WeakspotError: Something is missing, broken or refused, or config and weights do not fit together.
+    """
+    with quiet(loading=True):
+        index = check_folder(folder)
+        kind = pipeline_kind(index)
+        networks = {p.name: _network(folder, p, dtype) for p in parts(folder, index) if p.weights}
+        try:
+            return kind.from_pretrained(folder, use_safetensors=True, local_files_only=True, **networks), index
+        except ImportError:  # the registry says which extra
+            raise
+        except Exception as error:  # the rest is a tokenizer, a scheduler, a configuration
+            raise _unloadable(folder, error) from error
+
+
+def _network(folder: Path, part: Part, dtype: str) -> Any:
+    """One network, loaded by itself: only so do the libraries tell which weights did not fit."""
+    torch, transformers = import_module("torch"), import_module("transformers")
+    options: dict[str, Any] = {"torch_dtype": getattr(torch, dtype)}
+    if issubclass(part.kind, transformers.PreTrainedModel):
+        if int(transformers.__version__.split(".")[0]) >= 5:
+            options = {"dtype": getattr(torch, dtype)}
+        options["ignore_mismatched_sizes"] = True  # they are told below, by name
+    try:
+        network, info = part.kind.from_pretrained(
+            folder / part.name,
+            use_safetensors=True,
+            local_files_only=True,
+            output_loading_info=True,
+            **options,
+        )
+    except ImportError:
+        raise
+    except Exception as error:
+        raise _unloadable(folder / part.name, error) from error
+    wrong = _misfit(info)
+    if wrong:
+        raise WeakspotError(
+            f"the weights in {folder / part.name} do not fit its config.json: {wrong}",
+            fix="the two must belong together; copy the folder again",
+        )
+    return network
+
+
+def _unloadable(folder: Path, error: Exception) -> WeakspotError:
+    if out_of_memory(error):
+        return WeakspotError(f"there is not enough memory to load {folder}", fix="use a smaller model")
+    return WeakspotError(
+        f"{folder} cannot be loaded: {_first_line(error)}",
+        fix="its configuration and its weights must belong together; copy the folder again",
+    )
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an error means that memory ran out: a GPU's or the machine's."""
+    said = str(error).lower()
+    return (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == "OutOfMemoryError"
+        or (isinstance(error, RuntimeError) and any(words in said for words in _OUT_OF_MEMORY))
+    )
+
+
+def _misfit(info: Mapping[str, Any]) -> str:
+    """What the loader passed over; "" if it used every tensor and needed no other."""
+    for key, shape, wanted in sorted(info["mismatched_keys"]):
+        return f"{key} is {tuple(shape)}, not {tuple(wanted)}"
+    for key in sorted(info["missing_keys"]):
+        return f"{key} is missing"
+    # Old versions of transformers saved these although they carry no information.
+    for key in sorted(k for k in info["unexpected_keys"] if not k.endswith("position_ids")):
+        return f"there is no place for {key}"
+    return "; ".join(str(error) for error in info.get("error_msgs", ()))[:300]
+
+
+def use_scheduler(pipe: Any, name: str) -> None:
+    """Replace the pipeline's sampler by another of diffusers, with the same configuration."""
+    diffusers = import_module("diffusers")
+    known = {kind.__name__ for kind in pipe.scheduler.compatibles}
+    if name not in known:
+        every = [n for n in dir(diffusers) if n.endswith("Scheduler")]
+        reason = "does not go with this pipeline" if name in every else "is no scheduler of diffusers"
+        raise WeakspotError(
+            f"{name[:80]!r} {reason}",
+            fix=nearest(name, known) or f"choose one of: {', '.join(sorted(known))}",
+        )
+    with quiet(loading=True):
+        pipe.scheduler = getattr(diffusers, name).from_config(pipe.scheduler.config)
+
+
+class Noise(NamedTuple):
+    """What a pipeline begins with: the shape of one picture's latents; and the picture's height and width."""
+
+    shape: tuple[int, ...]
+    size: tuple[int, int]
+
+
+class _Seen(Exception):
+    def __init__(self, noise: Noise) -> None:
+        self.noise = noise
+
+
+def noise_of(pipe: Any, settings: Mapping[str, Any]) -> Noise:
+    """Ask the pipeline itself what noise it would make with these settings: packings differ by pipeline."""
+    torch, original = import_module("torch"), pipe.prepare_latents
+    known = inspect.signature(original)
+
+    def look(*args: Any, **kwargs: Any) -> Any:
+        made = original(*args, **kwargs)
+        asked = known.bind(*args, **kwargs).arguments
+        first = made[0] if isinstance(made, tuple) else made
+        raise _Seen(Noise(tuple(first.shape[1:]), (int(asked["height"]), int(asked["width"]))))
+
+    pipe.prepare_latents = look
+    try:
+        with quiet(loading=True):
+            pipe(prompt=[""], generator=[torch.Generator("cpu")], output_type="np", **settings)
+    except _Seen as seen:
+        return seen.noise
+    except ValueError as error:  # the pipeline checks what it is given
+        raise WeakspotError(
+            f"the pipeline refuses its settings: {_first_line(error)}", fix="choose others, e.g. another size"
+        ) from error
+    finally:
+        del pipe.prepare_latents
+        pipe.maybe_free_model_hooks()
+    raise WeakspotError(f"{type(pipe).__name__} does not begin with noise", fix="use another pipeline")
+
+
+def choose_device(name: str) -> str:
+    """The device that is meant and there: `auto` is cuda, else mps, else cpu."""
+    torch = import_module("torch")
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if name == "auto":
+        return next(device for device, is_there in there.items() if is_there)
+    kind, _, number = name.partition(":")
+    if kind not in there or (number and not (kind == "cuda" and number.isdecimal())):
+        raise WeakspotError(f"{name[:80]!r} is no device", fix="choose auto, cpu, cuda, cuda:0 or mps")
+    if not there[kind] or (number and int(number) >= torch.cuda.device_count()):
+        raise WeakspotError(f"there is no {name[:80]} here", fix="choose device=cpu, or leave it out")
+    return name
+
+
+def choose_dtype(name: str, device: str) -> str:
+    """The number format: `auto` is half precision on CUDA, bfloat16 if the GPU has it, else float32."""
+    if name == "auto":
+        if not device.startswith("cuda"):
+            return "float32"
+        return "bfloat16" if import_module("torch").cuda.get_device_capability(device)[0] >= 8 else "float16"
+    if name not in DTYPES:
+        raise WeakspotError(
+            f"{name[:80]!r} is no number format for a pipeline",
+            fix=nearest(name, DTYPES) or f"choose auto, {', '.join(DTYPES)}",
+        )
+    return name
+
+
+@contextmanager
+def quiet(*, loading: bool = False) -> Iterator[None]:
+    """Without the libraries' advice and progress bars. What goes wrong is raised, so nothing is lost.
+
+    Args:
+        loading: Also without Python's warnings. Not for work in threads, whose filters are shared.
+    """
+    with warnings.catch_warnings() if loading else nullcontext():
+        if loading:
+            warnings.simplefilter("ignore")
+        logs = [import_module(f"{library}.utils.logging") for library in ("transformers", "diffusers")]
+        before = [(log, log.get_verbosity(), log.is_progress_bar_enabled()) for log in logs]
+        for log in logs:
+            log.set_verbosity_error()
+            log.disable_progress_bar()
+        try:
+            yield
+        finally:
+            for log, verbosity, bars in before:
+                log.set_verbosity(verbosity)
+                if bars:
+                    log.enable_progress_bar()
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines() or [""]
+    return f"{type(error).__name__}: {lines[0].split('. If you want')[0][:300]}"

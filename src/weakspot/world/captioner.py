@@ -1,0 +1,242 @@
+"""`world:captioner`: says what is in a picture of the world, and how likely a sentence is.
+
+It was trained by `training/captioner.py`. A text is [beginning] words [end]. The picture becomes a memory
+once; the words are read one after the other against it, and what was computed for the words before (`past`)
+is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.core import WeakspotError
+from weakspot.models.images import planes
+from weakspot.models.onnx_graph import Graph
+from weakspot.world import shipped
+from weakspot.world.words import Words
+
+#: Height and width of the pictures; pictures of another size are resized.
+SIZE: Final = (64, 64)
+#: Tokens of the longest text, its beginning and end included.
+LENGTH: Final = 112
+FILES: Final = ("captioner-image.onnx", "captioner-words.onnx", "words.json")
+#: Pictures whose sentences are scored together. Few, because each sentence needs a copy of the memory.
+_TOGETHER: Final = 16
+
+#: Takes the numbers of some pictures and the logits of their next words, gives the next words.
+Choose = Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.int64]]
+
+
+class WorldCaptioner:
+    """Speaks of pictures, and scores what others say of them.
+
+    Args:
+        device: "cpu" (the same numbers everywhere), "cuda" or "auto".
+    """
+
+    def __init__(self, *, device: str = "cpu") -> None:
+        image, words, tokens = map(shipped.file, FILES)
+        self._tokens = Words.load(tokens)
+        self._image, self._words = Graph(image, device=device), Graph(words, device=device, batch=128)
+        self._image.expect(
+            {"image": (None, 3, *SIZE)}, {"memory": (None, None, 2, None, None, None)}, fix=shipped.FIX
+        )
+        self._words.expect(
+            {
+                "tokens": (None, None),
+                "past": (None, None, 2, None, None, None),
+                "memory": (None, None, 2, None, None, None),
+            },
+            {
+                "logits": (None, None, len(self._tokens.tokens)),
+                "present": (None, None, 2, None, None, None),
+            },
+            fix=shipped.FIX,
+        )
+        self.digest = shipped.joint_digest(*FILES)
+
+    # -- saying -------------------------------------------------------------------------------------
+
+    def captions(self, images: Sequence[NDArray[np.uint8]], *, prefix: str = "") -> list[str]:
+        """See `Captioner`: the most likely next word, again and again, to the end or to `LENGTH` tokens."""
+        return self._say(images, prefix, lambda _, logits: logits.argmax(1))
+
+    def sample(
+        self,
+        images: Sequence[NDArray[np.uint8]],
+        seeds: Sequence[int],
+        *,
+        temperature: float = 1.0,
+        prefix: str = "",
+    ) -> list[str]:
+        """Texts drawn by their probability; the same picture and seed give the same text in any batch.
+
+        Args:
+            images: The pictures.
+            seeds: One for each picture, not negative.
+            temperature: Below 1 the likely becomes likelier, above 1 all become more alike.
+            prefix: How each text begins.
+        """
+        if len(seeds) != len(images) or any(seed < 0 for seed in seeds):
+            raise WeakspotError(
+                f"{len(images)} pictures cannot be captioned with the seeds {list(seeds)[:3]}…",
+                fix="give one seed per picture, not negative",
+            )
+        if not temperature > 0:
+            raise WeakspotError(f"the temperature cannot be {temperature}", fix="choose one above 0, e.g. 1")
+        randoms = [np.random.default_rng(seed) for seed in seeds]
+
+        def choose(rows: NDArray[np.int64], logits: NDArray[np.float64]) -> NDArray[np.int64]:
+            noise = np.stack([randoms[row].gumbel(size=logits.shape[1]) for row in rows])
+            # The largest of logits with Gumbel noise is a draw from their softmax.
+            chosen: NDArray[np.int64] = np.argmax(logits / temperature + noise, axis=1)
+            return chosen
+
+        return self._say(images, prefix, choose)
+
+    def _say(self, images: Sequence[NDArray[np.uint8]], prefix: str, choose: Choose) -> list[str]:
+        begun = self._begun(prefix)
+        shown = len(self._tokens.decode(begun))
+        texts = []
+        for first, memory in self._memories(images, self._words.batch):
+            said = self._say_some(memory, begun, first, choose)
+            texts += [prefix.rstrip() + self._tokens.decode(ids)[shown:] for ids in said]
+        return texts
+
+    def _say_some(
+        self, memory: NDArray[np.float32], begun: list[int], first: int, choose: Choose
+    ) -> list[list[int]]:
+        """The tokens of texts about the pictures with these memories; `first` is the first one's number."""
+        said = [list(begun) for _ in memory]
+        live = np.arange(len(memory))
+        tokens, past = np.tile(np.array(begun, np.int64), (len(memory), 1)), _nothing(memory)
+        words = self._tokens
+        while len(live) and len(said[live[0]]) < LENGTH:
+            logits, past = self._run(tokens, past, memory, "logits", "present")
+            last = logits[:, -1].astype(np.float64)
+            last[:, [words.pad, words.bos, words.unknown]] = -np.inf  # no words, so never said
+            chosen = choose(first + live, last)
+            for row, token in zip(live, chosen, strict=True):
+                said[row].append(int(token))
+            on = chosen != words.eos
+            live, tokens = live[on], chosen[on, None]
+            past, memory = past[on], memory[on]
+        return said
+
+    # -- scoring ------------------------------------------------------------------------------------
+
+    def log_probabilities(
+        self,
+        images: Sequence[NDArray[np.uint8]],
+        sentences: Sequence[str],
+        *,
+        prefix: str = "",
+        end: bool = False,
+    ) -> NDArray[np.float64]:
+        """See `Captioner`.
+
+        Args:
+            images: The pictures.
+            sentences: What might be said next, of each picture.
+            prefix: What was said before.
+            end: Whether the text must end there. Otherwise P(sentence) is that of all texts that go on so.
+        """
+        *before, last = self._begun(prefix)
+        wanted = [self._tokens.encode(s) + ([self._tokens.eos] if end else []) for s in sentences]
+        for sentence, ids in zip(sentences, wanted, strict=True):
+            if len(before) + len(ids) > LENGTH:
+                raise WeakspotError(
+                    f"{sentence[:60]!r} has {len(ids)} tokens, after {len(before)} of the prefix",
+                    fix=f"all together may have {LENGTH}",
+                )
+        order = sorted((i for i, ids in enumerate(wanted) if ids), key=lambda i: len(wanted[i]))
+        table = np.zeros((len(images), len(sentences)))
+        for first, memory in self._memories(images, _TOGETHER):
+            past = self._past(before, memory)
+            step = max(1, self._words.batch // len(memory))
+            for start in range(0, len(order), step):
+                some = order[start : start + step]
+                scores = self._score(memory, past, last, [wanted[i] for i in some])
+                table[first : first + len(memory), some] = scores
+        return table
+
+    def _past(self, before: list[int], memory: NDArray[np.float32]) -> NDArray[np.float32]:
+        """What the words know of the words before them."""
+        if not before:
+            return _nothing(memory)
+        tokens = np.tile(np.array(before, np.int64), (len(memory), 1))
+        [present] = self._run(tokens, _nothing(memory), memory, "present")
+        return present
+
+    def _score(
+        self,
+        memory: NDArray[np.float32],
+        past: NDArray[np.float32],
+        last: int,
+        wanted: list[list[int]],
+    ) -> NDArray[np.float64]:
+        """log P(wanted | memory, past, last) for every memory (rows) and every row of tokens (columns)."""
+        longest = max(map(len, wanted))
+        ids = np.full((len(wanted), longest), self._tokens.pad, np.int64)
+        for row, tokens in zip(ids, wanted, strict=True):
+            row[: len(tokens)] = tokens
+        there = np.arange(longest) < np.array([[len(tokens)] for tokens in wanted])
+        # Each word is predicted from those before it. Padding comes last, so nothing that counts sees it.
+        given = np.concatenate([np.full((len(wanted), 1), last), ids[:, :-1]], axis=1)
+        logits = self._run(
+            np.tile(given, (len(memory), 1)),
+            np.repeat(past, len(wanted), axis=0),
+            np.repeat(memory, len(wanted), axis=0),
+            "logits",
+        )[0].astype(np.float64)
+        logits -= logits.max(-1, keepdims=True)
+        chosen = np.take_along_axis(logits, np.tile(ids, (len(memory), 1))[..., None], axis=-1)[..., 0]
+        each = (chosen - np.log(np.exp(logits).sum(-1))).reshape(len(memory), *ids.shape)
+        return np.asarray(np.where(there, each, 0.0).sum(-1))
+
+    # -- both ---------------------------------------------------------------------------------------
+
+    def _begun(self, prefix: str) -> list[int]:
+        """The tokens every text begins with."""
+        begun = [self._tokens.bos, *self._tokens.encode(prefix)]
+        if len(begun) >= LENGTH:
+            raise WeakspotError(
+                f"the prefix has {len(begun)} tokens: {prefix[:60]!r}…", fix=f"use fewer than {LENGTH}"
+            )
+        return begun
+
+    def _memories(
+        self, images: Sequence[NDArray[np.uint8]], together: int
+    ) -> Iterator[tuple[int, NDArray[np.float32]]]:
+        """Memories of some pictures at a time, with the number of the first."""
+        first = 0
+        for part in planes(images, SIZE, batch=together):
+            if len(part):
+                yield first, self._image.run({"image": part}, ["memory"])[0]
+                first += len(part)
+
+    def _run(
+        self,
+        tokens: NDArray[np.int64],
+        past: NDArray[np.float32],
+        memory: NDArray[np.float32],
+        *outputs: str,
+    ) -> list[NDArray[Any]]:
+        values = self._words.run({"tokens": tokens, "past": past, "memory": memory}, outputs)
+        if not all(np.isfinite(value).all() for value in values):
+            raise WeakspotError("the captioner gave numbers that are not finite", fix=shipped.FIX)
+        return values
+
+
+def _nothing(memory: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The past before the first word: that of a memory, with no place in it."""
+    return np.zeros((*memory.shape[:4], 0, memory.shape[5]), np.float32)
+
+
+def load(*, device: str = "cpu") -> WorldCaptioner:
+    """`world:captioner`."""
+    return WorldCaptioner(device=device)

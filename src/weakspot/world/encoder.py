@@ -1,0 +1,73 @@
+"""`world:encoder`: puts pictures of the world and texts about them into one space (`training/encoder.py`)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.core import WeakspotError
+from weakspot.models.images import planes
+from weakspot.models.onnx_graph import Graph
+from weakspot.world import shipped
+from weakspot.world.words import Words
+
+#: Height and width of the pictures; pictures of another size are resized.
+SIZE: Final = (64, 64)
+#: Tokens of the longest text, its beginning and end included; what goes beyond is not read.
+LENGTH: Final = 112
+FILES: Final = ("encoder-image.onnx", "encoder-text.onnx", "words.json")
+
+
+class WorldEncoder:
+    """Texts and pictures as vectors of length 1; their product says how well they go together.
+
+    Args:
+        device: "cpu" (the same numbers everywhere), "cuda" or "auto".
+    """
+
+    def __init__(self, *, device: str = "cpu") -> None:
+        image, text, words = map(shipped.file, FILES)
+        self._image, self._text = Graph(image, device=device), Graph(text, device=device)
+        self._image.expect({"image": (None, 3, *SIZE)}, {"vector": (None, None)}, fix=shipped.FIX)
+        # The two must agree, or products of vectors would mean nothing.
+        width = next(t.shape[-1] for t in self._image.outputs if t.name == "vector")
+        self._text.expect({"tokens": (None, None)}, {"vector": (None, width)}, fix=shipped.FIX)
+        self._words = Words.load(words)
+        self.digest = shipped.joint_digest(*FILES)
+
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """See `TextEncoder`. Of a text that is too long the beginning is read."""
+        # Texts of one length at a time: without padding no vector can depend on its neighbours.
+        groups: dict[int, list[int]] = defaultdict(list)
+        for i, text in enumerate(texts):
+            groups[min(len(self._words.encode(text)), LENGTH - 2)].append(i)
+        if not groups:
+            return self._vectors(self._text, "tokens", self._words.batch([], LENGTH))
+        rows: dict[int, NDArray[np.float32]] = {}
+        for _, group in sorted(groups.items()):
+            tokens = self._words.batch([texts[i] for i in group], LENGTH)
+            rows |= zip(group, self._vectors(self._text, "tokens", tokens), strict=True)
+        return np.stack([rows[i] for i in range(len(texts))])
+
+    def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
+        """See `Encoder`."""
+        parts = planes(images, SIZE, batch=self._image.batch)
+        return np.concatenate([self._vectors(self._image, "image", part) for part in parts])
+
+    @staticmethod
+    def _vectors(
+        graph: Graph, name: str, values: NDArray[np.int64] | NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        [vectors] = graph.run({name: values}, ["vector"])
+        if not np.isfinite(vectors).all():
+            raise WeakspotError("the encoder gave numbers that are not finite", fix=shipped.FIX)
+        return vectors
+
+
+def load(*, device: str = "cpu") -> WorldEncoder:
+    """`world:encoder`."""
+    return WorldEncoder(device=device)

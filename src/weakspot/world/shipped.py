@@ -1,0 +1,117 @@
+"""The files that come with the world: weights, tokens, truth tables. None is used unless its digest is right.
+
+`weights/manifest.json` lists them all. After training, `python -m weakspot.world.shipped` writes it anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from weakspot.core.errors import WeakspotError
+
+FOLDER: Final = Path(__file__).with_name("weights")
+MANIFEST: Final = "manifest.json"
+#: What to do about every error here: the files are part of the package and nobody else's.
+FIX: Final = "reinstall weakspot"
+
+
+def manifest() -> dict[str, dict[str, Any]]:
+    """Every shipped file by its path below `weights/`: its "sha256" and its "bytes"."""
+    try:
+        return dict(json.loads((FOLDER / MANIFEST).read_text("utf-8"))["files"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WeakspotError("the list of the world's weights cannot be read", fix=FIX) from error
+
+
+def file(name: str) -> Path:
+    """A shipped file that is there and is the one that was shipped.
+
+    Raises:
+        WeakspotError: It is unknown, missing or changed.
+    """
+    return _checked(name, manifest())
+
+
+def folder(name: str) -> tuple[Path, dict[str, str]]:
+    """A shipped folder, and the digest of each of its files by the path below it; all are checked.
+
+    Raises:
+        WeakspotError: A file of it is missing or changed, or there is none.
+    """
+    files = manifest()
+    inside = {path.removeprefix(f"{name}/"): path for path in files if path.startswith(f"{name}/")}
+    if not inside:
+        raise WeakspotError(f"the world has no weights called {name!r}", fix=FIX)
+    for path in inside.values():
+        _checked(path, files)
+    return FOLDER / name, {short: files[path]["sha256"] for short, path in inside.items()}
+
+
+def card(name: str) -> str:
+    """What is to be known of a model (made how, measured how, good for what), as Markdown."""
+    try:
+        return (FOLDER / f"{name}.md").read_text("utf-8")
+    except OSError as error:
+        raise WeakspotError(f"the world's {name!r} has no card", fix=FIX) from error
+
+
+def joint_digest(*names: str) -> str:
+    """One SHA-256 for a model that is made of several files."""
+    files = manifest()
+    return hashlib.sha256(" ".join(files[name]["sha256"] for name in names).encode()).hexdigest()
+
+
+def rewrite() -> dict[str, dict[str, Any]]:
+    """Write the manifest from what is in the folder. Cards (`*.md`) and hidden files are not weights."""
+    files = {}
+    for path in sorted(FOLDER.rglob("*")):
+        name = path.relative_to(FOLDER).as_posix()
+        hidden = any(part.startswith((".", "__")) for part in Path(name).parts)
+        if path.is_file() and not hidden and path.suffix != ".md" and name != MANIFEST:
+            stat = path.stat()
+            files[name] = {
+                "sha256": _digest(path, stat.st_mtime_ns, stat.st_size),
+                "bytes": stat.st_size,
+            }
+    beside = FOLDER / f".{MANIFEST}"
+    beside.write_text(json.dumps({"files": files}, indent=2) + "\n", "utf-8")
+    beside.replace(FOLDER / MANIFEST)
+    return files
+
+
+def _checked(name: str, files: dict[str, dict[str, Any]]) -> Path:
+    if name not in files:
+        raise WeakspotError(f"the world has no file {name!r}", fix=FIX)
+    path = FOLDER / name
+    try:
+        stat = path.stat()
+        right = stat.st_size == files[name]["bytes"] and (
+            _digest(path, stat.st_mtime_ns, stat.st_size) == files[name]["sha256"]
+        )
+    except OSError as error:
+        raise WeakspotError(f"the world's file {path} cannot be read: {error.strerror}", fix=FIX) from error
+    if not right:
+        raise WeakspotError(f"{path} is not the file it should be (its SHA-256 differs)", fix=FIX)
+    return path
+
+
+@lru_cache(maxsize=1024)
+def _digest(path: Path, changed: int, size: int) -> str:  # noqa: ARG001 (they are the key of the cache)
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def main() -> None:
+    """Write the manifest and say what is in it."""
+    files = rewrite()
+    for name, entry in files.items():
+        print(f"{entry['bytes'] / 1e6:8.2f} MB  {entry['sha256'][:12]}  {name}")
+    print(f"{sum(entry['bytes'] for entry in files.values()) / 1e6:8.2f} MB  in {len(files)} files")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,319 @@
+"""Train `world:generator`: text to picture by flow matching, saved as a Stable Diffusion pipeline.
+
+    python training/generator.py --out weights/generator
+
+Three networks, all small and all from diffusers and transformers: an autoencoder (64 × 64 pictures to 16 × 16
+latents), a text encoder, and a U-Net that learns the straight way from noise to the latents of a picture given
+its text. The prompts are what a study writes (a subject and up to five sentences, every value as likely as any
+other); the picture is a natural scene among those the prompt allows. Needs torch, diffusers, transformers.
+"""
+
+from __future__ import annotations
+
+import copy
+import multiprocessing
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from diffusers import (
+    AutoencoderKL,
+    DPMSolverMultistepScheduler,
+    StableDiffusionPipeline,
+    UNet2DConditionModel,
+)
+from export import settings, write_results
+from pictures import draw
+from torch.nn import functional as F
+from transformers import CLIPTextConfig, CLIPTextModel, CLIPTokenizer
+
+from weakspot.world.words import Words, default_tokens
+
+
+@dataclass
+class Settings:
+    """All that a training run depends on."""
+
+    #: Folder of the pipeline; the results lie beside it as <name>.json, samples as <name>.png.
+    out: str = "generator"
+    seed: int = 1
+    #: Pictures of random prompts to train on, and their first seed.
+    images: int = 1_000_000
+    first: int = 500_000_000
+    #: Channels of the U-Net at 16 × 16 and 8 × 8.
+    wide: int = 80
+    wider: int = 160
+    #: Width and layers of the text encoder.
+    text_width: int = 160
+    text_layers: int = 3
+    #: An autoencoder trained before ("" trains one).
+    vae: str = ""
+    vae_steps: int = 6_000
+    vae_batch: int = 256
+    vae_rate: float = 1e-3
+    #: Weight of the latents' distance from a normal distribution.
+    kl: float = 3e-4
+    steps: int = 16_000
+    batch: int = 512
+    rate: float = 6e-4
+    #: Share of prompts that are left empty, for guidance.
+    unprompted: float = 0.1
+    #: The shipped weights are a moving average.
+    ema: float = 0.9995
+    #: Stop and decay early after this many seconds of U-Net training, whatever `steps` says; 0 never.
+    seconds: float = 0.0
+    compile: bool = False
+    workers: int = 0
+    cache: str = ""
+    smoke: bool = False
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+
+#: Longest prompt in tokens.
+LENGTH = 96
+
+
+def tokenizer() -> CLIPTokenizer:
+    """CLIP's kind of tokenizer, its pairs learned from the world's words until each word is one token."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    shape = CLIPTokenizer()._tokenizer
+    learner = Tokenizer(models.BPE(end_of_word_suffix="</w>"))
+    learner.normalizer = normalizers.Lowercase()
+    learner.pre_tokenizer = shape.pre_tokenizer
+    trainer = trainers.BpeTrainer(
+        vocab_size=5000, initial_alphabet=alphabet, end_of_word_suffix="</w>", show_progress=False,
+        special_tokens=["<|startoftext|>", "<|endoftext|>"],
+    )  # fmt: skip
+    words = sorted(t for t in default_tokens()[4:] if not t.startswith("#"))
+    learner.train_from_iterator([" ".join(words), ". , ( ) )."] * 3, trainer)
+    import json
+
+    model = json.loads(learner.to_str())["model"]
+    vocab: dict[str, int] = {}
+    whole = [f"{letter}</w>" for letter in alphabet]
+    for token in [*sorted(model["vocab"], key=model["vocab"].get), *whole]:
+        vocab.setdefault(token, len(vocab))
+    merges = [tuple(pair) if isinstance(pair, list) else tuple(pair.split(" ")) for pair in model["merges"]]
+    return CLIPTokenizer(vocab=vocab, merges=merges, model_max_length=LENGTH)
+
+
+def autoencoder() -> AutoencoderKL:
+    return AutoencoderKL(
+        in_channels=3, out_channels=3, latent_channels=8, sample_size=64, layers_per_block=1,
+        block_out_channels=(32, 64, 64), norm_num_groups=8,
+        down_block_types=("DownEncoderBlock2D",) * 3, up_block_types=("UpDecoderBlock2D",) * 3,
+    )  # fmt: skip
+
+
+def unet(s: Settings) -> UNet2DConditionModel:
+    return UNet2DConditionModel(
+        sample_size=16, in_channels=8, out_channels=8, layers_per_block=1, norm_num_groups=8,
+        block_out_channels=(s.wide, s.wider), cross_attention_dim=s.text_width,
+        attention_head_dim=[max(1, s.wide // 32), max(1, s.wider // 32)],
+        down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
+        up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
+    )  # fmt: skip
+
+
+def text_encoder(s: Settings, words: CLIPTokenizer) -> CLIPTextModel:
+    return CLIPTextModel(
+        CLIPTextConfig(
+            vocab_size=len(words), hidden_size=s.text_width, intermediate_size=4 * s.text_width,
+            num_hidden_layers=s.text_layers, num_attention_heads=s.text_width // 32,
+            max_position_embeddings=LENGTH, projection_dim=s.text_width, hidden_act="gelu",
+            bos_token_id=words.bos_token_id, eos_token_id=words.eos_token_id, pad_token_id=words.pad_token_id,
+        )
+    )  # fmt: skip
+
+
+def scheduler() -> DPMSolverMultistepScheduler:
+    """A second-order solver of the flow's equation; eight steps are enough."""
+    return DPMSolverMultistepScheduler(
+        num_train_timesteps=1000, use_flow_sigmas=True, prediction_type="flow_prediction", flow_shift=1.0,
+        solver_order=2, final_sigmas_type="zero", steps_offset=1,
+    )  # fmt: skip
+
+
+def texts_of(tokens: np.ndarray) -> list[str]:
+    """The prompts of rows of `Words` tokens."""
+    words = Words(default_tokens())
+    return [words.decode(row) for row in tokens.tolist()]
+
+
+# -- the autoencoder -------------------------------------------------------------------------------
+
+
+def train_vae(vae: AutoencoderKL, x: torch.Tensor, s: Settings, device: str) -> list[dict[str, float]]:
+    """Reconstruction of colours and edges, and a little pressure towards normal latents."""
+    vae.to(memory_format=torch.channels_last).train()
+    optimizer = torch.optim.AdamW(vae.parameters(), lr=s.vae_rate, weight_decay=1e-4, betas=(0.9, 0.99))
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, s.vae_rate, total_steps=s.vae_steps, pct_start=0.05)
+    curve, began = [], time.time()
+    total = torch.zeros(2, device=device)
+    for step in range(1, s.vae_steps + 1):
+        rows = torch.randint(len(x), (s.vae_batch,), device=device)
+        images = (x[rows].float() / 127.5 - 1).contiguous(memory_format=torch.channels_last)
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+            posterior = vae.encode(images).latent_dist
+            back = vae.decode(posterior.sample()).sample
+        off = (back.float() - images).abs().mean()
+        edges = (back.float().diff(dim=2) - images.diff(dim=2)).abs().mean()
+        edges = edges + (back.float().diff(dim=3) - images.diff(dim=3)).abs().mean()
+        loss = off + 0.5 * edges + s.kl * posterior.kl().mean() / posterior.mean[0].numel()
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(vae.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        total += torch.stack([loss.detach(), off.detach()])
+        if step % max(1, s.vae_steps // 20) == 0:
+            loss_mean, off_mean = (total / max(1, s.vae_steps // 20)).tolist()
+            total.zero_()
+            curve.append({"step": step, "loss": loss_mean, "off": off_mean})
+            print(f"vae {step} loss {loss_mean:.4f} off {off_mean:.4f} {time.time() - began:.0f} s", flush=True)
+    return curve
+
+
+@torch.no_grad()
+def latents_of(vae: AutoencoderKL, x: torch.Tensor, device: str) -> torch.Tensor:
+    """The mean latents of all pictures, not yet scaled, in half precision."""
+    vae.eval()
+    parts = []
+    for part in x.split(2048):
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+            images = (part.float() / 127.5 - 1).contiguous(memory_format=torch.channels_last)
+            parts.append(vae.encode(images).latent_dist.mean.half())
+    return torch.cat(parts)
+
+
+# -- from top to bottom ----------------------------------------------------------------------------
+
+
+def main(s: Settings) -> None:
+    began = time.time()
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    if s.smoke:
+        s.images, s.vae_steps, s.vae_batch, s.steps, s.batch, s.workers, device = 96, 2, 8, 3, 8, 1, "cpu"
+        s.wide, s.wider, s.text_width, s.text_layers, s.ema = 16, 32, 32, 1, 0.5
+    torch.manual_seed(s.seed)
+    train = draw("prompts", s.first, s.images, workers=s.workers, cache=s.cache)
+    x = torch.from_numpy(np.array(train.images)).to(device)
+    print(f"{len(x):,} pictures after {time.time() - began:.0f} s", flush=True)
+    words = tokenizer()
+    rows = [np.array(train.texts[i : i + 5000, 0]) for i in range(0, s.images, 5000)]
+    if len(rows) > 1:
+        with multiprocessing.get_context("spawn").Pool(s.workers or None) as pool:
+            prompts = [text for part in pool.map(texts_of, rows) for text in part]
+    else:
+        prompts = texts_of(rows[0])
+    ids = words(prompts, padding="max_length", truncation=True, max_length=LENGTH, return_tensors="np")["input_ids"]
+    ids = torch.from_numpy(ids.astype(np.int16)).to(device)
+    nothing = torch.tensor(words("", padding="max_length", max_length=LENGTH)["input_ids"], device=device)
+    print(f"prompts read after {time.time() - began:.0f} s, {len(words)} tokens", flush=True)
+
+    began_vae = time.time()
+    vae_curve: list[dict[str, float]] = []
+    if s.vae:
+        vae = AutoencoderKL.from_pretrained(s.vae, torch_dtype=torch.float32).to(device)
+    else:
+        vae = autoencoder().to(device)
+        vae_curve = train_vae(vae, x, s, device)
+    z = latents_of(vae, x, device)
+    del x
+    if not s.vae:
+        vae.register_to_config(scaling_factor=1 / z[:100_000].float().std().item())
+    z = z * vae.config.scaling_factor
+    vae_seconds = time.time() - began_vae
+    print(f"latents after {time.time() - began:.0f} s", flush=True)
+
+    torch.manual_seed(s.seed)
+    net, reader = unet(s).to(device), text_encoder(s, words).to(device)
+    net.to(memory_format=torch.channels_last)
+    slow = [copy.deepcopy(net).requires_grad_(False), copy.deepcopy(reader).requires_grad_(False)]
+    moving = [*net.parameters(), *reader.parameters()]
+    resting = [*slow[0].parameters(), *slow[1].parameters()]
+    print(f"{sum(p.numel() for p in moving):,} parameters", flush=True)
+    optimizer = torch.optim.AdamW(
+        moving, lr=s.rate, weight_decay=0.01, betas=(0.9, 0.99), fused=device == "cuda"
+    )
+    fast_net = torch.compile(net) if s.compile else net
+    curve, total, began_net, step, every = [], torch.zeros((), device=device), time.time(), 0, max(1, s.steps // 40)
+    while step < s.steps:
+        gone = max(step / s.steps, (time.time() - began_net) / s.seconds if s.seconds else 0.0)
+        if gone >= 1:
+            break
+        for group in optimizer.param_groups:
+            group["lr"] = s.rate * min(1.0, (step + 1) / min(500, s.steps), max(0.01, (1 - gone) / 0.35))
+        step += 1
+        pick = torch.randint(len(z), (s.batch,), device=device)
+        tokens = ids[pick].long()
+        tokens = torch.where(torch.rand(s.batch, 1, device=device) < s.unprompted, nothing, tokens)
+        clean = z[pick].float().contiguous(memory_format=torch.channels_last)
+        noise = torch.randn_like(clean)
+        sigma = torch.sigmoid(torch.randn(s.batch, device=device))
+        mixed = clean + sigma[:, None, None, None] * (noise - clean)
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+            flow = fast_net(mixed, sigma * 1000, reader(tokens)[0]).sample
+        loss = F.mse_loss(flow.float(), noise - clean)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(moving, 1.0)
+        optimizer.step()
+        keep = min(s.ema, (1 + step) / (10 + step))
+        torch._foreach_lerp_(resting, moving, 1 - keep)
+        total += loss.detach()
+        if step % every == 0:
+            curve.append({"step": step, "loss": total.item() / every})
+            total.zero_()
+            print(
+                f"{Path(s.out).name} {step} loss {curve[-1]['loss']:.4f} {time.time() - began_net:.0f} s",
+                flush=True,
+            )
+    seconds = time.time() - began_net
+
+    pipeline = StableDiffusionPipeline(
+        vae.to(memory_format=torch.contiguous_format).half().cpu(),
+        slow[1].half().cpu(),
+        words,
+        slow[0].to(memory_format=torch.contiguous_format).half().cpu(),
+        scheduler(),
+        safety_checker=None,
+        feature_extractor=None,
+        requires_safety_checker=False,
+    )
+    pipeline.save_pretrained(s.out)
+    sheet(Path(s.out), prompts[:: max(1, len(prompts) // 64)][:64], device)
+    results: dict[str, object] = {
+        "vae_seconds": vae_seconds, "training_seconds": seconds, "steps_done": step, "settings": vars(s),
+        "vae_curve": vae_curve, "curve": curve,
+        "bytes": sum(f.stat().st_size for f in Path(s.out).rglob("*") if f.is_file()),
+    }  # fmt: skip
+    write_results(Path(s.out).with_suffix(".json"), results)
+
+
+def sheet(folder: Path, prompts: list[str], device: str) -> None:
+    """A picture of pictures, made by the written files."""
+    from PIL import Image
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pipeline = StableDiffusionPipeline.from_pretrained(folder, torch_dtype=torch.float32).to(device)
+    pipeline.set_progress_bar_config(disable=True)
+    generator = torch.Generator("cpu").manual_seed(1)
+    images = pipeline(
+        prompts, num_inference_steps=8, guidance_scale=2.0, generator=generator, output_type="np"
+    ).images
+    side = max(1, int(len(images) ** 0.5))
+    grid = (images[: side * side] * 255).round().astype(np.uint8).reshape(side, side, 64, 64, 3)
+    Image.fromarray(grid.transpose(0, 2, 1, 3, 4).reshape(side * 64, side * 64, 3)).save(f"{folder}.png")
+
+
+if __name__ == "__main__":
+    main(settings(Settings, __doc__))
