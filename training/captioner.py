@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from export import save, settings, write_results
 from pictures import LENGTH, Pictures, decode, draw
+from step import adamw, cosine, recorded
 from torch import nn
 from torch.nn import functional as F
 
@@ -45,7 +46,7 @@ class Settings:
     #: Layers of attention over the 64 places of a picture, and over the words.
     image_layers: int = 2
     word_layers: int = 3
-    epochs: int = 10
+    steps: int = 5_000
     batch: int = 1024
     peak_rate: float = 1e-3
     weight_decay: float = 0.05
@@ -234,7 +235,7 @@ def main(s: Settings) -> None:
     began = time.time()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if s.smoke:
-        s.images, s.prompted, s.held_out, s.epochs, s.workers, s.batch = 128, 128, 64, 1, 1, 64
+        s.images, s.prompted, s.held_out, s.steps, s.workers, s.batch = 128, 128, 64, 4, 1, 64
         s.width, s.word_layers, s.image_layers, device = 32, 1, 1, "cpu"
     torch.manual_seed(s.seed)
     sets = [
@@ -253,32 +254,34 @@ def main(s: Settings) -> None:
     eyes.to(memory_format=torch.channels_last)
     parameters = [*eyes.parameters(), *mouth.parameters()]
     print(f"{sum(p.numel() for p in parameters):,} parameters", flush=True)
-    optimizer = torch.optim.AdamW(parameters, lr=s.peak_rate, weight_decay=s.weight_decay, betas=(0.9, 0.98))
-    steps = s.epochs * (len(x) // s.batch)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, s.peak_rate, total_steps=steps, pct_start=0.1)
+    optimizer, rate = adamw(parameters, device, weight_decay=s.weight_decay, betas=(0.9, 0.98))
     none = torch.zeros(s.batch, s.word_layers, 2, s.width // 32, 0, 32, device=device)
-    curve = []
-    for epoch in range(s.epochs):
-        eyes.train()
-        mouth.train()
-        total = torch.zeros((), device=device)
-        for rows in torch.randperm(len(x), device=device)[: len(x) // s.batch * s.batch].view(-1, s.batch):
-            tokens = telling(codes[rows].long())[:, :96]
-            with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-                images = (x[rows].float() / 255).contiguous(memory_format=torch.channels_last)
-                logits, _ = mouth(tokens[:, :-1], none, eyes(images))
-            loss = F.cross_entropy(logits.float().flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=Words.pad)
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            nn.utils.clip_grad_norm_(parameters, 1.0)
-            optimizer.step()
-            schedule.step()
-            total += loss.detach()
-        curve.append({"epoch": epoch + 1, "loss": total.item() / (len(x) // s.batch)})
-        print(
-            f"captioner epoch {epoch + 1:3d}  loss {curve[-1]['loss']:.4f}  {time.time() - began_training:.0f} s",
-            flush=True,
-        )
+    total = torch.zeros((), device=device)
+
+    def step() -> None:
+        rows = torch.randint(len(x), (s.batch,), device=device)
+        tokens = telling(codes[rows].long())[:, :96]
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda", cache_enabled=False):
+            images = (x[rows].float() / 255).contiguous(memory_format=torch.channels_last)
+            logits, _ = mouth(tokens[:, :-1], none, eyes(images))
+        loss = F.cross_entropy(logits.float().flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=Words.pad)
+        loss.backward()
+        nn.utils.clip_grad_norm_(parameters, 1.0)
+        optimizer.step()
+        total.add_(loss.detach())
+
+    again, curve, every = recorded(step, device), [], max(1, s.steps // 20)
+    for done in range(1, s.steps + 1):
+        rate.fill_(cosine(done / s.steps, s.peak_rate))
+        again()
+        if done % every == 0:
+            curve.append({"step": done, "loss": total.item() / every})
+            total.zero_()
+            print(
+                f"captioner step {done:,} loss {curve[-1]['loss']:.4f} {time.time() - began_training:.0f} s",
+                flush=True,
+            )
 
     results: dict[str, object] = {"per_attribute": accuracy(eyes, mouth, words, held, s, device)}
     seconds = time.time() - began_training

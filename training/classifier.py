@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from export import run_onnx, save, settings, write_results
 from pictures import Pictures, draw
+from step import adamw, cosine, recorded
 from torch import nn
 from torch.nn import functional as F
 
@@ -47,7 +48,7 @@ class Settings:
     width: int = 24
     #: Layers of the ViT.
     depth: int = 6
-    epochs: int = 12
+    steps: int = 4_700
     batch: int = 256
     peak_rate: float = 3e-3
     weight_decay: float = 5e-2
@@ -186,7 +187,7 @@ def main(s: Settings) -> None:
     began = time.time()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if s.smoke:
-        s.images, s.held_out, s.epochs, s.workers, s.batch, device = 256, 128, 1, 1, 64, "cpu"
+        s.images, s.held_out, s.steps, s.workers, s.batch, device = 256, 128, 4, 1, 64, "cpu"
         s.width, s.depth = (24 if s.arch == "vit" else 8), 1
     torch.manual_seed(s.seed)
     train = draw(s.scenes, s.first, s.images, workers=s.workers, cache=s.cache)
@@ -197,37 +198,42 @@ def main(s: Settings) -> None:
 
     model = ARCHS[s.arch](s).to(device).to(memory_format=torch.channels_last)
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters", flush=True)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=s.peak_rate, weight_decay=s.weight_decay)
-    steps = s.epochs * (s.images // s.batch)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, s.peak_rate, total_steps=steps, pct_start=0.15)
+    optimizer, rate = adamw(model.parameters(), device, weight_decay=s.weight_decay)
     mirror = [torch.tensor(row, device=device) for row in mirrored()]
-    curve = []
-    for epoch in range(s.epochs):
-        model.train()
-        total = torch.zeros((), device=device)
-        order = torch.randperm(s.images, device=device)[: s.images // s.batch * s.batch]
-        for rows in order.view(-1, s.batch):
-            images, said = x[rows], codes[rows].long()
-            if s.mirror:
-                flip = torch.rand(len(rows), device=device) < 0.5
-                images = torch.where(flip[:, None, None, None], images.flip(3), images)
-                swapped = torch.stack([m[said[:, i]] for i, m in enumerate(mirror)], 1)
-                said = torch.where(flip[:, None], swapped, said)
-            with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-                images = (images.float() / 255).contiguous(memory_format=torch.channels_last)
-                loss = loss_of(model, images, said, s)
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            optimizer.step()
-            schedule.step()
-            total += loss.detach()
-        accuracy = held_out_accuracy(model, held, device)
-        curve.append({"epoch": epoch + 1, "loss": total.item() / (s.images // s.batch), "held_out": accuracy})
-        print(
-            f"{Path(s.out).stem} epoch {epoch + 1:3d}  loss {curve[-1]['loss']:.4f}  held out {accuracy:.4f}  "
-            f"{time.time() - began_training:.0f} s",
-            flush=True,
-        )
+    total = torch.zeros((), device=device)
+
+    def step() -> None:
+        rows = torch.randint(s.images, (s.batch,), device=device)
+        images, said = x[rows], codes[rows].long()
+        if s.mirror:
+            flip = torch.rand(s.batch, device=device) < 0.5
+            images = torch.where(flip[:, None, None, None], images.flip(3), images)
+            swapped = torch.stack([m[said[:, i]] for i, m in enumerate(mirror)], 1)
+            said = torch.where(flip[:, None], swapped, said)
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda", cache_enabled=False):
+            images = (images.float() / 255).contiguous(memory_format=torch.channels_last)
+            loss = loss_of(model, images, said, s)
+        loss.backward()
+        optimizer.step()
+        total.add_(loss.detach())
+
+    model.train()
+    again, curve, every = recorded(step, device), [], max(1, s.steps // 12)
+    for done in range(1, s.steps + 1):
+        rate.fill_(cosine(done / s.steps, s.peak_rate))
+        again()
+        if done % every == 0:
+            loss = total.item() / every
+            total.zero_()
+            accuracy = held_out_accuracy(model, held, device)
+            model.train()
+            curve.append({"step": done, "loss": loss, "held_out": accuracy})
+            print(
+                f"{Path(s.out).stem} step {done:,} loss {loss:.4f} held out {accuracy:.4f} "
+                f"{time.time() - began_training:.0f} s",
+                flush=True,
+            )
 
     seconds = time.time() - began_training
     named = {"logits": {0: "n"}} | ({"attributes": {0: "n"}, "features": {0: "n"}} if s.arch == "fair" else {})

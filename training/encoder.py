@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from export import run_onnx, save, settings, write_results
 from pictures import LENGTH, decode, draw
+from step import adamw, cosine, recorded
 from torch import nn
 from torch.nn import functional as F
 
@@ -45,7 +46,7 @@ class Settings:
     #: Layers of attention over the 64 places of a picture, and over the words.
     image_layers: int = 2
     text_layers: int = 4
-    epochs: int = 20
+    steps: int = 3_000
     batch: int = 2048
     peak_rate: float = 1e-3
     weight_decay: float = 0.1
@@ -138,7 +139,7 @@ def main(s: Settings) -> None:
     began = time.time()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if s.smoke:
-        s.images, s.held_out, s.epochs, s.workers, s.batch, s.width, s.text_layers = 256, 256, 1, 1, 64, 32, 1
+        s.images, s.held_out, s.steps, s.workers, s.batch, s.width, s.text_layers = 256, 256, 4, 1, 64, 32, 1
         device = "cpu"
     torch.manual_seed(s.seed)
     train = draw("natural", s.first, s.images, texts=3, workers=s.workers, cache=s.cache)
@@ -158,36 +159,36 @@ def main(s: Settings) -> None:
         {"params": [p for p in parameters if p.ndim > 1]},
         {"params": [p for p in parameters if p.ndim <= 1] + [warmth], "weight_decay": 0.0},
     ]
-    optimizer = torch.optim.AdamW(groups, lr=s.peak_rate, weight_decay=s.weight_decay, betas=(0.9, 0.98))
-    steps = s.epochs * (s.images // s.batch)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, s.peak_rate, total_steps=steps, pct_start=0.1)
+    optimizer, rate = adamw(groups, device, weight_decay=s.weight_decay, betas=(0.9, 0.98))
     target = torch.arange(s.batch, device=device)
-    curve = []
-    for epoch in range(s.epochs):
-        eyes.train()
-        ears.train()
-        total = torch.zeros((), device=device)
-        order = torch.randperm(s.images, device=device)[: s.images // s.batch * s.batch]
-        for rows in order.view(-1, s.batch):
-            which = torch.randint(3, (s.batch,), device=device)
-            tokens = texts[rows, which].long()
-            with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-                images = (x[rows].float() / 255).contiguous(memory_format=torch.channels_last)
-                seen, read = eyes(images), ears(tokens)
-            alike = warmth.clamp(max=4.6052).exp() * seen.float() @ read.float().T
-            loss = (F.cross_entropy(alike, target) + F.cross_entropy(alike.T, target)) / 2
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            nn.utils.clip_grad_norm_(parameters, 1.0)
-            optimizer.step()
-            schedule.step()
-            total += loss.detach()
-        curve.append({"epoch": epoch + 1, "loss": total.item() / (s.images // s.batch)})
-        print(
-            f"encoder epoch {epoch + 1:3d}  loss {curve[-1]['loss']:.4f}  heat {warmth.exp().item():.0f}  "
-            f"{time.time() - began_training:.0f} s",
-            flush=True,
-        )
+    total = torch.zeros((), device=device)
+
+    def step() -> None:
+        rows = torch.randint(s.images, (s.batch,), device=device)
+        tokens = texts[rows, torch.randint(3, (s.batch,), device=device)].long()
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda", cache_enabled=False):
+            images = (x[rows].float() / 255).contiguous(memory_format=torch.channels_last)
+            seen, read = eyes(images), ears(tokens)
+        alike = warmth.clamp(max=4.6052).exp() * seen.float() @ read.float().T
+        loss = (F.cross_entropy(alike, target) + F.cross_entropy(alike.T, target)) / 2
+        loss.backward()
+        nn.utils.clip_grad_norm_(parameters, 1.0)
+        optimizer.step()
+        total.add_(loss.detach())
+
+    again, curve, every = recorded(step, device), [], max(1, s.steps // 20)
+    for done in range(1, s.steps + 1):
+        rate.fill_(cosine(done / s.steps, s.peak_rate))
+        again()
+        if done % every == 0:
+            curve.append({"step": done, "loss": total.item() / every})
+            total.zero_()
+            print(
+                f"encoder step {done:,} loss {curve[-1]['loss']:.4f} heat {warmth.exp().item():.0f} "
+                f"{time.time() - began_training:.0f} s",
+                flush=True,
+            )
 
     seconds = time.time() - began_training
     out = Path(s.out)

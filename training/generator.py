@@ -10,7 +10,6 @@ other); the picture is a natural scene among those the prompt allows. Needs torc
 
 from __future__ import annotations
 
-import copy
 import multiprocessing
 import time
 import warnings
@@ -27,6 +26,7 @@ from diffusers import (
 )
 from export import settings, write_results
 from pictures import draw
+from step import Masters, adamw, cosine, recorded
 from torch.nn import functional as F
 from transformers import CLIPTextConfig, CLIPTextModel, CLIPTokenizer
 
@@ -51,13 +51,13 @@ class Settings:
     text_layers: int = 3
     #: An autoencoder trained before ("" trains one).
     vae: str = ""
-    vae_steps: int = 6_000
+    vae_steps: int = 5_000
     vae_batch: int = 256
     vae_rate: float = 1e-3
     #: Weight of the latents' distance from a normal distribution.
     kl: float = 3e-4
-    steps: int = 16_000
-    batch: int = 512
+    steps: int = 10_000
+    batch: int = 1024
     rate: float = 6e-4
     #: Share of prompts that are left empty, for guidance.
     unprompted: float = 0.1
@@ -65,7 +65,6 @@ class Settings:
     ema: float = 0.9995
     #: Stop and decay early after this many seconds of U-Net training, whatever `steps` says; 0 never.
     seconds: float = 0.0
-    compile: bool = False
     workers: int = 0
     cache: str = ""
     smoke: bool = False
@@ -152,32 +151,41 @@ def texts_of(tokens: np.ndarray) -> list[str]:
 
 def train_vae(vae: AutoencoderKL, x: torch.Tensor, s: Settings, device: str) -> list[dict[str, float]]:
     """Reconstruction of colours and edges, and a little pressure towards normal latents."""
-    vae.to(memory_format=torch.channels_last).train()
-    optimizer = torch.optim.AdamW(vae.parameters(), lr=s.vae_rate, weight_decay=1e-4, betas=(0.9, 0.99))
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, s.vae_rate, total_steps=s.vae_steps, pct_start=0.05)
-    curve, began = [], time.time()
+    vae.train()
+    masters = Masters([vae], device)
+    optimizer, rate = adamw(masters.weights, device, weight_decay=1e-4, betas=(0.9, 0.99))
     total = torch.zeros(2, device=device)
-    for step in range(1, s.vae_steps + 1):
+
+    def step() -> None:
         rows = torch.randint(len(x), (s.vae_batch,), device=device)
-        images = (x[rows].float() / 127.5 - 1).contiguous(memory_format=torch.channels_last)
-        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-            posterior = vae.encode(images).latent_dist
-            back = vae.decode(posterior.sample()).sample
-        off = (back.float() - images).abs().mean()
-        edges = (back.float().diff(dim=2) - images.diff(dim=2)).abs().mean()
-        edges = edges + (back.float().diff(dim=3) - images.diff(dim=3)).abs().mean()
-        loss = off + 0.5 * edges + s.kl * posterior.kl().mean() / posterior.mean[0].numel()
-        optimizer.zero_grad(set_to_none=True)
+        images = x[rows].float() / 127.5 - 1
+        posterior = vae.encode(images.to(vae.dtype)).latent_dist
+        mean, logvar = posterior.mean.float(), posterior.logvar.float()
+        drawn = mean + (0.5 * logvar).exp() * torch.randn_like(mean)
+        back = vae.decode(drawn.to(vae.dtype)).sample.float()
+        off = (back - images).abs().mean()
+        edges = (back.diff(dim=2) - images.diff(dim=2)).abs().mean()
+        edges = edges + (back.diff(dim=3) - images.diff(dim=3)).abs().mean()
+        kl = 0.5 * (mean.square() + logvar.exp() - 1 - logvar).mean()
+        loss = off + 0.5 * edges + s.kl * kl
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(vae.parameters(), 1.0)
+        masters.take()
+        torch.nn.utils.clip_grad_norm_(masters.weights, 1.0)
         optimizer.step()
-        schedule.step()
-        total += torch.stack([loss.detach(), off.detach()])
-        if step % max(1, s.vae_steps // 20) == 0:
-            loss_mean, off_mean = (total / max(1, s.vae_steps // 20)).tolist()
+        masters.give()
+        total.add_(torch.stack([loss.detach(), off.detach()]))
+
+    again, curve, began, every = recorded(step, device), [], time.time(), max(1, s.vae_steps // 20)
+    for done in range(1, s.vae_steps + 1):
+        rate.fill_(cosine(done / s.vae_steps, s.vae_rate, warm=0.05))
+        again()
+        if done % every == 0:
+            loss_mean, off_mean = (total / every).tolist()
             total.zero_()
-            curve.append({"step": step, "loss": loss_mean, "off": off_mean})
-            print(f"vae {step} loss {loss_mean:.4f} off {off_mean:.4f} {time.time() - began:.0f} s", flush=True)
+            curve.append({"step": done, "loss": loss_mean, "off": off_mean})
+            print(f"vae {done} loss {loss_mean:.4f} off {off_mean:.4f} {time.time() - began:.0f} s", flush=True)
+    vae.float()
+    masters.give()
     return curve
 
 
@@ -188,8 +196,7 @@ def latents_of(vae: AutoencoderKL, x: torch.Tensor, device: str) -> torch.Tensor
     parts = []
     for part in x.split(2048):
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-            images = (part.float() / 127.5 - 1).contiguous(memory_format=torch.channels_last)
-            parts.append(vae.encode(images).latent_dist.mean.half())
+            parts.append(vae.encode(part.float() / 127.5 - 1).latent_dist.mean.half())
     return torch.cat(parts)
 
 
@@ -200,7 +207,7 @@ def main(s: Settings) -> None:
     began = time.time()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if s.smoke:
-        s.images, s.vae_steps, s.vae_batch, s.steps, s.batch, s.workers, device = 96, 2, 8, 3, 8, 1, "cpu"
+        s.images, s.vae_steps, s.vae_batch, s.steps, s.batch, s.workers, device = 96, 2, 8, 10, 8, 1, "cpu"
         s.wide, s.wider, s.text_width, s.text_layers, s.ema = 16, 32, 32, 1, 0.5
     torch.manual_seed(s.seed)
     train = draw("prompts", s.first, s.images, workers=s.workers, cache=s.cache)
@@ -235,54 +242,54 @@ def main(s: Settings) -> None:
 
     torch.manual_seed(s.seed)
     net, reader = unet(s).to(device), text_encoder(s, words).to(device)
-    net.to(memory_format=torch.channels_last)
-    slow = [copy.deepcopy(net).requires_grad_(False), copy.deepcopy(reader).requires_grad_(False)]
-    moving = [*net.parameters(), *reader.parameters()]
-    resting = [*slow[0].parameters(), *slow[1].parameters()]
-    print(f"{sum(p.numel() for p in moving):,} parameters", flush=True)
-    optimizer = torch.optim.AdamW(
-        moving, lr=s.rate, weight_decay=0.01, betas=(0.9, 0.99), fused=device == "cuda"
-    )
-    fast_net = torch.compile(net) if s.compile else net
-    curve, total, began_net, step, every = [], torch.zeros((), device=device), time.time(), 0, max(1, s.steps // 40)
-    while step < s.steps:
-        gone = max(step / s.steps, (time.time() - began_net) / s.seconds if s.seconds else 0.0)
-        if gone >= 1:
-            break
-        for group in optimizer.param_groups:
-            group["lr"] = s.rate * min(1.0, (step + 1) / min(500, s.steps), max(0.01, (1 - gone) / 0.35))
-        step += 1
+    masters = Masters([net, reader], device)
+    average = [w.detach().clone() for w in masters.weights]
+    print(f"{sum(w.numel() for w in average):,} parameters", flush=True)
+    optimizer, rate = adamw(masters.weights, device, weight_decay=0.01, betas=(0.9, 0.99))
+    total = torch.zeros((), device=device)
+
+    def step() -> None:
         pick = torch.randint(len(z), (s.batch,), device=device)
-        tokens = ids[pick].long()
-        tokens = torch.where(torch.rand(s.batch, 1, device=device) < s.unprompted, nothing, tokens)
-        clean = z[pick].float().contiguous(memory_format=torch.channels_last)
+        tokens = torch.where(torch.rand(s.batch, 1, device=device) < s.unprompted, nothing, ids[pick].long())
+        clean = z[pick].float()
         noise = torch.randn_like(clean)
         sigma = torch.sigmoid(torch.randn(s.batch, device=device))
         mixed = clean + sigma[:, None, None, None] * (noise - clean)
-        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-            flow = fast_net(mixed, sigma * 1000, reader(tokens)[0]).sample
+        flow = net(mixed.to(net.dtype), sigma * 1000, reader(tokens)[0]).sample
         loss = F.mse_loss(flow.float(), noise - clean)
-        optimizer.zero_grad(set_to_none=True)
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(moving, 1.0)
+        masters.take()
+        torch.nn.utils.clip_grad_norm_(masters.weights, 1.0)
         optimizer.step()
-        keep = min(s.ema, (1 + step) / (10 + step))
-        torch._foreach_lerp_(resting, moving, 1 - keep)
-        total += loss.detach()
-        if step % every == 0:
-            curve.append({"step": step, "loss": total.item() / every})
+        masters.give()
+        total.add_(loss.detach())
+
+    again, curve, every, began_net, done, gone = recorded(step, device), [], max(1, s.steps // 40), time.time(), 0, 0.0
+    while gone < 1:
+        done += 1
+        gone = max(done / s.steps, (time.time() - began_net) / s.seconds if s.seconds else 0.0)
+        rate.fill_(s.rate * min(1.0, done / min(500, s.steps), max(0.01, (1 - gone) / 0.35)))
+        again()
+        if done % 10 == 0:
+            keep = min(s.ema, (1 + done) / (10 + done)) ** 10
+            torch._foreach_lerp_(average, [w.detach() for w in masters.weights], 1 - keep)
+        if done % every == 0:
+            curve.append({"step": done, "loss": total.item() / every})
             total.zero_()
             print(
-                f"{Path(s.out).name} {step} loss {curve[-1]['loss']:.4f} {time.time() - began_net:.0f} s",
+                f"{Path(s.out).name} {done} loss {curve[-1]['loss']:.4f} {time.time() - began_net:.0f} s",
                 flush=True,
             )
+    net.float()
+    reader.float()
+    masters.give(average)
     seconds = time.time() - began_net
 
     pipeline = StableDiffusionPipeline(
-        vae.to(memory_format=torch.contiguous_format).half().cpu(),
-        slow[1].half().cpu(),
+        vae.half().cpu(),
+        reader.half().cpu(),
         words,
-        slow[0].to(memory_format=torch.contiguous_format).half().cpu(),
+        net.half().cpu(),
         scheduler(),
         safety_checker=None,
         feature_extractor=None,
@@ -291,7 +298,7 @@ def main(s: Settings) -> None:
     pipeline.save_pretrained(s.out)
     sheet(Path(s.out), prompts[:: max(1, len(prompts) // 64)][:64], device)
     results: dict[str, object] = {
-        "vae_seconds": vae_seconds, "training_seconds": seconds, "steps_done": step, "settings": vars(s),
+        "vae_seconds": vae_seconds, "training_seconds": seconds, "steps_done": done, "settings": vars(s),
         "vae_curve": vae_curve, "curve": curve,
         "bytes": sum(f.stat().st_size for f in Path(s.out).rglob("*") if f.is_file()),
     }  # fmt: skip

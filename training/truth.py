@@ -1,6 +1,6 @@
-"""Measure the true failure rates of `world:classifier` on a fixed grid of scenes, by exhaustive rendering.
+"""Measure the true failure rates of classifiers on a fixed grid of scenes, by exhaustive rendering.
 
-    python training/truth.py --out src/weakspot/world/weights/truth.csv
+    python training/truth.py --models weights/classifier-vit-1.onnx,weights/classifier-vit-2.onnx --out weights
 
 The grid is every subject with every single thing that can be said of it; what is not said is natural.
 These are the rates that findings are checked against. Needs no torch; uses all cores.
@@ -8,18 +8,19 @@ These are the rates that findings are checked against. Needs no torch; uses all 
 
 from __future__ import annotations
 
-import argparse
 import csv
 import multiprocessing
 import os
 import time
 from collections import Counter
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from export import settings
+
 from weakspot.core import Hypothesis
-from weakspot.world.classifier import load
+from weakspot.models.onnx import OnnxClassifier
 from weakspot.world.grammar import base_sentence, say
 from weakspot.world.renderer import Renderer
 from weakspot.world.scene import ATTRIBUTES, SUBJECTS, SUPPORT_COLORS
@@ -27,9 +28,12 @@ from weakspot.world.scene import ATTRIBUTES, SUBJECTS, SUPPORT_COLORS
 
 @dataclass
 class Settings:
-    """All that the table depends on, besides the classifier."""
+    """All that the tables depend on, besides the classifiers."""
 
-    out: str = "truth.csv"
+    #: ONNX files, with commas. The table of classifier.onnx is truth.csv, of others truth-<name>.csv.
+    models: str = "classifier.onnx"
+    #: Folder for the tables.
+    out: str = "."
     #: Scenes per cell.
     scenes: int = 400
     #: Scenes per subject for its natural rate.
@@ -38,6 +42,8 @@ class Settings:
     seed: int = 2_000_000_011
     #: Processes; 0 takes all cores.
     workers: int = 0
+    #: One cell only.
+    smoke: bool = False
 
 
 def grid() -> list[tuple[str, str]]:
@@ -52,41 +58,52 @@ def grid() -> list[tuple[str, str]]:
 
 
 @cache
-def parts():
-    return Renderer(), load()
+def parts(models: tuple[str, ...]) -> tuple[Renderer, list[OnnxClassifier]]:
+    return Renderer(), [OnnxClassifier(Path(m), labels=SUBJECTS, threads=1) for m in models]
 
 
-def measure(job: tuple[str, str, int, int]) -> dict[str, object]:
-    """One cell."""
-    subject, sentence, n, seed = job
-    renderer, classifier = parts()
+def measure(job: tuple[str, str, int, int, tuple[str, ...]]) -> list[dict[str, object]]:
+    """One cell, a row per classifier."""
+    subject, sentence, n, seed, models = job
+    renderer, classifiers = parts(models)
     hypothesis = Hypothesis(f"{base_sentence(subject)} {sentence}".strip())
-    wrong: Counter[str] = Counter()
+    wrong: list[Counter[str]] = [Counter() for _ in classifiers]
     for start in range(0, n, 100):
         cases = renderer.draw(hypothesis, range(start, min(start + 100, n)), seed=seed)
-        wrong.update(str(o.answer) for o in classifier.answer(cases) if o.answer != subject)
-    mostly = wrong.most_common(1)[0][0] if wrong else ""
-    return {"subject": subject, "sentence": sentence, "n": n, "failures": wrong.total(), "mostly": mostly}
+        for counter, classifier in zip(wrong, classifiers, strict=True):
+            counter.update(str(o.answer) for o in classifier.answer(cases) if o.answer != subject)
+    return [
+        {
+            "subject": subject,
+            "sentence": sentence,
+            "n": n,
+            "failures": counter.total(),
+            "mostly": counter.most_common(1)[0][0] if counter else "",
+        }
+        for counter in wrong
+    ]
 
 
 def main(s: Settings) -> None:
     began = time.time()
-    jobs = [(who, what, s.scenes if what else s.natural, s.seed) for who, what in grid()]
-    with multiprocessing.get_context("spawn").Pool(s.workers or os.cpu_count()) as pool:
-        rows = pool.map(measure, sorted(jobs, key=lambda job: -job[2]), chunksize=4)
-    order = {cell: i for i, cell in enumerate(grid())}
-    rows.sort(key=lambda row: order[row["subject"], row["sentence"]])
-    with Path(s.out).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    print(f"{len(rows):,} cells, {sum(job[2] for job in jobs):,} scenes in {time.time() - began:.0f} s")
+    cells = [("fly", "")] if s.smoke else grid()
+    if s.smoke:
+        s.natural = 100
+    models = tuple(s.models.split(","))
+    jobs = [(who, what, s.scenes if what else s.natural, s.seed, models) for who, what in cells]
+    if s.workers == 1:
+        done = [measure(job) for job in jobs]
+    else:
+        with multiprocessing.get_context("spawn").Pool(s.workers or os.cpu_count()) as pool:
+            done = pool.map(measure, jobs, chunksize=2)
+    for i, model in enumerate(models):
+        name = "truth.csv" if Path(model).stem == "classifier" else f"truth-{Path(model).stem}.csv"
+        with (Path(s.out) / name).open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, fieldnames=list(done[0][i]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows[i] for rows in done)
+    print(f"{len(jobs):,} cells, {sum(job[2] for job in jobs):,} scenes in {time.time() - began:.0f} s")
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    for f in fields(Settings):
-        parser.add_argument("--" + f.name.replace("_", "-"), type=type(f.default), default=f.default)
-    main(Settings(**vars(parser.parse_args())))
+    main(settings(Settings, __doc__))

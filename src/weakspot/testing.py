@@ -1,4 +1,4 @@
-"""Checks for your own sources, targets, judges and searches: each says what breaks the port's contract.
+"""Checks for your own sources, targets, judges, searches and models: each says what breaks the contract.
 
     from weakspot.testing import check_source, check_target
 
@@ -11,14 +11,18 @@ Our own adapters' tests run the same functions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weakspot.core import (
+    Captioner,
     Case,
     Classifier,
+    Encoder,
+    Generator,
     Hypothesis,
     Judge,
     LedgerView,
@@ -28,12 +32,22 @@ from weakspot.core import (
     Stage,
     Status,
     Target,
+    TextEncoder,
     Verdict,
     WeakspotError,
     case_seed,
 )
 
-__all__ = ["ContractError", "check_judge", "check_search", "check_source", "check_target"]
+__all__ = [
+    "ContractError",
+    "check_captioner",
+    "check_encoder",
+    "check_generator",
+    "check_judge",
+    "check_search",
+    "check_source",
+    "check_target",
+]
 
 
 class ContractError(WeakspotError):
@@ -233,6 +247,213 @@ def check_search(search: Search, ledger: LedgerView) -> list[Hypothesis]:
         "let everything random follow from a seed, or a resumed run will differ",
     )
     return proposed
+
+
+def check_encoder(
+    encoder: TextEncoder, texts: Sequence[str], images: Sequence[NDArray[np.uint8]] | None = None
+) -> NDArray[np.float32]:
+    """Check that vectors have length 1 and follow from their own text or picture alone.
+
+    Args:
+        encoder: Yours.
+        texts: At least two, of different lengths, so that padding shows.
+        images: At least two, if it is an `Encoder` of pictures too.
+
+    Returns:
+        The vectors of the texts.
+    """
+    _promise(
+        isinstance(encoder, TextEncoder),
+        f"{encoder!r} has no method embed_texts",
+        "see weakspot.core.ports.TextEncoder",
+    )
+    vectors = _check_vectors(encoder.embed_texts, texts, "embed_texts")
+    if images is not None:
+        if not isinstance(encoder, Encoder):
+            raise ContractError(
+                f"{encoder!r} has no method embed_images", fix="see weakspot.core.ports.Encoder"
+            )
+        width = _check_vectors(encoder.embed_images, images, "embed_images").shape[1]
+        _promise(
+            width == vectors.shape[1],
+            f"pictures have vectors of {width} numbers, texts of {vectors.shape[1]}",
+            "put both into one space",
+        )
+    return vectors
+
+
+def _check_vectors(
+    embed: Callable[[Sequence[Any]], NDArray[np.float32]], items: Sequence[Any], method: str
+) -> NDArray[np.float32]:
+    vectors = embed(items)
+    _promise(
+        isinstance(vectors, np.ndarray) and vectors.dtype == np.float32,
+        f"{method} gave {getattr(vectors, 'dtype', type(vectors).__name__)}",
+        "give a numpy array of float32",
+    )
+    _promise(
+        vectors.ndim == 2 and len(vectors) == len(items),
+        f"{method} gave the shape {vectors.shape} for {len(items)}",
+        "give one row for each, in order",
+    )
+    _promise(
+        bool(np.isfinite(vectors).all()), f"{method} gave numbers that are not finite", "check the model"
+    )
+    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
+    _promise(
+        bool(np.abs(lengths - 1).max() < 1e-3),
+        f"{method} gave a vector of length {lengths[np.abs(lengths - 1).argmax()]:.3f}",
+        "divide each row by its length",
+    )
+    _check_alike(
+        f"{method}: a vector",
+        vectors,
+        {
+            "in another order": embed(items[::-1])[::-1],
+            "alone": np.concatenate([embed([item]) for item in items]),
+        },
+    )
+    return vectors
+
+
+def check_captioner(
+    captioner: Captioner, images: Sequence[NDArray[np.uint8]], sentences: Sequence[str]
+) -> NDArray[np.float64]:
+    """Check that captions begin as told and that log-probabilities are such, by the chain rule too.
+
+    Args:
+        captioner: Yours.
+        images: At least two.
+        sentences: At least two, of different lengths, that could follow each other.
+
+    Returns:
+        The log-probabilities of the sentences.
+    """
+    _promise(
+        isinstance(captioner, Captioner),
+        f"{captioner!r} has no methods captions and log_probabilities",
+        "see weakspot.core.ports.Captioner",
+    )
+    images, sentences = list(images), list(sentences)
+    one, two = sentences[:2]
+    for prefix in ("", one):
+        texts = captioner.captions(images, prefix=prefix)
+        _promise(
+            isinstance(texts, list) and len(texts) == len(images) and all(isinstance(t, str) for t in texts),
+            f"captions gave {_size(texts)} texts for {len(images)} pictures",
+            "give a list with one text per picture, in order",
+        )
+        _promise(
+            all(text.startswith(prefix) for text in texts),
+            f"a caption does not begin with {prefix!r}",
+            "the prefix is part of the caption",
+        )
+        _promise(
+            captioner.captions(images[::-1], prefix=prefix)[::-1] == texts,
+            "a caption differs in another order",
+            "let it follow from its picture and the prefix alone",
+        )
+
+    def table(
+        some: Sequence[NDArray[np.uint8]], said: Sequence[str], prefix: str = ""
+    ) -> NDArray[np.float64]:
+        scores = captioner.log_probabilities(some, said, prefix=prefix)
+        _promise(
+            isinstance(scores, np.ndarray) and scores.shape == (len(some), len(said)),
+            f"log_probabilities gave the shape {getattr(scores, 'shape', None)}",
+            f"give one row per picture and one column per sentence: {(len(some), len(said))}",
+        )
+        _promise(scores.dtype == np.float64, f"log_probabilities gave {scores.dtype}", "give float64")
+        _promise(
+            bool(np.isfinite(scores).all()), "a log-probability is not finite", "sum log-softmax, not logs"
+        )
+        _promise(
+            bool((scores <= 1e-6).all()),
+            f"a log-probability is {scores.max():.3f}",
+            "give the log of a probability, at most 0",
+        )
+        return scores
+
+    scores = table(images, sentences)
+    _check_alike(
+        "a log-probability",
+        scores,
+        {
+            "with the pictures in another order": table(images[::-1], sentences)[::-1],
+            "with the sentences in another order": table(images, sentences[::-1])[:, ::-1],
+            "alone": np.stack([[table([i], [s])[0, 0] for s in sentences] for i in images]),
+        },
+    )
+    joined = table(images, [f"{one} {two}"])[:, 0]
+    _promise(
+        np.allclose(joined, scores[:, 0] + table(images, [two], one)[:, 0], rtol=1e-4, atol=1e-4),
+        "log P(a b) is not log P(a) + log P(b after a)",
+        "score the sentence's own tokens, given the picture and the prefix; leave out the end of the text",
+    )
+    return scores
+
+
+def _check_alike(what: str, values: NDArray[Any], others: dict[str, NDArray[Any]]) -> None:
+    for how, other in others.items():
+        _promise(
+            values.shape == other.shape and np.allclose(values, other, rtol=1e-4, atol=1e-4),
+            f"{what} differs {how}",
+            "put the model in evaluation mode, and mask the padding",
+        )
+
+
+def check_generator(
+    generator: Generator, prompts: Sequence[str] = ("a photo of a fly.", "a photo of a bee on a flower.")
+) -> list[NDArray[np.uint8]]:
+    """Check that a picture follows from its prompt and seed alone, to the last bit.
+
+    Args:
+        generator: Yours.
+        prompts: At least two, of different lengths, so that padding shows. Each is drawn with two seeds.
+
+    Returns:
+        The pictures, two for each prompt.
+    """
+    _promise(
+        isinstance(generator, Generator),
+        f"{generator!r} has no method generate",
+        "see weakspot.core.ports.Generator",
+    )
+    words = [prompt for prompt in prompts for _ in range(2)]
+    seeds = [i % 2 + (i // 2 << 62) for i in range(len(words))]  # a case's seed has 63 bits
+    pictures = generator.generate(words, seeds)
+    _promise(
+        isinstance(pictures, list) and len(pictures) == len(words),
+        f"generate gave {_size(pictures)} pictures for {len(words)} prompts",
+        "give a list with one picture per prompt, in order",
+    )
+    for picture in pictures:
+        _promise(
+            isinstance(picture, np.ndarray)
+            and picture.dtype == np.uint8
+            and picture.ndim == 3
+            and picture.shape[2] == 3,
+            f"generate gave {getattr(picture, 'dtype', type(picture).__name__)} {np.shape(picture)}",
+            "give RGB arrays of uint8, height × width × 3",
+        )
+    _promise(generator.generate([], []) == [], "no prompts gave pictures", "give [] for them")
+    again = generator.generate(words, seeds)
+    backwards = generator.generate(words[::-1], seeds[::-1])[::-1]
+    alone = [generator.generate([word], [seed])[0] for word, seed in zip(words, seeds, strict=True)]
+    for how, others in (("a second time", again), ("in another order", backwards), ("alone", alone)):
+        for word, picture, other in zip(words, pictures, others, strict=True):
+            _promise(
+                _same(picture, other),
+                f"the picture of {word!r} differs when drawn {how}",
+                "let everything random follow from the seed, and give the network batches of one shape",
+            )
+    for word, one, other in zip(words[::2], pictures[::2], pictures[1::2], strict=True):
+        _promise(
+            not _same(one, other),
+            f"two seeds give the same picture of {word!r}",
+            "let the noise follow the seed",
+        )
+    return pictures
 
 
 def _promise(kept: bool, what: str, fix: str) -> None:

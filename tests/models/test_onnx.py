@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from weakspot.core import MODELS, Case, Classifier, Hypothesis, Output, Target, WeakspotError
 from weakspot.models.onnx import OnnxClassifier, probabilities, read_labels
+from weakspot.testing import check_target
 
 LABELS = ("red", "green", "blue")
 FLOAT, BYTES = TensorProto.FLOAT, TensorProto.UINT8
@@ -193,12 +195,87 @@ def test_missing_file_folder_and_digest(tmp_path: Path) -> None:
         OnnxClassifier(path, labels=LABELS, digest="0" * 64)
 
 
+def several(path: Path, scores: str = "float[n,3]", dtype: str = "float") -> Path:
+    """A graph with a number of a class first, then scores, then the opposite scores."""
+    text = f"""<ir_version: 9, opset_import: ["": 18]>
+        several (float[n,3,4,4] image) => (int64[n] label, {scores} scores, {dtype}[n,3] reversed) {{
+            means = ReduceMean<keepdims=0>(image, axes)
+            label = ArgMax<axis=1,keepdims=0>(means)
+            scores = Cast<to={TensorProto.FLOAT16 if dtype == "float16" else FLOAT}>(means)
+            reversed = Neg(scores)
+        }}"""
+    model = onnx.parser.parse_model(text)
+    model.graph.initializer.append(numpy_helper.from_array(np.asarray([2, 3], np.int64), "axes"))
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def test_another_output_is_named(tmp_path: Path) -> None:
+    path = several(tmp_path / "m.onnx")
+    assert answers(OnnxClassifier(path, labels=LABELS, output="scores").answer(CASES)) == SAID
+    [least] = OnnxClassifier(path, labels=LABELS, output="reversed").answer(CASES[:1])
+    assert least.answer == "green"
+    with pytest.raises(WeakspotError, match=r"'label' of .* is tensor\(int64\), not one score") as error:
+        OnnxClassifier(path, labels=LABELS)
+    assert "output=" in error.value.fix
+    assert "scores" in error.value.fix
+    with pytest.raises(WeakspotError, match="no output 'score'") as error:
+        OnnxClassifier(path, labels=LABELS, output="score")
+    assert "did you mean 'scores'?" in error.value.fix
+
+
+def test_half_precision_scores(tmp_path: Path) -> None:
+    path = several(tmp_path / "m.onnx", "float16[n,3]", "float16")
+    outputs = OnnxClassifier(path, labels=LABELS, output="scores").answer(CASES)
+    assert answers(outputs) == SAID
+    for output in outputs:
+        assert output.scores is not None
+        assert output.scores.values.dtype == np.float32
+        assert output.scores.values.sum() == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 100])
+def test_the_largest_batch_changes_nothing(tmp_path: Path, batch: int) -> None:
+    path = build(tmp_path / "m.onnx")
+    expected = OnnxClassifier(path, labels=LABELS).answer(CASES)
+    for a, b in zip(OnnxClassifier(path, labels=LABELS, batch=batch).answer(CASES), expected, strict=True):
+        assert a.scores is not None
+        assert b.scores is not None
+        np.testing.assert_array_equal(a.scores.values, b.scores.values)
+
+
+def test_short_memory_halves_the_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = OnnxClassifier(build(tmp_path / "m.onnx"), labels=LABELS, batch=4)
+    session, tried = model._graph._session, []
+
+    class Small:
+        def run(self, names: list[str], feed: dict[str, Any]) -> Any:
+            tried.append(len(feed["image"]))
+            if tried[-1] > 1:
+                raise RuntimeError("Failed to allocate memory for requested buffer of size 9")
+            return session.run(names, feed)
+
+    monkeypatch.setattr(model._graph, "_session", Small())
+    assert answers(model.answer(CASES)) == SAID
+    assert tried == [4, 2, 1, 1, 1, 1, 1]
+
+
+def test_no_cases_no_answers(tmp_path: Path) -> None:
+    assert OnnxClassifier(build(tmp_path / "m.onnx"), labels=LABELS).answer([]) == []
+
+
+def test_it_keeps_the_contract(tmp_path: Path) -> None:
+    check_target(OnnxClassifier(build(tmp_path / "m.onnx"), labels=LABELS, device="cpu", threads=1), CASES)
+
+
 def test_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     build(Path("m.onnx"))
     Path("labels.txt").write_text("red\n green \nblue\n")
-    model = MODELS.load("onnx:m.onnx?labels=labels.txt&mean=0.5,0.5,0.5&std=0.2,0.2,0.2")
+    options = "device=cpu&batch=2&threads=1&output=answer"
+    model = MODELS.load(f"onnx:m.onnx?labels=labels.txt&mean=0.5,0.5,0.5&std=0.2,0.2,0.2&{options}")
     assert answers(model.answer(CASES)) == SAID
+    assert (model.device, model._graph.batch) == ("cpu", 2)
     assert model.labels == LABELS
 
 
@@ -217,6 +294,13 @@ def test_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("onnx:m.onnx?labels=labels.txt&sdt=1,1,1", "no option 'sdt'"),
         ("onnx:b.onnx?labels=labels.txt&std=2,2,2", "mean and std mean nothing"),
         ("onnx:gone.onnx?labels=labels.txt", "gone.onnx cannot be read"),
+        ("onnx:m.onnx?labels=labels.txt&batch=0", "batch cannot be '0'"),
+        ("onnx:m.onnx?labels=labels.txt&batch=many", "batch cannot be 'many'"),
+        ("onnx:m.onnx?labels=labels.txt&threads=-1", "threads cannot be '-1'"),
+        ("onnx:m.onnx?labels=labels.txt&threads=" + "9" * 5000, "threads cannot be '999"),
+        ("onnx:m.onnx?labels=labels.txt&device=gpu", "no device 'gpu'"),
+        ("onnx:m.onnx?labels=labels.txt&output=logits", "no output 'logits'"),
+        ("onnx:model.pt?labels=labels.txt", "pickles are not loaded"),
     ],
 )
 def test_wrong_names_are_explained(

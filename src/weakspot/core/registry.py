@@ -217,6 +217,46 @@ for _registry, _entry in (
     (
         MODELS,
         Entry(
+            "world:classifier-resnet-2",
+            "weakspot.world.classifier:classifier_resnet_2",
+            "the same network from another start",
+        ),
+    ),
+    (
+        MODELS,
+        Entry(
+            "world:classifier-vit-1",
+            "weakspot.world.classifier:classifier_vit_1",
+            "a vision transformer trained on the same pictures",
+        ),
+    ),
+    (
+        MODELS,
+        Entry(
+            "world:classifier-vit-2",
+            "weakspot.world.classifier:classifier_vit_2",
+            "the same transformer from another start",
+        ),
+    ),
+    (
+        MODELS,
+        Entry(
+            "world:classifier-fair",
+            "weakspot.world.classifier:classifier_fair",
+            "trained on balanced pictures; the world's verifier",
+        ),
+    ),
+    (
+        MODELS,
+        Entry("world:encoder", "weakspot.world.encoder:load", "the world's texts and pictures in one space"),
+    ),
+    (
+        MODELS,
+        Entry("world:captioner", "weakspot.world.captioner:load", "says what is in a picture of the world"),
+    ),
+    (
+        MODELS,
+        Entry(
             "onnx",
             "weakspot.models.onnx:load",
             "an image classifier in an ONNX file",
@@ -233,6 +273,16 @@ for _registry, _entry in (
         ),
     ),
     (
+        MODELS,
+        Entry(
+            "diffusers",
+            "weakspot.models.diffusers:load",
+            "a text-to-image pipeline",
+            "diffusers:stabilityai/sd-turbo?steps=4&guidance=0",
+            extra="hf",
+        ),
+    ),
+    (
         SOURCES,
         Entry("world:renderer", "weakspot.world.renderer:load", "draws the world exactly as the words say"),
     ),
@@ -240,6 +290,16 @@ for _registry, _entry in (
         SOURCES,
         Entry(
             "python", "weakspot.core.registry:import_part", "your own Source", "python:package.module:attr"
+        ),
+    ),
+    (
+        SOURCES,
+        Entry(
+            "diffusers",
+            "weakspot.sources.generate:load",
+            "pictures of a text-to-image pipeline",
+            "diffusers:stabilityai/sd-turbo?steps=4&guidance=0",
+            extra="hf",
         ),
     ),
     (

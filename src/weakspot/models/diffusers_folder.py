@@ -7,6 +7,7 @@ runs whatever their author wrote.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -47,7 +48,9 @@ def read_index(path: Path) -> Index:
         content = json.loads(path.read_text("utf-8"))
         kind = content["_class_name"]
         rows = {k: v for k, v in content.items() if not k.startswith("_") and isinstance(v, list)}
-        parts = {name: (row[0], row[1]) for name, row in rows.items() if len(row) == 2 and row != [None, None]}
+        parts = {
+            name: (row[0], row[1]) for name, row in rows.items() if len(row) == 2 and row != [None, None]
+        }
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise WeakspotError(
             f"{path} cannot be read: {type(error).__name__}: {error}", fix="copy the folder again"
@@ -72,8 +75,6 @@ def _is_known_library(name: object) -> bool:
 
 def pipeline_kind(index: Index) -> Any:
     """The pipeline's class; an error if it does not make pictures from words alone."""
-    import inspect
-
     diffusers = import_module("diffusers")
     kind = getattr(diffusers, index.kind, None)
     if kind is None:
@@ -87,7 +88,9 @@ def pipeline_kind(index: Index) -> Any:
     if wants == {"image"} and "Control" not in index.kind:  # some can be given a picture and need none
         mapping = import_module("diffusers.pipelines.auto_pipeline").AUTO_TEXT2IMAGE_PIPELINES_MAPPING
         wants = set() if kind in mapping.values() else wants
-    if wants or not takes >= _CALLED_WITH or not hasattr(kind, "prepare_latents"):
+    prepare = getattr(kind, "prepare_latents", None)
+    sized = prepare is not None and {"height", "width"} <= set(inspect.signature(prepare).parameters)
+    if wants or not takes >= _CALLED_WITH or not sized:
         raise WeakspotError(
             f"{index.kind} is not a text-to-image pipeline whose noise can be given",
             fix="use one such as StableDiffusionPipeline or StableDiffusionXLPipeline",
@@ -140,13 +143,15 @@ def _weights(folder: Path, stem: str) -> tuple[Path, ...]:
     listing = folder / f"{stem}.safetensors.index.json"
     if listing.is_file():
         try:
-            files += [folder / name for name in sorted(set(json.loads(listing.read_bytes())["weight_map"].values()))]
+            files += [
+                folder / name for name in sorted(set(json.loads(listing.read_bytes())["weight_map"].values()))
+            ]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise WeakspotError(f"{listing} cannot be read: {error}", fix="copy the folder again") from error
     pickles = sorted(p.name for p in folder.iterdir() if p.suffix in PICKLES)
     if not files and pickles:
         raise WeakspotError(
-            f"{folder} has its weights as a pickle only ({pickles[0]}), and pickles are refused: they can run code",
+            f"{folder} has its weights as a pickle only ({pickles[0]}); pickles can run code and are refused",
             fix="where you trust it: load it with diffusers, then pipeline.save_pretrained(folder)",
         )
     missing = [path for path in files or [folder / f"{stem}.safetensors"] if not path.is_file()]
@@ -185,7 +190,9 @@ def check_digests(folder: Path, digests: Mapping[str, str]) -> None:
     for name in sorted(set(digests) - there):
         raise WeakspotError(f"{folder / name} is missing", fix="reinstall it")
     for name in sorted(there - set(digests)):
-        raise WeakspotError(f"{folder / name} does not belong there", fix="remove it, or reinstall the folder")
+        raise WeakspotError(
+            f"{folder / name} does not belong there", fix="remove it, or reinstall the folder"
+        )
     for name in sorted(there):
         if sha256(folder / name) != digests[name].lower():
             raise WeakspotError(

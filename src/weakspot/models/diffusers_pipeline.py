@@ -11,27 +11,40 @@ import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import WeakspotError, nearest
-from weakspot.models.diffusers_folder import INDEX, Index, Part, check_folder, parts, pipeline_kind, read_index
+from weakspot.models.diffusers_folder import (
+    INDEX,
+    Index,
+    Part,
+    check_folder,
+    parts,
+    pipeline_kind,
+    read_index,
+)
 
 _HUB_NAME: Final = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
+_UNSEEDED: Final = ("DPMSolverSDEScheduler", "CosineDPMSolverMultistepScheduler")
 _OUT_OF_MEMORY: Final = ("out of memory", "defaultcpuallocator", "not enough memory", "alloc_failed")
 DTYPES: Final = ("float32", "float16", "bfloat16")
 
 
 def find(path: str, *, revision: str | None = None) -> Path:
     """The folder of a pipeline: a path, or `owner/name` on the model hub, which is fetched if need be."""
-    folder = Path(path).expanduser()
-    if folder.is_dir():
+    try:
+        folder = Path(path).expanduser()
+        is_folder, is_there = folder.is_dir(), folder.exists()
+    except (OSError, RuntimeError, ValueError) as error:  # too long, not ours to see, of an unknown user
+        raise WeakspotError(f"{path[:200]} cannot be read: {error}", fix="check the path") from error
+    if is_folder:
         if revision is not None:
             raise WeakspotError(f"{folder} is a folder, which has no revisions", fix="leave revision out")
         return folder
-    if folder.exists():
+    if is_there:
         raise WeakspotError(
             f"{folder} is a file, not a folder in the diffusers format",
             fix="convert it: StableDiffusionPipeline.from_single_file(file).save_pretrained(folder)",
@@ -57,7 +70,7 @@ def _fetch(name: str, revision: str | None) -> Path:
             f"there is no folder {name}, and the model hub did not give it: {_first_line(error)}",
             fix="unset HF_HUB_OFFLINE to fetch it once, or give the path of a folder"
             if offline
-            else "check the name and the network (a gated model needs HF_TOKEN), or give the path of a folder",
+            else "check the name and the network (a gated model needs HF_TOKEN), or give a folder's path",
         ) from error
 
 
@@ -70,9 +83,14 @@ def load_pipeline(folder: Path, *, dtype: str) -> tuple[Any, Index]:
     with quiet(loading=True):
         index = check_folder(folder)
         kind = pipeline_kind(index)
-        networks = {p.name: _network(folder, p, dtype) for p in parts(folder, index) if p.weights}
+        found = parts(folder, index)
+        for part in found:
+            _refuse_unseeded(getattr(part.kind, "__name__", ""))
+        networks = {part.name: _network(folder, part, dtype) for part in found if part.weights}
         try:
-            return kind.from_pretrained(folder, use_safetensors=True, local_files_only=True, **networks), index
+            return kind.from_pretrained(
+                folder, use_safetensors=True, local_files_only=True, **networks
+            ), index
         except ImportError:  # the registry says which extra
             raise
         except Exception as error:  # the rest is a tokenizer, a scheduler, a configuration
@@ -150,8 +168,44 @@ def use_scheduler(pipe: Any, name: str) -> None:
             f"{name[:80]!r} {reason}",
             fix=nearest(name, known) or f"choose one of: {', '.join(sorted(known))}",
         )
+    _refuse_unseeded(name)
     with quiet(loading=True):
         pipe.scheduler = getattr(diffusers, name).from_config(pipe.scheduler.config)
+
+
+def _refuse_unseeded(scheduler: str) -> None:
+    if scheduler in _UNSEEDED:
+        raise WeakspotError(
+            f"{scheduler} makes noise for all pictures of a batch together, not by their seeds",
+            fix="use a pipeline with another sampler, e.g. DPMSolverMultistepScheduler",
+        )
+
+
+def settings_of(
+    pipe: Any,
+    *,
+    steps: int | None,
+    guidance: float | None,
+    negative: str,
+    size: int | tuple[int, int] | None,
+) -> dict[str, Any]:
+    """What each call of the pipeline is given beside prompt and noise; what it does not take is an error."""
+    height, width = (size, size) if isinstance(size, int) else size or (None, None)
+    if negative and guidance is not None and guidance <= 1:
+        raise WeakspotError(
+            "a negative prompt means nothing without guidance", fix="leave it out, or give guidance above 1"
+        )
+    wanted = {
+        "num_inference_steps": steps, "guidance_scale": guidance, "height": height, "width": width,
+        "negative_prompt": negative or None,
+    }  # fmt: skip
+    given = {key: value for key, value in wanted.items() if value is not None}
+    takes = inspect.signature(type(pipe).__call__).parameters
+    for key in given:
+        if key not in takes:
+            raise WeakspotError(f"{type(pipe).__name__} takes no {key}", fix="leave it out")
+    given.pop("negative_prompt", None)  # one per prompt: the generator adds it
+    return given
 
 
 class Noise(NamedTuple):
@@ -226,11 +280,14 @@ def quiet(*, loading: bool = False) -> Iterator[None]:
     """Without the libraries' advice and progress bars. What goes wrong is raised, so nothing is lost.
 
     Args:
-        loading: Also without Python's warnings. Not for work in threads, whose filters are shared.
+        loading: Without all of Python's warnings. While pictures are made it is one alone, since threads
+            share the filters: samplers turn tensors into arrays in a way that numpy 2 warns of.
     """
-    with warnings.catch_warnings() if loading else nullcontext():
+    with warnings.catch_warnings():
         if loading:
             warnings.simplefilter("ignore")
+        else:
+            warnings.filterwarnings("ignore", "__array__ implementation", DeprecationWarning)
         logs = [import_module(f"{library}.utils.logging") for library in ("transformers", "diffusers")]
         before = [(log, log.get_verbosity(), log.is_progress_bar_enabled()) for log in logs]
         for log in logs:

@@ -101,6 +101,7 @@ class Graph:
             )
         self.batch = self._fixed or batch or BATCH
         self._wanted: dict[str, Shape] = {}
+        self._fix = "export it with one row of output for each row of input"
 
     def expect(
         self,
@@ -123,7 +124,7 @@ class Graph:
                 )
             for name, shape in want.items():
                 self._compare(name, shapes[name] or shape, shape, fix)
-        self._wanted = dict(outputs)
+        self._wanted, self._fix = dict(outputs), fix
 
     def run(self, inputs: Mapping[str, NDArray[Any]], outputs: Sequence[str] = ()) -> list[NDArray[Any]]:
         """The named outputs (all by default) for inputs that share their first axis.
@@ -150,7 +151,7 @@ class Graph:
                 continue
             for name, value in zip(names, values, strict=True):
                 wanted = self._wanted.get(name, value.shape)[1:]
-                self._compare(name, value.shape, (self._fixed or rows, *wanted))
+                self._compare(name, value.shape, (self._fixed or rows, *wanted), self._fix)
             parts.append([v[:rows] if v.dtype.kind != "f" else v[:rows].astype(np.float32) for v in values])
             start += rows
         return [np.concatenate(column) for column in zip(*parts, strict=True)]
@@ -179,7 +180,7 @@ class Graph:
             ) from error
         self.batch = rows // 2
 
-    def _compare(self, name: str, have: Shape, want: Shape, fix: str = "export it again") -> None:
+    def _compare(self, name: str, have: Shape, want: Shape, fix: str) -> None:
         """An error unless the axes agree where both are known."""
         if len(have) != len(want) or any(
             None not in pair and pair[0] != pair[1] for pair in zip(have, want, strict=True)

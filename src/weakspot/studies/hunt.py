@@ -333,11 +333,14 @@ def load(settings: HuntSettings, *, target: Any = None, source: Any = None, judg
             raise WeakspotError(
                 f"{settings.target} has no label {wanted[:80]!r}", fix=hint or f"its labels: {some}"
             )
-    return Parts(loaded, _part(source, settings.source, SOURCES, Source), chosen)
+    return Parts(loaded, _part(source, settings.source, SOURCES, Source, label=settings.label), chosen)
 
 
-def _part(given: Any, name: str, registry: Registry, port: type) -> Any:
-    """A given object, or what the name names; either must have the port's methods."""
+def _part(given: Any, name: str, registry: Registry, port: type, **context: str) -> Any:
+    """A given object, or what the name names; either must have the port's methods.
+
+    `context` reaches the factories that ask for it: a text-to-image source is told the label.
+    """
     part = given
     if given is None or isinstance(given, str):
         if name.startswith("object:"):
@@ -346,7 +349,7 @@ def _part(given: Any, name: str, registry: Registry, port: type) -> Any:
                 fix="go on from Python: weakspot.resume(folder, target=…, source=…, judge=…)",
             )
         try:
-            part = registry.load(name)
+            part = registry.load(name, **context)
         except WeakspotError:
             raise
         except Exception as error:  # a user's module or a plugin may raise anything

@@ -1,0 +1,196 @@
+"""Measure a generator: does it draw what it is told, how near are its pictures to drawn ones, and does a
+classifier fail on them where it fails on drawn ones?
+
+    python training/generated.py --generator weights/generator --weights weights --out generated
+
+Writes <out>.json (adherence by guidance, FID, KID, rank correlation) and <out>.csv (failures of the classifier on
+generated pictures for every cell of the fixed grid). A GPU makes it minutes.
+"""
+
+from __future__ import annotations
+
+import csv
+import random
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from diffusers import StableDiffusionPipeline
+from export import run_onnx, settings, write_results
+from scipy.stats import spearmanr
+
+from weakspot.world.captions import prompt
+from weakspot.world.grammar import base_sentence, parse
+from weakspot.world.nature import sample
+from weakspot.world.render import render
+from weakspot.world.scene import ATTRIBUTES, SUBJECTS
+
+
+@dataclass
+class Settings:
+    """All that the measurement depends on, besides the models."""
+
+    #: Folder of the pipeline.
+    generator: str = "generator"
+    #: Folder with classifier.onnx, classifier-fair.onnx, truth.csv.
+    weights: str = "."
+    out: str = "generated"
+    #: Solver steps.
+    steps: int = 8
+    #: Guidances to compare on the prompts, with commas; the grid takes the first.
+    guidances: str = "2.0"
+    #: Prompts of zero to five sentences.
+    prompts: int = 1_000
+    #: Pictures for FID and KID.
+    pictures: int = 5_000
+    #: Pictures per cell of the grid; 0 leaves the grid out.
+    cell: int = 64
+    batch: int = 1_000
+    seed: int = 3_000_000_019
+    smoke: bool = False
+
+
+def main(s: Settings) -> None:
+    began = time.time()
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    if s.smoke:
+        s.prompts, s.pictures, s.cell, s.batch, device = 8, 8, 0, 8, "cpu"
+    torch.backends.cuda.matmul.allow_tf32 = True
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pipeline = StableDiffusionPipeline.from_pretrained(s.generator, torch_dtype=torch.float32).to(device)
+    pipeline.set_progress_bar_config(disable=True)
+    weights = Path(s.weights)
+
+    def draw(texts: list[str], guidance: float, seed: int) -> np.ndarray:
+        """Generated pictures, uint8 (n, 64, 64, 3)."""
+        parts = []
+        for i in range(0, len(texts), s.batch):
+            noise = torch.Generator("cpu").manual_seed(seed + i)
+            out = pipeline(
+                texts[i : i + s.batch], num_inference_steps=s.steps, guidance_scale=guidance,
+                generator=noise, output_type="np",
+            ).images  # fmt: skip
+            parts.append((out * 255).round().astype(np.uint8))
+        return np.concatenate(parts)
+
+    rng = random.Random(s.seed)
+    texts = [prompt(rng, rng.randint(0, 5)) for _ in range(max(s.prompts, s.pictures))]
+    results: dict[str, object] = {"steps": s.steps, "by_guidance": {}}
+    said = texts[: s.prompts]
+    drawn = np.stack([render(sample(parse(t), random.Random(i)), i) for i, t in enumerate(texts[: s.pictures])])
+    results["drawn"] = adherence(drawn[: s.prompts], said[: len(drawn)], weights)
+    for guidance in map(float, s.guidances.split(",")):
+        results["by_guidance"][guidance] = adherence(draw(said, guidance, s.seed % 2**31), said, weights)
+        print(guidance, results["by_guidance"][guidance], f"{time.time() - began:.0f} s", flush=True)
+    chosen = float(s.guidances.split(",")[0])
+    generated = draw(texts[: s.pictures], chosen, s.seed % 2**31 + 1)
+    others = np.stack(
+        [render(sample(parse(t), random.Random(-i - 1)), 10**9 + i) for i, t in enumerate(texts[: s.pictures])]
+    )
+    a, b, c = (features(images, weights) for images in (generated, drawn, others))
+    results |= {
+        "guidance": chosen, "pictures": s.pictures, "fid": fid(a, b), "kid": kid(a, b),
+        "fid_of_drawn": fid(c, b), "kid_of_drawn": kid(c, b),
+    }  # fmt: skip
+    print({k: v for k, v in results.items() if "id" in k}, f"{time.time() - began:.0f} s", flush=True)
+    if s.cell:
+        rows = grid(lambda words, seed: draw(words, chosen, seed), weights, s)
+        write(rows, Path(f"{s.out}.csv"))
+        results["grid"] = correlation(rows, weights)
+        print(results["grid"], f"{time.time() - began:.0f} s", flush=True)
+    write_results(Path(f"{s.out}.json"), results | {"seconds": time.time() - began, "settings": vars(s)})
+
+
+def planes(images: np.ndarray) -> np.ndarray:
+    return images.transpose(0, 3, 1, 2).astype(np.float32) / 255
+
+
+def adherence(images: np.ndarray, texts: list[str], weights: Path) -> dict[str, float]:
+    """Share of pictures in which the fair classifier sees what the text says, attribute by attribute."""
+    _, logits, _ = run_onnx(weights / "classifier-fair.onnx", {"image": planes(images)})
+    ends = np.cumsum([len(v) for v in ATTRIBUTES.values()])
+    parts = np.split(logits, ends[:-1], axis=1)
+    right: dict[str, list[bool]] = {}
+    for i, text in enumerate(texts[: len(images)]):
+        for name, allowed in parse(text).allowed:
+            index = list(ATTRIBUTES).index(name)
+            right.setdefault(name, []).append(ATTRIBUTES[name][int(parts[index][i].argmax())] in allowed)
+    shares = {name: float(np.mean(right[name])) for name in ATTRIBUTES if name in right}
+    return shares | {"n_background": len(right.get("background", []))}
+
+
+def features(images: np.ndarray, weights: Path) -> np.ndarray:
+    return run_onnx(weights / "classifier-fair.onnx", {"image": planes(images)})[2].astype(np.float64)
+
+
+def fid(a: np.ndarray, b: np.ndarray) -> float:
+    """Fréchet distance of two sets of features (Heusel et al. 2017)."""
+    from scipy.linalg import sqrtm
+
+    one, two = np.cov(a, rowvar=False), np.cov(b, rowvar=False)
+    root = np.real(sqrtm(one @ two))
+    return float(((a.mean(0) - b.mean(0)) ** 2).sum() + np.trace(one + two - 2 * root))
+
+
+def kid(a: np.ndarray, b: np.ndarray) -> float:
+    """Unbiased squared maximum mean discrepancy with the cubic kernel (Bińkowski et al. 2018)."""
+
+    def kernel(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return (x @ y.T / x.shape[1] + 1) ** 3
+
+    n, m = len(a), len(b)
+    aa, bb = kernel(a, a), kernel(b, b)
+    same = (aa.sum() - np.trace(aa)) / (n * (n - 1)) + (bb.sum() - np.trace(bb)) / (m * (m - 1))
+    return float(same - 2 * kernel(a, b).mean())
+
+
+def grid(draw, weights: Path, s: Settings) -> list[dict[str, object]]:
+    """Failures of the classifier on generated pictures of every cell that truth.csv has."""
+    with (weights / "truth.csv").open(encoding="utf-8") as file:
+        cells = [(r["subject"], r["sentence"]) for r in csv.DictReader(file)]
+    rows: list[dict[str, object]] = []
+    together = max(1, s.batch // s.cell)
+    for i in range(0, len(cells), together):
+        part = cells[i : i + together]
+        texts = [f"{base_sentence(who)} {what}".strip() for who, what in part for _ in range(s.cell)]
+        images = planes(draw(texts, s.seed % 2**31 + 1000 + i))
+        said = run_onnx(weights / "classifier.onnx", {"image": images})[0].argmax(1).reshape(-1, s.cell)
+        seen = run_onnx(weights / "classifier-fair.onnx", {"image": images})[0].argmax(1).reshape(-1, s.cell)
+        for (who, what), by_classifier, by_verifier in zip(part, said, seen, strict=True):
+            label = SUBJECTS.index(who)
+            rows.append({
+                "subject": who, "sentence": what, "n": s.cell, "failures": int((by_classifier != label).sum()),
+                "valid": int((by_verifier == label).sum()),
+                "valid_failures": int(((by_classifier != label) & (by_verifier == label)).sum()),
+            })  # fmt: skip
+    return rows
+
+
+def correlation(rows: list[dict[str, object]], weights: Path) -> dict[str, float]:
+    """Rank correlation of failure rates on generated and on drawn pictures over the grid."""
+    with (weights / "truth.csv").open(encoding="utf-8") as file:
+        true = {(r["subject"], r["sentence"]): int(r["failures"]) / int(r["n"]) for r in csv.DictReader(file)}
+    drawn = [true[r["subject"], r["sentence"]] for r in rows]
+    return {
+        "cells": len(rows),
+        "spearman": float(spearmanr(drawn, [r["failures"] / r["n"] for r in rows]).statistic),
+        "spearman_valid": float(
+            spearmanr(drawn, [r["valid_failures"] / max(1, r["valid"]) for r in rows]).statistic
+        ),
+        "valid": float(np.mean([r["valid"] / r["n"] for r in rows])),
+    }
+
+
+def write(rows: list[dict[str, object]], path: Path) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main(settings(Settings, __doc__))
