@@ -47,6 +47,8 @@ class Settings:
     image_layers: int = 2
     word_layers: int = 3
     steps: int = 5_000
+    #: Decay and stop early after this many seconds, whatever `steps` says; 0 never.
+    seconds: float = 0.0
     batch: int = 1024
     peak_rate: float = 1e-3
     weight_decay: float = 0.05
@@ -272,8 +274,11 @@ def main(s: Settings) -> None:
         total.add_(loss.detach())
 
     again, curve, every = recorded(step, device), [], max(1, s.steps // 20)
-    for done in range(1, s.steps + 1):
-        rate.fill_(cosine(done / s.steps, s.peak_rate))
+    began_steps, done, gone = time.time(), 0, 0.0
+    while gone < 1:
+        done += 1
+        gone = max(done / s.steps, (time.time() - began_steps) / s.seconds if s.seconds else 0.0)
+        rate.fill_(cosine(min(gone, 1.0), s.peak_rate))
         again()
         if done % every == 0:
             curve.append({"step": done, "loss": total.item() / every})
@@ -299,7 +304,7 @@ def main(s: Settings) -> None:
         outputs={"logits": batch | {1: "t"}, "present": batch | {4: "p_and_t"}},
     )
     (out / "words.json").write_text(json.dumps(list(words.tokens)))
-    results |= {"training_seconds": seconds, "settings": vars(s), "curve": curve}
+    results |= {"training_seconds": seconds, "steps_done": done, "settings": vars(s), "curve": curve}
     write_results(out / "captioner.json", results)
 
 

@@ -61,7 +61,8 @@ def main(s: Settings) -> None:
     torch.backends.cuda.matmul.allow_tf32 = True
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        pipeline = StableDiffusionPipeline.from_pretrained(s.generator, torch_dtype=torch.float32).to(device)
+        dtype = torch.float16 if device == "cuda" else torch.float32
+        pipeline = StableDiffusionPipeline.from_pretrained(s.generator, torch_dtype=dtype).to(device)
     pipeline.set_progress_bar_config(disable=True)
     weights = Path(s.weights)
 

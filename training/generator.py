@@ -54,8 +54,11 @@ class Settings:
     vae_steps: int = 5_000
     vae_batch: int = 256
     vae_rate: float = 1e-3
+    #: Decay and stop early after this many seconds, whatever `vae_steps` says; 0 never. Likewise `seconds`.
+    vae_seconds: float = 0.0
     #: Weight of the latents' distance from a normal distribution.
     kl: float = 3e-4
+    #: Of the U-Net; 0 trains only the autoencoder.
     steps: int = 10_000
     batch: int = 1024
     rate: float = 6e-4
@@ -63,7 +66,6 @@ class Settings:
     unprompted: float = 0.1
     #: The shipped weights are a moving average.
     ema: float = 0.9995
-    #: Stop and decay early after this many seconds of U-Net training, whatever `steps` says; 0 never.
     seconds: float = 0.0
     workers: int = 0
     cache: str = ""
@@ -175,9 +177,12 @@ def train_vae(vae: AutoencoderKL, x: torch.Tensor, s: Settings, device: str) -> 
         masters.give()
         total.add_(torch.stack([loss.detach(), off.detach()]))
 
-    again, curve, began, every = recorded(step, device), [], time.time(), max(1, s.vae_steps // 20)
-    for done in range(1, s.vae_steps + 1):
-        rate.fill_(cosine(done / s.vae_steps, s.vae_rate, warm=0.05))
+    again, curve, every = recorded(step, device), [], max(1, s.vae_steps // 20)
+    began, done, gone = time.time(), 0, 0.0
+    while gone < 1:
+        done += 1
+        gone = max(done / s.vae_steps, (time.time() - began) / s.vae_seconds if s.vae_seconds else 0.0)
+        rate.fill_(cosine(min(gone, 1.0), s.vae_rate, warm=0.05))
         again()
         if done % every == 0:
             loss_mean, off_mean = (total / every).tolist()
@@ -213,6 +218,27 @@ def main(s: Settings) -> None:
     train = draw("prompts", s.first, s.images, workers=s.workers, cache=s.cache)
     x = torch.from_numpy(np.array(train.images)).to(device)
     print(f"{len(x):,} pictures after {time.time() - began:.0f} s", flush=True)
+    began_vae = time.time()
+    vae_curve: list[dict[str, float]] = []
+    if s.vae:
+        while not Path(s.vae, "config.json").exists():  # another run may be about to write it
+            time.sleep(1)
+        time.sleep(2)
+        vae = AutoencoderKL.from_pretrained(s.vae, torch_dtype=torch.float32).to(device)
+    else:
+        vae = autoencoder().to(device)
+        vae_curve = train_vae(vae, x, s, device)
+    z = latents_of(vae, x, device)
+    del x
+    if not s.vae:
+        vae.register_to_config(scaling_factor=1 / z[:100_000].float().std().item())
+    z = z * vae.config.scaling_factor
+    vae_seconds = time.time() - began_vae
+    print(f"latents after {time.time() - began:.0f} s", flush=True)
+    if not s.steps:
+        vae.half().cpu().save_pretrained(Path(s.out) / "vae")
+        results = {"vae_seconds": vae_seconds, "settings": vars(s), "vae_curve": vae_curve}
+        return write_results(Path(s.out).with_suffix(".json"), results)
     words = tokenizer()
     rows = [np.array(train.texts[i : i + 5000, 0]) for i in range(0, s.images, 5000)]
     if len(rows) > 1:
@@ -225,20 +251,6 @@ def main(s: Settings) -> None:
     nothing = torch.tensor(words("", padding="max_length", max_length=LENGTH)["input_ids"], device=device)
     print(f"prompts read after {time.time() - began:.0f} s, {len(words)} tokens", flush=True)
 
-    began_vae = time.time()
-    vae_curve: list[dict[str, float]] = []
-    if s.vae:
-        vae = AutoencoderKL.from_pretrained(s.vae, torch_dtype=torch.float32).to(device)
-    else:
-        vae = autoencoder().to(device)
-        vae_curve = train_vae(vae, x, s, device)
-    z = latents_of(vae, x, device)
-    del x
-    if not s.vae:
-        vae.register_to_config(scaling_factor=1 / z[:100_000].float().std().item())
-    z = z * vae.config.scaling_factor
-    vae_seconds = time.time() - began_vae
-    print(f"latents after {time.time() - began:.0f} s", flush=True)
 
     torch.manual_seed(s.seed)
     net, reader = unet(s).to(device), text_encoder(s, words).to(device)

@@ -3,7 +3,7 @@
     python training/truth.py --models weights/classifier-vit-1.onnx,weights/classifier-vit-2.onnx --out weights
 
 The grid is every subject with every single thing that can be said of it; what is not said is natural.
-These are the rates that findings are checked against. Needs no torch; uses all cores.
+These are the rates that findings are checked against. Uses all cores; started again, it goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import multiprocessing
 import os
 import time
 from collections import Counter
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -57,6 +58,10 @@ def grid() -> list[tuple[str, str]]:
     return [(subject, sentence) for subject in SUBJECTS for sentence in dict.fromkeys(said)]
 
 
+#: Of every table. No value contains a comma.
+COLUMNS = ("subject", "sentence", "n", "failures", "mostly")
+
+
 @cache
 def parts(models: tuple[str, ...]) -> tuple[Renderer, list[OnnxClassifier]]:
     return Renderer(), [OnnxClassifier(Path(m), labels=SUBJECTS, threads=1) for m in models]
@@ -86,22 +91,29 @@ def measure(job: tuple[str, str, int, int, tuple[str, ...]]) -> list[dict[str, o
 
 def main(s: Settings) -> None:
     began = time.time()
-    cells = [("fly", "")] if s.smoke else grid()
     if s.smoke:
-        s.natural = 100
+        s.natural, s.scenes = 100, 50
     models = tuple(s.models.split(","))
-    jobs = [(who, what, s.scenes if what else s.natural, s.seed, models) for who, what in cells]
-    if s.workers == 1:
-        done = [measure(job) for job in jobs]
-    else:
-        with multiprocessing.get_context("spawn").Pool(s.workers or os.cpu_count()) as pool:
-            done = pool.map(measure, jobs, chunksize=2)
-    for i, model in enumerate(models):
-        name = "truth.csv" if Path(model).stem == "classifier" else f"truth-{Path(model).stem}.csv"
-        with (Path(s.out) / name).open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, fieldnames=list(done[0][i]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows[i] for rows in done)
+    files = [
+        Path(s.out) / ("truth.csv" if Path(m).stem == "classifier" else f"truth-{Path(m).stem}.csv")
+        for m in models
+    ]
+    rows = min(sum(1 for _ in f.open(encoding="utf-8")) if f.exists() else 0 for f in files)
+    left = (grid()[:2] if s.smoke else grid())[max(0, rows - 1) :]
+    jobs = [(who, what, s.scenes if what else s.natural, s.seed, models) for who, what in left]
+    with ExitStack() as stack:
+        writers = []
+        for file in files:
+            keep = file.read_text("utf-8").splitlines(keepends=True)[:rows] if rows else []
+            writers.append(stack.enter_context(file.open("w", newline="", encoding="utf-8")))
+            writers[-1].write("".join(keep) or ",".join(COLUMNS) + "\n")
+        pool = None if s.workers == 1 else multiprocessing.get_context("spawn").Pool(s.workers or os.cpu_count())
+        for done in map(measure, jobs) if pool is None else pool.imap(measure, jobs):
+            for writer, row in zip(writers, done, strict=True):
+                writer.write(",".join(str(row[c]) for c in COLUMNS) + "\n")
+                writer.flush()
+        if pool is not None:
+            pool.close()
     print(f"{len(jobs):,} cells, {sum(job[2] for job in jobs):,} scenes in {time.time() - began:.0f} s")
 
 
