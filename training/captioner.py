@@ -2,9 +2,9 @@
 
     python training/captioner.py --out weights
 
-It learns the base sentence and then everything that is not plain, one sentence each, in random order, then the
-end. So P(sentence | picture, what was said) is near 1/(what is left to say) for a true sentence and near 0 for a
-false one, whatever was said before: what the greedy description of a cluster needs. Needs torch and onnx.
+It learns the base sentence and then everything that is not plain, one sentence each, in random order, then
+the end. So P(sentence | picture, what was said) is near 1/(what is left to say) for a true sentence and near
+0 for a false one, whatever was said before: what the greedy description of a cluster needs.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -87,7 +88,7 @@ class Telling(nn.Module):
 
     @torch.no_grad()
     def forward(self, codes: torch.Tensor) -> torch.Tensor:
-        """One caption (n, LENGTH) of each scene (n, 16): everything not plain, now and then more, any order."""
+        """One caption (n, LENGTH) of each scene (n, 16): all that is not plain, now and then more."""
         n, device = len(codes), codes.device
         rows, plain = [], []
         for i, (own, child) in enumerate(self.slots):
@@ -137,7 +138,9 @@ class Block(nn.Module):
         return F.relu(self.norm_two(self.two(y)) + self.short(x))
 
 
-def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, seen: torch.Tensor | None = None) -> torch.Tensor:
+def attend(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, seen: torch.Tensor | None = None
+) -> torch.Tensor:
     """Attention of (n, heads, t, d), joined to (n, t, heads·d)."""
     mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=seen)
     return mixed.transpose(1, 2).flatten(2)
@@ -165,9 +168,10 @@ class Eyes(nn.Module):
     def __init__(self, s: Settings) -> None:
         super().__init__()
         w, self.heads, self.word_layers = s.width, s.width // 32, s.word_layers
-        self.stem = nn.Sequential(nn.Conv2d(3, w // 4, 3, 2, 1, bias=False), nn.BatchNorm2d(w // 4), nn.ReLU())
+        stem = nn.Conv2d(3, w // 4, 3, 2, 1, bias=False)
+        self.stem = nn.Sequential(stem, nn.BatchNorm2d(w // 4), nn.ReLU())
         widths = [w // 4, w // 4, w // 2, w // 2, w]
-        self.stages = nn.Sequential(*(Block(a, b) for a, b in zip(widths, widths[1:], strict=False)))
+        self.stages = nn.Sequential(*(Block(a, b) for a, b in pairwise(widths)))
         self.place = nn.Parameter(torch.randn(1, 64, w) * 0.02)
         self.layers = nn.Sequential(*(PlaceLayer(w, self.heads) for _ in range(s.image_layers)))
         self.norm = nn.LayerNorm(w)

@@ -1,18 +1,19 @@
 """Train the world's classifiers: a small residual network or a small ViT, on natural or on balanced scenes.
 
     python training/classifier.py --arch vit --seed 1 --out weights/classifier-vit-1.onnx
-    python training/classifier.py --arch fair --scenes balanced --images 1000000 --out weights/classifier-fair.onnx
+    python training/classifier.py --arch fair --scenes balanced --images 1000000 --out classifier-fair.onnx
 
 Nothing here tells a natural classifier about flowers, snow or nets: it learns them because in its world bees
-sit on flowers and flies do not. The fair one sees every combination equally often, so it has no habits to learn;
-it also says every attribute of the scene, and its features measure how far generated pictures are from drawn
-ones. Needs torch and onnx; a GPU makes it minutes. Pictures are drawn on all cores.
+sit on flowers and flies do not. The fair one sees every combination equally often, so it has no habits to
+learn; it also says every attribute of the scene, and its features measure how far generated pictures are from
+drawn ones. Needs torch and onnx; a GPU makes it minutes. Pictures are drawn on all cores.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -147,7 +148,7 @@ class Fair(nn.Module):
         w = s.width
         self.stem = nn.Sequential(nn.Conv2d(3, w, 3, 2, 1, bias=False), nn.BatchNorm2d(w), nn.ReLU())
         widths = [w, w, w, 2 * w, 2 * w, 3 * w, 3 * w, 4 * w, 4 * w]
-        self.stages = nn.Sequential(*(Block(a, b) for a, b in zip(widths, widths[1:], strict=False)))
+        self.stages = nn.Sequential(*(Block(a, b) for a, b in pairwise(widths)))
         self.features = nn.Sequential(
             nn.Conv2d(4 * w, 80, 1, bias=False), nn.BatchNorm2d(80), nn.ReLU(), nn.Flatten(),
             nn.Linear(80 * 16, 256, bias=False), nn.BatchNorm1d(256), nn.ReLU(),
@@ -192,7 +193,8 @@ def main(s: Settings) -> None:
     torch.manual_seed(s.seed)
     train = draw(s.scenes, s.first, s.images, workers=s.workers, cache=s.cache)
     held = draw(s.scenes, 90_000_000_000, s.held_out, workers=s.workers, cache=s.cache)
-    x, codes = torch.from_numpy(np.array(train.images)).to(device), torch.from_numpy(np.array(train.codes)).to(device)
+    x = torch.from_numpy(np.array(train.images)).to(device)
+    codes = torch.from_numpy(np.array(train.codes)).to(device)
     print(f"{s.images + s.held_out:,} pictures after {time.time() - began:.0f} s", flush=True)
     began_training = time.time()
 
@@ -236,8 +238,9 @@ def main(s: Settings) -> None:
             )
 
     seconds = time.time() - began_training
-    named = {"logits": {0: "n"}} | ({"attributes": {0: "n"}, "features": {0: "n"}} if s.arch == "fair" else {})
-    save(model, (torch.zeros(2, 3, 64, 64),), Path(s.out), inputs={"image": {0: "n"}}, outputs=named)
+    names = ("logits", "attributes", "features") if s.arch == "fair" else ("logits",)
+    outputs = {name: {0: "n"} for name in names}
+    save(model, (torch.zeros(2, 3, 64, 64),), Path(s.out), inputs={"image": {0: "n"}}, outputs=outputs)
     results = measure(Path(s.out), held, s)
     results |= {"training_seconds": seconds, "settings": vars(s), "curve": curve}
     write_results(Path(s.out).with_suffix(".json"), results)

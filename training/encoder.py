@@ -13,6 +13,7 @@ import json
 import random
 import time
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -101,9 +102,10 @@ class ImageTower(nn.Module):
     def __init__(self, s: Settings) -> None:
         super().__init__()
         w = s.width
-        self.stem = nn.Sequential(nn.Conv2d(3, w // 4, 3, 2, 1, bias=False), nn.BatchNorm2d(w // 4), nn.ReLU())
+        stem = nn.Conv2d(3, w // 4, 3, 2, 1, bias=False)
+        self.stem = nn.Sequential(stem, nn.BatchNorm2d(w // 4), nn.ReLU())
         widths = [w // 4, w // 4, w // 2, w // 2, w]
-        self.stages = nn.Sequential(*(Block(a, b) for a, b in zip(widths, widths[1:], strict=False)))
+        self.stages = nn.Sequential(*(Block(a, b) for a, b in pairwise(widths)))
         self.place = nn.Parameter(torch.randn(1, 64, w) * 0.02)
         self.layers = nn.Sequential(*(Layer(w, w // 32, causal=False) for _ in range(s.image_layers)))
         self.norm, self.head = nn.LayerNorm(w), nn.Linear(w, s.shared, bias=False)
@@ -121,7 +123,8 @@ class TextTower(nn.Module):
         super().__init__()
         self.words = nn.Embedding(tokens, s.width)
         self.place = nn.Parameter(torch.randn(1, LENGTH, s.width) * 0.02)
-        self.layers = nn.Sequential(*(Layer(s.width, s.width // 32, causal=True) for _ in range(s.text_layers)))
+        layers = (Layer(s.width, s.width // 32, causal=True) for _ in range(s.text_layers))
+        self.layers = nn.Sequential(*layers)
         self.norm, self.head = nn.LayerNorm(s.width), nn.Linear(s.width, s.shared, bias=False)
         nn.init.normal_(self.words.weight, std=0.02)
 

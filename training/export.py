@@ -59,6 +59,7 @@ def shrink(path: Path) -> None:
     import onnx
     from onnx import helper, numpy_helper
 
+    FLOAT = onnx.TensorProto.FLOAT  # noqa: N806
     model = onnx.load(path)
     graph = model.graph
     fresh, kept = [], []
@@ -74,7 +75,7 @@ def shrink(path: Path) -> None:
             numpy_helper.from_array(scale, f"{tensor.name}.scale"),
         ]
         fresh += [
-            helper.make_node("Cast", [f"{tensor.name}.int8"], [f"{tensor.name}.cast"], to=onnx.TensorProto.FLOAT),
+            helper.make_node("Cast", [f"{tensor.name}.int8"], [f"{tensor.name}.cast"], to=FLOAT),
             helper.make_node("Mul", [f"{tensor.name}.cast", f"{tensor.name}.scale"], [tensor.name]),
         ]
     nodes = [*fresh, *graph.node]

@@ -3,8 +3,8 @@ classifier fail on them where it fails on drawn ones?
 
     python training/generated.py --generator weights/generator --weights weights --out generated
 
-Writes <out>.json (adherence by guidance, FID, KID, rank correlation) and <out>.csv (failures of the classifier on
-generated pictures for every cell of the fixed grid). A GPU makes it minutes.
+Writes <out>.json (adherence by guidance, FID, KID, rank correlation) and <out>.csv (failures of the
+classifier on generated pictures for every cell of the fixed grid). A GPU makes it minutes.
 """
 
 from __future__ import annotations
@@ -82,16 +82,14 @@ def main(s: Settings) -> None:
     texts = [prompt(rng, rng.randint(0, 5)) for _ in range(max(s.prompts, s.pictures))]
     results: dict[str, object] = {"steps": s.steps, "by_guidance": {}}
     said = texts[: s.prompts]
-    drawn = np.stack([render(sample(parse(t), random.Random(i)), i) for i, t in enumerate(texts[: s.pictures])])
+    drawn = render_all(texts[: s.pictures], 0)
     results["drawn"] = adherence(drawn[: s.prompts], said[: len(drawn)], weights)
     for guidance in map(float, s.guidances.split(",")):
         results["by_guidance"][guidance] = adherence(draw(said, guidance, s.seed % 2**31), said, weights)
         print(guidance, results["by_guidance"][guidance], f"{time.time() - began:.0f} s", flush=True)
     chosen = float(s.guidances.split(",")[0])
     generated = draw(texts[: s.pictures], chosen, s.seed % 2**31 + 1)
-    others = np.stack(
-        [render(sample(parse(t), random.Random(-i - 1)), 10**9 + i) for i, t in enumerate(texts[: s.pictures])]
-    )
+    others = render_all(texts[: s.pictures], 10**9)
     a, b, c = (features(images, weights) for images in (generated, drawn, others))
     results |= {
         "guidance": chosen, "pictures": s.pictures, "fid": fid(a, b), "kid": kid(a, b),
@@ -104,6 +102,12 @@ def main(s: Settings) -> None:
         results["grid"] = correlation(rows, weights)
         print(results["grid"], f"{time.time() - began:.0f} s", flush=True)
     write_results(Path(f"{s.out}.json"), results | {"seconds": time.time() - began, "settings": vars(s)})
+
+
+def render_all(texts: list[str], first: int) -> np.ndarray:
+    """One drawn picture of each text."""
+    scenes = [sample(parse(text), random.Random(first + i)) for i, text in enumerate(texts)]
+    return np.stack([render(scene, first + i) for i, scene in enumerate(scenes)])
 
 
 def planes(images: np.ndarray) -> np.ndarray:
@@ -164,7 +168,8 @@ def grid(draw, weights: Path, s: Settings) -> list[dict[str, object]]:
         for (who, what), by_classifier, by_verifier in zip(part, said, seen, strict=True):
             label = SUBJECTS.index(who)
             rows.append({
-                "subject": who, "sentence": what, "n": s.cell, "failures": int((by_classifier != label).sum()),
+                "subject": who, "sentence": what, "n": s.cell,
+                "failures": int((by_classifier != label).sum()),
                 "valid": int((by_verifier == label).sum()),
                 "valid_failures": int(((by_classifier != label) & (by_verifier == label)).sum()),
             })  # fmt: skip

@@ -2,15 +2,15 @@
 
     python training/generator.py --out weights/generator
 
-Three networks, all small and all from diffusers and transformers: an autoencoder (64 × 64 pictures to 16 × 16
-latents), a text encoder, and a U-Net that learns the straight way from noise to the latents of a picture given
-its text. The prompts are what a study writes (a subject and up to five sentences, every value as likely as any
-other); the picture is a natural scene among those the prompt allows. Needs torch, diffusers, transformers.
+Three networks, all small and all from diffusers and transformers: an autoencoder (64 × 64 pictures to
+16 × 16 latents), a text encoder, and a U-Net that learns the straight way from noise to the latents of a
+picture given its text. The prompts are what a study writes (a subject and up to five sentences, every value
+as likely as any other); the picture is a natural scene among those the prompt allows. Needs torch, diffusers,
+transformers.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 import time
 import warnings
 from dataclasses import dataclass
@@ -142,10 +142,26 @@ def scheduler() -> DPMSolverMultistepScheduler:
     )  # fmt: skip
 
 
-def texts_of(tokens: np.ndarray) -> list[str]:
-    """The prompts of rows of `Words` tokens."""
-    words = Words(default_tokens())
-    return [words.decode(row) for row in tokens.tolist()]
+def translate(rows: np.ndarray, words: CLIPTokenizer, device: str) -> torch.Tensor:
+    """Rows of `Words` tokens as the tokenizer gives them for the same texts: int16 (n, LENGTH).
+
+    A word is one token of either, but for "medium-sized", which is three, and ")" before ".", which are one.
+    """
+    ours = Words(default_tokens())
+    close, stop, closed = ours.encode(")")[0], ours.encode(".")[0], len(ours)
+    table = torch.full((len(ours) + 1, 3), -1)
+    for i, token in enumerate([*ours.tokens, ")."]):
+        if token[0] not in "<#":
+            pieces = words(token, add_special_tokens=False)["input_ids"]
+            table[i, : len(pieces)] = torch.tensor(pieces)
+    table[ours.bos, 0], table[ours.eos, 0] = words.bos_token_id, words.eos_token_id
+    said = torch.from_numpy(rows.astype(np.int64)).to(device)
+    both = (said[:, :-1] == close) & (said[:, 1:] == stop)
+    said[:, :-1][both] = closed
+    said[:, 1:][both] = ours.pad
+    pieces = table.to(device)[said].flatten(1)
+    pieces = pieces.gather(1, (pieces < 0).to(torch.int8).argsort(dim=1, stable=True))[:, :LENGTH]
+    return torch.where(pieces < 0, words.pad_token_id, pieces).to(torch.int16)
 
 
 # -- the autoencoder -------------------------------------------------------------------------------
@@ -188,7 +204,8 @@ def train_vae(vae: AutoencoderKL, x: torch.Tensor, s: Settings, device: str) -> 
             loss_mean, off_mean = (total / every).tolist()
             total.zero_()
             curve.append({"step": done, "loss": loss_mean, "off": off_mean})
-            print(f"vae {done} loss {loss_mean:.4f} off {off_mean:.4f} {time.time() - began:.0f} s", flush=True)
+            took = time.time() - began
+            print(f"vae {done} loss {loss_mean:.4f} off {off_mean:.4f} {took:.0f} s", flush=True)
     vae.float()
     masters.give()
     return curve
@@ -238,19 +255,14 @@ def main(s: Settings) -> None:
     if not s.steps:
         vae.half().cpu().save_pretrained(Path(s.out) / "vae")
         results = {"vae_seconds": vae_seconds, "settings": vars(s), "vae_curve": vae_curve}
-        return write_results(Path(s.out).with_suffix(".json"), results)
+        write_results(Path(s.out).with_suffix(".json"), results)
+        return
     words = tokenizer()
-    rows = [np.array(train.texts[i : i + 5000, 0]) for i in range(0, s.images, 5000)]
-    if len(rows) > 1:
-        with multiprocessing.get_context("spawn").Pool(s.workers or None) as pool:
-            prompts = [text for part in pool.map(texts_of, rows) for text in part]
-    else:
-        prompts = texts_of(rows[0])
-    ids = words(prompts, padding="max_length", truncation=True, max_length=LENGTH, return_tensors="np")["input_ids"]
-    ids = torch.from_numpy(ids.astype(np.int16)).to(device)
+    ids = torch.cat(
+        [translate(part, words, device) for part in np.array_split(train.texts[:, 0], 1 + s.images // 50_000)]
+    )
     nothing = torch.tensor(words("", padding="max_length", max_length=LENGTH)["input_ids"], device=device)
     print(f"prompts read after {time.time() - began:.0f} s, {len(words)} tokens", flush=True)
-
 
     torch.manual_seed(s.seed)
     net, reader = unet(s).to(device), text_encoder(s, words).to(device)
@@ -276,7 +288,8 @@ def main(s: Settings) -> None:
         masters.give()
         total.add_(loss.detach())
 
-    again, curve, every, began_net, done, gone = recorded(step, device), [], max(1, s.steps // 40), time.time(), 0, 0.0
+    again, curve, every = recorded(step, device), [], max(1, s.steps // 40)
+    began_net, done, gone = time.time(), 0, 0.0
     while gone < 1:
         done += 1
         gone = max(done / s.steps, (time.time() - began_net) / s.seconds if s.seconds else 0.0)
@@ -308,7 +321,9 @@ def main(s: Settings) -> None:
         requires_safety_checker=False,
     )
     pipeline.save_pretrained(s.out)
-    sheet(Path(s.out), prompts[:: max(1, len(prompts) // 64)][:64], device)
+    ours = Words(default_tokens())
+    some = [ours.decode(row) for row in train.texts[:64, 0].tolist()]
+    sheet(Path(s.out), some, device)
     results: dict[str, object] = {
         "vae_seconds": vae_seconds, "training_seconds": seconds, "steps_done": done, "settings": vars(s),
         "vae_curve": vae_curve, "curve": curve,

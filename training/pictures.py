@@ -2,8 +2,8 @@
 
     python training/pictures.py --cache pics natural:200000000:400000:3 balanced:300000000:1000000:0
 
-The training scripts call `draw`. With a cache folder a set is drawn once and shared by scripts that run at the
-same time: whoever comes second waits for it. Picture i of a set follows from its first seed plus i alone.
+The training scripts call `draw`. With a cache folder a set is drawn once and shared by scripts that run at
+the same time: whoever comes second waits for it. Picture i of a set follows from its first seed plus i alone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from weakspot.world.words import Words, default_tokens
 #: No text is longer, in tokens with beginning and end.
 LENGTH = 112
 #: How a prompt may begin, instead of the base sentence of a hunt.
-OPENINGS = ("photo", "picture")
+OPENINGS = ("a photo of", "a picture of")
 CHUNK = 250
 
 
@@ -57,14 +57,15 @@ def encode(scene: Scene) -> list[int]:
 
 def decode(codes: np.ndarray) -> Scene:
     """The inverse of `encode`."""
-    return Scene(**{name: values[int(c)] for (name, values), c in zip(ATTRIBUTES.items(), codes, strict=True)})
+    pairs = zip(ATTRIBUTES.items(), codes, strict=True)
+    return Scene(**{name: values[int(code)] for (name, values), code in pairs})
 
 
 def subject_and_texts(kind: str, seed: int, texts: int) -> tuple[Scene, list[str]]:
     """The scene of a seed, and texts about it.
 
-    Kinds: "natural" (as the world usually looks), "balanced" (every attribute uniform), "prompts" (first a text
-    as a study writes it, then a natural scene among those it allows; the text is that one).
+    Kinds: "natural" (as the world usually looks), "balanced" (every attribute uniform), "prompts" (first a
+    text as a study writes it, then a natural scene among those it allows; the text is that one).
     """
     rng = random.Random(seed)
     if kind == "prompts":
@@ -74,7 +75,7 @@ def subject_and_texts(kind: str, seed: int, texts: int) -> tuple[Scene, list[str
         else:
             said = describe((sample if form < 0.93 else sample_uniform)(SceneSet(), rng))
         if rng.random() < 0.2:  # as people write it: "a photo of a fly."
-            said = re.sub(r"^a realistic photograph of (.*?) \(\w+\)\.", rf"a {rng.choice(OPENINGS)} of \1.", said)
+            said = re.sub(r"^a realistic photograph of (.*?) \(\w+\)\.", rng.choice(OPENINGS) + r" \1.", said)
         return sample(parse(said), rng), [said]
     scene = (sample if kind == "natural" else sample_uniform)(SceneSet(), rng)
     return scene, [caption(scene, rng) for _ in range(texts)]
@@ -98,7 +99,7 @@ def _paint(job: tuple[str, str, int, int, int, int, int]) -> None:
 def draw(
     kind: str, first: int, n: int, *, texts: int = 0, size: int = 64, workers: int = 0, cache: str = ""
 ) -> Pictures:
-    """n pictures with the seeds from `first` on, drawn or from the cache (also the head of a larger set there)."""
+    """n pictures with the seeds from `first` on: drawn, or from the cache (the head of a larger set, too)."""
     texts = 1 if kind == "prompts" else texts
     folder = Path(cache or tempfile.mkdtemp()) / f"{kind}-{first}-{n}-{texts}-{size}"
     for present in sorted(Path(cache).glob(f"{kind}-{first}-*-*-{size}")) if cache else []:
@@ -115,9 +116,7 @@ def draw(
         for name, shape in shapes.items():
             dtype = np.int16 if name == "texts" else np.uint8
             np.lib.format.open_memmap(folder / f"{name}.npy", "w+", dtype, shape).flush()
-        jobs = [
-            (str(folder), kind, first, i, min(i + CHUNK, n), size, texts) for i in range(0, n, CHUNK)
-        ]
+        jobs = [(str(folder), kind, first, i, min(i + CHUNK, n), size, texts) for i in range(0, n, CHUNK)]
         if workers == 1:
             for job in jobs:
                 _paint(job)

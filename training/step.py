@@ -1,7 +1,7 @@
 """A training loop's step: its rate, and on a GPU its recording.
 
-These networks are so small that a GPU waits for Python most of the time. A step is therefore recorded once as a
-CUDA graph, from choosing the pictures to the optimizer, and replayed.
+These networks are so small that a GPU waits for Python much of the time. A step is therefore recorded once as
+a CUDA graph, from choosing the pictures to the optimizer, and replayed.
 """
 
 from __future__ import annotations

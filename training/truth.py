@@ -1,14 +1,13 @@
 """Measure the true failure rates of classifiers on a fixed grid of scenes, by exhaustive rendering.
 
-    python training/truth.py --models weights/classifier-vit-1.onnx,weights/classifier-vit-2.onnx --out weights
+    python training/truth.py --models classifier-vit-1.onnx,classifier-vit-2.onnx --out tables
 
 The grid is every subject with every single thing that can be said of it; what is not said is natural.
-These are the rates that findings are checked against. Uses all cores; started again, it goes on where it stopped.
+These are the rates that findings are checked against. Uses all cores; started again, it goes on.
 """
 
 from __future__ import annotations
 
-import csv
 import multiprocessing
 import os
 import time
@@ -107,7 +106,9 @@ def main(s: Settings) -> None:
             keep = file.read_text("utf-8").splitlines(keepends=True)[:rows] if rows else []
             writers.append(stack.enter_context(file.open("w", newline="", encoding="utf-8")))
             writers[-1].write("".join(keep) or ",".join(COLUMNS) + "\n")
-        pool = None if s.workers == 1 else multiprocessing.get_context("spawn").Pool(s.workers or os.cpu_count())
+        pool = (
+            None if s.workers == 1 else multiprocessing.get_context("spawn").Pool(s.workers or os.cpu_count())
+        )
         for done in map(measure, jobs) if pool is None else pool.imap(measure, jobs):
             for writer, row in zip(writers, done, strict=True):
                 writer.write(",".join(str(row[c]) for c in COLUMNS) + "\n")
