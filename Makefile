@@ -7,7 +7,7 @@ READY_DEV := $(VENV)/.ready-dev
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint bench clean
+.PHONY: help demo test test-fast lint bench bench-world clean
 
 help:            ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -30,6 +30,9 @@ lint: $(READY_DEV) ## ruff, mypy, import-linter
 bench: $(READY_DEV) ## the measurements that the claims rest on
 	$(BIN)/python benchmarks/render.py
 	$(BIN)/python benchmarks/engine.py
+
+bench-world: $(READY_DEV) ## what the world's own models can do
+	$(BIN)/python benchmarks/world.py
 
 clean:           ## remove the environment, caches and runs
 	rm -rf $(VENV) runs .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

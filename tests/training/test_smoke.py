@@ -60,9 +60,9 @@ def test_captioner(tmp_path: Path) -> None:
     run("captioner.py", "--out", str(tmp_path))
     (memory,) = outputs(tmp_path / "captioner-image.onnx", image=np.zeros((2, 3, 64, 64), np.float32))
     past = np.zeros((*memory.shape[:4], 0, memory.shape[5]), np.float32)
-    logits, present = outputs(
-        tmp_path / "captioner-words.onnx", tokens=np.array([[1, 40, 50], [1, 41, 51]]), past=past, memory=memory
-    )
+    tokens = np.array([[1, 40, 50], [1, 41, 51]])
+    words = tmp_path / "captioner-words.onnx"
+    logits, present = outputs(words, tokens=tokens, past=past, memory=memory)
     assert logits.shape[:2] == (2, 3)
     assert present.shape[4] == 3
     assert len(json.loads((tmp_path / "captioner.json").read_text())["per_attribute"]) == 16
@@ -75,7 +75,8 @@ def test_generator_and_its_measurement(tmp_path: Path) -> None:
     assert index["_class_name"] == "StableDiffusionPipeline"
     assert list((tmp_path / "generator").rglob("*.safetensors"))
     assert not list((tmp_path / "generator").rglob("*.bin"))
-    run("classifier.py", "--arch", "fair", "--scenes", "balanced", "--out", str(tmp_path / "classifier-fair.onnx"))
+    fair = str(tmp_path / "classifier-fair.onnx")
+    run("classifier.py", "--arch", "fair", "--scenes", "balanced", "--out", fair)
     generated = ["--generator", str(tmp_path / "generator"), "--weights", str(tmp_path)]
     run("generated.py", *generated, "--out", str(tmp_path / "generated"))
     results = json.loads((tmp_path / "generated.json").read_text())

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from tests.world import world_parts as parts
 from tests.world.world_parts import needs, pictures
 
-from weakspot.core import MODELS, Captioner, Hypothesis, WeakspotError
+from weakspot.core import Captioner, Hypothesis, WeakspotError
 from weakspot.testing import ContractError, check_captioner
 from weakspot.world import captioner, shipped
-from weakspot.world.captioner import LENGTH, WorldCaptioner
+from weakspot.world.captioner import LENGTH, WorldCaptioner, load
 from weakspot.world.grammar import base_sentence, parse
 from weakspot.world.renderer import Renderer
 from weakspot.world.scene import SUBJECTS
@@ -117,10 +117,10 @@ def test_a_prefix_stays_as_it_was_written(toy: WorldCaptioner) -> None:
     assert text.startswith("A photo  of a WX")
 
 
-def test_it_keeps_the_contract_and_is_registered(toy: WorldCaptioner) -> None:
+def test_it_keeps_the_contract(toy: WorldCaptioner) -> None:
     assert isinstance(toy, Captioner)
     check_captioner(toy, pictures(5), SAID)
-    assert MODELS.load("world:captioner").digest == toy.digest
+    assert load().digest == toy.digest
 
 
 def test_memory_is_bounded(toy: WorldCaptioner, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,7 +288,7 @@ def _drawn(n: int) -> list[tuple[str, NDArray[np.uint8]]]:
 def test_the_shipped_captioner_keeps_the_contract() -> None:
     images = [image for _, image in _drawn(1)][:3]
     sentences = ["it is on a flower.", "it is night.", "there are two of them."]
-    check_captioner(MODELS.load("world:captioner"), images, sentences)
+    check_captioner(load(), images, sentences)
 
 
 def _subject(text: str) -> tuple[str, ...]:
@@ -301,7 +301,7 @@ def _subject(text: str) -> tuple[str, ...]:
 @REAL
 def test_the_shipped_captioner_says_what_is_there() -> None:
     drawn = _drawn(2)
-    texts = MODELS.load("world:captioner").captions([image for _, image in drawn])
+    texts = load().captions([image for _, image in drawn])
     right = [_subject(text) == (subject,) for text, (subject, _) in zip(texts, drawn, strict=True)]
     assert np.mean(right) > 0.8
 
@@ -310,6 +310,6 @@ def test_the_shipped_captioner_says_what_is_there() -> None:
 def test_the_shipped_captioner_prefers_the_right_subject() -> None:
     drawn = _drawn(2)
     sentences = [base_sentence(subject) for subject in SUBJECTS]
-    scores = MODELS.load("world:captioner").log_probabilities([image for _, image in drawn], sentences)
+    scores = load().log_probabilities([image for _, image in drawn], sentences)
     right = [SUBJECTS[int(row.argmax())] == who for row, (who, _) in zip(scores, drawn, strict=True)]
     assert np.mean(right) > 0.8

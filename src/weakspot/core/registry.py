@@ -240,19 +240,7 @@ for _registry, _entry in (
     ),
     (
         MODELS,
-        Entry(
-            "world:classifier-fair",
-            "weakspot.world.classifier:classifier_fair",
-            "trained on balanced pictures; the world's verifier",
-        ),
-    ),
-    (
-        MODELS,
         Entry("world:encoder", "weakspot.world.encoder:load", "the world's texts and pictures in one space"),
-    ),
-    (
-        MODELS,
-        Entry("world:captioner", "weakspot.world.captioner:load", "says what is in a picture of the world"),
     ),
     (
         MODELS,

@@ -1,1 +1,1 @@
-"""Turn words into cases: text-to-image, image pools, edits. Empty yet; the drawn world has its own."""
+"""Turn words into cases: text-to-image so far. The drawn world has its own source, the renderer."""

@@ -70,17 +70,17 @@ class Words:
         for i in ids:
             if i == self.eos:
                 break
-            token = self.tokens[i]
-            if token in (PAD, BOS):
+            if i in (self.pad, self.bos):
                 continue
-            letter = token.startswith("#") and len(token) == 2
-            glued = not text or text.endswith("(") or token in ".,)" or (letter and spelling)
-            text += ("" if glued else " ") + (token[1] if letter else token)
+            piece = self.tokens[i]
+            letter = piece.startswith("#") and len(piece) == 2
+            glued = not text or text.endswith("(") or piece in (".", ",", ")") or (letter and spelling)
+            text += ("" if glued else " ") + (piece[1] if letter else piece)
             spelling = letter
         return text
 
     def batch(self, texts: Sequence[str], length: int) -> NDArray[np.int64]:
-        """Rows [beginning, words…, end, padding…], as long as the longest needs and no longer than `length`."""
+        """Rows [beginning, words…, end, padding…] as long as the longest needs, at most `length`."""
         rows = [[self.bos, *self.encode(text)[: length - 2], self.eos] for text in texts]
         out = np.full((len(rows), max(map(len, rows), default=2)), self.pad, np.int64)
         for i, row in enumerate(rows):
