@@ -146,7 +146,10 @@ class Fair(nn.Module):
     def __init__(self, s: Settings) -> None:
         super().__init__()
         w = s.width
-        self.stem = nn.Sequential(nn.Conv2d(3, w, 3, 2, 1, bias=False), nn.BatchNorm2d(w), nn.ReLU())
+        self.stem = nn.Sequential(
+            nn.Conv2d(3, w // 2, 3, 1, 1, bias=False), nn.BatchNorm2d(w // 2), nn.ReLU(),
+            nn.Conv2d(w // 2, w, 3, 2, 1, bias=False), nn.BatchNorm2d(w), nn.ReLU(),
+        )  # fmt: skip
         widths = [w, w, w, 2 * w, 2 * w, 3 * w, 3 * w, 4 * w, 4 * w]
         self.stages = nn.Sequential(*(Block(a, b) for a, b in pairwise(widths)))
         self.features = nn.Sequential(
