@@ -291,12 +291,21 @@ for _registry, _entry in (
         ),
     ),
     (
+        SOURCES,
+        Entry(
+            "retrieve",
+            "weakspot.sources.retrieve:load",
+            "pictures of a folder, found by text",
+            "retrieve:photos?encoder=world:encoder&labels=folder",
+        ),
+    ),
+    (
         JUDGES,
         Entry(
             "label",
             "weakspot.judges.label:load",
-            "the label is missed, or a given wrong one is said",
-            "label?top=3",
+            "rules for a miss: not in the top, not of its parent, a given wrong one, improbable",
+            "label?top=3&parent=all&below=0.1&combine=any",
         ),
     ),
     (
