@@ -304,8 +304,8 @@ for _registry, _entry in (
         Entry(
             "label",
             "weakspot.judges.label:load",
-            "rules for a miss: not in the top, not of its parent, a given wrong one, improbable",
-            "label?top=3&parent=all&below=0.1&combine=any",
+            "the label is missed, by five rules that can be combined",
+            "label?top=3&parent=all",
         ),
     ),
     (
