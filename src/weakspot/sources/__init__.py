@@ -1,1 +1,1 @@
-"""Turn words into cases: text-to-image so far. The drawn world has its own source, the renderer."""
+"""Turn words into cases: text-to-image, a folder of images searched by text. The drawn world has its own."""

@@ -1,0 +1,261 @@
+"""Real pictures, found by text instead of drawn: `retrieve:photos?encoder=world:encoder&top=100`.
+
+An encoder compares the words of a hypothesis with every picture in a folder; the best matches, in a random
+order, are its cases. A folder ends, so three things differ from sources that draw:
+
+- No picture comes twice in one stage of a hypothesis, and after the last one there is `Exhausted`.
+- Every picture belongs to one stage for the whole run: half of them can be seen by exploration, half by
+  confirmation. Draws for confirmation are fresh, whatever hypothesis asked for a picture before.
+- What is expected is known from labels, or it is taken on trust that the matches show the hunted label.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.core import (
+    MODELS,
+    Case,
+    Encoder,
+    Hypothesis,
+    Stage,
+    TextEncoder,
+    WeakspotError,
+    case_seed,
+    nearest,
+)
+from weakspot.models import options
+from weakspot.sources.annotations import Annotation, by_folder, read_annotations
+from weakspot.sources.folder import LONGEST, Picture, images_in
+from weakspot.sources.pool import Pool, Progress, Skipped, read_pool
+
+__all__ = ["Exhausted", "Picture", "Retrieval", "Skipped", "images_in", "load"]
+
+#: Cases of a hypothesis in each stage.
+TOP: Final = 100
+#: Pictures whose similarity is computed at once, so that a mapped file is not read into memory as a whole.
+_CHUNK: Final = 1 << 16
+#: Hypotheses whose matches are remembered.
+_REMEMBERED: Final = 256
+
+
+class Exhausted(WeakspotError):
+    """All matches of a hypothesis were drawn.
+
+    The engine records it as an error of that case, outside the denominator, and goes on; it is no sign of a
+    broken target. Who wants to know before asks `Retrieval.available`.
+    """
+
+
+class Retrieval:
+    """Cases from a pool of pictures.
+
+    Args:
+        pool: The pictures and their vectors.
+        encoder: That made the vectors; it reads the words.
+        expected: The right answer to every picture; None if `known` says it.
+        known: What is known of pictures, by name. Where labels are among it and `expected` is given, only
+            pictures with that label are drawn; without `expected`, only those that have a label.
+        top: Cases of a hypothesis in each stage, at most.
+        least: Pictures less similar to the words than this (a cosine) are not drawn.
+        longest: Pixels of the longer side; larger pictures are made smaller.
+    """
+
+    #: Reading files and comparing vectors; a copy of the pool in every process would cost more than it saves.
+    cpu_bound = False
+
+    def __init__(
+        self,
+        pool: Pool,
+        encoder: TextEncoder,
+        *,
+        expected: str | None = None,
+        known: Mapping[str, Annotation] | None = None,
+        top: int = TOP,
+        least: float | None = None,
+        longest: int = LONGEST,
+    ) -> None:
+        self.pool, self.encoder, self.top, self.least, self.longest = pool, encoder, top, least, longest
+        self._known = dict(known or {})
+        labels = [self._of(i).label for i in range(len(pool.names))]
+        labelled = any(labels)
+        if expected is None and not labelled:
+            raise WeakspotError("nobody says what the pictures show", fix="give labels, or the label of all")
+        if labelled:
+            kept = [i for i, label in enumerate(labels) if label and expected in (None, label)]
+            self._expected = {i: labels[i] for i in kept}
+        else:
+            self._expected = dict.fromkeys(range(len(pool.names)), expected or "")
+        if not self._expected:
+            there = sorted(set(filter(None, labels)))
+            raise WeakspotError(
+                f"no picture has the label {str(expected)[:80]!r}",
+                fix=nearest(str(expected), there) or f"the labels are: {', '.join(there)[:300]}",
+            )
+        without = [
+            Skipped(n, "it has no label") for n, label in zip(pool.names, labels, strict=True) if not label
+        ]
+        #: Files that are never drawn, and why; pictures with another label are not among them.
+        self.skipped = pool.skipped + tuple(without if labelled else ())
+        self._members = np.array(sorted(self._expected))
+        self._stages: dict[int, NDArray[np.int64]] = {}
+        self._rows: dict[tuple[str, int, Stage], list[int]] = {}
+
+    def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
+        """See `Source`. The caption of a case is what its annotation says, or "".
+
+        Raises:
+            Exhausted: An index is beyond the last match.
+        """
+        cases = []
+        for index in indices:
+            stage = Stage.of(index)
+            row, place = self._row(hypothesis, seed, stage), index - stage.start
+            if place >= len(row):
+                what = f"all {len(row):,} pictures that match were drawn" if row else "no picture matches"
+                raise Exhausted(what, fix="use a larger folder or top=…")
+            i = row[place]
+            pixels = self.pool.picture(i, longest=self.longest)
+            own = case_seed(seed, hypothesis, index)
+            cases.append(Case(hypothesis, index, own, pixels, self._expected[i], self._of(i).caption))
+        return cases
+
+    def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage = Stage.EXPLORE) -> int:
+        """How many cases a hypothesis has in a stage."""
+        return len(self._row(hypothesis, seed, stage))
+
+    def names(self, hypothesis: Hypothesis, *, seed: int, stage: Stage = Stage.EXPLORE) -> list[str]:
+        """The files behind the cases of a hypothesis in a stage, in the order of the indices."""
+        return [self.pool.names[i] for i in self._row(hypothesis, seed, stage)]
+
+    @property
+    def digest(self) -> str:
+        """Of the pictures, the encoder, and what is expected."""
+        told = "\0".join(f"{self.pool.digests[i]} {label}" for i, label in self._expected.items())
+        return hashlib.sha256(f"{self.pool.digest}\0{told}".encode()).hexdigest()
+
+    def _of(self, i: int) -> Annotation:
+        return self._known.get(self.pool.names[i], Annotation())
+
+    def _row(self, hypothesis: Hypothesis, seed: int, stage: Stage) -> list[int]:
+        """The pictures of a stage of a hypothesis in the order in which they are drawn."""
+        key = (hypothesis.id, seed, stage)
+        if key not in self._rows:
+            if len(self._rows) >= _REMEMBERED:
+                self._rows.clear()
+            near = self._near(hypothesis.text)
+            members = self._members[self._stage_of(seed) == stage]
+            near = near[self._stage_of(seed) == stage]
+            if self.least is not None:
+                members, near = members[near >= self.least], near[near >= self.least]
+            # Equals are ordered by content, not by name or place in the folder.
+            best = sorted(range(len(members)), key=lambda k: (-near[k], self.pool.digests[members[k]]))[
+                : self.top
+            ]
+            order = np.random.default_rng(case_seed(seed, hypothesis, stage.start)).permutation(len(best))
+            self._rows[key] = [int(members[best[k]]) for k in order]
+        return self._rows[key]
+
+    def _stage_of(self, seed: int) -> NDArray[np.int64]:
+        """The stage that may see each picture, by the run's seed and its content."""
+        if seed not in self._stages:
+            told = (f"{seed}:{self.pool.digests[i]}".encode() for i in self._members)
+            sums = [hashlib.blake2b(t, digest_size=8).digest() for t in told]
+            self._stages = {seed: np.array([int.from_bytes(s, "big") % len(Stage) for s in sums])}
+        return self._stages[seed]
+
+    def _near(self, text: str) -> NDArray[np.float64]:
+        """The cosine of each picture and the words."""
+        [words] = np.asarray(self.encoder.embed_texts([text]), np.float64)
+        parts = [self._members[at : at + _CHUNK] for at in range(0, len(self._members), _CHUNK)]
+        near = np.concatenate([self.pool.vectors[part].astype(np.float64) @ words for part in parts])
+        if not np.isfinite(near).all():
+            raise WeakspotError("the encoder gave numbers that are not finite", fix="check the model")
+        return near
+
+
+def load(
+    folder: str,
+    *,
+    encoder: str,
+    label: str = "",
+    labels: str = "",
+    column: str = "label",
+    top: str = "",
+    least: str = "",
+    size: str = "",
+    cache: str = "",
+) -> Retrieval:
+    """`retrieve:photos?encoder=NAME`; a study gives the label, others ?label=fly or ?labels=….
+
+    Args:
+        folder: Of pictures.
+        encoder: Its name; options of its own are written as in a URL (%3F for ?, %26 for &).
+        label: What the pictures show, or which of them are drawn if there are labels.
+        labels: "folder" if the pictures' folders name what they show, or a CSV, JSON or JSONL file.
+        column: Of the label in that file.
+        top: Cases of a hypothesis in each stage; 100 by default.
+        least: Least similarity of picture and words, a cosine.
+        size: Longer side in pixels beyond which pictures are made smaller; 1024 by default.
+        cache: A folder for the vectors, or "no"; by default one of the user's.
+    """
+    if not (label or labels):
+        raise WeakspotError(
+            f"retrieve:{folder[:200]} does not know what its pictures show",
+            fix="say it: ?label=fly, or ?labels=folder, or ?labels=labels.csv",
+        )
+    most = options.whole("top", top, most=1 << 30) or TOP
+    longest = options.whole("size", size, most=1 << 14) or LONGEST
+    nearness = options.number("least", least, most=1)
+    model = MODELS.load(encoder)
+    if not isinstance(model, Encoder):
+        raise WeakspotError(
+            f"{encoder[:200]} is no encoder of texts and pictures", fix="use one, e.g. encoder=world:encoder"
+        )
+    with _shown(folder) as progress:
+        pool = read_pool(folder, model, cache=_cache(cache), longest=longest, progress=progress)
+    known = {}
+    if labels == "folder":
+        known = by_folder(pool.names)
+    elif labels:
+        path = Path(labels) if Path(labels).exists() else Path(folder, labels)
+        known = read_annotations(path, pool.names, column=column)
+    return Retrieval(
+        pool, model, expected=label or None, known=known, top=most, least=nearness, longest=longest
+    )
+
+
+def _cache(option: str) -> Path | None:
+    if option == "no":
+        return None
+    if option:
+        return Path(option)
+    try:
+        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError:  # nobody's home
+        return None
+    return Path(home) / "weakspot" / "retrieve"
+
+
+@contextmanager
+def _shown(folder: str) -> Iterator[Progress | None]:
+    """Shows how far the reading of a folder is, to a person at a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(escape(f"looking at {Path(folder).name[:40]}"), total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
