@@ -16,7 +16,7 @@ demo: $(READY)   ## true failures of a small classifier, in words, within minute
 	@$(BIN)/weakspot demo
 
 test: $(READY_DEV) ## the whole test suite
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-fast: $(READY_DEV) ## without the tests that take minutes
 	$(BIN)/python -m pytest -n auto -m "not slow"
@@ -30,6 +30,7 @@ lint: $(READY_DEV) ## ruff, mypy, import-linter
 bench: $(READY_DEV) ## the measurements that the claims rest on
 	$(BIN)/python benchmarks/render.py
 	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/sequential.py
 
 bench-world: $(READY_DEV) ## what the world's own models can do
 	$(BIN)/python benchmarks/world.py

@@ -108,6 +108,11 @@ class Flaky(Classifier):
 '''
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests that take minutes come first, so that no worker waits for another at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 @pytest.fixture(scope="session")
 def data() -> Path:
     """The test material (models, data), named by WEAKSPOT_DATA; needed if WEAKSPOT_REQUIRE_DATA=1."""
