@@ -1,0 +1,112 @@
+"""Spaces of cases that can be moved a little: Gaussian noise, discrete choices, and both together.
+
+A space is what a source leaves open: the noise of a generator, the free choices of a scene. `draw` gives
+independent states, one along the first axis. `move` proposes a state near each given one such that, for
+pairs of a draw and its proposal, (x, y) is as likely as (y, x): then accepting only what lies in a region
+leaves the distribution of draws within the region as it is (Metropolis). `scale` runs from near 0, hardly a
+move, to 1, a fresh draw or nearly so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+States = NDArray[Any]
+
+
+class Space(Protocol):
+    """Where cases come from, and how they are moved."""
+
+    def draw(self, rng: np.random.Generator, n: int) -> States:
+        """Independent states, n along the first axis."""
+        ...
+
+    def move(self, rng: np.random.Generator, states: States, scale: float) -> States:
+        """A proposal for every state, 0 < scale ≤ 1. The states are not changed."""
+        ...
+
+
+class Gaussian:
+    """Standard normal noise of a shape, moved by the preconditioned Crank–Nicolson step.
+
+    y = √(1 − s²) x + s ξ with fresh noise ξ; (x, y) and (y, x) have the same distribution in any dimension
+    (Cotter, Roberts, Stuart and White 2013).
+    """
+
+    def __init__(self, *shape: int) -> None:
+        if not shape or min(shape) < 1:
+            raise ValueError(f"Noise has a shape of positive numbers, got {shape}.")
+        self.shape = shape
+
+    def draw(self, rng: np.random.Generator, n: int) -> States:
+        return rng.standard_normal((n, *self.shape))
+
+    def move(self, rng: np.random.Generator, states: States, scale: float) -> States:
+        fresh = rng.standard_normal(states.shape)
+        return np.asarray(math.sqrt(1.0 - scale * scale) * states + scale * fresh)
+
+
+class Choices:
+    """Independent discrete choices, moved by choosing some of them anew.
+
+    One choice, picked at random, is always made anew, and each of the others with probability `scale`. A
+    state is a row of the indices chosen.
+    """
+
+    def __init__(self, probabilities: Sequence[Sequence[float]]) -> None:
+        """Take one row of probabilities, summing to 1, for each choice."""
+        rows = [np.asarray(row, dtype=float) for row in probabilities]
+        if not rows or any(len(row) < 1 or (row < 0).any() or abs(row.sum() - 1) > 1e-9 for row in rows):
+            raise ValueError("Each choice has probabilities that are not negative and sum to 1.")
+        self._steps = [np.cumsum(row)[:-1] for row in rows]
+
+    def draw(self, rng: np.random.Generator, n: int) -> States:
+        points = rng.random((n, len(self._steps)))
+        columns = [np.searchsorted(steps, points[:, i], "right") for i, steps in enumerate(self._steps)]
+        return np.stack(columns, axis=1)
+
+    def move(self, rng: np.random.Generator, states: States, scale: float) -> States:
+        anew = rng.random(states.shape) < scale
+        anew[np.arange(len(states)), rng.integers(states.shape[1], size=len(states))] = True
+        return np.where(anew, self.draw(rng, len(states)), states)
+
+
+class Joined:
+    """Several spaces side by side, such as a scene's choices and a generator's noise.
+
+    A state is one row of numbers, the parts one after the other; `split` takes it apart. A move moves one
+    part, picked at random for each state.
+    """
+
+    def __init__(self, *parts: Space) -> None:
+        if not parts:
+            raise ValueError("At least one space is needed.")
+        self.parts = parts
+        self._shapes = [part.draw(np.random.default_rng(0), 1).shape[1:] for part in parts]
+        self._ends = np.cumsum([math.prod(shape) for shape in self._shapes])
+
+    def split(self, states: States) -> list[States]:
+        """The states of each part, in their own shapes; numbers of choices come back as floats."""
+        columns = np.split(states, self._ends[:-1], axis=1)
+        return [c.reshape(len(states), *shape) for c, shape in zip(columns, self._shapes, strict=True)]
+
+    def draw(self, rng: np.random.Generator, n: int) -> States:
+        return self._join([part.draw(rng, n) for part in self.parts], n)
+
+    def move(self, rng: np.random.Generator, states: States, scale: float) -> States:
+        chosen = rng.integers(len(self.parts), size=len(states))
+        pieces = self.split(states)
+        for i, part in enumerate(self.parts):
+            picked = chosen == i
+            pieces[i] = pieces[i].copy()
+            pieces[i][picked] = part.move(rng, pieces[i][picked], scale)
+        return self._join(pieces, len(states))
+
+    @staticmethod
+    def _join(pieces: Sequence[States], n: int) -> States:
+        return np.concatenate([np.asarray(piece, dtype=float).reshape(n, -1) for piece in pieces], axis=1)
