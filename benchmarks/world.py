@@ -3,7 +3,7 @@
     python benchmarks/world.py [--scenes 10000] [--json FILE]        (make bench-world)
 
 Every figure is measured here, on the shipped files, with seeds that no training used; only the tables of
-true failure rates and of generated pictures are read, because they took a GPU machine (see training/).
+true failure rates are read, because they take hours (training/truth.py).
 """
 
 from __future__ import annotations

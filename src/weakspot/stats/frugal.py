@@ -47,7 +47,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .joint import Array, lowest_joint_wealths, pairs
+from .envelope import Array
+from .joint import lowest_joint_wealths, pairs
+from .sequential import check_factor, flat_counts
 
 Arm = Literal["hypothesis", "baseline"]
 
@@ -102,7 +104,7 @@ def log_evidences_frugal(
     failures1: ArrayLike, n1: ArrayLike, failures0: ArrayLike, n0: ArrayLike, *, factor: float = 1.0
 ) -> Array:
     """`log_evidence_frugal` for arrays of counts, broadcast against each other."""
-    flat, shape = _flat(failures1, n1, failures0, n0, factor)
+    flat, shape = flat_counts(failures1, n1, failures0, n0, factor)
     return lowest_joint_wealths(_PAIRS, *flat, factor=factor).reshape(shape)
 
 
@@ -118,7 +120,7 @@ def exceeds_each_frugal(
     """Whether the evidence has reached 1 / alpha; faster than the evidence where the answer is no."""
     if not 0.0 < alpha < 1.0:
         raise ValueError(f"An error rate lies strictly between 0 and 1, got {alpha}.")
-    flat, shape = _flat(failures1, n1, failures0, n0, factor)
+    flat, shape = flat_counts(failures1, n1, failures0, n0, factor)
     bar = -math.log(alpha)
     found = lowest_joint_wealths(_PAIRS, *flat, factor=factor, settled_below=bar)
     return np.asarray(found >= bar).reshape(shape)
@@ -138,7 +140,7 @@ def baseline_per_draw(*, sharing: int = 1, factor: float = 1.0) -> float:
     """
     if sharing < 1:
         raise ValueError(f"At least one hypothesis uses the baseline, got {sharing}.")
-    _check_factor(factor)
+    check_factor(factor)
     least = (1.0 - _SHARE) / _SHARE
     goal = (sharing / factor - 1.0) / math.e
     if goal <= 0.0:
@@ -174,22 +176,3 @@ def next_arm(
     if failures1 == 0:
         return "hypothesis" if n0 >= wanted * n1 / 8 else "baseline"
     return "hypothesis" if n0 >= wanted * (n1 + 1) else "baseline"
-
-
-def _check_factor(factor: float) -> None:
-    if not 0.0 < factor < math.inf:
-        raise ValueError(f"The factor must be positive and finite, got {factor}.")
-
-
-def _flat(
-    failures1: ArrayLike, n1: ArrayLike, failures0: ArrayLike, n0: ArrayLike, factor: float
-) -> tuple[list[Array], tuple[int, ...]]:
-    _check_factor(factor)
-    counts = np.broadcast_arrays(
-        *(np.asarray(count, dtype=float) for count in (failures1, n1, failures0, n0))
-    )
-    flat = [count.ravel() for count in counts]
-    f1, m1, f0, m0 = flat
-    if not np.all((f1 >= 0) & (f1 <= m1) & (f0 >= 0) & (f0 <= m0)):
-        raise ValueError("Failures must lie between 0 and the number of trials, in every entry.")
-    return flat, counts[0].shape

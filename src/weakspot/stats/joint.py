@@ -15,16 +15,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-
-_TOLERANCE = 1e-7
-_STEPS = 80
-_EDGE = 1.0 - 1e-12  # θ = 1 is approached to within this: there a bet on 'never' is worth 0 or ∞
+from .envelope import EDGE, Array, least
 
 
 class Pairs(NamedTuple):
@@ -83,29 +78,10 @@ def lowest_joint_wealths(
     """
     tilt1, tilt0 = factor * bets.tilt1, bets.tilt0
     stakes = bets.stakes(f1, f0)
-    top = min(1.0, 1.0 / factor) * _EDGE
+    top = min(1.0, 1.0 / factor) * EDGE
     theta = np.minimum((f1 + f0 + 0.5) / (factor * n1 + n0 + 1.0), 0.9 * top)
-    low, high = np.zeros_like(theta), np.full_like(theta, top)
-    result = np.empty_like(theta)
-    left: NDArray[Any] = np.arange(theta.size)
-    for _ in range(_STEPS):
-        value, slope, curve = _height(theta, tilt1, tilt0, stakes, n1, n0)
-        falling = slope < 0.0
-        low, high = np.where(falling, theta, low), np.where(falling, high, theta)
-        gap = np.abs(slope) * np.where(falling, high - theta, theta - low)
-        settled = value < settled_below
-        result[left] = np.where(settled, value, value - gap)
-        keep = ~settled & (gap >= _TOLERANCE)
-        if not keep.any():
-            break
-        goal = theta - slope / np.where(curve > 0.0, curve, math.inf)
-        # A step out of the bracket goes nine tenths of the way to its end: ten times closer to 0 or 1.
-        end = 0.1 * theta + 0.9 * np.where(falling, high, low)
-        theta = np.where(falling, np.minimum(goal, end), np.maximum(goal, end))
-        if not keep.all():
-            left, theta, low, high = left[keep], theta[keep], low[keep], high[keep]
-            stakes, n1, n0 = stakes[keep], n1[keep], n0[keep]
-    return result
+    rows = (stakes, n1, n0)
+    return least(lambda at, *some: _height(at, tilt1, tilt0, *some), theta, top, rows, settled_below)
 
 
 def _height(

@@ -73,7 +73,7 @@ def log_evidences(
     failures1: ArrayLike, n1: ArrayLike, failures0: ArrayLike, n0: ArrayLike, *, factor: float = 1.0
 ) -> Array:
     """`log_evidence` for arrays of counts, broadcast against each other."""
-    flat, shape = _flat(failures1, n1, failures0, n0, factor)
+    flat, shape = flat_counts(failures1, n1, failures0, n0, factor)
     return lowest_wealths(_HYPOTHESIS_UP, _BASELINE_DOWN, *flat, factor=factor).reshape(shape)
 
 
@@ -81,7 +81,7 @@ def log_evidences_below(
     failures1: ArrayLike, n1: ArrayLike, failures0: ArrayLike, n0: ArrayLike, *, factor: float = 1.0
 ) -> Array:
     """`log_evidence_below` for arrays of counts, broadcast against each other."""
-    flat, shape = _flat(failures1, n1, failures0, n0, factor)
+    flat, shape = flat_counts(failures1, n1, failures0, n0, factor)
     return lowest_wealths(_HYPOTHESIS_DOWN, _BASELINE_UP, *flat, factor=factor).reshape(shape)
 
 
@@ -95,7 +95,7 @@ def exceeds_each(
     alpha: float = 0.05,
 ) -> NDArray[np.bool_]:
     """`exceeds` for arrays of counts; much faster than their evidence where the answer is no."""
-    flat, shape = _flat(failures1, n1, failures0, n0, factor)
+    flat, shape = flat_counts(failures1, n1, failures0, n0, factor)
     bar = _bar(alpha)
     found = lowest_wealths(_HYPOTHESIS_UP, _BASELINE_DOWN, *flat, factor=factor, settled_below=bar)
     return np.asarray(found >= bar).reshape(shape)
@@ -120,13 +120,14 @@ def _bar(alpha: float) -> float:
 
 
 def _check(failures1: int, n1: int, failures0: int, n0: int, factor: float) -> None:
-    _check_factor(factor)
+    check_factor(factor)
     for failures, n in ((failures1, n1), (failures0, n0)):
         if not 0 <= failures <= n:
             raise ValueError(f"Failures must lie between 0 and the number of trials, got {failures} of {n}.")
 
 
-def _check_factor(factor: float) -> None:
+def check_factor(factor: float) -> None:
+    """Raise unless it is a multiple that a rate can be compared with."""
     if not 0.0 < factor < math.inf:
         raise ValueError(f"The factor must be positive and finite, got {factor}.")
 
@@ -138,10 +139,11 @@ def _check_one_sample(failures: int, n: int, theta: float) -> None:
         raise ValueError(f"The rate to compare with lies strictly between 0 and 1, got {theta}.")
 
 
-def _flat(
+def flat_counts(
     failures1: ArrayLike, n1: ArrayLike, failures0: ArrayLike, n0: ArrayLike, factor: float
 ) -> tuple[list[Array], tuple[int, ...]]:
-    _check_factor(factor)
+    """The counts checked and broadcast, as arrays of one dimension; and the shape they had."""
+    check_factor(factor)
     counts = np.broadcast_arrays(
         *(np.asarray(count, dtype=float) for count in (failures1, n1, failures0, n0))
     )
