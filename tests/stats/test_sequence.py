@@ -39,7 +39,7 @@ def test_ends_lie_where_the_ratio_crosses(count: tuple[int, int], level: float) 
     low, high = confidence_sequence(f, n, level)
     bar = -math.log1p(-level)
     slack = 1e-6 + 1e-12 * n * math.log(n + 1)
-    slack_high = slack + 4e-16 * (n - f) / max(1 - high, 1e-300)  # 1 − high is known to the last bit of 1 only
+    slack_high = slack + 4e-16 * (n - f) / max(1 - high, 1e-300)  # 1 − high is known to a bit of 1 only
     assert 0 <= low <= f / n <= high <= 1
     assert low == 0 if f == 0 else log_ratio(f, n, low) == pytest.approx(bar, abs=slack)
     assert high == 1 if f == n else log_ratio(f, n, high) == pytest.approx(bar, abs=slack_high)
