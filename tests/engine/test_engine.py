@@ -171,7 +171,8 @@ class Returns:
         self.part, self.change = part, change
 
     def __getattr__(self, name: str) -> Any:
-        return lambda *args, **more: self.change(getattr(self.part, name)(*args, **more))
+        method = getattr(self.part, name)
+        return lambda *args, **more: self.change(method(*args, **more))
 
 
 ODD = {

@@ -11,10 +11,11 @@ import yaml
 
 import weakspot as ws
 from weakspot.core import Finding, Hypothesis, Output, Stage, Tally, WeakspotError
-from weakspot.engine import Lane, State, Watch
+from weakspot.engine import Watch
 from weakspot.judges import LabelJudge
+from weakspot.sources.prompts import LabelWords
 from weakspot.store import Run, rate
-from weakspot.studies.hunt import HuntSettings, base_hypothesis, check, distinct, load
+from weakspot.studies.hunt import HuntSettings, base_hypothesis, check, load
 
 BASE = Hypothesis("a realistic photograph of a fly (insect).")
 NAMES: dict[str, Any] = {
@@ -24,10 +25,6 @@ NAMES: dict[str, Any] = {
 
 def said(words: str) -> Hypothesis:
     return Hypothesis(f"{BASE.text} {words}")
-
-
-def lane(words: str, failures: int, n: int, state: State = State.AHEAD) -> Lane:
-    return Lane(said(words), Tally(n, failures), state)
 
 
 def phrases(findings: list[Finding]) -> list[str]:
@@ -51,45 +48,14 @@ def test_rate_has_its_interval_and_count() -> None:
     assert (nothing.value, nothing.low, nothing.high, nothing.n) == (0.0, 0.0, 1.0, 0)
 
 
-def test_distinct_keeps_the_general_caption_unless_the_special_one_is_worse() -> None:
-    same = [lane("it is on a flower.", 50, 100), lane("it is on a yellow flower.", 55, 100)]
-    assert [h.beyond(BASE) for h in distinct(same, BASE)] == ["it is on a flower."]
-    worse = [lane("it is on a flower.", 30, 300), lane("it is on a yellow flower.", 290, 300)]
-    assert [h.beyond(BASE) for h in distinct(worse, BASE)] == [
-        "it is on a yellow flower.",
-        "it is on a flower.",
-    ]
-
-
-def test_distinct_takes_winners_only_and_the_worst_first() -> None:
-    lanes = [
-        lane("it is small.", 10, 100),
-        lane("it is wet.", 90, 100),
-        lane("it is far.", 99, 100, State.OPEN),
-        lane("it is old.", 1, 100, State.BEHIND),
-        lane("it is on a yellow flower.", 50, 100),
-        lane("it is on a flower.", 50, 100, State.OPEN),
-    ]
-    assert [h.beyond(BASE) for h in distinct(lanes, BASE)] == [
-        "it is wet.",
-        "it is on a yellow flower.",
-        "it is small.",
-    ]
-    assert distinct([], BASE) == []
-
-
 def test_the_baseline_says_the_label_and_its_parent() -> None:
-    class Model:
-        labels, parents = ("fly", "{odd}"), {"fly": "insect"}
+    def text(label: str, **more: Any) -> str:
+        words = {"fly": LabelWords("fly", "insect")}
+        return base_hypothesis(HuntSettings(target="x", label=label, **more), words, label).text
 
-        def answer(self, cases: Any) -> list[Output]:
-            return []
-
-    def text(label: str, target: Any) -> str:
-        return base_hypothesis(HuntSettings(target="x", label=label), target).text
-
-    assert text("fly", Model()) == "a realistic photograph of a fly (insect)."
-    assert text("{odd}", Model()) == "a realistic photograph of a {odd} (thing)."
+    assert text("fly") == "a realistic photograph of a fly (insect)."
+    assert text("{odd}") == "a realistic photograph of a {odd}."
+    assert text("owl", prompt="a drawing of a {label}.") == "a drawing of an owl."
 
 
 @pytest.mark.parametrize(
@@ -102,6 +68,12 @@ def test_the_baseline_says_the_label_and_its_parent() -> None:
         ({"label": "  "}, "the label is empty"),
         ({"target_label": "fly"}, "is the right label"),
         ({"target_label": "bee", "judge": "label"}, "both say what a failure is"),
+        ({"labels": ("fly", "bee")}, "both given"),
+        ({"label": "", "labels": ("fly", "fly")}, "given twice"),
+        ({"label": "", "labels": ("fly", "bee"), "from_images": "x"}, "one label"),
+        ({"prompt": "a photo."}, "no place for the label"),
+        ({"sentences": 0}, "0 sentences"),
+        ({"edits": -1}, "cannot be made"),
     ],
 )
 def test_settings_that_cannot_be_meant_are_refused(change: dict[str, Any], what: str) -> None:
@@ -132,7 +104,7 @@ def test_a_hunt_by_name(toy: Path) -> None:
         assert (found.phrase, found.confirmed) == ("it is on a flower.", True)
         assert found.hypothesis.text == f"{BASE.text} it is on a flower."
         assert found.rate.low < 200 / 256 < found.rate.high
-        assert found.rate.n >= 256
+        assert found.rate.n >= 128
         assert found.baseline.low < 0.05 * 200 / 256 + 0.95 * 3 / 256 < found.baseline.high
         assert found.lift > 10
         assert found.confusions[0] == ("bee", 1.0)
@@ -165,7 +137,7 @@ def test_a_run_made_with_objects_is_resumed_from_python_only(
     from weakspot.cli import run as cli
 
     objects = {"target": parts.Classifier(), "source": parts.Meadow()}
-    small = NAMES | {"source": objects["source"], "budget": "images=60"}
+    small = NAMES | {"source": objects["source"], "budget": "images=20"}
     ws.hunt(objects["target"], out="run", **small).close()
     assert cli(["resume", "run", "--budget", "images=6000"]) == 1
     cause, fix = capsys.readouterr().err.splitlines()
@@ -230,8 +202,8 @@ def test_a_hunt_stopped_by_the_clock_keeps_its_findings_when_resumed(toy: Path) 
 
 
 def test_captions_that_were_never_tried_are_no_finished_hunt(toy: Path) -> None:
-    with ws.hunt("python:toy:Classifier", out="run", **(NAMES | {"budget": "images=60"})) as run:
-        assert run.state.startswith("stopped: the images budget")
+    with ws.hunt("python:toy:Classifier", out="run", **(NAMES | {"budget": "images=20"})) as run:
+        assert run.state.startswith("stopped: ")
 
 
 def test_a_target_that_always_fails_has_no_weak_spot_worse_than_usual(toy: Path) -> None:
@@ -271,7 +243,7 @@ def test_a_changed_model_is_refused_on_resume(toy: Path) -> None:
         def __init__(self, digest: str) -> None:
             self.digest = digest
 
-    small = NAMES | {"budget": "images=60"}
+    small = NAMES | {"budget": "images=20"}
     ws.hunt(Versioned("a" * 64), out="run", **small).close()
     assert yaml.safe_load(Path("run/run.yaml").read_text())["digests"] == {"target": "a" * 64}
     with pytest.raises(WeakspotError, match="the target is not the one this run began with"):

@@ -18,13 +18,17 @@ from numpy.typing import NDArray
 
 
 class Status(StrEnum):
-    """What became of a question to the target. Only `OK` and `REFUSED` are answers of the model."""
+    """What became of a question to the target. Only `OK` and `REFUSED` are answers of the model.
+
+    `INVALID` is said of the case: it does not show what it should, so the answer counts neither way.
+    """
 
     OK = "ok"
     REFUSED = "refused"
     BLOCKED = "blocked"
     EMPTY = "empty"
     ERROR = "error"
+    INVALID = "invalid"
 
 
 class Stage(IntEnum):
@@ -152,7 +156,7 @@ class Verdict:
     """Whether the target failed; None where that cannot be said (an error is never a failure).
 
     Attributes:
-        failed: True, False or None.
+        failed: True, False or None. Of an invalid case, what would have been said were it valid.
         score: How badly, where the judge has a measure; larger is worse.
         status: Copied from the output, or set by the judge.
         reason: For a person to read.
@@ -197,12 +201,16 @@ class Tally(NamedTuple):
         failures: Of those, failed.
         errors: Trials that ended in an error; outside the denominator.
         undecided: Trials without error whose verdict could not be given; outside the denominator.
+        invalid: Trials whose case did not show what it should; outside the denominator.
+        doubted: Of the invalid ones, those that would have counted as failures.
     """
 
     n: int = 0
     failures: int = 0
     errors: int = 0
     undecided: int = 0
+    invalid: int = 0
+    doubted: int = 0
 
     @property
     def rate(self) -> float:
@@ -212,7 +220,12 @@ class Tally(NamedTuple):
     @property
     def drawn(self) -> int:
         """Every trial, with or without a verdict."""
-        return self.n + self.errors + self.undecided
+        return self.n + self.errors + self.undecided + self.invalid
+
+    @property
+    def unchecked(self) -> Tally:
+        """The counts as they would be if nobody had asked whether the cases are valid."""
+        return Tally(self.n + self.invalid, self.failures + self.doubted, self.errors, self.undecided)
 
     def plus(self, other: Tally) -> Tally:
         """Both together, field by field."""
@@ -243,6 +256,8 @@ class Finding:
         confusions: What the target said instead: share of the failures, most frequent first.
         failing: Indices of failing trials kept as evidence.
         passing: Indices of passing trials kept as evidence.
+        answer: If given, the claim is about this wrong answer alone, and so are its rates.
+        unchecked: The rate if nobody had asked whether the cases are valid; None where all are.
     """
 
     hypothesis: Hypothesis
@@ -254,6 +269,8 @@ class Finding:
     confusions: tuple[tuple[str, float], ...] = ()
     failing: tuple[int, ...] = ()
     passing: tuple[int, ...] = ()
+    answer: str = ""
+    unchecked: Rate | None = None
 
     @property
     def lift(self) -> float:
@@ -279,6 +296,8 @@ class Finding:
             "confusions": [list(pair) for pair in self.confusions],
             "failing": list(self.failing),
             "passing": list(self.passing),
+            "answer": self.answer,
+            "unchecked": None if self.unchecked is None else self.unchecked._asdict(),
         }
 
     @classmethod
@@ -297,6 +316,8 @@ class Finding:
             confusions=_pairs(data["confusions"]),
             failing=tuple(data["failing"]),
             passing=tuple(data["passing"]),
+            answer=data.get("answer", ""),
+            unchecked=Rate(**data["unchecked"]) if data.get("unchecked") else None,
         )
 
 

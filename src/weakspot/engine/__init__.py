@@ -4,7 +4,7 @@ from weakspot.engine import stop
 from weakspot.engine.budget import Budget, BudgetSpent, Spending
 from weakspot.engine.engine import Broken, Engine, Want
 from weakspot.engine.executor import Executor, LocalExecutor, local
-from weakspot.engine.race import ConfirmSettings, RaceSettings, confirm, race
+from weakspot.engine.race import Claim, ConfirmSettings, RaceSettings, confirm, race
 from weakspot.engine.stop import Rule
 from weakspot.engine.watch import Lane, State, Watch
 
@@ -12,6 +12,7 @@ __all__ = [
     "Broken",
     "Budget",
     "BudgetSpent",
+    "Claim",
     "ConfirmSettings",
     "Engine",
     "Executor",

@@ -8,7 +8,8 @@ again over its own ledger repeats the same decisions at no cost. That is all the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, NamedTuple, Self, TypeVar
@@ -28,7 +29,7 @@ from weakspot.core import (
     WeakspotError,
     case_seed,
 )
-from weakspot.engine.budget import Budget, BudgetSpent, Spending
+from weakspot.engine.budget import FAR, Budget, BudgetSpent, Spending
 from weakspot.engine.executor import Executor, local
 from weakspot.engine.stop import Rule
 from weakspot.engine.watch import Lane, Watch
@@ -45,7 +46,7 @@ STRIDE: Final = 1024
 #: Most probable labels kept with a trial.
 KEPT_LABELS: Final = 3
 #: Inputs kept as evidence per hypothesis: (failing, passing).
-KEPT: Final = {Stage.EXPLORE: (24, 4), Stage.CONFIRM: (24, 12)}
+KEPT: Final = {Stage.EXPLORE: (12, 4), Stage.CONFIRM: (24, 12)}
 
 
 class Broken(WeakspotError):
@@ -89,6 +90,7 @@ class Engine:
         batch: Cases per call of the ports.
         executor: Where the slow stages run.
         watch: Who is told.
+        keep: Inputs kept as evidence per hypothesis and stage: (failing, passing).
     """
 
     def __init__(
@@ -103,14 +105,16 @@ class Engine:
         batch: int = 64,
         executor: Executor | None = None,
         watch: Watch | None = None,
+        keep: Mapping[Stage, tuple[int, int]] = KEPT,
     ) -> None:
-        self.run = run
+        self.run, self.keep = run, keep
         self.source, self.target, self.judge = source, target, judge
         self.seed, self.batch = seed, batch
         self.spending = Spending(budget or Budget())
         self.watch = watch or Watch()
         self._executor: Executor = executor or local(source)
         self._tallies: dict[tuple[str, Stage], Tally] = {}
+        self._wrong: dict[tuple[str, Stage], Counter[str]] = {}  # what was said instead, among the failures
         # Words that a source cannot draw are that hypothesis' trouble, not a broken target.
         self._errors_in_a_row, self._ever_answered = 0, False
         self._clock = time.monotonic()
@@ -125,15 +129,34 @@ class Engine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def tally(self, hypothesis: Hypothesis, stage: Stage = Stage.EXPLORE) -> Tally:
-        """What this engine has seen of a hypothesis: drawn or read, in the order it was asked for."""
-        return self._tallies.get((hypothesis.id, stage), Tally())
+    def tally(self, hypothesis: Hypothesis, stage: Stage = Stage.EXPLORE, *, answer: str = "") -> Tally:
+        """What this engine has seen of a hypothesis: drawn or read, in the order it was asked for.
+
+        Args:
+            hypothesis: Whose trials.
+            stage: Of which stage.
+            answer: If given, only failures with this answer count as failures.
+        """
+        seen = self._tallies.get((hypothesis.id, stage), Tally())
+        if not answer:
+            return seen
+        return seen._replace(failures=self.wrong_answers(hypothesis, stage)[answer], doubted=0)
+
+    def wrong_answers(self, hypothesis: Hypothesis, stage: Stage = Stage.EXPLORE) -> Counter[str]:
+        """What was said instead, with how often, among the failures that this engine has seen."""
+        return self._wrong.get((hypothesis.id, stage), Counter())
+
+    def reach(self, hypothesis: Hypothesis, stage: Stage = Stage.EXPLORE) -> int:
+        """How many trials a hypothesis can have in a stage: a folder of pictures ends, a renderer never."""
+        available = getattr(self.source, "available", None)
+        return FAR if available is None else int(available(hypothesis, seed=self.seed, stage=stage))
 
     def test(
         self, hypothesis: Hypothesis, *, until: Rule, stage: Stage = Stage.EXPLORE, phase: str = "test"
     ) -> Tally:
-        """Draw one hypothesis until a rule is met."""
-        while not until.met(tally := self.tally(hypothesis, stage), self.spending):
+        """Draw one hypothesis until a rule is met, or its source has no more."""
+        most = self.reach(hypothesis, stage)
+        while not until.met(tally := self.tally(hypothesis, stage), self.spending) and tally.drawn < most:
             step = min(STRIDE, until.room(tally, self.spending))
             self.draw([Want(hypothesis, tally.drawn + max(step, 1), stage)])
             self.watch.update(phase, [Lane(hypothesis, self.tally(hypothesis, stage))], self.spending.amounts)
@@ -174,7 +197,10 @@ class Engine:
 
     def missing(self, wants: Sequence[Want]) -> int:
         """How many trials `draw` would add to what was seen."""
-        return sum(max(w.n - self.tally(w.hypothesis, w.stage).drawn, 0) for w in wants)
+        return sum(
+            max(min(w.n, self.reach(w.hypothesis, w.stage)) - self.tally(w.hypothesis, w.stage).drawn, 0)
+            for w in wants
+        )
 
     def _plan(self, wants: Sequence[Want]) -> tuple[list[_Batch], tuple[str, float] | None]:
         """The batches, cut to what the budget has room for; and the limit that cut them, if one did."""
@@ -183,7 +209,8 @@ class Engine:
         planned: dict[tuple[str, Stage], int] = {}  # the same words may be wanted twice
         for want in wants:
             key = (want.hypothesis.id, want.stage)
-            at, end = planned.get(key, self.tally(want.hypothesis, want.stage).drawn), want.n
+            at = planned.get(key, self.tally(want.hypothesis, want.stage).drawn)
+            end = min(want.n, self.reach(want.hypothesis, want.stage)) if at < want.n else at
             planned[key] = max(at, end)
             while at < end:
                 size = min(self.batch, end - at, room)
@@ -207,7 +234,7 @@ class Engine:
         verdicts = _each(judge, pairs, "judge", Verdict)
         for (case, output), (verdict, error) in zip(pairs, verdicts, strict=True):
             trial = _trial(case, output, verdict or Verdict(None, status=Status.ERROR, reason=error), seconds)
-            if trial.failed is not None and kept[trial.failed] > 0:
+            if trial.failed is not None and trial.status is not Status.INVALID and kept[trial.failed] > 0:
                 content = encode(case.input)
                 if content is not None:
                     kept[trial.failed] -= 1
@@ -224,18 +251,22 @@ class Engine:
                 "seconds": sum(u.seconds for u in usage),
             },
         )
-        self._account(batch, [Outcome(t.failed, t.status, t.usage, t.detail) for t in trials])
+        self._account(batch, [Outcome(t.failed, t.status, t.usage, t.detail, t.answer) for t in trials])
 
     def _kept(self, batch: _Batch) -> dict[bool, int]:
         """How many more failing and passing inputs of a hypothesis to keep."""
         tally = self.tally(batch.hypothesis, batch.stage)
-        failing, passing = KEPT[batch.stage]
+        failing, passing = self.keep[batch.stage]
         return {True: failing - tally.failures, False: passing - (tally.n - tally.failures)}
 
     def _account(self, batch: _Batch, outcomes: Sequence[Outcome]) -> None:
         tally = self.tally(batch.hypothesis, batch.stage)
+        wrong = self._wrong.setdefault((batch.hypothesis.id, batch.stage), Counter())
         for outcome in outcomes:
-            tally = tally.plus(count(outcome.failed, outcome.status))
+            counted = count(outcome.failed, outcome.status)
+            tally = tally.plus(counted)
+            if counted.failures and outcome.answer is not None:
+                wrong[outcome.answer] += 1
             self.spending.add(outcome.usage)
             if outcome.status is not Status.ERROR:
                 self._errors_in_a_row, self._ever_answered = 0, True

@@ -3,9 +3,12 @@
 Two stages, two promises. `race` is a screen: each hypothesis is accepted when the sequential test shows
 its rate above the baseline's, dropped when it shows less than `lift` times it, and those that look worst
 for the model are drawn first. What it selects is biased by having been selected. `confirm` therefore
-starts from nothing: fresh draws of the winners *and* of the baseline, evidence from these alone, and
-e-BH, which bounds the false-discovery rate whatever the dependence between the hypotheses (they share the
-baseline's draws) and whenever one stops.
+measures the winners on fresh draws, evidence from these alone, and e-BH, which bounds the false-discovery
+rate whatever the dependence between the hypotheses (they share the baseline's draws) and whenever one stops.
+
+The baseline's own draws may be used again for that. It was not selected: whatever its draws suggested, a
+hypothesis that is no worse than the baseline expects at most as much evidence, given the baseline's draws,
+as one whose rate equals the baseline's, and that expectation, over the baseline's draws, is at most 1.
 """
 
 from __future__ import annotations
@@ -13,12 +16,27 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from weakspot.core import Hypothesis, Stage
+from weakspot.core import Hypothesis, Stage, Tally
 from weakspot.engine.budget import BudgetSpent
 from weakspot.engine.engine import Engine, Want
 from weakspot.engine.watch import Lane, State
 from weakspot.stats import confidence_sequence, e_bh, log_evidence, log_evidence_below
+
+
+class Claim(NamedTuple):
+    """A hypothesis is worse than its baseline, by all failures or by those with one wrong answer.
+
+    Attributes:
+        hypothesis: What is drawn.
+        against: Its baseline.
+        answer: If given, only failures with this answer count, here and in the baseline.
+    """
+
+    hypothesis: Hypothesis
+    against: Hypothesis
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +45,8 @@ class RaceSettings:
 
     Attributes:
         alpha: Error rate of each accepting or dropping decision (a screen; see `confirm`).
-        lift: A hypothesis is dropped when its rate is shown to be below this multiple of the baseline's.
+        lift: A hypothesis is dropped when its rate is shown to be below this multiple of the baseline's, and
+            waits when it would be so even with one more failure.
         first: Draws every hypothesis gets.
         most: Draws after which an open hypothesis gets no more.
         share: The part of the run's budget at which the race ends with the rest still open.
@@ -36,8 +55,8 @@ class RaceSettings:
     """
 
     alpha: float = 0.05
-    lift: float = 2.0
-    first: int = 32
+    lift: float = 3.0
+    first: int = 24
     most: int = 768
     share: float = 0.6
     places: int = 8
@@ -45,32 +64,67 @@ class RaceSettings:
 
 def race(
     engine: Engine,
-    hypotheses: Sequence[Hypothesis],
+    hypotheses: Sequence[Hypothesis | Claim],
     *,
-    against: Hypothesis,
+    against: Hypothesis | None = None,
     settings: RaceSettings | None = None,
 ) -> list[Lane]:
     """Race hypotheses against a baseline that has been tested already.
+
+    Args:
+        engine: Draws them.
+        hypotheses: What races; several claims may share a hypothesis, and then share its draws.
+        against: The baseline of those that are not claims.
+        settings: How.
 
     Returns:
         One lane per hypothesis, in the given order: `AHEAD`, `BEHIND`, `UNDRAWN` or still `OPEN`.
     """
     settings = settings or RaceSettings()
-    lanes = [Lane(h, engine.tally(h)) for h in hypotheses]
-    wanted = {h.id: settings.first for h in hypotheses}
-    while racing := [lane for lane in lanes if lane.state is State.OPEN and lane.tally.drawn < settings.most]:
+    lanes = [_decided(engine, lane, settings) for lane in _lanes(engine, hypotheses, against)]
+    while racing := [lane for lane in lanes if _goes_on(engine, lane, settings)]:
         if engine.spending.share() >= settings.share or _settled(lanes, racing, settings.places):
             break
         entering = [lane for lane in racing if not lane.tally.drawn]
-        for lane in racing:
-            wanted[lane.hypothesis.id] = max(
-                settings.first, min(2 * lane.tally.drawn, lane.tally.drawn + 256)
-            )
         chosen = entering or sorted(racing, key=_promise, reverse=True)[: max(4, len(racing) // 2)]
-        engine.draw([Want(lane.hypothesis, wanted[lane.hypothesis.id]) for lane in chosen])
-        lanes = [_decided(engine, lane, against, settings) for lane in lanes]
+        engine.draw([Want(lane.hypothesis, _next(lane.tally.drawn, settings)) for lane in chosen])
+        lanes = [_decided(engine, lane, settings) for lane in lanes]
         engine.watch.update("race", lanes, engine.spending.amounts)
     return lanes
+
+
+def _lanes(
+    engine: Engine,
+    hypotheses: Sequence[Hypothesis | Claim],
+    against: Hypothesis | None,
+    stage: Stage = Stage.EXPLORE,
+) -> list[Lane]:
+    lanes = []
+    for one in hypotheses:
+        if isinstance(one, Hypothesis):
+            if against is None:
+                raise ValueError("A hypothesis that is no claim needs `against`.")
+            one = Claim(one, against)
+        tally = engine.tally(one.hypothesis, stage, answer=one.answer)
+        lanes.append(Lane(one.hypothesis, tally, answer=one.answer, against=one.against))
+    return lanes
+
+
+def _next(drawn: int, settings: RaceSettings) -> int:
+    """How many draws a hypothesis has after its next turn: twice as many, up to 256 more."""
+    return max(settings.first, min(2 * drawn, drawn + 256))
+
+
+def _goes_on(engine: Engine, lane: Lane, settings: RaceSettings) -> bool:
+    """Whether more draws of an open hypothesis are worth their cost."""
+    most = min(settings.most, engine.reach(lane.hypothesis))
+    if lane.state is not State.OPEN or lane.tally.drawn >= most:
+        return False
+    if not lane.tally.drawn:
+        return True
+    base = _base(engine, lane)
+    hoped = (lane.tally.failures + 1) / (lane.tally.n + 1)
+    return hoped >= settings.lift * (base.failures + 0.5) / (base.n + 1)
 
 
 def _settled(lanes: Sequence[Lane], racing: Sequence[Lane], places: int) -> bool:
@@ -85,10 +139,18 @@ def _promise(lane: Lane) -> float:
     return (lane.tally.failures + 0.5) / (lane.tally.n + 1)
 
 
-def _decided(engine: Engine, lane: Lane, against: Hypothesis, settings: RaceSettings) -> Lane:
+def _base(engine: Engine, lane: Lane, *stages: Stage) -> Tally:
+    total = Tally()
+    for stage in stages or (Stage.EXPLORE,):
+        total = total.plus(engine.tally(lane.against or lane.hypothesis, stage, answer=lane.answer))
+    return total
+
+
+def _decided(engine: Engine, lane: Lane, settings: RaceSettings) -> Lane:
     if lane.state is not State.OPEN:
         return lane
-    tally, base, enough = engine.tally(lane.hypothesis), engine.tally(against), math.log(1 / settings.alpha)
+    tally = engine.tally(lane.hypothesis, answer=lane.answer)
+    base, enough = _base(engine, lane), math.log(1 / settings.alpha)
     counts = (tally.failures, tally.n, base.failures, base.n)
     evidence = log_evidence(*counts)
     if not tally.n and tally.errors:
@@ -99,7 +161,7 @@ def _decided(engine: Engine, lane: Lane, against: Hypothesis, settings: RaceSett
         state = State.BEHIND
     else:
         state = State.OPEN
-    return Lane(lane.hypothesis, tally, state, evidence)
+    return replace(lane, tally=tally, state=state, log_evidence=evidence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,20 +172,21 @@ class ConfirmSettings:
         fdr: Bound on the expected share of false findings in the list.
         least: Fresh draws of every candidate, so that its rate is worth showing.
         most: Fresh draws after which a candidate counts as not confirmed.
-        baseline: Fresh draws of the baseline to begin with; they grow with the candidates', to twice as many.
+        baseline: The baseline is drawn on until it has so many draws in all, and grows with the candidates',
+            to four times as many.
     """
 
     fdr: float = 0.05
-    least: int = 256
+    least: int = 128
     most: int = 1024
     baseline: int = 1024
 
 
 def confirm(
     engine: Engine,
-    hypotheses: Sequence[Hypothesis],
+    hypotheses: Sequence[Hypothesis | Claim],
     *,
-    against: Hypothesis,
+    against: Hypothesis | None = None,
     settings: ConfirmSettings | None = None,
 ) -> tuple[list[Lane], BudgetSpent | None]:
     """Test the winners of a race on fresh draws.
@@ -133,56 +196,61 @@ def confirm(
         left no room for the settings' first round, if one did. Stopping early costs power, never truth.
     """
     wanted = settings or ConfirmSettings()
-    settings = _affordable(wanted, len(hypotheses), engine.spending.room())
-    enough = math.log(max(len(hypotheses), 1) / settings.fdr)
+    claims = _lanes(engine, hypotheses, against, Stage.CONFIRM)
+    bases = list({lane.against.id: lane.against for lane in claims if lane.against}.values())
+    known = {base.id: engine.tally(base).drawn for base in bases}
+    settings = _affordable(wanted, len(claims), [known[b.id] for b in bases], engine.spending.room())
+    enough = math.log(max(len(claims), 1) / settings.fdr)
     stopped: BudgetSpent | None = None
-    n, base_n, still_open = settings.least, settings.baseline, list(hypotheses)
+    n, base_n, still_open = settings.least, settings.baseline, claims
     try:
         while still_open:
+            needed = {lane.against.id for lane in still_open if lane.against}
             wants = [
-                Want(h, size, Stage.CONFIRM) for h, size in [(against, base_n), *((h, n) for h in still_open)]
+                *(Want(b, base_n - known[b.id], Stage.CONFIRM) for b in bases if b.id in needed),
+                *(Want(lane.hypothesis, n, Stage.CONFIRM) for lane in still_open),
             ]
             if n > settings.least and engine.missing(wants) > engine.spending.room():
                 break  # the rest of the budget buys no further round: those still open are not confirmed
             engine.draw(wants)
-            lanes = _measured(engine, hypotheses, against)
-            engine.watch.update("confirm", lanes, engine.spending.amounts)
-            still_open = [lane.hypothesis for lane in lanes if lane.log_evidence < enough]
+            claims = _measured(engine, claims)
+            engine.watch.update("confirm", claims, engine.spending.amounts)
+            still_open = [lane for lane in claims if lane.log_evidence < enough]
             if n >= settings.most:
                 break
-            n, base_n = min(2 * n, settings.most), min(2 * base_n, 2 * settings.baseline)
+            n, base_n = min(2 * n, settings.most), min(2 * base_n, 4 * settings.baseline)
     except BudgetSpent as limit:
         stopped = limit
     if still_open and settings != wanted:
         stopped = stopped or BudgetSpent(*engine.spending.tightest())
-    lanes = _measured(engine, hypotheses, against)
-    held = e_bh([lane.log_evidence for lane in lanes], settings.fdr)
-    lanes = [
+    claims = _measured(engine, claims)
+    held = e_bh([lane.log_evidence for lane in claims], settings.fdr)
+    claims = [
         replace(lane, state=State.CONFIRMED if ok else State.AHEAD)
-        for lane, ok in zip(lanes, held, strict=True)
+        for lane, ok in zip(claims, held, strict=True)
     ]
-    engine.watch.update("confirm", lanes, engine.spending.amounts)
-    return lanes, stopped
+    engine.watch.update("confirm", claims, engine.spending.amounts)
+    return claims, stopped
 
 
-def _affordable(settings: ConfirmSettings, candidates: int, room: int) -> ConfirmSettings:
+def _affordable(
+    settings: ConfirmSettings, candidates: int, known: Sequence[int], room: int
+) -> ConfirmSettings:
     """With little budget left, a smaller first round for all instead of a full one for the baseline alone."""
-    cost = settings.baseline + candidates * settings.least
+    bases = sum(max(settings.baseline - drawn, 0) for drawn in known)
+    cost = bases + candidates * settings.least
     if not candidates or cost <= room:
         return settings
-    scale = room / cost
-    return replace(
-        settings,
-        baseline=max(int(settings.baseline * scale), 1),
-        least=max(int(settings.least * scale), 1),
-    )
+    least = min(settings.least, room // (2 * candidates))
+    left = (room - candidates * least) // max(len(known), 1)
+    return replace(settings, least=max(least, 1), baseline=max(left + min(known, default=0), 1))
 
 
-def _measured(engine: Engine, hypotheses: Sequence[Hypothesis], against: Hypothesis) -> list[Lane]:
-    base = engine.tally(against, Stage.CONFIRM)
-    lanes = []
-    for hypothesis in hypotheses:
-        tally = engine.tally(hypothesis, Stage.CONFIRM)
+def _measured(engine: Engine, lanes: Sequence[Lane]) -> list[Lane]:
+    measured = []
+    for lane in lanes:
+        tally = engine.tally(lane.hypothesis, Stage.CONFIRM, answer=lane.answer)
+        base = _base(engine, lane, Stage.EXPLORE, Stage.CONFIRM)
         evidence = log_evidence(tally.failures, tally.n, base.failures, base.n)
-        lanes.append(Lane(hypothesis, tally, State.AHEAD, evidence))
-    return lanes
+        measured.append(replace(lane, tally=tally, state=State.AHEAD, log_evidence=evidence))
+    return measured

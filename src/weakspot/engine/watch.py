@@ -21,12 +21,19 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One hypothesis under test: its words, counts and state."""
+    """One hypothesis under test: its words, counts and state.
+
+    Attributes:
+        answer: If given, only this wrong answer counts as a failure.
+        against: The baseline it is compared with, where it has one of its own.
+    """
 
     hypothesis: Hypothesis
     tally: Tally
     state: State = State.OPEN
     log_evidence: float = 0.0
+    answer: str = ""
+    against: Hypothesis | None = None
 
 
 class Watch:

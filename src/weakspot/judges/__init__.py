@@ -1,5 +1,6 @@
 """Decide whether the target failed."""
 
 from weakspot.judges.label import LabelJudge
+from weakspot.judges.verified import ClassifierOpinion, EncoderOpinion, Opinion, Verified
 
-__all__ = ["LabelJudge"]
+__all__ = ["ClassifierOpinion", "EncoderOpinion", "LabelJudge", "Opinion", "Verified"]

@@ -33,6 +33,7 @@ class Outcome(NamedTuple):
     status: Status
     usage: Usage
     detail: str
+    answer: str | None
 
 
 class Ledger:
@@ -124,15 +125,16 @@ class Ledger:
         rows = [self._row(t) for t in trials]
         counts: dict[tuple[int, int], list[int]] = {}
         for row, trial in zip(rows, trials, strict=True):
-            counted = counts.setdefault((row[0], trial.index >> 32), [0, 0, 0, 0])
+            counted = counts.setdefault((row[0], trial.index >> 32), [0] * len(Tally._fields))
             for i, amount in enumerate(tally_of(trial)):
                 counted[i] += amount
         with explained(self.path), self._transaction():
             self._db.executemany("INSERT INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
             self._db.executemany(
-                """INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+                """INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
                    n = n + excluded.n, failures = failures + excluded.failures,
-                   errors = errors + excluded.errors, undecided = undecided + excluded.undecided""",
+                   errors = errors + excluded.errors, undecided = undecided + excluded.undecided,
+                   invalid = invalid + excluded.invalid, doubted = doubted + excluded.doubted""",
                 [(*key, *tally) for key, tally in counts.items()],
             )
             self._db.executemany(
@@ -151,8 +153,11 @@ class Ledger:
             if removed:
                 self._db.execute("DELETE FROM tallies")
                 self._db.execute(
-                    """INSERT INTO tallies SELECT hypothesis, idx >> 32, COUNT(failed), TOTAL(failed),
-                       SUM(status = 'error'), SUM(failed IS NULL AND status <> 'error')
+                    """INSERT INTO tallies SELECT hypothesis, idx >> 32,
+                       SUM(failed IS NOT NULL AND status <> 'invalid'),
+                       SUM(failed IS 1 AND status <> 'invalid'),
+                       SUM(status = 'error'), SUM(failed IS NULL AND status NOT IN ('error', 'invalid')),
+                       SUM(status = 'invalid'), SUM(failed IS 1 AND status = 'invalid')
                        FROM trials GROUP BY hypothesis, idx >> 32"""
                 )
         return removed
@@ -198,7 +203,7 @@ class Ledger:
         Args:
             hypothesis: Whose trials.
             stage: Only of this stage.
-            failed: Only failures (True) or only passes (False).
+            failed: Only failures (True) or only passes (False), of valid cases.
             kept: Only those whose input was kept as evidence.
             limit: At most so many.
         """
@@ -207,7 +212,7 @@ class Ledger:
             where.append("idx >= ? AND idx < ?")
             values += [stage.start, stage.start + (1 << 32)]
         if failed is not None:
-            where.append("failed = ?")
+            where.append("failed = ? AND status <> 'invalid'")
             values.append(int(failed))
         if kept:
             where.append("blob IS NOT NULL")
@@ -231,7 +236,7 @@ class Ledger:
     def tally(self, hypothesis: Hypothesis, stage: Stage) -> Tally:
         """The maintained counts of one stage."""
         rows = self._query(
-            "SELECT n, failures, errors, undecided FROM tallies WHERE hypothesis = ? AND stage = ?",
+            f"SELECT {', '.join(Tally._fields)} FROM tallies WHERE hypothesis = ? AND stage = ?",  # noqa: S608
             (self._key(hypothesis), int(stage)),
         )
         return Tally(*rows[0]) if rows else Tally()
@@ -239,28 +244,28 @@ class Ledger:
     def tallies(self) -> dict[str, Tally]:
         """Maintained counts by hypothesis id, all stages together."""
         rows = self._query(
-            """SELECT id, SUM(n), SUM(failures), SUM(errors), SUM(undecided)
-               FROM tallies JOIN hypotheses ON key = hypothesis GROUP BY key ORDER BY key"""
+            f"""SELECT id, {", ".join(f"SUM({count})" for count in Tally._fields)}
+                FROM tallies JOIN hypotheses ON key = hypothesis GROUP BY key ORDER BY key"""  # noqa: S608
         )
         return {row[0]: Tally(*row[1:]) for row in rows}
 
     def outcomes(self, hypothesis: Hypothesis, start: int, stop: int) -> list[Outcome]:
         """The trials with indices in [start, stop), in order, as far as they are there."""
         rows = self._query(
-            """SELECT failed, status, detail, tokens, dollars, seconds FROM trials
+            """SELECT failed, status, detail, answer, tokens, dollars, seconds FROM trials
                WHERE hypothesis = ? AND idx >= ? AND idx < ? ORDER BY idx""",
             (self._key(hypothesis), start, stop),
         )
         return [
-            Outcome(None if failed is None else bool(failed), Status(status), Usage(*usage), detail)
-            for failed, status, detail, *usage in rows
+            Outcome(None if failed is None else bool(failed), Status(status), Usage(*usage), detail, answer)
+            for failed, status, detail, answer, *usage in rows
         ]
 
     def answers(self, hypothesis: Hypothesis, stage: Stage, *, failed: bool) -> dict[str, int]:
         """How often each answer was given among the failures (or the passes), most frequent first."""
         rows = self._query(
             """SELECT COALESCE(answer, ''), COUNT(*) AS times FROM trials
-               WHERE hypothesis = ? AND idx >= ? AND idx < ? AND failed = ?
+               WHERE hypothesis = ? AND idx >= ? AND idx < ? AND failed = ? AND status <> 'invalid'
                GROUP BY 1 ORDER BY times DESC, 1""",
             (self._key(hypothesis), stage.start, stage.start + (1 << 32), int(failed)),
         )
@@ -344,9 +349,11 @@ def tally_of(trial: Trial) -> Tally:
 
 
 def count(failed: bool | None, status: Status) -> Tally:
-    """The counts one outcome adds: an error or an open verdict stays outside the denominator."""
+    """The counts one outcome adds; errors, open verdicts, invalid cases stay outside the denominator."""
     if status is Status.ERROR:
         return Tally(errors=1)
+    if status is Status.INVALID:
+        return Tally(invalid=1, doubted=int(bool(failed)))
     if failed is None:
         return Tally(undecided=1)
     return Tally(n=1, failures=int(failed))

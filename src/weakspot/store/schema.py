@@ -60,6 +60,10 @@ MIGRATIONS: Final[tuple[str, ...]] = (
         value TEXT NOT NULL
     ) WITHOUT ROWID;
     """,
+    """
+    ALTER TABLE tallies ADD COLUMN invalid INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE tallies ADD COLUMN doubted INTEGER NOT NULL DEFAULT 0;
+    """,
 )
 
 VERSION: Final = len(MIGRATIONS)

@@ -1,37 +1,26 @@
 """hunt: bugs of an image classifier, in words (after Wiles, Albuquerque and Gowal, 2022).
 
 For a label, sample images from a plain prompt and see how often the classifier fails (the baseline).
-Sentences that are said of failing images more often than of the others become captions; images drawn
-from each caption are raced against the baseline; captions that win are measured again on fresh images.
-What is left are findings: captions z with P(failure | z, label) > P(failure | label).
+Sentences that are said of failing images more often than of the others, alone or two together, and
+descriptions of failures that look alike, become captions; images drawn from each caption are raced against
+the baseline. What goes with failure within a caption refines it, what it does not need is left out, and so on
+while the budget lasts. The fewest captions that explain the failures are measured again on fresh images, and
+what is left are findings: captions z with P(failure | z, label) > P(failure | label). At the end each is
+edited (denied, in another colour, at another place) to see what it hangs on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from weakspot.core import (
-    JUDGES,
-    MODELS,
-    SOURCES,
-    Classifier,
-    Finding,
-    Hypothesis,
-    Judge,
-    Registry,
-    Source,
-    Stage,
-    Target,
-    WeakspotError,
-    nearest,
-)
+from weakspot.core import Finding, Hypothesis, Judge, Source, Stage, Target, WeakspotError
 from weakspot.engine import (
     Broken,
     Budget,
     BudgetSpent,
+    Claim,
     ConfirmSettings,
     Engine,
     Lane,
@@ -42,121 +31,158 @@ from weakspot.engine import (
     race,
     stop,
 )
-from weakspot.judges import LabelJudge
-from weakspot.search import CaptionSearch, without_adjectives
-from weakspot.stats import exceeds
+from weakspot.engine.engine import KEPT
+from weakspot.search.edit import edits
+from weakspot.search.propose import distinct, from_failures, from_groups, from_within
+from weakspot.search.select import said_by, select
+from weakspot.search.told import Teller
 from weakspot.store import Run, RunConfig, rate
+from weakspot.studies.hunt_parts import (
+    HuntSettings,
+    Parts,
+    base_hypothesis,
+    check,
+    load,
+    name_of,
+    settings_of,
+)
 
+__all__ = [
+    "HuntSettings",
+    "Parts",
+    "base_hypothesis",
+    "check",
+    "conduct",
+    "go_on",
+    "hunt",
+    "load",
+    "settings_of",
+]
+
+#: In each round the baseline is drawn until it failed so often or this part of the budget is gone; then
+#: the race goes on until that part is.
+ROUNDS: Final = ((25, 0.15, 0.4), (60, 0.25, 0.55), (150, 0.35, 0.65))
+#: The same for a model that has not failed enough to suggest anything.
+LAST_RESORT: Final = (5, 0.7, 0.85)
 #: So many winners of the race are confirmed on fresh draws.
 PLACES: Final = 8
 #: Images that must be left per winner; with fewer, only the worst winners are confirmed.
-FEWEST: Final = 256
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HuntSettings:
-    """What to hunt and how; kept in run.yaml.
-
-    Attributes:
-        target: Name of the classifier.
-        label: The label whose failures are hunted.
-        target_label: If given, only this wrong answer counts as a failure.
-        source: Name of what draws images from words.
-        judge: Name of the judge; by default the label is missed, or `target_label` is said.
-        budget: Limits, e.g. "images=20000,seconds=600".
-        seed: Everything random follows from it.
-        fdr: Bound on the expected share of false findings.
-        prompt: The baseline's words; {label} and {parent} are filled in.
-    """
-
-    target: str
-    label: str
-    target_label: str | None = None
-    source: str = "world:renderer"
-    judge: str | None = None
-    budget: str = "images=20000"
-    seed: int = 0
-    fdr: float = 0.05
-    prompt: str = "a realistic photograph of a {label} ({parent})."
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The loaded ports of a hunt."""
-
-    target: Target
-    source: Source
-    judge: Judge
+FEWEST: Final = 128
+#: When no more than this share of the failures is left unexplained, the baseline is not drawn further.
+EXPLAINED: Final = 0.3
+#: Images of each counterfactual edit, and the part of the budget that all of them may use.
+EDIT_IMAGES: Final = 48
+EDIT_SHARE: Final = 0.1
+#: Pictures kept per hypothesis where a model must look at them: (failing, passing).
+LOOKED_AT: Final = {Stage.EXPLORE: (64, 32), Stage.CONFIRM: (24, 12)}
 
 
 def hunt(
     target: str | Target,
     *,
-    label: str,
+    label: str = "",
+    labels: Sequence[str] = (),
     target_label: str | None = None,
     source: str | Source = "world:renderer",
     judge: str | Judge | None = None,
+    verify: Sequence[Any] | str = (),
+    captioner: Any = None,
+    encoder: Any = None,
+    from_images: str | Path | None = None,
+    labels_file: str | Path | None = None,
+    sense: str | None = None,
     budget: str = "images=20000",
     seed: int = 0,
     fdr: float = 0.05,
+    prompt: str | None = None,
+    sentences: int = 3,
+    edits: int = 4,
     out: str | Path | None = None,
     watch: Watch | None = None,
 ) -> Run:
-    """Hunt the failures of a classifier on one label.
+    """Hunt the failures of a classifier on one label, or on several with one budget.
 
     Names and objects are both welcome; a run made with objects can be resumed only from Python.
 
     Args:
         target: The classifier.
-        label: Which label.
+        label: Which label. One that the head does not have may be a noun of WordNet that covers some it has.
+        labels: Several labels instead.
         target_label: Count only this wrong answer.
         source: What draws images from words.
         judge: What counts as a failure.
+        verify: Models that must see the label in a picture before it counts either way.
+        captioner: Says what is in pictures, where the source does not know.
+        encoder: Groups failures by what they look like.
+        from_images: A folder of pictures to begin with, such as failures from elsewhere.
+        labels_file: Names and parents of labels.
+        sense: Which meaning of the label, where WordNet knows several.
         budget: Limits.
         seed: The same seed gives the same run.
         fdr: Bound on the false-discovery rate.
+        prompt: The baseline's words, with {label} and {parent}.
+        sentences: At most so many sentences in a caption.
+        edits: Counterfactual edits measured of each finding.
         out: The run's folder; a new one below runs/ by default.
         watch: Who is told of the progress.
 
     Returns:
         The finished run, open for reading; see `run.findings` and `run.state`.
     """
+    verified = (verify,) if isinstance(verify, str) else tuple(verify)
     settings = HuntSettings(
-        target=_name(target),
+        target=name_of(target),
         label=label,
+        labels=tuple(labels),
         target_label=target_label,
-        source=_name(source),
-        judge=None if judge is None else _name(judge),
+        source=name_of(source),
+        judge=None if judge is None else name_of(judge),
+        verify=tuple(map(name_of, verified)),
+        captioner=None if captioner is None else name_of(captioner),
+        encoder=None if encoder is None else name_of(encoder),
+        from_images=None if from_images is None else str(from_images),
+        labels_file=None if labels_file is None else str(labels_file),
+        sense=sense,
         budget=budget,
         seed=seed,
         fdr=fdr,
+        **({} if prompt is None else {"prompt": prompt}),
+        sentences=sentences,
+        edits=edits,
     )
     check(settings)
-    parts = load(settings, target=target, source=source, judge=judge)
+    parts = load(
+        settings,
+        target=target,
+        source=source,
+        judge=judge,
+        verify=verified,
+        captioner=captioner,
+        encoder=encoder,
+    )
     config = RunConfig(
         study="hunt",
-        subject=label,
-        settings={k: getattr(settings, k) for k in settings.__slots__},
-        digests=_digests(parts),
+        subject=label or f"{len(settings.labels)} labels",
+        settings=settings.to_yaml(),
+        digests=parts.digests,
     )
     with Run.create(config, folder=None if out is None else Path(out)) as run:
         conduct(run, settings, parts, watch)
     return Run.read(run.folder)
 
 
-def go_on(
-    run: Run,
-    *,
-    target: Target | None = None,
-    source: Source | None = None,
-    judge: Judge | None = None,
-    budget: str | None = None,
-    watch: Watch | None = None,
-) -> None:
-    """Go on with an interrupted hunt: the same decisions over the recorded trials, then new ones."""
+def go_on(run: Run, *, budget: str | None = None, watch: Watch | None = None, **given: Any) -> None:
+    """Go on with an interrupted hunt: the same decisions over the recorded trials, then new ones.
+
+    Args:
+        run: Open for writing.
+        budget: A new one.
+        watch: Who is told of the progress.
+        given: Objects in place of names: target, source, judge, verify, captioner, encoder.
+    """
     settings = settings_of(run, budget=budget)
-    parts = load(settings, target=target, source=source, judge=judge)
-    for what, digest in _digests(parts).items():
+    parts = load(settings, **given)
+    for what, digest in parts.digests.items():
         if run.config.digests.get(what, digest) != digest:
             raise WeakspotError(
                 f"the {what} is not the one this run began with (its digest differs)",
@@ -167,116 +193,197 @@ def go_on(
     conduct(run, settings, parts, watch)
 
 
-def settings_of(run: Run, *, budget: str | None = None) -> HuntSettings:
-    """The settings of a run as its run.yaml has them, with the budget it was last given."""
-    known = {field.name for field in fields(HuntSettings)}
-    given = run.config.settings
-    wrong = [*(set(given) - known), *({"target", "label"} - set(given))]
-    if wrong:
-        raise WeakspotError(
-            f"the settings in {run.folder / 'run.yaml'} do not fit a hunt: {wrong[0][:80]!r}",
-            fix="restore the file from a copy",
-        )
-    latest = budget if budget is not None else run.ledger.fact("budget")
-    settings = HuntSettings(**(given | ({} if latest is None else {"budget": latest})))
-    check(settings)
-    return settings
-
-
 def conduct(run: Run, settings: HuntSettings, parts: Parts, watch: Watch | None = None) -> None:
     """The method, from the baseline to the findings."""
-    ledger, base = run.ledger, base_hypothesis(settings, parts.target)
-    watch = watch or Watch()
+    ledger, watch = run.ledger, watch or Watch()
+    bases = [base_hypothesis(settings, parts.words, label) for label in settings.hunted]
     watch.began(str(run.folder))
     ledger.set_fact("state", "running")
-    ledger.set_fact("base", base.id)
+    ledger.set_fact("base", bases[0].id)
+    ledger.set_fact("bases", [base.id for base in bases])
     ledger.set_fact("budget", settings.budget)
+    looks = parts.captioner is not None or parts.encoder is not None
     with Engine(
         run,
         source=parts.source,
         target=parts.target,
-        judge=parts.judge,
+        judge=parts.verdicts,
         seed=settings.seed,
         budget=Budget.parse(settings.budget),
         watch=watch,
+        keep=LOOKED_AT if looks else KEPT,
     ) as engine:
+        teller = Teller(engine, parts.captioner)
         lanes: list[Lane] = []
+        confirmed: list[Lane] = []
         untested = 0
         limit: BudgetSpent | None = None
         try:
-            engine.test(base, until=stop.failures(200) | stop.spent(0.3), phase="baseline")
-            engine.test(base, until=stop.failures(5) | stop.spent(0.7), phase="baseline")
-            captions = CaptionSearch(base).propose(ledger)
-            gone = engine.spending.share()
-            fair = RaceSettings(places=PLACES, share=gone + (1 - gone) / 2)
-            lanes = race(engine, captions, against=base, settings=fair)
-            winners = distinct(lanes, base)[:PLACES]
+            claims = begin_with(settings, parts, bases[0])
+            for goal, share, until in (*ROUNDS, LAST_RESORT):
+                if (goal, share, until) == LAST_RESORT and (claims or len(lanes)):
+                    break
+                explore(engine, bases, goal=goal, share=share)
+                before = len(claims)
+                claims = distinct([*claims, *proposals(teller, settings, parts, bases, lanes)])
+                lanes = race(engine, claims, settings=RaceSettings(places=PLACES, share=until))
+                claims = distinct(
+                    [
+                        *claims,
+                        *from_within(
+                            lanes, teller.trials, most=settings.sentences, fits=fitting(parts.source)
+                        ),
+                    ]
+                )
+                lanes = race(engine, claims, settings=RaceSettings(places=PLACES, share=until))
+                if claims and len(claims) == before and explained(teller, bases, lanes):
+                    break
+            winners = select(lanes, teller.trials, most=PLACES)
             # A few candidates measured well say more than all of them measured badly.
             affordable = max(1, engine.spending.room() // FEWEST)
             untested, winners = len(winners[affordable:]), winners[:affordable]
-            confirmed, limit = confirm(
-                engine, winners, against=base, settings=ConfirmSettings(fdr=settings.fdr)
-            )
+            confirmed, limit = confirm(engine, winners, settings=ConfirmSettings(fdr=settings.fdr))
+            if not limit:
+                counterfactuals(engine, settings, confirmed, fitting(parts.source))
         except BudgetSpent as spent:
-            confirmed, limit = [], spent
+            limit = spent
         except Broken as broken:
             ledger.set_fact("state", f"stopped: broken: {broken.what}")
             raise
-        ledger.set_findings(findings(engine, confirmed, base))
-        ledger.set_fact("race", [[lane.hypothesis.id, lane.state.value] for lane in lanes])
-        reason = f"the {limit}" if limit else _cut_short(engine, base, lanes, untested)
+        ledger.set_findings(findings(engine, confirmed))
+        ledger.set_fact("race", [[lane.hypothesis.id, lane.state.value] for lane in lanes if not lane.answer])
+        reason = f"the {limit}" if limit else _cut_short(engine, bases, lanes, untested)
         ledger.set_fact("state", f"stopped: {reason}" if reason else "finished")
 
 
-def _cut_short(engine: Engine, base: Hypothesis, lanes: Sequence[Lane], untested: int) -> str:
-    """How the budget is why nothing more was found; "" where it is not."""
-    tally = engine.tally(base)
-    if not tally.failures and engine.spending.share() >= 0.7:
-        return f"no failure in {tally.n:,} images, and the rest of the budget would not do to follow one up"
-    untried = sum(lane.state is State.OPEN and not lane.tally.drawn for lane in lanes)
-    if untried:
-        return f"the budget did not reach {untried} of {len(lanes)} captions"
-    return f"the budget did not reach {untested} of the race's winners" if untested else ""
+def explore(engine: Engine, bases: Sequence[Hypothesis], *, goal: int, share: float) -> None:
+    """Draw the baselines, those first that fail most, until each has shown enough failures."""
+    while engine.spending.share() < share:
+        open_still = [
+            base
+            for base in bases
+            if (tally := engine.tally(base)).failures < goal and tally.drawn < engine.reach(base)
+        ]
+        if not open_still:
+            return
+        tallies = [engine.tally(base) for base in open_still]
+        at = max(range(len(open_still)), key=lambda i: (tallies[i].failures + 1) / (tallies[i].drawn + 1))
+        enough = stop.failures(goal) | stop.spent(share)
+        if len(bases) > 1:
+            enough = enough | stop.drawn(tallies[at].drawn + 256)
+        engine.test(open_still[at], until=enough, phase="baseline")
 
 
-def base_hypothesis(settings: HuntSettings, target: Target) -> Hypothesis:
-    """The plain prompt of a label."""
-    parents = target.parents if isinstance(target, Classifier) else {}
-    prompt = settings.prompt
-    if settings.label[0].lower() in "aeiou":
-        prompt = prompt.replace(" a {label}", " an {label}")
-    text = prompt.format(label=settings.label, parent=parents.get(settings.label, "thing"))
-    return Hypothesis(text, origin="baseline")
+def proposals(
+    teller: Teller, settings: HuntSettings, parts: Parts, bases: Sequence[Hypothesis], lanes: Sequence[Lane]
+) -> list[Claim]:
+    """What the baselines' failures suggest: sentences that go with them, and descriptions of groups."""
+    found: list[Claim] = []
+    fits = fitting(parts.source)
+    for base in bases:
+        known = [
+            sorted(said_by(lane.hypothesis, base))
+            for lane in lanes
+            if lane.state is State.AHEAD and lane.against == base and not lane.answer
+        ]
+        told = teller.trials(base, base)
+        every = settings.target_label is None
+        found += from_failures(told, base, known=known, fits=fits, confusions=every)
+        if parts.captioner is not None or parts.encoder is not None:
+            failing, wrong = teller.pictures(base, failed=True)
+            passing, right = teller.pictures(base, failed=False)
+            found += from_groups(
+                base,
+                failing,
+                teller.captions(base, base, wrong),
+                [trial.answer or "" for trial in wrong],
+                others=passing,
+                other_captions=teller.captions(base, base, right),
+                captioner=parts.captioner,
+                encoder=parts.encoder,
+                fits=fits,
+            )
+    return [c for c in found if len(said_by(c.hypothesis, c.against)) <= settings.sentences]
 
 
-def distinct(lanes: Sequence[Lane], base: Hypothesis) -> list[Hypothesis]:
-    """The winners of a race, worst first, without those that say no more than a more general winner.
+def begin_with(settings: HuntSettings, parts: Parts, base: Hypothesis) -> list[Claim]:
+    """Claims from pictures that a person brings: captioned, grouped, described."""
+    if settings.from_images is None:
+        return []
+    from weakspot.sources.folder import images_in
 
-    "it is on a yellow flower." goes unless it fails more often than "it is on a flower." does.
-    """
-    ahead = {lane.hypothesis.beyond(base): lane for lane in lanes if lane.state is State.AHEAD}
-    kept = []
-    for words, lane in ahead.items():
-        general = ahead.get(without_adjectives(words))
-        if general is not None and general is not lane:
-            one, other = lane.tally, general.tally
-            if not exceeds(one.failures, one.n, other.failures, other.n):
-                continue
-        kept.append(lane)
-    kept.sort(key=lambda lane: -lane.tally.rate)
-    return [lane.hypothesis for lane in kept]
+    pictures = [p.pixels for p in images_in(settings.from_images) if p.pixels is not None][:512]
+    if not pictures:
+        raise WeakspotError(f"no picture in {settings.from_images} can be read", fix="see weakspot doctor")
+    captions = [] if parts.captioner is None else parts.captioner.captions(pictures, prefix=base.text)
+    return from_groups(
+        base,
+        pictures,
+        captions or [""] * len(pictures),
+        [""] * len(pictures),
+        others=(),
+        captioner=parts.captioner,
+        encoder=parts.encoder,
+        fits=fitting(parts.source),
+        origin="images",
+    )
 
 
-def findings(engine: Engine, lanes: Sequence[Lane], base: Hypothesis) -> list[Finding]:
-    """Findings, the confirmed ones first, then by rate; all numbers from fresh draws."""
+def fitting(source: Source) -> Callable[[str], bool]:
+    """Whether a source can draw a text; one that does not say is taken to draw anything."""
+    understands: Callable[[str], bool] | None = getattr(source, "understands", None)
+    return understands or (lambda _: True)
+
+
+def explained(teller: Teller, bases: Sequence[Hypothesis], lanes: Sequence[Lane]) -> bool:
+    """Whether the hypotheses ahead speak of most of the baselines' failures."""
+    ahead = [lane for lane in lanes if lane.state is State.AHEAD and lane.against is not None]
+    failures = left = 0
+    for base in bases:
+        words = [said_by(lane.hypothesis, base) for lane in ahead if lane.against == base]
+        for trial in teller.trials(base, base):
+            failures += trial.failed
+            left += trial.failed and not any(some <= trial.said for some in words)
+    return left <= EXPLAINED * failures
+
+
+def counterfactuals(
+    engine: Engine, settings: HuntSettings, lanes: Sequence[Lane], fits: Callable[[str], bool]
+) -> None:
+    """Measure edits of the confirmed findings: what changes the rate is what the failure hangs on."""
+
+    def meaning(text: str) -> str:
+        if not fits(text):
+            raise WeakspotError("it cannot be drawn")
+        return text
+
+    ladder: list[list[str]] = []
+    for lane in lanes:
+        room = min(engine.spending.room(), int(EDIT_SHARE * Budget.parse(settings.budget)["images"]))
+        if lane.state is not State.CONFIRMED or not settings.edits or room < settings.edits * EDIT_IMAGES:
+            continue
+        made = edits(lane.hypothesis, base=lane.against, meaning=meaning, each=1, most=settings.edits)
+        for edit in made:
+            engine.test(edit.hypothesis, until=stop.drawn(EDIT_IMAGES), phase="edits")
+            ladder.append([lane.hypothesis.id, edit.hypothesis.id, edit.kind.value, edit.before, edit.after])
+    engine.run.ledger.set_fact("edits", ladder)
+
+
+def findings(engine: Engine, lanes: Sequence[Lane]) -> list[Finding]:
+    """Findings, the confirmed ones first, then by rate; all numbers of a hypothesis from fresh draws."""
     ledger = engine.run.ledger
-    baseline = rate(engine.tally(base).plus(engine.tally(base, Stage.CONFIRM)))
     found = []
     for lane in lanes:
-        answers = ledger.answers(lane.hypothesis, Stage.CONFIRM, failed=True)
+        base = lane.against or lane.hypothesis
+        stages = (Stage.EXPLORE, Stage.CONFIRM)
+        usual, usual_fresh = (engine.tally(base, stage, answer=lane.answer) for stage in stages)
+        answers = engine.wrong_answers(lane.hypothesis, Stage.CONFIRM)
+        failures = sum(answers.values())
         kept = {
             failed: tuple(
-                t.index for t in ledger.trials(lane.hypothesis, stage=Stage.CONFIRM, failed=failed, kept=True)
+                t.index
+                for t in ledger.trials(lane.hypothesis, stage=Stage.CONFIRM, failed=failed, kept=True)
+                if not (failed and lane.answer) or t.answer == lane.answer
             )
             for failed in (True, False)
         }
@@ -285,88 +392,28 @@ def findings(engine: Engine, lanes: Sequence[Lane], base: Hypothesis) -> list[Fi
                 hypothesis=lane.hypothesis,
                 phrase=lane.hypothesis.beyond(base),
                 rate=rate(lane.tally),
-                baseline=baseline,
+                baseline=rate(usual.plus(usual_fresh)),
                 log_evidence=lane.log_evidence,
                 confirmed=lane.state is State.CONFIRMED,
-                confusions=tuple((a, k / lane.tally.failures) for a, k in answers.items()),
+                confusions=tuple((answer, k / failures) for answer, k in answers.most_common()),
                 failing=kept[True],
                 passing=kept[False],
+                answer=lane.answer,
+                unchecked=rate(lane.tally.unchecked) if lane.tally.invalid else None,
             )
         )
     return sorted(found, key=lambda f: (not f.confirmed, -f.rate.value))
 
 
-def check(settings: HuntSettings) -> None:
-    """Refuse settings that cannot be meant, before anything is loaded or written."""
-    Budget.parse(settings.budget)
-    if not 0 < settings.fdr < 1:
-        raise WeakspotError(
-            f"a false-discovery rate of {settings.fdr} makes no sense", fix="choose e.g. 0.05"
-        )
-    if not settings.label.strip():
-        raise WeakspotError("the label is empty", fix="name the label whose failures are hunted")
-    if settings.target_label == settings.label:
-        raise WeakspotError("the target label is the right label", fix="name a wrong answer, or leave it out")
-    if settings.target_label is not None and settings.judge is not None:
-        raise WeakspotError(
-            "a target label and a judge both say what a failure is",
-            fix="give one of the two; label?target=… is the judge for a target label",
-        )
-
-
-def load(settings: HuntSettings, *, target: Any = None, source: Any = None, judge: Any = None) -> Parts:
-    """Load what the settings name, except for what is given as an object, and check that it fits."""
-    loaded: Target = _part(target, settings.target, MODELS, Target)
-    chosen: Judge = (
-        LabelJudge(target=settings.target_label)
-        if settings.judge is None
-        else _part(judge, settings.judge, JUDGES, Judge)
-    )
-    wrong = chosen.target if isinstance(chosen, LabelJudge) else None
-    if wrong == settings.label:
-        raise WeakspotError("the judge's target is the right label", fix="name a wrong answer")
-    labels = loaded.labels if isinstance(loaded, Classifier) else ()
-    for wanted in (settings.label, wrong):
-        if labels and wanted is not None and wanted not in labels:
-            hint = nearest(wanted, labels)
-            some = ", ".join(labels[:20]) + (" …" if len(labels) > 20 else "")
-            raise WeakspotError(
-                f"{settings.target} has no label {wanted[:80]!r}", fix=hint or f"its labels: {some}"
-            )
-    return Parts(loaded, _part(source, settings.source, SOURCES, Source, label=settings.label), chosen)
-
-
-def _part(given: Any, name: str, registry: Registry, port: type, **context: str) -> Any:
-    """A given object, or what the name names; either must have the port's methods.
-
-    `context` reaches the factories that ask for it: a text-to-image source is told the label.
-    """
-    part = given
-    if given is None or isinstance(given, str):
-        if name.startswith("object:"):
-            raise WeakspotError(
-                f"this run was made with a Python object ({name[7:]}) that has no name",
-                fix="go on from Python: weakspot.resume(folder, target=…, source=…, judge=…)",
-            )
-        try:
-            part = registry.load(name, **context)
-        except WeakspotError:
-            raise
-        except Exception as error:  # a user's module or a plugin may raise anything
-            raise WeakspotError(
-                f"{name[:200]} cannot be loaded: {type(error).__name__}: {error}",
-                fix="mend it; --debug shows where",
-            ) from error
-    if not isinstance(part, port):
-        methods = ", ".join(sorted(m for m in vars(port) if not m.startswith("_")))
-        raise WeakspotError(f"{name[:200]} is not a {port.__name__}", fix=f"it must have: {methods}")
-    return part
-
-
-def _name(part: object) -> str:
-    return part if isinstance(part, str) else f"object:{type(part).__module__}.{type(part).__qualname__}"
-
-
-def _digests(parts: Parts) -> dict[str, str]:
-    found = {what: getattr(getattr(parts, what), "digest", None) for what in ("target", "source", "judge")}
-    return {what: digest for what, digest in found.items() if digest}
+def _cut_short(engine: Engine, bases: Sequence[Hypothesis], lanes: Sequence[Lane], untested: int) -> str:
+    """How the budget is why nothing more was found; "" where it is not."""
+    failures = sum(engine.tally(base).failures for base in bases)
+    n = sum(engine.tally(base).n for base in bases)
+    if not failures and engine.spending.share() >= LAST_RESORT[1]:
+        return f"no failure in {n:,} images, and the rest of the budget would not do to follow one up"
+    if not lanes and engine.spending.share() >= LAST_RESORT[1]:
+        return f"{failures:,} failures in {n:,} images suggest nothing, and the budget would not do for more"
+    untried = sum(lane.state is State.OPEN and not lane.tally.drawn for lane in lanes)
+    if untried:
+        return f"the budget did not reach {untried} of {len(lanes)} captions"
+    return f"the budget did not reach {untested} of the race's winners" if untested else ""

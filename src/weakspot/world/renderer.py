@@ -41,6 +41,14 @@ class Renderer:
             cases.append(Case(hypothesis, index, own_seed, image, scene.subject, describe(scene)))
         return cases
 
+    def understands(self, text: str) -> bool:
+        """Whether a text can be drawn: it is of the world's English and does not contradict itself."""
+        try:
+            _meaning(text)
+        except WeakspotError:
+            return False
+        return True
+
     def scene(self, hypothesis: Hypothesis, own_seed: int) -> Scene:
         """The scene of the case with this seed, without drawing it."""
         choose = sample_uniform if self.balanced else sample

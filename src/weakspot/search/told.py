@@ -1,0 +1,120 @@
+"""What is said of trials: by the source that drew them, or by a captioner that looks at the kept pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import BytesIO
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.core import Captioner, Hypothesis, Stage, Trial, WeakspotError
+from weakspot.engine import Engine
+from weakspot.search.caption import sentences
+from weakspot.search.rules import Said, said
+
+#: Pictures that a captioner is shown at once.
+_AT_ONCE: Final = 32
+
+
+class Told(NamedTuple):
+    """A trial in words.
+
+    Attributes:
+        said: Sentences that are true of it, beyond the baseline's.
+        failed: Whether the target failed.
+        answer: What it answered.
+    """
+
+    said: Said
+    failed: bool
+    answer: str
+
+
+class Teller:
+    """Puts the explored trials of a run into words.
+
+    A source that knows what it drew says so in the captions of its cases. Where it knows no more than it was
+    asked for, a captioner describes the pictures that were kept. What it said is written into the ledger, so
+    that a captioner that would say something else next time changes nothing in a run that is resumed.
+
+    Args:
+        engine: Of the run; only trials that it has seen are told, so that a replay tells the same.
+        captioner: Looks at pictures; None if the source must know.
+    """
+
+    def __init__(self, engine: Engine, captioner: Captioner | None = None) -> None:
+        self.engine, self.captioner = engine, captioner
+        self._known: dict[tuple[str, str], tuple[int, list[Told]]] = {}
+        self._captions: dict[str, str] = dict(engine.run.ledger.fact("captions", {}))
+
+    def trials(self, hypothesis: Hypothesis, base: Hypothesis) -> list[Told]:
+        """The valid trials of a hypothesis of which something is known, in order."""
+        drawn, told = self._known.get((hypothesis.id, base.id), (-1, []))
+        if drawn != self.engine.tally(hypothesis).drawn:
+            told = self._tell(hypothesis, base)
+            self._known[hypothesis.id, base.id] = (self.engine.tally(hypothesis).drawn, told)
+        return told
+
+    def _tell(self, hypothesis: Hypothesis, base: Hypothesis) -> list[Told]:
+        seen = self._seen(hypothesis)
+        own = said(hypothesis.text, base.text)
+        known = [said(trial.caption, base.text) for trial in seen]
+        if self.captioner is not None and not any(words - own for words in known):
+            looked = self._look(hypothesis, base, [t for t in seen if t.blob])
+            return [_told(t, own | said(looked[t.index], base.text)) for t in seen if t.index in looked]
+        return [_told(t, own | words) for t, words in zip(seen, known, strict=True)]
+
+    def captions(self, hypothesis: Hypothesis, base: Hypothesis, trials: Sequence[Trial]) -> list[str]:
+        """What the captioner says of trials whose pictures were kept; else what the source does."""
+        looked = self._look(hypothesis, base, trials)
+        return [looked.get(t.index, t.caption) for t in trials]
+
+    def pictures(
+        self, hypothesis: Hypothesis, *, failed: bool
+    ) -> tuple[list[NDArray[np.uint8]], list[Trial]]:
+        """The kept pictures of failing (or passing) trials, and the trials."""
+        kept = [t for t in self._seen(hypothesis) if t.failed is failed and t.blob]
+        return [self._picture(t) for t in kept], kept
+
+    def _seen(self, hypothesis: Hypothesis) -> list[Trial]:
+        end = self.engine.tally(hypothesis).drawn
+        ledger = self.engine.run.ledger
+        both = [
+            trial
+            for failed in (True, False)
+            for trial in ledger.trials(hypothesis, stage=Stage.EXPLORE, failed=failed)
+            if trial.index < end
+        ]
+        return sorted(both, key=lambda trial: trial.index)
+
+    def _look(self, hypothesis: Hypothesis, base: Hypothesis, trials: Sequence[Trial]) -> dict[int, str]:
+        """What the captioner says of kept pictures, by index."""
+        if self.captioner is None:
+            return {}
+        new = [t for t in trials if f"{hypothesis.id}:{t.index}" not in self._captions]
+        for start in range(0, len(new), _AT_ONCE):
+            some = new[start : start + _AT_ONCE]
+            told = self.captioner.captions([self._picture(t) for t in some], prefix=base.text)
+            if len(told) != len(some) or not all(isinstance(text, str) for text in told):
+                raise WeakspotError(
+                    f"the captioner gave {len(told)} captions of {len(some)} pictures",
+                    fix="see weakspot.testing.check_captioner",
+                )
+            for trial, text in zip(some, told, strict=True):
+                self._captions[f"{hypothesis.id}:{trial.index}"] = " ".join(sentences(text[:10_000])[:24])
+        if new:
+            self.engine.run.ledger.set_fact("captions", self._captions)
+        return {t.index: self._captions[f"{hypothesis.id}:{t.index}"] for t in trials}
+
+    def _picture(self, trial: Trial) -> NDArray[np.uint8]:
+        from PIL import Image
+
+        content: Any = self.engine.run.blobs.get(trial.blob or "")
+        with Image.open(BytesIO(content)) as image:
+            return np.asarray(image.convert("RGB"))
+
+
+def _told(trial: Trial, words: Said) -> Told:
+    return Told(words, bool(trial.failed), trial.answer or "")

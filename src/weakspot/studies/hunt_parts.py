@@ -1,0 +1,369 @@
+"""What a hunt is made with: its settings, and the models, source and judge that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from weakspot.core import (
+    JUDGES,
+    MODELS,
+    SOURCES,
+    Captioner,
+    Classifier,
+    Encoder,
+    Hypothesis,
+    Judge,
+    Registry,
+    Source,
+    Target,
+    WeakspotError,
+    nearest,
+)
+from weakspot.engine import Budget
+from weakspot.judges import LabelJudge, Verified
+from weakspot.judges.label import kin_of
+from weakspot.judges.verified import ClassifierOpinion, Opinion, opinion
+from weakspot.models.wordnet import AmbiguousLabel, UnknownWord, WordNet
+from weakspot.sources.prompts import LabelWords, base_prompt, check_template, words_of
+from weakspot.store import Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HuntSettings:
+    """What to hunt and how; kept in run.yaml.
+
+    Attributes:
+        target: Name of the classifier.
+        label: The label whose failures are hunted; "" where there are several.
+        labels: The labels of an open-ended hunt.
+        target_label: If given, only this wrong answer counts as a failure.
+        source: Name of what draws images from words.
+        judge: Name of the judge; by default the label is missed, or `target_label` is said.
+        verify: Names of models that must see the label in a picture before it counts.
+        captioner: Name of the model that says what is in pictures, where the source does not know.
+        encoder: Name of the model that groups failures by what they look like.
+        from_images: A folder of pictures to begin with: they are captioned, and the captions tested.
+        labels_file: A file with names and parents of labels.
+        sense: Which meaning of the label is meant, where WordNet knows several.
+        budget: Limits, e.g. "images=20000,seconds=600".
+        seed: Everything random follows from it.
+        fdr: Bound on the expected share of false findings.
+        prompt: The baseline's words; {label} and {parent} are filled in.
+        sentences: A hypothesis adds at most so many sentences to the baseline's words.
+        edits: So many counterfactual edits of each finding are measured at the end.
+    """
+
+    target: str
+    label: str = ""
+    labels: Sequence[str] = ()
+    target_label: str | None = None
+    source: str = "world:renderer"
+    judge: str | None = None
+    verify: Sequence[str] = ()
+    captioner: str | None = None
+    encoder: str | None = None
+    from_images: str | None = None
+    labels_file: str | None = None
+    sense: str | None = None
+    budget: str = "images=20000"
+    seed: int = 0
+    fdr: float = 0.05
+    prompt: str = "a realistic photograph of a {label} ({parent})."
+    sentences: int = 3
+    edits: int = 4
+
+    @property
+    def hunted(self) -> tuple[str, ...]:
+        """All labels that are hunted."""
+        return tuple(self.labels) or (self.label,)
+
+    def to_yaml(self) -> dict[str, Any]:
+        """Plain values for run.yaml; what is as by default is left out, but for the old ones."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The loaded ports of a hunt.
+
+    Attributes:
+        words: By label, what is said for it in prompts.
+    """
+
+    target: Target
+    source: Source
+    judge: Judge
+    words: Mapping[str, LabelWords] = field(default_factory=dict)
+    captioner: Captioner | None = None
+    encoder: Encoder | None = None
+    opinions: tuple[Opinion, ...] = ()
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """Of the parts that have one."""
+        named = {what: getattr(self, what) for what in ("target", "source", "judge", "captioner", "encoder")}
+        found = {what: getattr(part, "digest", None) for what, part in named.items()}
+        return {what: digest for what, digest in found.items() if digest}
+
+    @property
+    def verdicts(self) -> Judge:
+        """The judge, together with the second opinions where there are any."""
+        return Verified(self.judge, self.opinions) if self.opinions else self.judge
+
+
+def check(settings: HuntSettings) -> None:
+    """Refuse settings that cannot be meant, before anything is loaded or written."""
+    Budget.parse(settings.budget)
+    check_template(settings.prompt)
+    if not 0 < settings.fdr < 1:
+        raise WeakspotError(
+            f"a false-discovery rate of {settings.fdr} makes no sense", fix="choose e.g. 0.05"
+        )
+    if settings.label and settings.labels:
+        raise WeakspotError("a label and a list of labels are both given", fix="give one of the two")
+    if not all(label.strip() for label in settings.hunted):
+        raise WeakspotError("the label is empty", fix="name the label whose failures are hunted")
+    if len({*settings.hunted}) < len(settings.hunted):
+        raise WeakspotError("a label is given twice", fix="give each label once")
+    if settings.target_label in settings.hunted:
+        raise WeakspotError("the target label is the right label", fix="name a wrong answer, or leave it out")
+    if settings.target_label is not None and settings.judge is not None:
+        raise WeakspotError(
+            "a target label and a judge both say what a failure is",
+            fix="give one of the two; label?target=… is the judge for a target label",
+        )
+    if not 1 <= settings.sentences <= 8:
+        raise WeakspotError(
+            f"a caption of {settings.sentences} sentences makes no sense", fix="choose 1 to 8"
+        )
+    if settings.edits < 0:
+        raise WeakspotError(f"{settings.edits} edits cannot be made", fix="choose 0 or more")
+    if settings.from_images is not None and len(settings.hunted) > 1:
+        raise WeakspotError("pictures to begin with are of one label", fix="hunt one label at a time")
+
+
+def settings_of(run: Run, *, budget: str | None = None) -> HuntSettings:
+    """The settings of a run as its run.yaml has them, with the budget it was last given."""
+    known = {f.name for f in fields(HuntSettings)}
+    given = {k: tuple(v) if isinstance(v, list) else v for k, v in run.config.settings.items()}
+    wrong = [*(set(given) - known), *({"target"} - set(given))]
+    if wrong:
+        raise WeakspotError(
+            f"the settings in {run.folder / 'run.yaml'} do not fit a hunt: {wrong[0][:80]!r}",
+            fix="restore the file from a copy",
+        )
+    latest = budget if budget is not None else run.ledger.fact("budget")
+    settings = HuntSettings(**(given | ({} if latest is None else {"budget": latest})))
+    check(settings)
+    return settings
+
+
+def load(settings: HuntSettings, **given: Any) -> Parts:
+    """Load what the settings name, except for what is given as an object, and check that it fits."""
+    target: Target = part(given.get("target"), settings.target, MODELS, Target)
+    labels = target.labels if isinstance(target, Classifier) else ()
+    parents = target.parents if isinstance(target, Classifier) else {}
+    wordnet = _wordnet(settings, labels, parents)
+    same = _same(settings, labels, wordnet)
+    words = _words(settings, parents, wordnet)
+    judge = _judge(settings, given.get("judge"), labels, parents, same)
+    named = given.get("verify") or settings.verify
+    opinions = tuple(
+        _opinion(one, settings, labels, same, words)
+        for one in ((named,) if isinstance(named, str) else named)
+    )
+    source = part(given.get("source"), settings.source, SOURCES, Source, label=settings.hunted[0])
+    captioner = _optional(given.get("captioner"), settings.captioner, Captioner)
+    encoder = _optional(given.get("encoder"), settings.encoder, Encoder)
+    if settings.from_images is not None and captioner is None and encoder is None:
+        raise WeakspotError(
+            "pictures to begin with must be put into words", fix="name a captioner, or an encoder"
+        )
+    if len(settings.hunted) > 1:
+        source = ByLabel(
+            source, [base_hypothesis(settings, words, label) for label in settings.hunted], settings.hunted
+        )
+    return Parts(target, source, judge, words, captioner, encoder, opinions)
+
+
+def base_hypothesis(settings: HuntSettings, words: Mapping[str, LabelWords], label: str) -> Hypothesis:
+    """The plain prompt of a label."""
+    said = words.get(label) or LabelWords(label)
+    return Hypothesis(base_prompt(said.words, said.parent, template=settings.prompt), origin="baseline")
+
+
+class ByLabel:
+    """One source for several labels: what is expected follows from the baseline that a text begins with.
+
+    Args:
+        source: Says itself what is expected (such as `world:renderer`), or has `expecting`, which gives the
+            same source for another label.
+        bases: The baselines.
+        labels: Their labels, in the same order.
+    """
+
+    def __init__(self, source: Source, bases: Sequence[Hypothesis], labels: Sequence[str]) -> None:
+        other = getattr(source, "expecting", None)
+        self._sources = [
+            (base.text, source if other is None else other(label))
+            for base, label in zip(bases, labels, strict=True)
+        ]
+        self.cpu_bound = getattr(source, "cpu_bound", False)
+        self.digest = getattr(source, "digest", None)
+
+    def _of(self, hypothesis: Hypothesis) -> Any:
+        fitting = [
+            (len(text), i) for i, (text, _) in enumerate(self._sources) if hypothesis.text.startswith(text)
+        ]
+        return self._sources[max(fitting)[1] if fitting else 0][1]
+
+    def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> Any:
+        """See `Source`."""
+        return self._of(hypothesis).draw(hypothesis, indices, seed=seed)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._sources[0][1], name)
+
+
+def part(given: Any, name: str, registry: Registry, port: type, **context: Any) -> Any:
+    """A given object, or what the name names; either must have the port's methods.
+
+    `context` reaches the factories that ask for it: a text-to-image source is told the label.
+    """
+    found = given
+    if given is None or isinstance(given, str):
+        if name.startswith("object:"):
+            raise WeakspotError(
+                f"this run was made with a Python object ({name[7:]}) that has no name",
+                fix="go on from Python: weakspot.resume(folder, target=…, source=…, judge=…)",
+            )
+        try:
+            found = registry.load(name, **context)
+        except WeakspotError:
+            raise
+        except Exception as error:  # a user's module or a plugin may raise anything
+            raise WeakspotError(
+                f"{name[:200]} cannot be loaded: {type(error).__name__}: {error}",
+                fix="mend it; --debug shows where",
+            ) from error
+    if not isinstance(found, port):
+        methods = ", ".join(sorted(m for m in vars(port) if not m.startswith("_")))
+        raise WeakspotError(f"{name[:200]} is not a {port.__name__}", fix=f"it must have: {methods}")
+    return found
+
+
+def name_of(thing: object) -> str:
+    """The name of a part as run.yaml has it."""
+    return thing if isinstance(thing, str) else f"object:{type(thing).__module__}.{type(thing).__qualname__}"
+
+
+def _optional(given: Any, name: str | None, port: type) -> Any:
+    return None if given is None and name is None else part(given, name or "", MODELS, port)
+
+
+def _wordnet(settings: HuntSettings, labels: Sequence[str], parents: Mapping[str, str]) -> WordNet | None:
+    """WordNet, if a label needs it and it is there. Who brings a source of their own knows its words."""
+    known = all(h in labels and (h in parents or parents) for h in settings.hunted)
+    own = settings.source.startswith(("python:", "object:", "world:"))
+    if settings.sense is None and (
+        known or (own and not labels) or (own and {*settings.hunted} <= {*labels})
+    ):
+        return None
+    try:
+        return WordNet.find()
+    except WeakspotError:
+        if settings.sense is not None:
+            raise
+        return None
+
+
+def _words(
+    settings: HuntSettings, parents: Mapping[str, str], wordnet: WordNet | None
+) -> dict[str, LabelWords]:
+    chosen = {} if settings.sense is None else {settings.hunted[0]: settings.sense}
+    try:
+        return words_of(
+            settings.hunted, known=parents, file=settings.labels_file, wordnet=wordnet, senses=chosen
+        )
+    except AmbiguousLabel as error:
+        raise WeakspotError(error.what, fix=f"choose one with --sense: {error.fix}") from error
+
+
+def _same(
+    settings: HuntSettings, labels: Sequence[str], wordnet: WordNet | None
+) -> dict[str, frozenset[str]]:
+    """For a hunted label that the head does not have: the labels of the head that it covers."""
+    found = {}
+    for wanted in settings.hunted:
+        if not labels or wanted in labels:
+            continue
+        covered: frozenset[str] = frozenset()
+        if wordnet is not None:
+            try:
+                covered = frozenset(wordnet.covered(wordnet.choose(wanted, settings.sense), labels))
+            except UnknownWord:
+                covered = frozenset()
+            except AmbiguousLabel as error:
+                raise WeakspotError(error.what, fix=f"choose one with --sense: {error.fix}") from error
+        if not covered:
+            raise _no_label(settings.target, wanted, labels)
+        found[wanted] = covered
+    return found
+
+
+def _no_label(target: str, wanted: str, labels: Sequence[str]) -> WeakspotError:
+    some = ", ".join(labels[:20]) + (" …" if len(labels) > 20 else "")
+    hint = nearest(wanted, labels) or f"its labels: {some}"
+    return WeakspotError(f"{target} has no label {wanted[:80]!r}", fix=hint)
+
+
+def _judge(
+    settings: HuntSettings,
+    given: Any,
+    labels: Sequence[str],
+    parents: Mapping[str, str],
+    same: Mapping[str, frozenset[str]],
+) -> Judge:
+    if settings.target_label is not None and labels and settings.target_label not in labels:
+        raise _no_label(settings.target, settings.target_label, labels)
+    if settings.judge is None:
+        judge: Judge = LabelJudge(target=settings.target_label, same=same or None)
+    else:
+        kin = kin_of(parents) if parents else None
+        judge = part(given, settings.judge, JUDGES, Judge, kin=kin, same=same or None)
+    if isinstance(judge, LabelJudge):
+        if judge.target is not None and labels and judge.target not in labels:
+            raise _no_label(settings.target, judge.target, labels)
+        if same and judge.same is None:
+            judge = replace(judge, same=same)
+        for label in settings.hunted:
+            judge.check(label, labels)
+    return judge
+
+
+def _opinion(
+    named: Any,
+    settings: HuntSettings,
+    labels: Sequence[str],
+    same: Mapping[str, frozenset[str]],
+    words: Mapping[str, LabelWords],
+) -> Opinion:
+    name = name_of(named)
+    if name == settings.target:
+        raise WeakspotError("the target cannot be its own verifier", fix="name another model")
+    model = part(named, name, MODELS, object)
+    told = {label: said.words for label, said in words.items()}
+    covered = frozenset[str]().union(*same.values())
+    head = [*(label for label in labels if label not in covered), *same]
+    found = opinion(model, name=name, labels=head, words=told)
+    if isinstance(found, ClassifierOpinion) and same:
+        found = ClassifierOpinion(found.classifier, same=same)
+    for label in settings.hunted:
+        if (fits := getattr(found, "check", None)) is not None:
+            fits(label)
+    return found
