@@ -15,7 +15,14 @@ def command(
             metavar="MODEL", help="The classifier, e.g. world:classifier (see: weakspot list models)."
         ),
     ],
-    label: Annotated[str, typer.Option(metavar="LABEL", help="The label whose failures are hunted.")],
+    label: Annotated[str, typer.Option(metavar="LABEL", help="The label whose failures are hunted.")] = "",
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHICH",
+            help="Several labels with one budget: all, a list with commas, or a file with one a line.",
+        ),
+    ] = None,
     target_label: Annotated[
         str | None, typer.Option(metavar="LABEL", help="Count only this wrong answer as a failure.")
     ] = None,
@@ -29,6 +36,41 @@ def command(
             help="What counts as a failure (see: weakspot list judges); by default a missed label.",
         ),
     ] = None,
+    verify: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODEL",
+            help="A classifier or encoder that must see the label before a picture counts; may be repeated.",
+        ),
+    ] = None,
+    captioner: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Says what is in pictures, where the source does not know."),
+    ] = None,
+    encoder: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Groups failures by what they look like.")
+    ] = None,
+    from_images: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Pictures to begin with, such as failures from elsewhere."),
+    ] = None,
+    prompt: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="The baseline's words, with {label} and, if wanted, ({parent})."),
+    ] = None,
+    labels_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Names and parents of labels, as CSV, JSON or text.")
+    ] = None,
+    sense: Annotated[
+        str | None,
+        typer.Option(metavar="SENSE", help="Which meaning of the label, where WordNet knows several."),
+    ] = None,
+    sentences: Annotated[
+        int, typer.Option(metavar="NUMBER", help="At most so many sentences in a caption.")
+    ] = 3,
+    edits: Annotated[
+        int, typer.Option(metavar="NUMBER", help="Counterfactual edits measured of each finding.")
+    ] = 4,
     budget: Annotated[
         str,
         typer.Option(
@@ -56,14 +98,27 @@ def command(
     """
     from weakspot.cli.screen import Screen, conclude, interruptible
     from weakspot.studies.hunt import hunt
+    from weakspot.studies.hunt_parts import which_labels
 
-    with Screen(f"hunting {target} for {label!r}", budget=budget, seed=seed) as screen, interruptible(screen):
+    several = () if labels is None else which_labels(labels, target)
+    hunted = repr(label) if not several else f"{len(several)} labels"
+    with Screen(f"hunting {target} for {hunted}", budget=budget, seed=seed) as screen, interruptible(screen):
         run = hunt(
             target,
             label=label,
+            labels=several,
             target_label=target_label,
             source=source,
             judge=judge,
+            verify=tuple(verify or ()),
+            captioner=captioner,
+            encoder=encoder,
+            from_images=from_images,
+            labels_file=labels_file,
+            sense=sense,
+            prompt=prompt,
+            sentences=sentences,
+            edits=edits,
             budget=budget,
             seed=seed,
             fdr=fdr,

@@ -46,7 +46,7 @@ class RaceSettings:
     Attributes:
         alpha: Error rate of each accepting or dropping decision (a screen; see `confirm`).
         lift: A hypothesis is dropped when its rate is shown to be below this multiple of the baseline's, and
-            waits when it would be so even with one more failure.
+            waits when it would be so even with two more failures.
         first: Draws every hypothesis gets.
         most: Draws after which an open hypothesis gets no more.
         share: The part of the run's budget at which the race ends with the rest still open.
@@ -123,7 +123,7 @@ def _goes_on(engine: Engine, lane: Lane, settings: RaceSettings) -> bool:
     if not lane.tally.drawn:
         return True
     base = _base(engine, lane)
-    hoped = (lane.tally.failures + 1) / (lane.tally.n + 1)
+    hoped = (lane.tally.failures + 2) / (lane.tally.n + 1)
     return hoped >= settings.lift * (base.failures + 0.5) / (base.n + 1)
 
 

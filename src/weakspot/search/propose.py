@@ -23,7 +23,7 @@ from weakspot.core import Captioner, Encoder, Hypothesis, WeakspotError
 from weakspot.engine import Claim, Lane, State
 from weakspot.search.cluster import cluster
 from weakspot.search.describe import describe
-from weakspot.search.refine import without_adjectives
+from weakspot.search.refine import general_forms
 from weakspot.search.rules import WORTH, rules
 from weakspot.search.select import said_by
 from weakspot.search.told import Told
@@ -96,12 +96,19 @@ def from_within(
                 for left_out in own
             ]
         if lane.state is State.AHEAD:
-            plain = [without_adjectives(s) for s in own]
-            if plain != own and fits(f"{base.text} {' '.join(plain)}"):
-                found.append(Claim(extended(base, plain, origin="general"), base, lane.answer))
+            found += [
+                Claim(
+                    extended(base, [form if s == special else s for s in own], origin="general"),
+                    base,
+                    lane.answer,
+                )
+                for special in own
+                for form in sorted(general_forms(special))
+                if fits(f"{base.text} {' '.join(form if s == special else s for s in own)}")
+            ]
         if len(own) >= most:
             continue
-        true = {*own, *map(without_adjectives, own)}
+        true = frozenset(own).union(*map(general_forms, own))
         told = tell(lane.hypothesis, base)
         failed = [t.failed and lane.answer in ("", t.answer) for t in told]
         groups = (

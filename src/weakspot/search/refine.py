@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 #: Adjectives that describe what a thing looks like; without one the sentence speaks of more cases.
@@ -60,3 +61,20 @@ def without_adjectives(sentence: str) -> str:
             inside = dropped = False
         kept.append(word)
     return " ".join(kept)
+
+
+_BESIDE: Final = re.compile(
+    r"(?P<thing>an? [^.]+?) (?:is|stands|sits|lies) "
+    r"(?:(?:to|on) the (?:left|right) of|behind|in front of|next to|beside|near|above|below|under) "
+    r"(?:it|them)\."
+)
+
+
+def general_forms(sentence: str) -> frozenset[str]:
+    """What else is true where a sentence is: the same without adjectives, a thing without its place.
+
+    "a red cup is behind it." → "a cup is behind it.", "there is a red cup.", "there is a cup."
+    """
+    plain = {sentence, without_adjectives(sentence)}
+    there = {f"there is {found['thing']}." for s in plain if (found := _BESIDE.fullmatch(s))}
+    return frozenset({*plain, *there, *map(without_adjectives, there)} - {sentence})

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.search.caption import sentences
-from weakspot.search.refine import without_adjectives
+from weakspot.search.refine import general_forms
 from weakspot.stats.sequential import log_evidences
 
 #: Sentences that are weighed, those with the largest difference in how often they are said.
@@ -55,10 +55,10 @@ class Rule(NamedTuple):
 
 
 def said(caption: str, base: str = "") -> Said:
-    """The sentences of a caption, and the same without adjectives; those of the base are left out."""
+    """The sentences of a caption, and what is true where they are; those of the base are left out."""
     known = frozenset(sentences(base))
     own = [s for s in sentences(caption) if s not in known]
-    return frozenset({*own, *map(without_adjectives, own)})
+    return frozenset(own).union(*map(general_forms, own))
 
 
 def rules(
@@ -162,10 +162,15 @@ def _best_pair(
         if upper[i, j] == -math.inf:
             return None
         columns = sorted((tried[i], tried[j]), key=lambda c: words[c])
-        plain = [without_adjectives(words[c]) for c in columns]
-        if plain[0] != plain[1] and fits(tuple(words[c] for c in columns)):
+        one, two = (words[c] for c in columns)
+        if not _about_the_same(one, two) and fits((one, two)):
             return columns, float(upper[i, j])
     return None
+
+
+def _about_the_same(one: str, two: str) -> bool:
+    """Whether one of two sentences follows from the other, or both say the same of one thing."""
+    return bool({one, *general_forms(one)} & {two, *general_forms(two)})
 
 
 def _evidence(

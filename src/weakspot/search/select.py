@@ -124,7 +124,8 @@ def _general(one: Candidate, others: Sequence[Candidate], kept: Sequence[Candida
         aside = [k for k in kept if k.claim.against == one.claim.against]
         inside, beyond = best.counts(aside), other.counts([*aside, best])
         # What the special one adds must be worth saying, or else the general one is the better finding.
-        if beyond[0] and log_evidence(*inside, *beyond, factor=WORTH) < 1.0:
+        ratio = (inside[0] + 0.5) / (inside[1] + 1) / ((beyond[0] + 0.5) / (beyond[1] + 1))
+        if beyond[0] and (ratio < WORTH or log_evidence(*inside, *beyond) < 1.0):
             best = other
     return best
 

@@ -12,6 +12,7 @@ edited (denied, in another colour, at another place) to see what it hangs on.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -64,6 +65,8 @@ __all__ = [
 ROUNDS: Final = ((25, 0.15, 0.4), (60, 0.25, 0.55), (150, 0.35, 0.65))
 #: The same for a model that has not failed enough to suggest anything.
 LAST_RESORT: Final = (5, 0.7, 0.85)
+#: Winners are drawn on until so many failures, so many images, or this part of the budget.
+SHARP: Final = (20, 320, 0.75)
 #: So many winners of the race are confirmed on fresh draws.
 PLACES: Final = 8
 #: Images that must be left per winner; with fewer, only the worst winners are confirmed.
@@ -238,6 +241,7 @@ def conduct(run: Run, settings: HuntSettings, parts: Parts, watch: Watch | None 
                 lanes = race(engine, claims, settings=RaceSettings(places=PLACES, share=until))
                 if claims and len(claims) == before and explained(teller, bases, lanes):
                     break
+            lanes = sharpen(engine, teller, settings, parts, lanes)
             winners = select(lanes, teller.trials, most=PLACES)
             # A few candidates measured well say more than all of them measured badly.
             affordable = max(1, engine.spending.room() // FEWEST)
@@ -304,6 +308,35 @@ def proposals(
                 fits=fits,
             )
     return [c for c in found if len(said_by(c.hypothesis, c.against)) <= settings.sentences]
+
+
+def sharpen(
+    engine: Engine, teller: Teller, settings: HuntSettings, parts: Parts, lanes: list[Lane]
+) -> list[Lane]:
+    """Draw the winners until their own failures tell whether they say too much or too little."""
+    claims = [Claim(lane.hypothesis, lane.against, lane.answer) for lane in lanes if lane.against is not None]
+    fits = fitting(parts.source)
+    for _ in range(2):
+        winners = {(c.hypothesis.id, c.answer): c for c in select(lanes, teller.trials, most=PLACES)}
+        for claim in winners.values():
+            enough = stop.failures(SHARP[0]) | stop.drawn(SHARP[1]) | stop.spent(SHARP[2])
+            engine.test(claim.hypothesis, until=enough, phase="race")
+        chosen = [
+            replace(lane, tally=engine.tally(lane.hypothesis, answer=lane.answer))
+            for lane in lanes
+            if (lane.hypothesis.id, lane.answer) in winners
+        ]
+        near = from_within(chosen, teller.trials, most=settings.sentences, fits=fits)
+        for claim in near:  # what may take a winner's place is measured as well as the winner was
+            enough = stop.failures(SHARP[0]) | stop.drawn(SHARP[1] // 2) | stop.spent(SHARP[2])
+            if claim.hypothesis.origin == "general":
+                engine.test(claim.hypothesis, until=enough, phase="race")
+        claims = distinct([*claims, *near])
+        before = {(lane.hypothesis.id, lane.answer) for lane in lanes if lane.state is State.AHEAD}
+        lanes = race(engine, claims, settings=RaceSettings(places=2 * PLACES, share=SHARP[2]))
+        if {(lane.hypothesis.id, lane.answer) for lane in lanes if lane.state is State.AHEAD} <= before:
+            break
+    return lanes
 
 
 def begin_with(settings: HuntSettings, parts: Parts, base: Hypothesis) -> list[Claim]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any
 
 from weakspot.core import (
@@ -26,6 +27,7 @@ from weakspot.judges import LabelJudge, Verified
 from weakspot.judges.label import kin_of
 from weakspot.judges.verified import ClassifierOpinion, Opinion, opinion
 from weakspot.models.wordnet import AmbiguousLabel, UnknownWord, WordNet
+from weakspot.sources.label_file import read_label_file
 from weakspot.sources.prompts import LabelWords, base_prompt, check_template, words_of
 from weakspot.store import Run
 
@@ -187,6 +189,19 @@ def load(settings: HuntSettings, **given: Any) -> Parts:
             source, [base_hypothesis(settings, words, label) for label in settings.hunted], settings.hunted
         )
     return Parts(target, source, judge, words, captioner, encoder, opinions)
+
+
+def which_labels(text: str, target: str) -> tuple[str, ...]:
+    """The labels that a person means by "all", a list with commas, or the name of a file."""
+    if text.strip() == "all":
+        model: Target = part(None, target, MODELS, Target)
+        labels = tuple(model.labels) if isinstance(model, Classifier) else ()
+        if not labels:
+            raise WeakspotError(f"{target} does not say what its labels are", fix="list them with commas")
+        return labels
+    if (file := Path(text)).is_file():
+        return tuple(row.name for row in read_label_file(file))
+    return tuple(label.strip() for label in text.split(",") if label.strip())
 
 
 def base_hypothesis(settings: HuntSettings, words: Mapping[str, LabelWords], label: str) -> Hypothesis:
