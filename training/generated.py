@@ -22,6 +22,7 @@ from diffusers import StableDiffusionPipeline
 from export import run_onnx, settings, write_results
 from scipy.stats import spearmanr
 
+from weakspot.stats import fid, kid
 from weakspot.world.captions import prompt
 from weakspot.world.grammar import base_sentence, parse
 from weakspot.world.nature import sample
@@ -130,27 +131,6 @@ def adherence(images: np.ndarray, texts: list[str], weights: Path) -> dict[str, 
 
 def features(images: np.ndarray, weights: Path) -> np.ndarray:
     return run_onnx(weights / "classifier-fair.onnx", {"image": planes(images)})[2].astype(np.float64)
-
-
-def fid(a: np.ndarray, b: np.ndarray) -> float:
-    """Fréchet distance of two sets of features (Heusel et al. 2017)."""
-    from scipy.linalg import sqrtm
-
-    one, two = np.cov(a, rowvar=False), np.cov(b, rowvar=False)
-    root = np.real(sqrtm(one @ two))
-    return float(((a.mean(0) - b.mean(0)) ** 2).sum() + np.trace(one + two - 2 * root))
-
-
-def kid(a: np.ndarray, b: np.ndarray) -> float:
-    """Unbiased squared maximum mean discrepancy with the cubic kernel (Bińkowski et al. 2018)."""
-
-    def kernel(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return (x @ y.T / x.shape[1] + 1) ** 3
-
-    n, m = len(a), len(b)
-    aa, bb = kernel(a, a), kernel(b, b)
-    same = (aa.sum() - np.trace(aa)) / (n * (n - 1)) + (bb.sum() - np.trace(bb)) / (m * (m - 1))
-    return float(same - 2 * kernel(a, b).mean())
 
 
 def grid(draw, weights: Path, s: Settings) -> list[dict[str, object]]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest, fisher_exact
+from scipy.stats import binomtest, fisher_exact, multinomial
 
-from weakspot.stats import fisher, mcnemar
+from weakspot.stats import fisher, mcnemar, paired_difference
 
 counts = st.integers(0, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -41,3 +44,39 @@ def test_bad_arguments_are_named() -> None:
         fisher(3, 2, 0, 1)
     with pytest.raises(ValueError, match="alternative"):
         fisher(1, 2, 0, 1, alternative="more")  # type: ignore[arg-type]
+
+
+def test_paired_difference_covers_close_to_its_level() -> None:
+    n, level = 60, 0.95
+    outcomes = [(b, c) for b in range(n + 1) for c in range(n + 1 - b)]
+    ends = np.array([paired_difference(b, c, n, level) for b, c in outcomes])
+    counts = np.array([(b, c, n - b - c) for b, c in outcomes])
+    coverages = []
+    for p, q in itertools.product((0.01, 0.05, 0.2, 0.4), (0.0, 0.02, 0.1, 0.4)):
+        weight = multinomial.pmf(counts, n, [p, q, 1 - p - q])
+        delta = p - q
+        coverages.append(weight[(ends[:, 0] <= delta + 1e-9) & (delta - 1e-9 <= ends[:, 1])].sum())
+    assert min(coverages) >= 0.93
+    assert 0.94 <= np.mean(coverages) <= 0.98
+
+
+def test_paired_difference_leaves_out_nothing_just_when_the_score_test_rejects() -> None:
+    z = 1.959963984540054
+    for b, c in itertools.product(range(0, 30, 3), range(0, 30, 3)):
+        if b + c == 0:
+            continue
+        low, high = paired_difference(b, c, 100)
+        assert (low > 0 or high < 0) == (abs(b - c) / math.sqrt(b + c) > z)
+        assert low <= (b - c) / 100 <= high
+        assert paired_difference(c, b, 100) == pytest.approx((-high, -low), abs=1e-9)
+
+
+def test_paired_difference_at_the_edges() -> None:
+    assert paired_difference(0, 0, 0) == (-1.0, 1.0)
+    low, high = paired_difference(0, 0, 50)
+    assert -0.08 < low < 0 < high < 0.08
+    low, high = paired_difference(50, 0, 50)
+    assert (low, high) == pytest.approx(((50 - 1.96**2) / (50 + 1.96**2), 1.0), abs=1e-3)
+    for wrong in ((-1, 0, 5), (3, 3, 5)):
+        with pytest.raises(ValueError, match="cannot differ"):
+            paired_difference(*wrong)

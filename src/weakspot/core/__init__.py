@@ -13,6 +13,7 @@ from weakspot.core.ports import (
     Target,
     TextEncoder,
 )
+from weakspot.core.question import Question
 from weakspot.core.registry import JUDGES, MODELS, SOURCES, Entry, Kind, Name, Registry, parse_name
 from weakspot.core.vocabulary import (
     Case,
@@ -47,6 +48,7 @@ __all__ = [
     "LedgerView",
     "Name",
     "Output",
+    "Question",
     "Rate",
     "Registry",
     "Scores",

@@ -246,9 +246,48 @@ for _registry, _entry in (
         MODELS,
         Entry(
             "onnx",
-            "weakspot.models.onnx:load",
-            "an image classifier in an ONNX file",
+            "weakspot.models.onnx_encoder:load",
+            "an image classifier in an ONNX file; a folder of towers and a tokenizer is an encoder",
             "onnx:model.onnx?labels=labels.txt",
+        ),
+    ),
+    (
+        MODELS,
+        Entry(
+            "npz",
+            "weakspot.models.npz:load",
+            "vectors that are already computed, with their texts",
+            "npz:clip.npz?vectors=embeddings&texts=captions",
+        ),
+    ),
+    (
+        MODELS,
+        Entry(
+            "st",
+            "weakspot.models.sentence_transformers:load",
+            "a text encoder of sentence-transformers",
+            "st:all-mpnet-base-v2",
+            extra="hf",
+        ),
+    ),
+    (
+        MODELS,
+        Entry(
+            "openclip",
+            "weakspot.models.openclip:load",
+            "an encoder of open_clip",
+            "openclip:ViT-L-14/openai",
+            extra="vision",
+        ),
+    ),
+    (
+        MODELS,
+        Entry(
+            "hf",
+            "weakspot.models.hf:load",
+            "a CLIP or SigLIP of transformers",
+            "hf:openai/clip-vit-large-patch14",
+            extra="hf",
         ),
     ),
     (
@@ -268,6 +307,47 @@ for _registry, _entry in (
             "a text-to-image pipeline",
             "diffusers:stabilityai/sd-turbo?steps=4&guidance=0",
             extra="hf",
+        ),
+    ),
+    (
+        MODELS,
+        Entry(
+            "replay",
+            "weakspot.models.replay:load",
+            "recorded answers of a chat model: JSON lines, data.js, an earlier run",
+            "replay:responses.jsonl",
+        ),
+    ),
+    (
+        SOURCES,
+        Entry(
+            "mossbench",
+            "weakspot.sources.mossbench:load",
+            "MOSSBench: benign questions with pictures, and harmful counterparts",
+            "mossbench:DIR",
+        ),
+    ),
+    (
+        SOURCES,
+        Entry(
+            "questions",
+            "weakspot.sources.question_files:load",
+            "your own questions, with or without pictures, from a table",
+            "questions:questions.jsonl?slices=topic,style",
+        ),
+    ),
+    (
+        SOURCES,
+        Entry("xstest", "weakspot.sources.xstest:load", "XSTest: safe and unsafe prompts", "xstest:FILE"),
+    ),
+    (
+        MODELS,
+        Entry(
+            "chat",
+            "weakspot.models.chat:load",
+            "a chat model of any provider, or of a server of your own",
+            "chat:openai/gpt-4o?concurrency=10",
+            extra="chat",
         ),
     ),
     (
@@ -306,6 +386,34 @@ for _registry, _entry in (
             "weakspot.judges.label:load",
             "the label is missed, by five rules that can be combined",
             "label?top=3&parent=all",
+        ),
+    ),
+    (
+        JUDGES,
+        Entry(
+            "embedded",
+            "weakspot.judges.refusal:load",
+            "an answer of a chat model refuses; needs no key and no network",
+            "embedded?threshold=0.5",
+        ),
+    ),
+    (
+        JUDGES,
+        Entry(
+            "chat",
+            "weakspot.judges.chat_judge:load",
+            "a chat model says whether an answer refuses",
+            "chat:openai/gpt-4o?judge_image=yes",
+            extra="chat",
+        ),
+    ),
+    (
+        JUDGES,
+        Entry(
+            "panel",
+            "weakspot.judges.panel:load",
+            "several judges of refusals; the majority counts",
+            "panel:embedded,chat:openai/gpt-4o,chat:google/gemini-2.0-flash",
         ),
     ),
     (

@@ -1,12 +1,14 @@
-"""Pure functions on counts: intervals, sequential tests, false-discovery control, judges that err.
+"""Pure functions on numbers: intervals, sequential tests, false-discovery control, distances.
 
 Nothing here draws, stores or remembers. scipy is imported by the functions that need it, not before.
 """
 
+from .agreement import Confusion, cohen_kappa, confusion, krippendorff_alpha
+from .frechet import fid, kid, kid_interval, too_few
 from .intervals import Estimate, Interval, blaker, clopper_pearson, inverse_binomial, wilson
 from .judged import corrected_rate, rogan_gladen
 from .multiple import adjusted_bh, adjusted_holm, benjamini_hochberg, e_bh, holm
-from .paired import fisher, mcnemar
+from .paired import fisher, mcnemar, paired_difference
 from .sequence import Intervals, confidence_sequence, confidence_sequences
 from .sequential import (
     exceeds,
@@ -20,6 +22,7 @@ from .sequential import (
 )
 
 __all__ = [
+    "Confusion",
     "Estimate",
     "Interval",
     "Intervals",
@@ -28,15 +31,21 @@ __all__ = [
     "benjamini_hochberg",
     "blaker",
     "clopper_pearson",
+    "cohen_kappa",
     "confidence_sequence",
     "confidence_sequences",
+    "confusion",
     "corrected_rate",
     "e_bh",
     "exceeds",
     "exceeds_each",
+    "fid",
     "fisher",
     "holm",
     "inverse_binomial",
+    "kid",
+    "kid_interval",
+    "krippendorff_alpha",
     "log_evidence",
     "log_evidence_below",
     "log_evidence_rate_above",
@@ -44,6 +53,8 @@ __all__ = [
     "log_evidences",
     "log_evidences_below",
     "mcnemar",
+    "paired_difference",
     "rogan_gladen",
+    "too_few",
     "wilson",
 ]

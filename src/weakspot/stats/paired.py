@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
+
+from .intervals import Interval, _check_level
 
 Alternative = Literal["greater", "less", "two-sided"]
 
@@ -27,6 +32,50 @@ def mcnemar(only_first: int, only_second: int) -> float:
     if smaller == larger:
         return 1.0
     return min(1.0, 2.0 * float(betainc(larger, smaller + 1, 0.5)))
+
+
+def paired_difference(only_first: int, only_second: int, n: int, level: float = 0.95) -> Interval:
+    """Tango's score interval (1998) for the difference of two rates on the same cases, first minus second.
+
+    It holds the δ that the score test does not reject, so it leaves out 0 just when McNemar's test without
+    correction rejects. Coverage is close to `level` rather than never below it: at 0.95 it was 0.93 or more
+    for 50 cases and up, and errs for rare differences on the safe side. `n == 0` gives [−1, 1].
+
+    Args:
+        only_first: Cases that failed in the first run only.
+        only_second: Cases that failed in the second run only.
+        n: All cases.
+        level: Confidence level.
+    """
+    _check_level(level)
+    if only_first < 0 or only_second < 0 or only_first + only_second > n:
+        raise ValueError(f"{only_first} and {only_second} of {n} cases cannot differ.")
+    if n == 0:
+        return Interval(-1.0, 1.0)
+    z = NormalDist().inv_cdf((1.0 + level) / 2.0)
+
+    def low_end(b: int, c: int) -> float:
+        return _crossing(lambda delta: _score(b, c, n, delta) > z, -1.0, (b - c) / n)
+
+    return Interval(low_end(only_first, only_second), -low_end(only_second, only_first))
+
+
+def _score(b: int, c: int, n: int, delta: float) -> float:
+    """The score statistic of 'the rates differ by delta', with the other rate at its most likely value."""
+    first = -b - c + (2 * n - b + c) * delta
+    root = math.sqrt(max(first * first + 8 * n * c * delta * (1 - delta), 0.0))
+    rare = max((root - first) / (4 * n), 0.0)  # the likeliest rate of 'the second alone failed'
+    variance = n * (2 * rare + delta * (1 - delta))
+    above = b - c - n * delta
+    return above / math.sqrt(variance) if variance > 0 else math.copysign(math.inf, above) if above else 0.0
+
+
+def _crossing(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """Where `holds`, true below, turns false."""
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low if low > -1.0 + 1e-12 else -1.0
 
 
 def fisher(

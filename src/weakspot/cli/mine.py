@@ -1,0 +1,129 @@
+"""`weakspot mine`: blind spots of encoders; and its steps that can be used alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from weakspot.search.differences import Difference
+    from weakspot.search.pair_file import PairFile
+
+#: The command that is meant where none is named: `weakspot mine X` is then `weakspot mine run X`.
+DEFAULT: Final = "run"
+
+
+class OneIsMeant(TyperGroup):
+    """A group of commands of which one needs no name, if there is one called `DEFAULT`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the default command before arguments that begin with no command."""
+        asked_for_help = args and args[0] in ctx.help_option_names
+        if args and not asked_for_help and args[0] not in self.commands and DEFAULT in self.commands:
+            args = [DEFAULT, *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=OneIsMeant,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Find pairs that an image–text encoder confuses, and what they have in common.",
+)
+
+
+@app.callback()
+def _mine() -> None:
+    """Keep the names of the commands even while there is only one."""
+
+
+@app.command("categorise", short_help="Say in what the texts of each pair differ.")
+def categorise(
+    pairs: Annotated[Path, typer.Argument(metavar="PAIRS", help="A .jsonl file, or .csv with a header.")],
+    fields: Annotated[
+        str, typer.Option(help="The two fields with the texts, e.g. caption,foil; usual names are found.")
+    ] = "",
+    show: Annotated[int, typer.Option(min=0, help="How many pairs to print.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all pairs and the totals as JSON.")] = False,
+) -> int:
+    """Say in what the texts of each pair differ: one category a pair, with the reason, and the totals.
+
+    Categories: negation, number and quantifier, attribute, spatial relation, role swap, temporal/action
+    state, presence, subject, gender, other. No language model is used; docs/mine-categories.md has the rules.
+    """
+    from weakspot.core import WeakspotError
+    from weakspot.search.differences import categorise, totals
+    from weakspot.search.pair_file import read_pair_file
+
+    names = tuple(name.strip() for name in fields.split(",")) if fields else None
+    if names is not None and (len(names) != 2 or not all(names)):
+        raise WeakspotError(
+            f"--fields takes two names, not {fields!r}", fix="for example --fields caption,foil"
+        )
+    read = read_pair_file(pairs, fields=names)
+    found = [categorise(row.first, row.second) for row in read.rows]
+    if as_json:
+        typer.echo(json.dumps(_document(read, found), indent=2))
+        return 0
+    _print_pairs(read, found, show)
+    _print_totals(totals(found))
+    for line, why in read.broken[:show]:
+        _warn(f"line {line} was skipped: {why}")
+    if len(read.broken) > show:
+        _warn(f"{len(read.broken)} lines were skipped in all")
+    return 0
+
+
+def _document(read: PairFile, found: list[Difference]) -> dict[str, Any]:
+    from weakspot.search.differences import totals
+
+    return {
+        "n": len(found),
+        "fields": list(read.fields),
+        "totals": {category.value: count for category, count in totals(found).items()},
+        "skipped": [{"line": line, "why": why} for line, why in read.broken],
+        "pairs": [
+            {
+                "line": row.line,
+                "first": row.first,
+                "second": row.second,
+                "category": difference.category.value,
+                "reason": difference.reason,
+            }
+            for row, difference in zip(read.rows, found, strict=True)
+        ],
+    }
+
+
+def _print_pairs(read: PairFile, found: list[Difference], show: int) -> None:
+    from weakspot.cli.screen import columns, cut
+
+    wide = columns()
+    for row, difference in list(zip(read.rows, found, strict=True))[:show]:
+        typer.echo(f"{row.line:>6}  {difference.category.value:<21}  {cut(difference.reason, wide - 31)}")
+        typer.echo(f"{'':>8}{cut(row.first, wide - 8)}")
+        typer.echo(f"{'':>8}{cut(row.second, wide - 8)}")
+    if len(found) > show > 0:
+        typer.echo(f"{'…':>6}  and {len(found) - show:,} more (--show, or --json for all)")
+
+
+def _print_totals(counts: Any) -> None:
+    from weakspot.cli.screen import columns
+    from weakspot.report.format import count, percent, plural
+
+    n = sum(counts.values())
+    typer.echo("─" * min(columns(), 60))
+    for category, number in sorted(counts.items(), key=lambda item: -item[1]):
+        if number:
+            typer.echo(f"{category.value:<21}  {count(number):>9}  {percent(number / n):>7}")
+    typer.echo(f"{plural(n, 'pair')}")
+
+
+def _warn(message: str) -> None:
+    from weakspot.cli.screen import cut
+
+    typer.echo(cut(message, 300), err=True)

@@ -1,0 +1,207 @@
+"""Who is asked: the provider behind a name, its key (from the environment only), and how it is reached."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote, urlsplit
+
+from weakspot.core import WeakspotError, nearest
+
+#: Any one of these variables will do, by provider.
+KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "openai": ("OPENAI_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+    "mistral": ("MISTRAL_API_KEY",),
+    "grok": ("XAI_API_KEY", "GROK_API_KEY"),
+    "groq": ("GROQ_API_KEY",),
+    "together": ("TOGETHER_API_KEY",),
+    "fireworks": ("FIREWORKS_API_KEY",),
+    "deepseek": ("DEEPSEEK_API_KEY",),
+    "openrouter": ("OPENROUTER_API_KEY",),
+    "perplexity": ("PERPLEXITY_API_KEY",),
+}
+#: Run on the user's own machines: no key, no price.
+LOCAL: Final = ("ollama", "vllm", "sglang", "hf", "llama-cpp-python")
+#: Where those send that say it nowhere else.
+HOSTS: Final[Mapping[str, str]] = {
+    "openai": "api.openai.com",
+    "anthropic": "api.anthropic.com",
+    "google": "generativelanguage.googleapis.com",
+}
+EXAMPLE: Final = "write it as chat:openai/gpt-4o, chat:ollama/llava or chat:openai-api/local/qwen"
+
+_SECRET: Final = re.compile(r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)(?:_|$)", re.I)
+_NOISY: Final = ("inspect_ai", "httpx", "httpx2", "httpcore", "httpcore2", "openai", "anthropic", "google")
+
+
+class Who(NamedTuple):
+    """A provider and its model.
+
+    Attributes:
+        name: Both, as inspect-ai writes them: "openai-api/local/qwen".
+        provider: "openai-api".
+        base_url: Where the server is, if it is not where the provider always is.
+        local: On this machine, or of a kind that is one's own.
+    """
+
+    name: str
+    provider: str
+    base_url: str
+    local: bool
+
+    @property
+    def small(self) -> bool:
+        """A server that works on few questions at once."""
+        return self.local and self.provider not in ("vllm", "sglang")
+
+    @property
+    def host(self) -> str:
+        """Where requests go, for a person to read."""
+        if self.base_url:
+            return urlsplit(self.base_url).netloc
+        return HOSTS.get(self.provider, "this machine" if self.local else self.provider)
+
+
+def who(name: str, *, base_url: str = "") -> Who:
+    """The provider behind a name; a missing key or address is named here, before anything is sent.
+
+    Raises:
+        WeakspotError: The name is incomplete, the address no URL, the key or the address missing.
+    """
+    provider, _, model = name.partition("/")
+    if not provider or not model or any(c.isspace() for c in name):
+        raise WeakspotError(f"{name[:80]!r} is not a provider and its model", fix=EXAMPLE)
+    service = model.partition("/")[0] if provider.startswith("openai-api") else provider
+    prefix = service.upper().replace("-", "_")
+    address = base_url or os.environ.get(f"{prefix}_BASE_URL", "")
+    if address:
+        _check_url(address)
+    local = provider in LOCAL or _loopback(address)
+    if provider.startswith("openai-api"):
+        if "/" not in model:
+            raise WeakspotError(
+                f"{name[:80]!r} does not say which service", fix="write it as chat:openai-api/SERVICE/MODEL"
+            )
+        if not address:
+            raise WeakspotError(
+                f"chat:{name[:80]} needs the address of its server",
+                fix=f"add ?base_url=http://127.0.0.1:8000/v1, or set {prefix}_BASE_URL",
+            )
+    wanted = (f"{prefix}_API_KEY",) if provider.startswith("openai-api") else KEYS.get(provider, ())
+    through_another = provider in KEYS and "/" in model  # openai/azure/… has keys of its own
+    if wanted and not (local or through_another or any(os.environ.get(key) for key in wanted)):
+        raise WeakspotError(
+            f"chat:{name[:80]} needs a key, and {' or '.join(wanted)} is not set",
+            fix=f"export {wanted[0]}=…",
+        )
+    return Who(name, provider, address, local)
+
+
+def _check_url(address: str) -> None:
+    try:
+        parts = urlsplit(address)
+        whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        whole = False
+    if not whole:
+        raise WeakspotError("the base URL cannot be read", fix="write it as http://127.0.0.1:8000/v1")
+    if parts.username or parts.password or parts.query:
+        raise WeakspotError(
+            "the base URL carries a user, a password or a query",
+            fix="leave them out; keys are read from the environment",
+        )
+
+
+def _loopback(address: str) -> bool:
+    host = urlsplit(address).hostname or "" if address else ""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def connect(to: Who, settings: Mapping[str, Any]) -> tuple[Any, Any]:
+    """inspect-ai's interface to the provider, and the configuration of its calls.
+
+    Raises:
+        WeakspotError: The provider is not known, or what it needs is not there.
+        ImportError: inspect-ai is not installed.
+    """
+    quiet()
+    inspect_model = import_module("inspect_ai.model")
+    placeholder = to.provider.startswith("openai-api") and to.local
+    try:
+        config = inspect_model.GenerateConfig(**settings)
+        model = inspect_model.get_model(
+            to.name,
+            config=config,
+            base_url=to.base_url or None,
+            # A server on this machine seldom wants a key, yet the client insists on one.
+            api_key="none" if placeholder and not any(_own_keys(to)) else None,
+            memoize=False,
+        )
+    except Exception as error:
+        raise _explained(to, error) from None
+    if hasattr(getattr(model.api, "client", None), "max_retries"):
+        model.api.client.max_retries = 0  # retries are ours: counted, and as patient as the server asks
+    if hasattr(model.api, "model_family"):
+        model.api.model_family()  # reads a table of models, once, which would hold up the first calls
+    return model.api, config
+
+
+def _explained(to: Who, error: Exception) -> WeakspotError:
+    words = Secrets(to).scrub(re.sub(r"\[/?[a-z_ ]+\]", "", str(error)))
+    words = " ".join(words.removeprefix("ERROR: ").split())[:300]
+    missing = re.search(r"pip install ([\w\-\[\]]+)", words)
+    if missing:
+        return WeakspotError(
+            f"chat:{to.provider} needs a library that is missing", fix=f"pip install {missing[1]}"
+        )
+    if "not recognized" in words:
+        known = ["openai-api", *KEYS, *LOCAL, "azureai", "bedrock"]
+        hint = nearest(to.provider, known)
+        return WeakspotError(f"no provider is called {to.provider[:80]!r}", fix=hint or EXAMPLE)
+    return WeakspotError(f"chat:{to.name[:80]} cannot be used: {words}", fix="see docs/chat.md")
+
+
+def _own_keys(to: Who) -> list[str]:
+    service = to.name.split("/")[1] if to.provider.startswith("openai-api") else to.provider
+    names = {f"{service.upper().replace('-', '_')}_API_KEY", *KEYS.get(to.provider, ())}
+    return [value for name in sorted(names) if (value := os.environ.get(name, ""))]
+
+
+class Secrets:
+    """The keys of this environment, to be kept out of all that is written or shown.
+
+    Args:
+        to: Its own key is one in any case; other variables count by their names and if they look the part.
+    """
+
+    def __init__(self, to: Who) -> None:
+        found = {value for value in _own_keys(to) if len(value) >= 4}
+        found |= {v for n, v in os.environ.items() if _SECRET.search(n) and _looks_secret(v)}
+        found |= {quote(value, safe="") for value in found}
+        self._values = sorted(found, key=len, reverse=True)
+
+    def scrub(self, text: str) -> str:
+        """The text without them."""
+        for value in self._values:
+            if value in text:
+                text = text.replace(value, "[key]")
+        return text
+
+
+def _looks_secret(value: str) -> bool:
+    """Long and not a word: an answer must not lose words because a variable happens to hold one."""
+    return len(value) >= 10 and not value.isalpha() and not value.startswith(("/", "http://", "https://"))
+
+
+def quiet() -> None:
+    """Keep libraries' logs of requests out of a user's log, unless their levels were set on purpose."""
+    for name in _NOISY:
+        logger = logging.getLogger(name)
+        if logger.level == logging.NOTSET:
+            logger.setLevel(logging.WARNING)

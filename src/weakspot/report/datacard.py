@@ -1,0 +1,207 @@
+"""The card of a data set: what is in it, where it comes from, and what it does not say."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import yaml
+
+from weakspot.core import Finding
+from weakspot.report import format as show
+from weakspot.report.dataset import SPLIT, Record
+from weakspot.report.plain import _plain
+from weakspot.report.words import escape
+from weakspot.store import RunConfig
+
+#: Findings listed; further ones are in provenance.json.
+ROWS: Final = 200
+_LOADING: Final = {
+    "imagefolder": (
+        'datasets.load_dataset("imagefolder", data_dir="FOLDER")  # with all fields\n'
+        f'torchvision.datasets.ImageFolder("FOLDER/{SPLIT}")  # pictures and labels alone'
+    ),
+    "parquet": f'datasets.load_dataset("parquet", data_files={{"{SPLIT}": "FOLDER/data/*.parquet"}})',
+    "jsonl": f'[json.loads(line) for line in open("FOLDER/{SPLIT}.jsonl", encoding="utf-8")]',
+}
+
+
+class Counts(NamedTuple):
+    """How the pictures came together.
+
+    Attributes:
+        kept: Taken from the run's evidence.
+        drawn: Drawn and misread for this data set.
+        tried: Pictures drawn in all.
+        twice: Left out, because the same picture is there already.
+        recovered: Failed in the run but did not when drawn again, and were left out.
+        errors: Draws or answers that ended in an error.
+        invalid: Drawn pictures that the judge found not to show what they should.
+        limit: The budget that ended the drawing; "" if none did.
+    """
+
+    kept: int = 0
+    drawn: int = 0
+    tried: int = 0
+    twice: int = 0
+    recovered: int = 0
+    errors: int = 0
+    invalid: int = 0
+    limit: str = ""
+
+
+def card(
+    config: RunConfig,
+    records: Sequence[Record],
+    findings: Sequence[Finding],
+    counts: Counts,
+    *,
+    format: str,
+    settings: Mapping[str, Any],
+) -> str:
+    """README.md of a data set.
+
+    Args:
+        config: Of the run.
+        records: The pictures.
+        findings: Of the run that were exported, in order.
+        counts: How they came together.
+        format: Of the files.
+        settings: Of the export: cap per caption and others.
+    """
+    target = str(config.settings.get("target", ""))
+    labels = Counter(record.label for record in records)
+    blocks = [
+        _front(config, len(records), str(settings["licence"])),
+        f"# Pictures that {escape(target, 120)} misreads",
+        f"{show.plural(len(records), 'picture')} of {show.plural(len(labels), 'label')} "
+        f"({_listed(labels)}), drawn from captions under which a hunt found this model to fail more often "
+        "than usual. Each of them was misread.",
+        "## Contents",
+        _findings(records, findings),
+        _pictures(counts, settings),
+        "Each picture comes with: " + ", ".join(f"`{name}`" for name in Record.__dataclass_fields__) + ".",
+        f"```python\n{_LOADING[format]}\n```",
+        "## Where it comes from",
+        "\n".join(
+            f"- {name}: {value}"
+            for name, value in (
+                ("model under test", escape(target, 200)),
+                ("pictures from", escape(str(config.settings.get("source", "")), 200)),
+                ("a failure is", escape(records[0].judge if records else "", 200)),
+                (
+                    "run",
+                    f"{escape(records[0].run if records else '', 120)}, begun {show.date(config.created)}",
+                ),
+                ("seed", escape(str(config.settings.get("seed", 0)))),
+                ("licence", escape(str(settings["licence"]), 200)),
+            )
+        ),
+        "`provenance.json` has the settings, digests and versions of the run, the findings with their "
+        "intervals, and the settings of this export. A picture can be drawn again from `source`, "
+        "`run_seed`, `prompt` and `index`.",
+        "## Limits",
+        "\n".join(f"- {line}" for line in _limits(str(config.settings.get("source", "")), findings)),
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def provenance(
+    config: RunConfig, findings: Sequence[Finding], counts: Counts, *, settings: Mapping[str, Any]
+) -> str:
+    """provenance.json of a data set: everything that the pictures depend on."""
+    told = {
+        "format": 1,
+        "run": config.model_dump(),
+        "findings": [finding.to_json() for finding in findings],
+        "export": dict(settings),
+        "counts": counts._asdict(),
+    }
+    return json.dumps(_plain(told), indent=2, allow_nan=False) + "\n"
+
+
+def _front(config: RunConfig, n: int, licence: str) -> str:
+    """What a hub of data sets reads first."""
+    sizes = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
+    size = next((name for most, name in sizes if n < most), "n>100K")
+    front = {
+        "pretty_name": f"weak spots of {show.clean(str(config.settings.get('target', '')))[:80]}",
+        "license": "other",
+        "license_name": show.clean(licence)[:80],
+        "task_categories": ["image-classification"],
+        "size_categories": [size],
+        "tags": ["adversarial", "weakspot"],
+    }
+    return f"---\n{yaml.safe_dump(front, sort_keys=False, allow_unicode=True)}---"
+
+
+def _findings(records: Sequence[Record], findings: Sequence[Finding]) -> str:
+    lines = [
+        "| # | caption | pictures | failure rate in the hunt | baseline | confirmed | read as |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for rank, finding in enumerate(findings[:ROWS], start=1):
+        own = [record for record in records if record.finding == rank]
+        said = Counter(record.predicted or "(nothing)" for record in own)
+        cells = (
+            str(rank),
+            escape(finding.phrase, 200),
+            str(len(own)),
+            escape(show.rate(finding.rate)),
+            escape(show.rate(finding.baseline)),
+            "yes" if finding.confirmed else "no",
+            _listed(said),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    if len(findings) > ROWS:
+        lines += ["", f"{show.count(len(findings) - ROWS)} more are in `provenance.json`."]
+    return "\n".join(lines)
+
+
+def _pictures(counts: Counts, settings: Mapping[str, Any]) -> str:
+    told = [
+        f"At most {show.count(settings['per_caption'])} pictures per caption.",
+        f"{show.count(counts.kept)} were kept by the run as evidence.",
+    ]
+    if counts.tried:
+        told.append(
+            f"{show.count(counts.drawn)} were found among {show.plural(counts.tried, 'picture')} drawn for "
+            "this data set."
+        )
+    for number, what in (
+        (counts.twice, "left out as copies of others"),
+        (counts.recovered, "failed in the run but not when drawn again, and were left out"),
+        (counts.errors, "ended in an error, which is no failure"),
+        (counts.invalid, "did not show what they should, and were left out"),
+    ):
+        if number:
+            told.append(f"{show.count(number)} {what}.")
+    if counts.limit:
+        told.append(f"Drawing ended because the {escape(counts.limit)}.")
+    return " ".join(told)
+
+
+def _limits(source: str, findings: Sequence[Finding]) -> list[str]:
+    lines = [
+        "The pictures were selected because this model fails on them. Its failure rate here is 100 % by "
+        "construction, and other models' rates here are no estimate of their rates elsewhere.",
+        "Right answers are those the source gave: what a generator was asked to draw, or a folder's label. "
+        "A picture that shows something else counts as a failure unless the run's judge checked it.",
+        "Captions say what the search found first, not all there is: a label without captions is not a label "
+        "without weak spots.",
+    ]
+    if any(not finding.confirmed for finding in findings):
+        lines.append(
+            "Some captions were not confirmed on fresh pictures; their pictures are misread, but the "
+            "caption may not be why."
+        )
+    if source.startswith("retrieve"):
+        lines.append("The pictures are other people's; each keeps its own licence.")
+    return lines
+
+
+def _listed(counts: Counter[str]) -> str:
+    shown = ", ".join(f"{escape(name, 60)} {show.count(n)}" for name, n in counts.most_common(5))
+    return shown + (f" and {len(counts) - 5} more" if len(counts) > 5 else "")

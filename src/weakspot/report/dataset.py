@@ -1,0 +1,237 @@
+"""Pictures with what is known of them as a data set: a folder per label, JSON lines, or Parquet.
+
+All three hold the same fields. Labels and captions are anybody's text: folder names are made harmless, and
+what goes into a CSV file is text to a spreadsheet too, never a formula.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import math
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Final
+
+from weakspot.core import WeakspotError
+from weakspot.report.format import clean
+
+#: The split that all pictures are in, as loaders of data sets call it: they are there to test with.
+SPLIT: Final = "test"
+#: Characters of a folder's name at most.
+LONGEST: Final = 80
+#: Pictures of one group of rows in a Parquet file; bounds the memory.
+_GROUP: Final = 64
+_RESERVED: Final = frozenset(
+    {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(10))}
+)
+#: What makes a spreadsheet take a cell for a formula; the last four are the full-width forms.
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A picture and its fields, in the order in which they are written.
+
+    Attributes:
+        label: What it shows: the right answer.
+        predicted: What the model answered.
+        phrase: The finding's words beyond the baseline's.
+        caption: What the source knows to be true of the picture; "" if it knows nothing.
+        prompt: The hypothesis' whole text.
+        hypothesis: Its id.
+        finding: Rank of the finding, from 1.
+        confirmed: Whether fresh draws confirmed the finding.
+        index: Of the case; with the run's seed and the hypothesis it can be drawn again.
+        seed: Of the case.
+        origin: "kept" by the run as evidence, or "drawn" for this data set.
+        score: The judge's; larger is worse.
+        top: The most probable labels with their probabilities.
+        target: Name of the model that misread it.
+        source: Name of what drew it.
+        judge: What counted as a failure.
+        run: Name of the run.
+        run_seed: Of the run.
+        licence: Of the picture, as far as the user said.
+        sha256: Of the PNG file.
+    """
+
+    label: str
+    predicted: str | None
+    phrase: str
+    caption: str
+    prompt: str
+    hypothesis: str
+    finding: int
+    confirmed: bool
+    index: int
+    seed: int
+    origin: str
+    score: float | None
+    top: tuple[tuple[str, float], ...]
+    target: str
+    source: str
+    judge: str
+    run: str
+    run_seed: int
+    licence: str
+    sha256: str
+
+    def values(self) -> dict[str, Any]:
+        """Plain values: numbers that are not finite are None, the labels of `top` are named."""
+        found: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        found["score"] = _finite(self.score)
+        found["top"] = [{"label": label, "probability": _finite(p)} for label, p in self.top]
+        return found
+
+
+#: The bytes of a record's PNG file.
+Content = Callable[[Record], bytes]
+
+
+def write_imagefolder(folder: Path, records: Sequence[Record], content: Content) -> None:
+    """`test/<label>/<picture>.png` and `test/metadata.csv`, as common loaders of image folders want them."""
+    root = folder / SPLIT
+    rows = []
+    for record, name in zip(records, file_names(records), strict=True):
+        _put(root / name, content(record))
+        row = record.values() | {"top": json.dumps(record.values()["top"], ensure_ascii=False)}
+        rows.append({"file_name": name, **{k: neutral(v) for k, v in row.items()}})
+    with (root / "metadata.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, ["file_name", *_names()], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def write_jsonl(folder: Path, records: Sequence[Record], content: Content) -> None:
+    """`test.jsonl`, whose `image` is a path below the folder, and the pictures in `images/`."""
+    lines = []
+    for record, name in zip(records, file_names(records), strict=True):
+        _put(folder / "images" / name, content(record))
+        lines.append(json.dumps({"image": f"images/{name}", **record.values()}, ensure_ascii=False))
+    (folder / f"{SPLIT}.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def write_parquet(folder: Path, records: Sequence[Record], content: Content) -> None:
+    """`data/test-00000-of-00001.parquet`, the pictures inside, in the way of Hugging Face datasets."""
+    pa, pq = need_pyarrow()
+    kinds = {"finding": "int64", "index": "int64", "run_seed": "int64", "seed": "uint64", "confirmed": "bool"}
+    named = {"int64": pa.int64(), "uint64": pa.uint64(), "bool": pa.bool_()}
+    columns: list[tuple[str, Any]] = [("image", pa.struct([("bytes", pa.binary()), ("path", pa.string())]))]
+    features: dict[str, Any] = {"image": {"_type": "Image"}}
+    for name in _names():
+        if name == "top":
+            columns.append(
+                (name, pa.list_(pa.struct([("label", pa.string()), ("probability", pa.float64())])))
+            )
+            features[name] = [
+                {"label": _value("string"), "probability": _value("float64")},
+            ]
+            continue
+        kind = kinds.get(name, "float64" if name == "score" else "string")
+        columns.append((name, named.get(kind, pa.float64() if kind == "float64" else pa.string())))
+        features[name] = _value(kind)
+    told = json.dumps({"info": {"features": features}})
+    schema = pa.schema(columns, metadata={"huggingface": told})
+    path = folder / "data" / f"{SPLIT}-00000-of-00001.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    names = file_names(records)
+    with pq.ParquetWriter(path, schema) as writer:
+        for start in range(0, len(records), _GROUP):
+            rows = [
+                {"image": {"bytes": content(record), "path": name.rpartition("/")[2]}, **record.values()}
+                for record, name in zip(
+                    records[start : start + _GROUP], names[start : start + _GROUP], strict=True
+                )
+            ]
+            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+
+
+#: How each format is written.
+FORMATS: Final[dict[str, Callable[[Path, Sequence[Record], Content], None]]] = {
+    "imagefolder": write_imagefolder,
+    "parquet": write_parquet,
+    "jsonl": write_jsonl,
+}
+
+
+def need_pyarrow() -> tuple[Any, Any]:
+    """pyarrow and its Parquet module.
+
+    Raises:
+        WeakspotError: They are not installed.
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise WeakspotError(
+            f"Parquet needs a library that is missing: {error}", fix="pip install 'weakspot[data]'"
+        ) from error
+    return pyarrow, pyarrow.parquet
+
+
+def file_names(records: Iterable[Record]) -> list[str]:
+    """`<folder of the label>/<hypothesis>-<index>.png` of each record, no two alike."""
+    folders: dict[str, str] = {}
+    taken: set[str] = set()
+    names = []
+    for record in records:
+        if record.label not in folders:
+            folder = folder_name(record.label)
+            if _folded(folder) in taken:  # "Bee" and "bee" are one folder on many disks
+                folder = f"{folder[: LONGEST - 9]}-{_digest(record.label)}"
+            taken.add(_folded(folder))
+            folders[record.label] = folder
+        names.append(f"{folders[record.label]}/{record.hypothesis}-{record.index}.png")
+    return names
+
+
+def folder_name(label: str) -> str:
+    """A label as the name of one folder on any system: no separators, dots in front, or reserved words."""
+    kept = "".join(c if c.isalnum() or c in "-_." else "_" for c in unicodedata.normalize("NFC", label))
+    name = kept.strip("-_.")
+    if len(name.encode()) > LONGEST:
+        cut = name.encode()[: LONGEST - 9].decode(errors="ignore")
+        name = f"{cut}-{_digest(label)}"
+    if not name or name.partition(".")[0].lower() in _RESERVED:
+        name = f"label-{_digest(label)}"
+    return name
+
+
+def neutral(value: Any) -> Any:
+    """A cell of a CSV file: control characters made visible, and nothing that a spreadsheet would run."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        return value
+    shown = clean(value)
+    return f"'{shown}" if value.lstrip(" ").startswith(_FORMULA) or shown.startswith(_FORMULA) else shown
+
+
+def _names() -> list[str]:
+    return [f.name for f in fields(Record)]
+
+
+def _value(kind: str) -> dict[str, str]:
+    return {"dtype": kind, "_type": "Value"}
+
+
+def _put(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold()
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:8]

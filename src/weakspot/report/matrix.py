@@ -1,0 +1,174 @@
+"""How findings transfer, as Markdown and as a picture; made from the values of transfer.json."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from weakspot.core import Rate
+from weakspot.report import format as show
+from weakspot.report.chart import axis
+from weakspot.report.words import escape
+
+#: Colours that are told apart by people who see few (Okabe and Ito 2008), then again from the start.
+_COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+_WORDS, _WIDE, _LINE, _HEAD = 300, 420, 15, 26
+#: A p-value below this is called evidence.
+ALPHA: Final = 0.05
+
+
+def rate_of(cell: Mapping[str, Any]) -> Rate:
+    """The rate of a cell of transfer.json."""
+    found = cell["rate"]
+    value = found["value"] if found["value"] is not None else float("nan")
+    return Rate(value, found["low"], found["high"], found["n"], found["failures"])
+
+
+def cells_of(data: Mapping[str, Any], source: str, row: int) -> list[Mapping[str, Any]]:
+    """The cells of one row and source, target by target."""
+    found = {c["target"]: c for c in data["cells"] if c["source"] == source and c["row"] == row}
+    return [found[target] for target in data["targets"]]
+
+
+def worse(cell: Mapping[str, Any]) -> bool:
+    """Whether a model is shown to fail more often under a caption than on its own baseline."""
+    return cell["adjusted"] is not None and cell["adjusted"] < ALPHA
+
+
+def markdown(data: Mapping[str, Any], *, picture: str = "") -> str:
+    """The matrix, what is proven of it, and the shares.
+
+    Args:
+        data: As in transfer.json.
+        picture: Name of the picture, if there is one.
+    """
+    own, *others = data["targets"]
+    blocks = [
+        f"# How the weak spots of {escape(own, 120)} transfer",
+        f"{show.count(data['images'])} fresh pictures, {show.count(data['n'])} of each caption and source or "
+        "as many as there are, each shown to every model. Rates with Wilson's 95 % interval; **bold** where "
+        "the model fails more often than on its own baseline (Fisher's exact test, Holm-adjusted "
+        f"p < {ALPHA}).",
+    ]
+    if data["state"] != "finished":
+        blocks.append(f"{escape(data['state'])}.")
+    if picture:
+        blocks.append(f"![failure rates by caption and model]({picture})")
+    for source in data["sources"]:
+        rows = [
+            [escape(row["phrase"], 200), *(_reading(c) for c in cells_of(data, source, at))]
+            for at, row in enumerate(data["rows"])
+        ]
+        blocks += [f"## Pictures of {escape(source, 200)}", _table(["caption", *_heads(data)], rows)]
+    blocks += [
+        f"## Against {escape(own, 120)}",
+        "The other model's rate minus this one's, on the same pictures, in percentage points with Tango's "
+        f"95 % interval; **bold** where McNemar's exact test shows a difference (Holm-adjusted p < {ALPHA}).",
+        _table(
+            ["source", "caption", *(escape(name, 60) for name in others)],
+            [
+                [escape(source, 60), escape(row["phrase"], 120), *map(_difference, cells[1:])]
+                for source in data["sources"]
+                for at, row in enumerate(data["rows"])
+                for cells in [cells_of(data, source, at)]
+            ],
+        ),
+        "## Failures that transfer",
+        f"Of the pictures that {escape(own, 120)} misreads, the share that another misreads too: those "
+        "of the draws above from the run's own source, and those the run kept.",
+        _table(["caption", *(escape(name, 60) for name in others)], _shares(data, others)),
+    ]
+    if data["errors"]:
+        told = [[show.count(error["times"]), escape(error["what"], 200)] for error in data["errors"][:20]]
+        blocks += ["## Errors", "None counts as a failure.", _table(["times", "what"], told)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def svg(data: Mapping[str, Any]) -> str:
+    """The rates as a picture: a group of lines per caption, a line per model, a panel per source."""
+    rates = [rate_of(cell) for cell in data["cells"]]
+    scale = axis(rates)
+    parts: list[str] = []
+    y = 10
+    for at, target in enumerate(data["targets"]):
+        parts.append(
+            f'<circle cx="14" cy="{y + 4}" r="4" fill="{_colour(at)}"/>{_text(24, y + 8, target, 90)}'
+        )
+        y += _LINE + 2
+    for source in data["sources"]:
+        y += 12
+        parts.append(_text(10, y + 8, f"pictures of {source}", 90, bold=True))
+        y += _HEAD
+        top = y
+        for place, row in enumerate(data["rows"]):
+            parts.append(_text(10, y + 11, row["phrase"], 46))
+            for at, cell in enumerate(cells_of(data, source, place)):
+                parts += _mark(rate_of(cell), scale.bar(rate_of(cell)), y + 7, _colour(at))
+                y += _LINE
+            y += 8
+        for tick in scale.ticks:
+            x = _x(tick.x)
+            parts.insert(0, f'<path d="M{x} {top - 4}V{y}" stroke="#ddd"/>')
+            parts.append(_text(x, y + 14, tick.label, 12, anchor="middle"))
+        y += 22
+    size = f'width="{_WORDS + _WIDE + 40}" height="{y + 8}"'
+    style = "font-family:system-ui,sans-serif;font-size:12px"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} style="{style}">'
+        f'<rect width="100%" height="100%" fill="#fff"/>{"".join(parts)}</svg>\n'
+    )
+
+
+def _mark(rate: Rate, bar: Any, y: int, colour: str) -> Iterator[str]:
+    if rate.n:
+        yield f'<path d="M{_x(bar.low)} {y}H{_x(bar.high)}" stroke="{colour}" stroke-width="2"/>'
+        yield f'<circle cx="{_x(bar.value)}" cy="{y}" r="3.5" fill="{colour}"/>'
+
+
+def _x(share: float) -> float:
+    return round(_WORDS + share / 100 * _WIDE, 1)
+
+
+def _text(x: float, y: float, text: str, most: int, *, bold: bool = False, anchor: str = "start") -> str:
+    shown = show.clean(text)
+    shown = shown if len(shown) <= most else f"{shown[: most - 1]}…"
+    weight = ' font-weight="bold"' if bold else ""
+    return f'<text x="{x}" y="{y}" text-anchor="{anchor}"{weight}>{html.escape(shown)}</text>'
+
+
+def _colour(at: int) -> str:
+    return _COLOURS[at % len(_COLOURS)]
+
+
+def _heads(data: Mapping[str, Any]) -> list[str]:
+    return [escape(name, 60) for name in data["targets"]]
+
+
+def _reading(cell: Mapping[str, Any]) -> str:
+    rate = rate_of(cell)
+    text = escape(show.rate(rate))
+    return f"**{text}**" if worse(cell) else text
+
+
+def _difference(cell: Mapping[str, Any]) -> str:
+    versus = cell["versus"]
+    if not versus or not versus["n"]:
+        return show.NONE
+    low, high = (100 * versus[end] for end in ("low", "high"))
+    text = f"{100 * versus['difference']:+.1f} \\[{low:+.1f}, {high:+.1f}\\]"
+    return f"**{text}**" if versus["adjusted"] is not None and versus["adjusted"] < ALPHA else text
+
+
+def _shares(data: Mapping[str, Any], others: Sequence[str]) -> Iterator[list[str]]:
+    found = {(share["target"], share["row"]): rate_of(share) for share in data["shared"]}
+    captions: list[tuple[int | None, str]] = [
+        (at, row["phrase"]) for at, row in enumerate(data["rows"]) if not row["baseline"]
+    ]
+    for at, phrase in [*captions, (None, "all findings")]:
+        yield [escape(phrase, 200), *(escape(show.rate(found[name, at])) for name in others)]
+
+
+def _table(head: Sequence[str], rows: Any) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

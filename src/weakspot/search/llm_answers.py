@@ -1,0 +1,220 @@
+"""Asking a language model and reading what it answers, however it is written.
+
+A model is anything with `ask(prompts) -> list[str]`. Answers may have code fences, comments, trailing commas,
+or stop in the middle: what can be read is read. Refusals, empty answers and calls that failed are counted
+apart. An answer is hostile text: it is parsed within bounds, and nothing in it is followed or run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Protocol
+
+#: Longer texts, names and descriptions of an answer are not taken, in characters.
+LONGEST: Final = 300
+#: More of an answer than this is not read, in characters.
+LONGEST_ANSWER: Final = 200_000
+
+_REFUSES: Final = re.compile(
+    r"\b(i('m| am) (sorry|unable|not able)|i (can(no|')t|cannot|won't|will not|must decline)|as an ai\b|"
+    r"(unable|not able) to (assist|help|comply)|against (my|the) (policy|guidelines))",
+    re.IGNORECASE,
+)
+
+
+class Asked(Protocol):
+    """A language model."""
+
+    def ask(self, prompts: Sequence[str]) -> list[str]:
+        """One answer a prompt, in order; "" where there is none."""
+        ...
+
+
+class Pair(NamedTuple):
+    """Two texts that an encoder takes for alike."""
+
+    first: str
+    second: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """How the calls went: each is counted once."""
+
+    calls: int = 0
+    read: int = 0
+    refused: int = 0
+    empty: int = 0
+    unreadable: int = 0
+    failed: int = 0
+    errors: tuple[str, ...] = ()
+
+    def __add__(self, other: Answers) -> Answers:
+        counts = ("calls", "read", "refused", "empty", "unreadable", "failed")
+        return Answers(
+            **{name: getattr(self, name) + getattr(other, name) for name in counts},
+            errors=tuple(dict.fromkeys((*self.errors, *other.errors)))[:5],
+        )
+
+    def __str__(self) -> str:
+        parts = [f"{self.read} of {self.calls} answers read"]
+        named = {
+            "refused": self.refused,
+            "empty": self.empty,
+            "unreadable": self.unreadable,
+            "failed": self.failed,
+        }
+        return " · ".join([*parts, *(f"{n} {what}" for what, n in named.items() if n)])
+
+
+def ask_all(llm: Asked, prompts: Sequence[str]) -> tuple[list[str | None], Answers]:
+    """The answers that can be read on, None for the others; a batch that raises is asked one by one."""
+    errors: list[str] = []
+    try:
+        texts: list[str | None] = [*llm.ask(prompts)]
+        if len(texts) != len(prompts):
+            raise ValueError(f"{len(texts)} answers to {len(prompts)} prompts")
+    except Exception:  # a client may raise anything; what each prompt gives decides
+        texts = []
+        for prompt in prompts:
+            try:
+                given = list(llm.ask([prompt]))
+                texts.append(given[0] if given else "")
+            except Exception as error:
+                errors.append(one_line(f"{type(error).__name__}: {error}")[:LONGEST])
+                texts.append(None)
+    failed, empty, refused = sum(t is None for t in texts), 0, 0
+    for i, text in enumerate(texts):
+        if text is None:
+            continue
+        if not isinstance(text, str) or not text.strip():
+            empty, texts[i] = empty + 1, None
+        elif refuses(text):
+            refused, texts[i] = refused + 1, None
+    read = sum(t is not None for t in texts)
+    distinct = tuple(dict.fromkeys(errors))[:5]
+    return texts, Answers(len(prompts), read, refused, empty, 0, failed, distinct)
+
+
+def refuses(text: str) -> bool:
+    """Whether an answer refuses: it says so early, and has neither a list nor a pair."""
+    return bool(_REFUSES.search(text[:400].replace("’", "'"))) and not re.search(r"[\[{(]\s*[\"{“]", text)
+
+
+def items(text: str) -> list[dict[str, Any]]:
+    """The objects of a JSON answer, mended where it is malformed, as far as it goes where it was cut off."""
+    for candidate in _candidates(text[:LONGEST_ANSWER]):
+        try:
+            value = json.loads(candidate, strict=False)
+        except (ValueError, RecursionError):
+            continue
+        found = list(_objects(value))
+        if found:
+            return found
+    # One object at a time: the last may be cut off, one in the middle broken.
+    whole = re.findall(r"\{[^{}]*\}", text[:LONGEST_ANSWER])
+    found = []
+    for part in whole:
+        try:
+            value = json.loads(_mended(part), strict=False)
+        except (ValueError, RecursionError):
+            continue
+        found += list(_objects(value))
+    return found
+
+
+def _candidates(text: str) -> Iterator[str]:
+    fenced = re.findall(r"```[a-zA-Z]*\s*\n?(.*?)(?:```|$)", text, re.DOTALL)
+    for body in (*fenced, text):
+        starts = [i for i in (body.find("["), body.find("{")) if i >= 0]
+        if not starts:
+            continue
+        end = max(body.rfind("]"), body.rfind("}"))
+        cut = body[min(starts) : end + 1] if end > min(starts) else body[min(starts) :]
+        yield cut
+        yield _mended(cut)
+        yield from (_mended(cut) + closing for closing in ("]", "}", "]}", "}]"))
+
+
+def _mended(text: str) -> str:
+    """Without comments and trailing commas, with plain quotes and the literals of JSON."""
+    text = re.sub(r"[“”]", '"', text)
+    text = re.sub(r"^\s*(//|#).*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"\}\s*\{", "},{", text)
+    text = re.sub(r",\s*([\]}])", r"\1", text)
+    text = re.sub(r"\bNone\b", "null", re.sub(r"\bTrue\b", "true", re.sub(r"\bFalse\b", "false", text)))
+    if '"' not in text:
+        text = re.sub(r"(?<![A-Za-z])'|'(?![A-Za-z])", '"', text)
+    return re.sub(r"([{,]\s*)([A-Za-z_]+)(\s*:)", r'\1"\2"\3', text)
+
+
+def _objects(value: Any, *, depth: int = 3) -> Iterator[dict[str, Any]]:
+    """The objects in a value: a list, one object, or a list within an object."""
+    if isinstance(value, list) and depth:
+        if len(value) == 2 and all(isinstance(v, str) for v in value):
+            yield {"first": value[0], "second": value[1]}
+        for v in value[:1000]:
+            yield from _objects(v, depth=depth - 1)
+    elif isinstance(value, dict):
+        inner = [
+            v for v in value.values() if isinstance(v, list) and any(isinstance(x, (dict, list)) for x in v)
+        ]
+        if inner and depth and not any(k in value for k in ("name", "category", "failure", "title")):
+            for v in inner:
+                yield from _objects(v, depth=depth - 1)
+        else:
+            yield value
+
+
+def with_unreadable(answers: Answers, unreadable: int) -> Answers:
+    """The same, so many of the answers that were read moved to those that could not be used."""
+    return answers + Answers(read=-int(unreadable), unreadable=int(unreadable))
+
+
+def one_line(text: str) -> str:
+    """Printable, one line, single spaces."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * LONGEST]).split())
+
+
+def key(text: str) -> str:
+    """What makes two texts the same: their words."""
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+# -- pairs of texts ---------------------------------------------------------------------------------
+
+_QUOTE: Final = r"[\"“”«»]"
+_TUPLE: Final = re.compile(
+    rf"[(\[]\s*{_QUOTE}((?:\\.|[^\"“”«»\\\n])+){_QUOTE}\s*[,;|]\s*{_QUOTE}((?:\\.|[^\"“”«»\\\n])+){_QUOTE}\s*[)\]]"
+)
+_BARE: Final = re.compile(
+    rf"^\W*(?:\d+\W+)?{_QUOTE}([^\"“”«»\n]+){_QUOTE}\s*(?:[,;|/–—-]+|->|→|vs\.?|and)\s*{_QUOTE}([^\"“”«»\n]+){_QUOTE}",
+    re.MULTILINE,
+)
+_SINGLE: Final = re.compile(r"\(\s*'([^\n]+?)'\s*,\s*'([^\n]+?)'\s*\)")
+
+
+def read_pairs(text: str) -> Iterator[Pair]:
+    """The pairs of an answer: `("a", "b"),` lines, lists or objects of JSON, quoted texts side by side."""
+    text = text[:LONGEST_ANSWER]
+    matches = list(_TUPLE.finditer(text)) or list(_SINGLE.finditer(text)) or list(_BARE.finditer(text))
+    rows: Iterable[tuple[str, str]] = [(m[1], m[2]) for m in matches]
+    if not matches:
+        rows = (
+            (v[0], v[1])
+            for item in items(text)
+            if len(v := [t for t in item.values() if isinstance(t, str)]) >= 2
+        )
+    for first, second in rows:
+        pair = Pair(*(one_line(re.sub(r"\\(.)", r"\1", side)) for side in (first, second)))
+        if all(0 < len(side) <= LONGEST and re.search(r"\w", side) for side in pair) and not _placeholder(
+            pair
+        ):
+            yield pair
+
+
+def _placeholder(pair: Pair) -> bool:
+    return all(re.fullmatch(r"(prompt|text|caption|sentence)[ _]?[12ab]", side.casefold()) for side in pair)
