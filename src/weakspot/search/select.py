@@ -33,6 +33,7 @@ class Candidate:
 
     def __init__(self, claim: Claim, words: Said, told: Sequence[Told]) -> None:
         self.claim, self.words, self.told = claim, words, told
+        self._weight = np.array([t.weight for t in told])
         self._failed = np.array([t.failed and claim.answer in ("", t.answer) for t in told], np.bool_)
         self._spoken_of: dict[Said, NDArray[np.bool_]] = {}
 
@@ -41,7 +42,9 @@ class Candidate:
         left = np.ones(len(self.told), np.bool_)
         for other in aside:
             left &= ~self._of(other.words)
-        return int((self._failed & left).sum()), int(left.sum())
+        failures = int((self._failed & left).sum())
+        rest = float(self._weight[left & ~self._failed].sum())
+        return failures, failures + round(rest)
 
     def _of(self, words: Said) -> NDArray[np.bool_]:
         """Of which trials all these sentences are true."""

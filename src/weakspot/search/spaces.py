@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from weakspot.core import Case, Hypothesis
 
 States = NDArray[Any]
 
@@ -28,6 +30,26 @@ class Space(Protocol):
 
     def move(self, rng: np.random.Generator, states: States, scale: float) -> States:
         """A proposal for every state, 0 < scale ≤ 1. The states are not changed."""
+        ...
+
+
+class CaseSpace(Space, Protocol):
+    """A space whose states are cases of a hypothesis."""
+
+    def to_cases(self, states: States, indices: Sequence[int]) -> list[Case]:
+        """The cases of some states, to be numbered so. The same state gives the same case, in any batch.
+
+        Draws of the space have the distribution of the source's own draws, but are not the same cases.
+        """
+        ...
+
+
+@runtime_checkable
+class Spaced(Protocol):
+    """A source that can say what a hypothesis leaves open. Sources need not; it is asked of those that do."""
+
+    def space(self, hypothesis: Hypothesis) -> CaseSpace | None:
+        """What is left open; None if this hypothesis or this source's model has no such space."""
         ...
 
 

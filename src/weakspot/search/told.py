@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from io import BytesIO
 from typing import Any, Final, NamedTuple
 
@@ -25,11 +25,13 @@ class Told(NamedTuple):
         said: Sentences that are true of it, beyond the baseline's.
         failed: Whether the target failed.
         answer: What it answered.
+        weight: For how many trials it stands, failures being 1: of passes only some may have been looked at.
     """
 
     said: Said
     failed: bool
     answer: str
+    weight: float = 1.0
 
 
 class Teller:
@@ -63,7 +65,12 @@ class Teller:
         known = [said(trial.caption, base.text) for trial in seen]
         if self.captioner is not None and not any(words - own for words in known):
             looked = self._look(hypothesis, base, [t for t in seen if t.blob])
-            return [_told(t, own | said(looked[t.index], base.text)) for t in seen if t.index in looked]
+            weight = _weight(seen, looked)
+            return [
+                _told(t, own | said(looked[t.index], base.text), 1.0 if t.failed else weight)
+                for t in seen
+                if t.index in looked
+            ]
         return [_told(t, own | words) for t, words in zip(seen, known, strict=True)]
 
     def captions(self, hypothesis: Hypothesis, base: Hypothesis, trials: Sequence[Trial]) -> list[str]:
@@ -116,5 +123,14 @@ class Teller:
             return np.asarray(image.convert("RGB"))
 
 
-def _told(trial: Trial, words: Said) -> Told:
-    return Told(words, bool(trial.failed), trial.answer or "")
+def _told(trial: Trial, words: Said, weight: float = 1.0) -> Told:
+    return Told(words, bool(trial.failed), trial.answer or "", weight)
+
+
+def _weight(seen: Sequence[Trial], looked: Container[int]) -> float:
+    """For how many trials a pass stands that was looked at, where a failure stands for one."""
+    shares = []
+    for failed in (True, False):
+        all_of = [t.index for t in seen if t.failed is failed]
+        shares.append(sum(index in looked for index in all_of) / len(all_of) if all_of else 1.0)
+    return shares[0] / shares[1] if shares[1] else 1.0

@@ -1,0 +1,175 @@
+"""Hunts whose source knows nothing: captioners, encoders, second opinions, pictures brought along."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from tests.studies.hunt_world import Blind, Clumsy, Compares, Fair, Tells, draw_picture
+
+import weakspot as ws
+from weakspot.core import Hypothesis, Stage, WeakspotError
+from weakspot.engine import Watch
+from weakspot.store import Run
+
+SETTINGS: dict[str, Any] = {"label": "cat", "budget": "images=6000", "seed": 3}
+CAUSE = "it is in snow. it is night."
+
+
+def phrases(run: Run) -> list[str]:
+    return [f.phrase for f in run.findings if f.confirmed]
+
+
+@pytest.mark.parametrize("helpers", [{"captioner": Tells()}, {"captioner": Tells(), "encoder": Compares()}])
+def test_a_captioner_puts_into_words_what_the_source_does_not_know(
+    tmp_path: Path, helpers: dict[str, Any]
+) -> None:
+    with ws.hunt(Clumsy(), source=Blind(), out=tmp_path / "run", **SETTINGS, **helpers) as run:
+        assert phrases(run) == [CAUSE]
+        assert run.findings[0].confusions[0][0] == "wolf"
+    with ws.hunt(Clumsy(), source=Blind(), out=tmp_path / "mute", **SETTINGS) as mute:
+        assert phrases(mute) == []  # nobody says what is in the pictures
+
+
+def test_captions_of_a_fickle_captioner_are_kept_for_resuming(tmp_path: Path) -> None:
+    class Fickle(Tells):
+        mood = random.Random(1)
+
+        def captions(self, images: Any, *, prefix: str = "") -> list[str]:
+            told = super().captions(images, prefix=prefix)
+            return [text if self.mood.random() < 0.9 else prefix for text in told]
+
+    class Nervous(Watch):
+        def update(self, phase: str, lanes: Any, spent: Any) -> None:
+            if phase == "confirm":
+                raise KeyboardInterrupt
+
+    parts: dict[str, Any] = {"source": Blind(), "captioner": Fickle()}
+    with pytest.raises(KeyboardInterrupt):
+        ws.hunt(Clumsy(), out=tmp_path / "run", watch=Nervous(), **SETTINGS, **parts)
+    with ws.open_run(tmp_path / "run") as run:
+        before = [(h.id, run.ledger.tally(h, Stage.EXPLORE)) for h in run.ledger.hypotheses()]
+    with ws.resume(tmp_path / "run", target=Clumsy(), **parts) as run:
+        assert phrases(run) == [CAUSE]
+        now = {h.id: run.ledger.tally(h, Stage.EXPLORE) for h in run.ledger.hypotheses()}
+        assert all(now[key] == tally for key, tally in before)  # the same proposals, the same draws
+
+
+def test_a_second_opinion_takes_the_generators_mistakes_out_of_the_rate(tmp_path: Path) -> None:
+    """A tenth of the pictures show a fox: the classifier is right to say so."""
+    parts: dict[str, Any] = {"source": Blind(wrong=0.1), "captioner": Tells()}
+    with ws.hunt(Clumsy(), out=tmp_path / "alone", **SETTINGS, **parts) as alone:
+        base = Hypothesis("a realistic photograph of a cat.")
+        raw = alone.ledger.tally(base, Stage.EXPLORE)
+        assert raw.rate > 0.1
+    with ws.hunt(Clumsy(), verify=[Fair()], out=tmp_path / "checked", **SETTINGS, **parts) as run:
+        tally = run.ledger.tally(base, Stage.EXPLORE)
+        assert tally.invalid / tally.drawn == pytest.approx(0.1, abs=0.03)
+        assert tally.rate < 0.06
+        assert tally.unchecked.rate == pytest.approx(raw.rate, abs=0.04)
+        assert phrases(run) == [CAUSE]
+        found = run.findings[0]
+        assert found.unchecked is not None
+        assert found.unchecked.n > found.rate.n
+        assert ws.write_report(run).exists()
+
+
+def test_pictures_brought_along_suggest_captions(tmp_path: Path) -> None:
+    """The cause is too rare to be met by chance; the user's own failures show it."""
+    chance, folder = random.Random(0), tmp_path / "mine"
+    folder.mkdir()
+    for i in range(12):
+        Image.fromarray(draw_picture(CAUSE, "cat", chance)).save(folder / f"{i}.png")
+    (folder / "broken.png").write_bytes(b"\x89PNG no picture")
+    more = SETTINGS | {"budget": "images=900"}
+    with ws.hunt(
+        Clumsy(), source=Blind(), captioner=Tells(), from_images=folder, out=tmp_path / "run", **more
+    ) as run:
+        assert phrases(run) == [CAUSE]
+        assert {"images"} <= {h.origin for h in run.ledger.hypotheses()}
+    with pytest.raises(WeakspotError, match="put into words"):
+        ws.hunt(Clumsy(), source=Blind(), from_images=folder, out=tmp_path / "no", **more)
+
+
+def test_several_labels_share_one_budget_and_one_list(tmp_path: Path) -> None:
+    several: dict[str, Any] = {"labels": ("cat", "dog", "fox"), "budget": "images=9000", "seed": 1}
+    target = Clumsy(where=["it is in snow."], only="dog")
+    with ws.hunt(target, source=Blind(), captioner=Tells(), out=tmp_path / "run", **several) as run:
+        [found] = [f for f in run.findings if f.confirmed]
+        assert found.hypothesis.text == "a realistic photograph of a dog. it is in snow."
+        assert 0.05 < found.baseline.value < 0.25
+        drawn = {h.text: run.ledger.tally(h, Stage.EXPLORE) for h in run.ledger.hypotheses()}
+        assert drawn["a realistic photograph of a fox."].failures < 20
+        assert ws.write_report(run).exists()
+
+
+def test_every_confusion_is_followed_without_being_named(tmp_path: Path) -> None:
+    """One wrong answer in snow, drowned in others: nobody named it, and it is found."""
+
+    class Drowned(Clumsy):
+        def answer(self, cases: Any) -> Any:
+            outputs = super().answer(cases)
+            noise = [random.Random(case.seed + 7).random() < 0.25 for case in cases]
+            return [
+                type(o)("dog") if n and o.answer == "cat" else o for o, n in zip(outputs, noise, strict=True)
+            ]
+
+    target = Drowned(where=["it is in snow."])
+    with ws.hunt(target, source=Blind(), captioner=Tells(), out=tmp_path / "run", **SETTINGS) as run:
+        found = [f for f in run.findings if f.confirmed]
+        assert "it is in snow." in [f.phrase for f in found]
+        assert all(f.confusions[0][0] == "wolf" for f in found)
+
+
+def test_edits_show_what_a_finding_hangs_on(tmp_path: Path) -> None:
+    target = Clumsy(where=["it is in snow."])
+    with ws.hunt(target, source=Blind(), captioner=Tells(), out=tmp_path / "run", **SETTINGS) as run:
+        ladder = run.ledger.fact("edits")
+        known = {h.id: h for h in run.ledger.hypotheses()}
+        assert ladder
+        for finding, edit, kind, _, _ in ladder:
+            assert finding == run.findings[0].hypothesis.id
+            assert known[edit].origin == "edit"
+            assert run.ledger.tally(known[edit], Stage.EXPLORE).n >= 40
+            assert kind
+    with ws.hunt(
+        target, source=Blind(), captioner=Tells(), out=tmp_path / "plain", edits=0, **SETTINGS
+    ) as run:
+        assert run.ledger.fact("edits") == []
+
+
+@pytest.mark.parametrize("said", ["", "word " * 10_000, "\x00\x1b[31m", "it is in snow"])
+def test_captioners_that_say_nothing_or_too_much_do_no_harm(tmp_path: Path, said: str) -> None:
+    class Odd(Tells):
+        def captions(self, images: Any, *, prefix: str = "") -> list[str]:
+            return [said] * len(images)
+
+    small = SETTINGS | {"budget": "images=800"}
+    with ws.hunt(Clumsy(), source=Blind(), captioner=Odd(), out=tmp_path / "run", **small) as run:
+        assert not run.state.startswith("stopped: broken")
+        assert all(len(h.text) < 2_000 for h in run.ledger.hypotheses())
+
+
+def test_pictures_of_a_broken_generator_are_errors(tmp_path: Path) -> None:
+    class Blank(Blind):
+        def draw(self, hypothesis: Hypothesis, indices: Any, *, seed: int) -> Any:
+            cases = super().draw(hypothesis, indices, seed=seed)
+            return [
+                c if c.index % 3 else type(c)(c.hypothesis, c.index, c.seed, None, c.expected) for c in cases
+            ]
+
+    class Strict(Clumsy):
+        def answer(self, cases: Any) -> Any:
+            if any(not isinstance(case.input, np.ndarray) for case in cases):
+                raise WeakspotError("this is no picture")
+            return super().answer(cases)
+
+    small = SETTINGS | {"budget": "images=1200"}
+    with ws.hunt(Strict(), source=Blank(), captioner=Tells(), out=tmp_path / "run", **small) as run:
+        total = sum(t.errors for t in run.ledger.tallies().values())
+        assert total == pytest.approx(400, rel=0.15)
+        assert all(f.rate.value < 0.8 for f in run.findings)
