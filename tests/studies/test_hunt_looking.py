@@ -51,7 +51,7 @@ def test_captions_of_a_fickle_captioner_are_kept_for_resuming(tmp_path: Path) ->
     parts: dict[str, Any] = {"source": Blind(), "captioner": Fickle()}
     with pytest.raises(KeyboardInterrupt):
         ws.hunt(Clumsy(), out=tmp_path / "run", watch=Nervous(), **SETTINGS, **parts)
-    with ws.open_run(tmp_path / "run") as run:
+    with ws.open_run(str(tmp_path / "run")) as run:
         before = [(h.id, run.ledger.tally(h, Stage.EXPLORE)) for h in run.ledger.hypotheses()]
     with ws.resume(tmp_path / "run", target=Clumsy(), **parts) as run:
         assert phrases(run) == [CAUSE]

@@ -91,3 +91,14 @@ def test_truth_goes_on_where_it_stopped(tmp_path: Path) -> None:
     (tmp_path / "truth.csv").write_text("".join(whole.splitlines(keepends=True)[:2]))
     assert run("truth.py", *options).startswith("1 cells")
     assert (tmp_path / "truth.csv").read_text() == whole
+
+
+def test_refusal(tmp_path: Path) -> None:
+    from weakspot.judges.refusal_model import RefusalModel
+
+    assert "accuracy" in run("refusal.py", "--out", str(tmp_path))
+    model = RefusalModel.from_json(json.loads((tmp_path / "refusal.json").read_text()))
+    assert sorted(model.without) == ["model-0", "model-1", "model-2"]
+    assert len(model.seen) == 15
+    listed = json.loads((tmp_path / "manifest.json").read_text())["files"]["refusal.json"]
+    assert listed["bytes"] == (tmp_path / "refusal.json").stat().st_size

@@ -19,14 +19,17 @@ def command(
     ] = False,
 ) -> int:
     """Go on with a run after Ctrl-C, a crash or a spent budget; nothing recorded is asked again."""
+    from weakspot.cli.ask_screen import AskScreen
+    from weakspot.cli.rare_screen import RareScreen
     from weakspot.cli.screen import Screen, conclude, interruptible
     from weakspot.store import Run
     from weakspot.studies import resume, settings_of
 
     with Run.open(run) as opened:
         settings = settings_of(opened, budget=budget)
+        screen_of = {"ask": AskScreen, "rare": RareScreen}.get(opened.config.study, Screen)
     with (
-        Screen(f"resuming {run}", budget=settings.budget, seed=settings.seed) as screen,
+        screen_of(f"resuming {run}", budget=settings.budget, seed=settings.seed) as screen,
         interruptible(screen),
     ):
         opened = resume(run, budget=budget, watch=screen)

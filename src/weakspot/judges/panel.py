@@ -1,0 +1,82 @@
+"""Several judges of refusals together: the majority counts, a tie is undecided, agreement is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
+
+from weakspot.core import JUDGES, Case, Judge, Output, Status, Verdict, WeakspotError
+from weakspot.stats.agreement import cohen_kappa, krippendorff_alpha
+
+#: What a case is to a panel: nobody judged it because of what became of the question, not of the judges.
+_UNJUDGED = (Status.BLOCKED, Status.EMPTY, Status.ERROR, Status.INVALID)
+
+
+class Agreement(NamedTuple):
+    """How far judges agree on the same answers.
+
+    Attributes:
+        alpha: Krippendorff's alpha (nominal) of all; undecided judges are gaps.
+        kappa: Cohen's kappa of every two, on what both decided.
+        n: Answers that at least two decided.
+    """
+
+    alpha: float
+    kappa: Mapping[tuple[str, str], float]
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Judges by name."""
+
+    judges: Mapping[str, Judge]
+
+    def __post_init__(self) -> None:
+        if len(self.judges) < 2:
+            raise WeakspotError("a panel needs two judges", fix="write panel:embedded,chat:openai/gpt-4o")
+
+    def opinions(self, cases: Sequence[Case], outputs: Sequence[Output]) -> dict[str, list[Verdict]]:
+        """What each judge says of every case."""
+        return {name: judge.judge(cases, outputs) for name, judge in self.judges.items()}
+
+    def judge(self, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
+        """See `Judge`: the verdict of most of those that decided; the reason says who said what."""
+        said = self.opinions(cases, outputs)
+        return [_together({name: each[i] for name, each in said.items()}) for i in range(len(cases))]
+
+
+def agreement(opinions: Mapping[str, Sequence[Verdict]]) -> Agreement:
+    """How far the judges of `Panel.opinions` agree."""
+    failed = {name: [verdict.failed for verdict in each] for name, each in opinions.items()}
+    cases = list(zip(*failed.values(), strict=True))
+    kappas = {}
+    for a, b in combinations(failed, 2):
+        both = [(x, y) for x, y in zip(failed[a], failed[b], strict=True) if x is not None and y is not None]
+        kappas[a, b] = cohen_kappa([x for x, _ in both], [y for _, y in both])
+    compared = sum(sum(x is not None for x in case) > 1 for case in cases)
+    return Agreement(krippendorff_alpha(cases), kappas, compared)
+
+
+def _together(said: Mapping[str, Verdict]) -> Verdict:
+    first = next(iter(said.values()))
+    if first.status in _UNJUDGED:
+        return first
+    votes = [verdict.failed for verdict in said.values() if verdict.failed is not None]
+    yes, no = votes.count(True), votes.count(False)
+    told = "; ".join(f"{name}: {verdict.reason or verdict.failed}" for name, verdict in said.items())
+    if yes == no:
+        return Verdict(None, reason=f"undecided, {yes} against {no}: {told}")
+    failed = yes > no
+    status = next(v.status for v in said.values() if v.failed is failed)
+    return Verdict(failed, yes / len(votes), status, f"{max(yes, no)} of {len(said)}: {told}")
+
+
+def load(names: str) -> Panel:
+    """`panel:embedded,chat:openai/gpt-4o`: names of judges, with commas between."""
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    if len(set(wanted)) != len(wanted):
+        raise WeakspotError("a judge is twice on the panel", fix="name each once")
+    return Panel({name: JUDGES.load(name) for name in wanted})

@@ -1,0 +1,76 @@
+"""The report of a run of `ask`: its sentence and its tables as HTML and as Markdown."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from weakspot.report import ask_words as words
+from weakspot.report import format as show
+from weakspot.report.page import _environment
+from weakspot.report.words import _code, _table, escape
+from weakspot.store import Run
+
+#: Rows of a table; further ones are only in report.json.
+ROWS: Final = 400
+
+
+def markdown(run: Run) -> str:
+    """The report as Markdown."""
+    figures = words.summary(run)
+    blocks = [
+        f"# ask · {escape(run.config.subject, 160)}",
+        f"**{escape(figures['conclusion'], 1000)}**",
+        f"{escape(run.state)} · begun {escape(show.date(run.config.created))} · {_code(str(run.folder))}",
+    ]
+    for table in words.tables(figures):
+        blocks += [f"## {table.title}", escape(table.note), _table(table.head, table.rows[:ROWS])]
+        if len(table.rows) > ROWS:
+            blocks.append(f"{show.count(len(table.rows) - ROWS)} more are in report.json.")
+    return "\n\n".join(blocks) + "\n"
+
+
+def html(run: Run) -> str:
+    """The report as one HTML page."""
+    figures = words.summary(run)
+    return (
+        _environment()
+        .get_template("ask.html.j2")
+        .render(
+            config=run.config,
+            folder=str(run.folder),
+            title=f"{figures['model']} · {run.config.subject}",
+            conclusion=figures["conclusion"],
+            figures=_key_figures(figures),
+            state=run.state.partition(":")[0],
+            reason=run.state.partition(":")[2].strip(),
+            resume=show.shell(["weakspot", "resume", str(run.folder)]),
+            tables=words.tables(figures),
+            rows=ROWS,
+            settings=list(run.config.settings.items()),
+        )
+    )
+
+
+def _key_figures(figures: words.Figures) -> list[tuple[str, str, str]]:
+    if "asked" not in figures:
+        return []
+    value = figures.get("rate")
+    ends = figures.get("rate_interval")
+    found = [
+        (
+            "benign refused",
+            show.NONE if value is None else show.percent(value),
+            f"{show.interval(*ends)} of {show.count(figures['n'])}" if ends else "nothing judged",
+        )
+    ]
+    true, ends = figures.get("rate_corrected"), figures.get("rate_corrected_interval")
+    if true is not None and ends:
+        found.append(("corrected", show.percent(true), f"{show.interval(*ends)} for the judge's errors"))
+    contrast, trade = figures.get("contrast"), figures.get("trade_off")
+    if contrast and contrast.get("rate") is not None:
+        note = f"{show.interval(*contrast['rate_interval'])} of {show.count(contrast['n'])}"
+        found.append(("harmful refused", show.percent(contrast["rate"]), note))
+    if trade:
+        found.append(("d′", f"{trade['d_prime']:.1f}", "benign and harmful told apart"))
+    beside = ("errors", "blocked", "empty")
+    return found + [(name, show.count(figures.get(name, 0)), "outside every rate") for name in beside]

@@ -1,0 +1,281 @@
+"""Tables of questions or of answers: JSON lines, JSON, CSV. Every complaint names the line.
+
+`questions:FILE` is a user's own benchmark. A row is one question, and may bring its harmful counterpart:
+
+    id, question, image, contrast, contrast_image, description, intent, set, pair
+
+Only `question` is needed. `set` (or `label`) may say "contrast" (or "unsafe") of a row by itself; `pair`
+names the item it belongs with. Every other column with few distinct values is a slice.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from weakspot.core import WeakspotError, nearest
+from weakspot.sources.benchmark import Benchmark, Item
+from weakspot.sources.question import BENIGN, CONTRAST
+
+#: Bytes of the largest table that is read.
+LARGEST: Final = 1 << 28
+#: What a column may be called; in lower case, the first that is there counts.
+ID: Final = ("id", "pid", "item", "question_id", "qid")
+QUESTION: Final = ("question", "prompt", "query", "text")
+IMAGE: Final = ("image", "image_path", "file", "file_name", "filename", "path")
+DESCRIPTION: Final = ("description", "short_description", "short description", "caption")
+SET: Final = ("set", "label")
+#: Words for the two sets.
+_CONTRAST: Final = frozenset({"contrast", "unsafe", "harmful", "1", "true"})
+_BENIGN: Final = frozenset({"benign", "safe", "harmless", "", "0", "false"})
+_KNOWN: Final = frozenset(
+    {*ID, *QUESTION, *IMAGE, *DESCRIPTION, *SET, "contrast", "contrast_image", "intent", "pair", "note"}
+)
+#: A column with more distinct values than this is free text, not a slice.
+MOST_VALUES: Final = 40
+#: Names a folder's table may have.
+TABLES: Final = ("questions.jsonl", "questions.csv", "questions.json", "metadata.jsonl", "metadata.csv")
+
+
+class Row(NamedTuple):
+    """A row of a table with the line it stands on."""
+
+    line: int
+    values: dict[str, Any]
+
+    def first(self, names: Iterable[str]) -> Any:
+        """The value of the first of these columns that is there and not None."""
+        return next((self.values[n] for n in names if self.values.get(n) is not None), None)
+
+
+def read_text(path: Path) -> str:
+    """A text file; bytes that are not UTF-8 are refused."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+    except OSError as error:
+        raise WeakspotError(
+            f"{path} cannot be read: {error.strerror or error}", fix="check the name and the permissions"
+        ) from error
+    if len(content) > LARGEST:
+        raise WeakspotError(f"{path} has more than {LARGEST >> 20} MiB", fix="split it")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise WeakspotError(f"{path}: line {line} is not UTF-8", fix="save the file as UTF-8") from error
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The rows of a .jsonl, .json, .csv or .tsv file.
+
+    Raises:
+        WeakspotError: It cannot be read or is empty; broken lines are named, the first with its trouble.
+    """
+    text, kind = read_text(path), path.suffix.lower()
+    if kind in (".jsonl", ".ndjson"):
+        rows = _lines(path, text)
+    elif kind == ".json":
+        rows = _objects(path, text)
+    elif kind in (".csv", ".tsv"):
+        rows = _columns(path, text, "\t" if kind == ".tsv" else ",")
+    else:
+        raise WeakspotError(
+            f"{path} is of no kind that is read", fix="it must end in .jsonl, .json, .csv or .tsv"
+        )
+    if not rows:
+        raise WeakspotError(f"{path} has no rows", fix="put one question into each")
+    return rows
+
+
+def _lines(path: Path, text: str) -> list[Row]:
+    rows, broken = [], []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            values = json.loads(line)
+            if not isinstance(values, dict):
+                raise ValueError("it is not an object")
+            rows.append(Row(number, {str(k): v for k, v in values.items()}))
+        except (ValueError, RecursionError) as error:
+            broken.append((number, getattr(error, "msg", str(error))[:100]))
+    if broken:
+        others = ", ".join(str(number) for number, _ in broken[1:11]) + (" …" if len(broken) > 11 else "")
+        also = f"; also line{'s' if len(broken) > 2 else ''} {others}" if others else ""
+        raise WeakspotError(
+            f"{path}: line {broken[0][0]} is not a JSON object: {broken[0][1]}{also}",
+            fix="mend or remove the lines",
+        )
+    return rows
+
+
+def _objects(path: Path, text: str) -> list[Row]:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        where = f"line {error.lineno}: " if isinstance(error, json.JSONDecodeError) else ""
+        raise WeakspotError(
+            f"{path}: {where}{getattr(error, 'msg', 'it is not JSON')[:100]}", fix="mend it"
+        ) from error
+    if isinstance(data, dict):
+        data = [{"id": key, **value} for key, value in data.items() if isinstance(value, dict)]
+    if not isinstance(data, list) or not all(isinstance(entry, dict) for entry in data):
+        raise WeakspotError(
+            f"{path} is no list of objects", fix="write [{…}, {…}] or one object a line (.jsonl)"
+        )
+    return [Row(number, entry) for number, entry in enumerate(data, start=1)]
+
+
+def _columns(path: Path, text: str, delimiter: str) -> list[Row]:
+    before = csv.field_size_limit(1 << 27)
+    try:
+        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        rows = []
+        for values in reader:
+            if None in values:
+                raise WeakspotError(
+                    f"{path}: line {reader.line_num} has more fields than the header",
+                    fix="put texts with commas into quotation marks",
+                )
+            rows.append(Row(reader.line_num, {k: v for k, v in values.items() if v is not None}))
+        return rows
+    except csv.Error as error:
+        raise WeakspotError(f"{path}: line {reader.line_num}: {error}", fix="mend it") from error
+    finally:
+        csv.field_size_limit(before)
+
+
+# -- a user's own benchmark ----------------------------------------------------------------------
+
+
+def load(name: str, *, slices: str = "") -> Benchmark:
+    """A benchmark from a table of questions, or from a folder with one in it.
+
+    Args:
+        name: The file or the folder.
+        slices: Columns that are slices, separated by commas; by default all with few distinct values.
+    """
+    path = table_in(Path(name), TABLES)
+    rows = read_rows(path)
+    rows = [Row(row.line, {k.strip().lower(): v for k, v in row.values.items()}) for row in rows]
+    chosen = _slices(path, rows, [s.strip().lower() for s in slices.split(",") if s.strip()])
+    found = [
+        (row.line, item)
+        for number, row in enumerate(rows, start=1)
+        for item in _items(path, row, number, chosen)
+    ]
+    unique(path, found)
+    name = path.stem if path.name not in TABLES else path.parent.resolve().name
+    return Benchmark(name, [item for _, item in found])
+
+
+def table_in(path: Path, names: Iterable[str]) -> Path:
+    """The table itself, or the one in a folder."""
+    if not path.is_dir():
+        if not path.exists():
+            raise WeakspotError(f"there is no {str(path)[:200]}", fix="name a file, or a folder with one")
+        return path
+    found = next((path / name for name in names if (path / name).is_file()), None)
+    if found is None:
+        raise WeakspotError(f"no table of questions is in {path}", fix=f"call it {' or '.join(names)}")
+    return found
+
+
+def unique(path: Path, items: Iterable[tuple[int, Item]]) -> None:
+    """Refuse a table in which two items of a set have one id; the items come with their lines."""
+    lines: dict[tuple[str, str], int] = {}
+    for line, item in items:
+        first = lines.setdefault((item.set, item.id), line)
+        if first != line:
+            raise WeakspotError(
+                f"{path}: the id {item.id[:80]!r} is there twice (lines {first} and {line})",
+                fix="give every question an id of its own",
+            )
+
+
+def _items(path: Path, row: Row, number: int, slices: list[str]) -> Iterable[Item]:
+    question = row.first(QUESTION)
+    if not isinstance(question, str) or not question.strip():
+        hint = nearest("question", row.values)
+        raise WeakspotError(
+            f"{path}: line {row.line} has no question", fix=hint or f"call the column {QUESTION[0]}"
+        )
+    given = row.first(ID)
+    key = str(number if given is None or given == "" else given)
+    said = str(row.first(SET) or "").strip().lower()
+    if said not in _CONTRAST | _BENIGN:
+        raise WeakspotError(
+            f"{path}: line {row.line}: the set {said[:40]!r} is not known", fix="write benign or contrast"
+        )
+    values = {s: tuple(_values(row.values.get(s))) for s in slices if row.values.get(s) not in (None, "")}
+    image, missing = image_of(path.parent, row.first(IMAGE))
+    item = Item(
+        id=key,
+        question=question,
+        set=CONTRAST if said in _CONTRAST else BENIGN,
+        image=image,
+        missing=missing,
+        description=_text(row.first(DESCRIPTION)),
+        intent=_text(row.values.get("intent")),
+        slices=values,
+        pair=_text(row.values.get("pair")),
+    )
+    yield item if item.pair or item.set == CONTRAST else item._replace(pair=key)
+    harmful = row.values.get("contrast")
+    if isinstance(harmful, str) and harmful.strip():
+        other = row.values.get("contrast_image")
+        seen = image_of(path.parent, other) if other not in (None, "") else (image, missing)
+        yield Item(
+            id=key, question=harmful, set=CONTRAST, image=seen[0], missing=seen[1], slices=values, pair=key
+        )
+
+
+def image_of(folder: Path, said: Any) -> tuple[Path | None, str]:
+    """Where the picture of a row lies, and what is wrong if it does not."""
+    if said is None or said == "":
+        return None, ""
+    if not isinstance(said, str) or "\x00" in said:
+        return None, f"{str(said)[:80]!r} names no file"
+    path = folder / said
+    try:
+        there = path.is_file()
+    except OSError:
+        there = False
+    return (path, "") if there else (None, f"{said[:200]} is not there")
+
+
+def _slices(path: Path, rows: list[Row], wanted: list[str]) -> list[str]:
+    columns = list(dict.fromkeys(key for row in rows for key in row.values))
+    for name in wanted:
+        if name not in columns:
+            raise WeakspotError(
+                f"{path} has no column {name!r}",
+                fix=nearest(name, columns) or f"it has: {', '.join(columns)}",
+            )
+    if wanted:
+        return wanted
+    found = []
+    for column in columns:
+        values = {v for row in rows for v in _values(row.values.get(column))}
+        if column not in _KNOWN and 1 <= len(values) <= min(MOST_VALUES, max(2, len(rows) // 2)):
+            found.append(column)
+    return found
+
+
+def _values(said: Any) -> list[str]:
+    """A cell as slice values: of a list each entry is one, of flags yes and no."""
+    entries = said if isinstance(said, list) else [said]
+    return [
+        ("yes" if e else "no") if isinstance(e, bool) else str(e)[:80]
+        for e in entries
+        if e is not None and e != "" and not isinstance(e, dict | list)
+    ]
+
+
+def _text(said: Any) -> str:
+    return said.strip() if isinstance(said, str) else "" if said is None else str(said)

@@ -1,0 +1,248 @@
+"""ask: oversensitivity of chat models (after MOSSBench: Li et al., 2024).
+
+Items of a benchmark, benign ones and where wanted their harmful counterparts, are put to a model as they are,
+or under system prompts. A judge says which answers refuse. The share of benign questions refused is the
+oversensitivity; the share of harmful ones refused says what it buys. Refused questions can be asked again
+with more and more help, which says whether the model misjudged the picture, the intent, or the risk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Final
+
+from weakspot.core import Case, Judge, Status, Target, Verdict, WeakspotError
+from weakspot.engine import Broken, Budget, BudgetSpent, Engine, Lane, Want, Watch
+from weakspot.sources.benchmark import Benchmark
+from weakspot.sources.question import BENIGN
+from weakspot.store import Run, RunConfig, count
+from weakspot.studies.ask_arms import DESCRIBE, PLAIN, STAGES, Arm, Questions, arm_of, plan
+from weakspot.studies.ask_reading import analysis, described
+from weakspot.studies.ask_settings import (
+    BUDGET,
+    AskSettings,
+    Parts,
+    before,
+    check,
+    digests_of,
+    load,
+    name_of,
+    plain,
+    subject_of,
+)
+from weakspot.studies.ask_verdicts import Refusals, together
+
+#: Questions of a set before the other set's turn, so that a budget that ends early cuts both.
+_TURN: Final = 64
+#: Cases per call of the target, where it does not say.
+_BATCH: Final = 64
+
+
+def ask(
+    target: str | Target,
+    *,
+    benchmark: str | Benchmark,
+    judge: str | Judge = "embedded",
+    contrast: bool = False,
+    system: str | Sequence[str] = (PLAIN,),
+    stages: bool = False,
+    repeats: int = 1,
+    limit: int | None = None,
+    budget: str = BUDGET,
+    seed: int = 0,
+    fdr: float = 0.05,
+    out: str | Path | None = None,
+    watch: Watch | None = None,
+) -> Run:
+    """Ask a chat model the questions of a benchmark and see which it refuses.
+
+    Names and objects are both welcome; a run made with objects can be resumed only from Python.
+
+    Args:
+        target: The model, or a recording of its answers.
+        benchmark: Where the questions come from.
+        judge: Says which answers refuse.
+        contrast: Ask the harmful counterparts too.
+        system: One or several system prompts: none, helpful, scrutiny, safety or a text file.
+        stages: Ask refused questions again with help, and say why they were refused.
+        repeats: How often each question is asked.
+        limit: At most so many benign questions, spread over the benchmark.
+        budget: Limits.
+        seed: Of the run.
+        fdr: Bound on the false-discovery rate among slices.
+        out: The run's folder; a new one below runs/ by default.
+        watch: Who is told of the progress.
+
+    Returns:
+        The finished run, open for reading; its figures are `run.ledger.fact("analysis")`.
+    """
+    settings = AskSettings(
+        target=name_of(target),
+        benchmark=name_of(benchmark),
+        judge=name_of(judge),
+        contrast=contrast,
+        system=(system,) if isinstance(system, str) else tuple(system),
+        stages=stages,
+        repeats=repeats,
+        limit=limit,
+        budget=budget,
+        seed=seed,
+        fdr=fdr,
+    )
+    systems = check(settings)
+    parts = load(settings, target=target, benchmark=benchmark, judge=judge)
+    before(settings, parts, systems)
+    config = RunConfig(
+        study="ask",
+        subject=subject_of(settings, parts),
+        settings={k: plain(getattr(settings, k)) for k in settings.__slots__},
+        digests=digests_of(parts),
+    )
+    with Run.create(config, folder=None if out is None else Path(out)) as run:
+        run.ledger.set_fact("systems", systems)
+        conduct(run, settings, parts, systems, watch)
+    return Run.read(run.folder)
+
+
+def go_on(
+    run: Run,
+    *,
+    target: Target | None = None,
+    source: Benchmark | None = None,
+    judge: Judge | None = None,
+    budget: str | None = None,
+    watch: Watch | None = None,
+) -> None:
+    """Go on with an interrupted run: what was answered is not asked again."""
+    settings = settings_of(run, budget=budget)
+    # The texts as they were: a file of a system prompt may have changed since.
+    systems = run.ledger.fact("systems") or check(settings)
+    parts = load(settings, target=target, benchmark=source, judge=judge)
+    for what, digest in digests_of(parts).items():
+        if run.config.digests.get(what, digest) != digest:
+            raise WeakspotError(
+                f"the {what} is not the one this run began with (its digest differs)",
+                fix="use the old one, or begin a new run",
+            )
+    if run.state.startswith("stopped: broken"):
+        run.ledger.forget_errors()
+    conduct(run, settings, parts, systems, watch)
+
+
+def settings_of(run: Run, *, budget: str | None = None) -> AskSettings:
+    """The settings of a run as its run.yaml has them, with the budget it was last given."""
+    known = {field.name for field in fields(AskSettings)}
+    given = dict(run.config.settings)
+    wrong = [*(set(given) - known), *({"target", "benchmark"} - set(given))]
+    if wrong or not isinstance(given.get("system", []), list):
+        raise WeakspotError(
+            f"the settings in {run.folder / 'run.yaml'} do not fit ask: {(wrong or ['system'])[0][:80]!r}",
+            fix="restore the file from a copy",
+        )
+    given["system"] = tuple(given.get("system", [PLAIN]))
+    latest = budget if budget is not None else run.ledger.fact("budget")
+    settings = AskSettings(**(given | ({} if latest is None else {"budget": latest})))
+    Budget.parse(settings.budget)
+    return settings
+
+
+def conduct(
+    run: Run,
+    settings: AskSettings,
+    parts: Parts,
+    systems: Mapping[str, str],
+    watch: Watch | None = None,
+) -> None:
+    """The method: items, answers, verdicts, analysis."""
+    watch, ledger = watch or Watch(), run.ledger
+    watch.began(str(run.folder))
+    ledger.set_fact("state", "running")
+    ledger.set_fact("budget", settings.budget)
+    ledger.set_fact("items", described(parts.benchmark))
+    questions = Questions(parts.benchmark, systems)
+    arms = plan(parts.benchmark, contrast=settings.contrast, systems=list(systems), repeats=settings.repeats)
+    judge = Refusals(parts.judge)
+    target, executor = together(parts.target, judge)
+    with Engine(
+        run,
+        source=questions,
+        target=target,
+        judge=judge,
+        seed=settings.seed,
+        budget=Budget.parse(settings.budget),
+        batch=1 if executor else getattr(parts.target, "batch", _BATCH),
+        executor=executor,
+        watch=watch,
+    ) as engine:
+        judge.told = _telling(engine, arms, watch)
+        limit: BudgetSpent | None = None
+        try:
+            put(engine, questions, arms)
+            if settings.stages:
+                put(engine, questions, helped(run, parts.benchmark, arms[0]))
+        except BudgetSpent as spent:
+            limit = spent
+        except Broken as broken:
+            ledger.set_fact("analysis", analysis(run, settings, parts))
+            ledger.set_fact("state", f"stopped: broken: {broken.what}")
+            raise
+    changed = ledger.fact("images", {}) | {
+        f"{s} {i}": note for (s, i), note in parts.benchmark.changed.items()
+    }
+    ledger.set_fact("images", changed)
+    ledger.set_fact("analysis", analysis(run, settings, parts))
+    ledger.set_fact("state", f"stopped: the {limit}" if limit else "finished")
+
+
+def put(engine: Engine, questions: Questions, arms: Sequence[Arm]) -> None:
+    """Ask what the arms want, in turns, so that a budget which ends early cuts all of them alike."""
+    for arm in arms:
+        questions.add(arm)
+        engine.run.ledger.set_fact(f"items {arm.hypothesis.id}", [item.id for item in arm.items])
+    engine.draw(list(_turns(arms, engine.batch)))
+
+
+def _turns(arms: Sequence[Arm], batch: int) -> Iterator[Want]:
+    longest = max((arm.n for arm in arms), default=0)
+    turns = -(-longest // max(_TURN, batch))
+    for turn in range(1, turns + 1):
+        for arm in arms:
+            yield Want(arm.hypothesis, arm.n * turn // turns)
+
+
+def helped(run: Run, benchmark: Benchmark, plain: Arm) -> list[Arm]:
+    """The arms of the stage analysis: the benign questions that the first arm refused, asked with help.
+
+    Their order is kept in the ledger, so that a resumed run goes on with the same ones.
+    """
+    known: list[str] = run.ledger.fact("refused", [])
+    trials = run.ledger.trials(plain.hypothesis)[: len(plain.items)]
+    refused = [plain.items[t.index].id for t in trials if t.status is Status.REFUSED]
+    order = [*known, *(key for key in refused if key not in known)]
+    run.ledger.set_fact("refused", order)
+    items = {item.id: item for item in plain.items}
+    asked = [items[key] for key in order if key in items]
+    with_image = [item for item in asked if item.image is not None or item.missing]
+    return [
+        arm_of(benchmark.name, chosen, which=BENIGN, system=plain.system, stage=stage)
+        for stage in STAGES
+        if (chosen := with_image if stage == DESCRIBE else asked)
+    ]
+
+
+def _telling(engine: Engine, arms: Sequence[Arm], watch: Watch) -> Any:
+    def told(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> None:
+        # The engine counts them right after this.
+        hypotheses = {arm.hypothesis.id: arm.hypothesis for arm in arms}
+        hypotheses |= {case.hypothesis.id: case.hypothesis for case in cases}
+        tallies = {key: engine.tally(hypothesis) for key, hypothesis in hypotheses.items()}
+        for case, verdict in zip(cases, verdicts, strict=True):
+            key = case.hypothesis.id
+            tallies[key] = tallies[key].plus(count(verdict.failed, verdict.status))
+        spent = dict(engine.spending.amounts)
+        spent["calls"] += len(cases)
+        watch.update("asking", [Lane(hypotheses[key], tally) for key, tally in tallies.items()], spent)
+
+    return told
