@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from weakspot.report import write as write_report
     from weakspot.store import Run
     from weakspot.studies import resume
+    from weakspot.studies.attempt import attempt
     from weakspot.studies.hunt import hunt
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Verdict",
     "WeakspotError",
     "__version__",
+    "attempt",
     "hunt",
     "open_run",
     "resume",
@@ -47,6 +49,7 @@ _HOMES = {
         "weakspot.core",
     ),
     "Run": "weakspot.store",
+    "attempt": "weakspot.studies.attempt",
     "hunt": "weakspot.studies.hunt",
     "write_report": "weakspot.report",
     "resume": "weakspot.studies",

@@ -10,12 +10,15 @@ import struct
 import subprocess
 import sys
 import termios
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from weakspot.cli.screen import _bar, _rows, cut, limits
-from weakspot.core import Finding, Hypothesis, Rate
+from weakspot.cli.result import rows as rows_of
+from weakspot.cli.screen import _bar, _line, cut, limits
+from weakspot.core import Finding, Hypothesis, Rate, Tally
+from weakspot.engine import Lane, State
 
 WEAKSPOT = str(Path(sys.executable).with_name("weakspot"))
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -52,19 +55,23 @@ def test_a_live_table_and_a_result_that_fit(toy: Path, meadow: list[str], column
     assert seen.rfind("\x1b[?25h") > seen.rfind("\x1b[?25l")  # the cursor is back
     text = CODES.sub("", seen)
     assert "▲  it is on a flower." in text
-    assert re.search(r"race     \d captions · \d still open · \d ahead · [\d,]+ images so far", text)
+    assert re.search(r"race     \d+ captions? · \d+ still open · \d+ ahead · [\d,]+ images so far", text)
     lines = re.split(r"[\r\n]+", text)
     assert max(map(len, lines[1:-2])) <= columns  # the command to copy may be longer
     assert "1.…" not in text
     assert lines[-3].startswith("report   run/report.html")
-    assert lines[-2].startswith("next     weakspot hunt ")
+    assert lines[-2].startswith("next     weakspot ")
     # What is left on the screen is the first line and the result.
     assert seen.index("hunting") < seen.index("baseline")
 
 
 def test_ctrl_c_on_a_terminal_gives_the_cursor_back(toy: Path, meadow: list[str]) -> None:
-    script = "import os, signal, sys, threading\nfrom weakspot.cli import main\n"
-    script += "threading.Timer(1.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+    script = "import os, signal, threading, time\nfrom weakspot.cli import main, screen\n"
+    script += "def press():\n    while not any(s.folder for s in shown): time.sleep(0.05)\n"
+    script += "    time.sleep(0.3); os.kill(os.getpid(), signal.SIGINT)\n"
+    script += "shown, begin = [], screen.Screen.__enter__\n"
+    script += "screen.Screen.__enter__ = lambda own: shown.append(own) or begin(own)\n"
+    script += "threading.Thread(target=press, daemon=True).start()\n"
     script += f"main({[*meadow, '--source', 'python:toy:Slow', '--out', 'run']!r})\n"
     (toy / "press.py").write_text(script)
     ours, theirs = pty.openpty()
@@ -111,7 +118,7 @@ def finding(phrase: str, value: float, said: str = "bee") -> Finding:
 
 @pytest.mark.parametrize("wide", [80, 120])
 def test_the_rows_of_a_result_fit_and_align(wide: int) -> None:
-    rows = _rows(
+    rows = rows_of(
         [
             finding("it is on a yellow flower and behind it there is a very long description.", 0.6),
             finding("it is small.", 0.1, "a label of unusual length, really"),
@@ -123,6 +130,30 @@ def test_the_rows_of_a_result_fit_and_align(wide: int) -> None:
     assert len({row.encode("utf-16-le").find("→".encode("utf-16-le")) for row in rows[:2]}) == 1
     assert rows[0].startswith(" 1  it is on a ")
     assert ("baseline" in rows[0]) is (wide == 120)
+
+
+def test_rows_say_the_label_and_the_one_wrong_answer() -> None:
+    about_bees = replace(finding("it is on a flower.", 0.6), answer="bee")
+    rows = rows_of([about_bees, finding("it is small.", 0.1)], 120, ["fly", "house cat"])
+    assert rows[0].startswith(" 1  fly: it is on a flower. ")
+    assert rows[0].endswith("→ bee only")
+    assert rows[1].startswith(" 2  house cat: it is small. ")
+    assert rows[1].endswith("→ bee 98 %")
+
+
+def test_captions_are_counted_once_and_edits_are_no_candidates() -> None:
+    flower, leaf = Hypothesis("it is on a flower."), Hypothesis("it is on a leaf.")
+    lanes = [
+        Lane(flower, Tally(24, 9), State.AHEAD),
+        Lane(flower, Tally(24, 9), State.AHEAD, answer="bee"),
+        Lane(leaf, Tally(24, 1)),
+    ]
+    assert _line("race", lanes, {"images": 48.0}) == (
+        "race     2 captions · 1 still open · 1 ahead · 48 images so far"
+    )
+    assert _line("edits", lanes[2:], {"images": 48.0}) == (
+        "edits    the same words with one thing changed · 48 images so far"
+    )
 
 
 def test_a_bar_stays_inside_its_box() -> None:

@@ -42,11 +42,11 @@ class Builder:
 
     def __init__(self, folder: Path, **changes: Any) -> None:
         settings = SETTINGS | changes
-        config = RunConfig(
-            study="hunt", subject=settings["label"], settings=settings, digests={"target": "ab" * 32}
-        )
+        subject = settings["label"] or f"{len(settings['labels'])} labels"
+        config = RunConfig(study="hunt", subject=subject, settings=settings, digests={"target": "ab" * 32})
         self.run = Run.create(config, folder=folder)
         self.base, self.race, self.found = BASE, list[list[str]](), list[Finding]()
+        self.edits: list[list[str]] = []
 
     def draw(
         self,
@@ -61,8 +61,10 @@ class Builder:
         errors: int = 0,
         detail: str = "target: TimeoutError",
         kept: int = 40,
+        invalid: int = 0,
+        doubted: int = 0,
     ) -> tuple[int, ...]:
-        """Record n judged trials, the first ones failing, and some errors; the indices."""
+        """Record n judged trials, the first ones failing, some errors and some invalid cases; the indices."""
         self.run.ledger.add_hypotheses([hypothesis])
         trials = []
         for i in range(n):
@@ -87,6 +89,19 @@ class Builder:
             Trial(hypothesis.id, stage.start + n + i, Status.ERROR, None, None, "fly", None, detail=detail)
             for i in range(errors)
         ]
+        at = stage.start + n + errors
+        trials += [
+            Trial(
+                hypothesis.id,
+                at + i,
+                Status.INVALID,
+                i < doubted,
+                0.9,
+                "fly",
+                wrong if i < doubted else "fly",
+            )
+            for i in range(invalid)
+        ]
         self.run.ledger.record(trials, {"images": len(trials), "seconds": 0.5})
         return tuple(t.index for t in trials)
 
@@ -102,12 +117,22 @@ class Builder:
         return hypothesis
 
     def finding(
-        self, phrase: str, failures: int, n: int, *, confirmed: bool = True, wrong: str = "bee", **more: Any
+        self,
+        phrase: str,
+        failures: int,
+        n: int,
+        *,
+        confirmed: bool = True,
+        wrong: str = "bee",
+        answer: str = "",
+        **more: Any,
     ) -> Finding:
         """A lane that was ahead, and its fresh draws."""
         hypothesis = self.lane(phrase, max(1, failures // 4), max(1, n // 4), "ahead", kept=0)
         indices = self.draw(hypothesis, failures, n, stage=Stage.CONFIRM, wrong=wrong, **more)
         usual = self.run.ledger.tally(self.base, Stage.EXPLORE)
+        fresh = self.run.ledger.tally(hypothesis, Stage.CONFIRM)
+        whole = fresh.unchecked
         found = Finding(
             hypothesis,
             phrase,
@@ -117,15 +142,34 @@ class Builder:
             confirmed,
             ((wrong, 1.0),),
             indices[:failures],
-            indices[failures:],
+            indices[failures:n],
+            answer=answer,
+            unchecked=rate(whole.failures, whole.n) if fresh.invalid else None,
         )
         self.found.append(found)
         return found
+
+    def edit(
+        self, found: Finding, kind: str, before: str, after: str, phrase: str, failures: int, n: int = 48
+    ) -> None:
+        """A measured edit of a finding."""
+        text = f"{self.base.text} {phrase}"
+        hypothesis = Hypothesis(text, origin="edit", parent=found.hypothesis.id)
+        self.draw(hypothesis, failures, n, kept=0)
+        self.edits.append([found.hypothesis.id, hypothesis.id, kind, before, after])
+
+    def tried(self, phrase: str, failures: int, n: int, verdict: str) -> None:
+        """Words that a person brought."""
+        hypothesis = Hypothesis(f"{self.base.text} {phrase}", origin="person", parent=self.base.id)
+        self.draw(hypothesis, failures, n, kept=4)
+        rows = self.run.ledger.fact("tries", [])
+        self.run.ledger.set_fact("tries", [*rows, [hypothesis.id, self.base.id, verdict]])
 
     def finish(self, state: str = "finished") -> Run:
         ledger = self.run.ledger
         ledger.set_findings(self.found)
         ledger.set_fact("race", self.race)
+        ledger.set_fact("edits", self.edits)
         ledger.set_fact("state", state)
         return self.run
 

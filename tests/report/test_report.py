@@ -146,12 +146,13 @@ def test_summary_is_plain_json(hunted: Run) -> None:
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     assert list(data) == [
         *("format", "study", "subject", "folder", "state", "created", "conclusion", "settings", "baseline"),
-        *("findings", "race", "trials", "errors", "spend", "digests", "versions"),
+        *("baselines", "validity", "findings", "tries", "race", "trials", "errors", "spend", "digests"),
+        "versions",
     ]
     assert [Finding.from_json(f) for f in data["findings"]] == hunted.findings
     assert data["baseline"]["failures"] == 11
     assert data["baseline"]["low"] < data["baseline"]["value"] < data["baseline"]["high"]
-    assert " ".join(data["race"][0]) == "id text phrase n failures errors low high state"
+    assert " ".join(data["race"][0]) == "id text phrase n failures errors low high state label"
     assert [lane["state"] for lane in data["race"]] == [
         *("ahead", "ahead", "ahead", "behind", "open", "could not be drawn")
     ]

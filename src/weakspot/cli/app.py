@@ -7,7 +7,24 @@ from typing import Annotated
 import typer
 
 from weakspot._version import __version__
-from weakspot.cli import demo, doctor, hunt, listing, report, resume
+from weakspot.cli import (
+    ask,
+    bench,
+    demo,
+    doctor,
+    export,
+    hunt,
+    judge,
+    leaderboard,
+    listing,
+    mine,
+    rare,
+    realism,
+    report,
+    resume,
+    transfer,
+    try_,
+)
 
 app = typer.Typer(
     name="weakspot",
@@ -37,8 +54,18 @@ def _main(
 
 
 app.command("hunt", short_help="Find captions under which a classifier fails.")(hunt.command)
+app.command("ask", short_help="Find which harmless questions a chat model refuses.")(ask.command)
+app.command("rare", short_help="Measure failures that plain sampling hardly sees.")(rare.command)
+app.command("leaderboard", short_help="Many runs of ask in one table.")(leaderboard.command)
 app.command("resume", short_help="Go on after Ctrl-C, a crash or a spent budget.")(resume.command)
 app.command("report", short_help="Write the report of a run again.")(report.command)
+app.command("try", short_help="Measure your own words against a hunt's baseline.")(try_.command)
+app.command("export", short_help="Write the misread pictures of a hunt as a data set.")(export.command)
+app.command("transfer", short_help="Try a hunt's findings on other models and pictures.")(transfer.command)
+app.command("realism", short_help="Say how far pictures are from others: FID and KID.")(realism.command)
 app.command("list", short_help="List the models, sources or judges there are.")(listing.command)
 app.command("doctor", short_help="Say what is installed, and test the loop.")(doctor.command)
 app.command("demo", short_help="See it work: no key, no GPU, no download.")(demo.command)
+app.add_typer(mine.app, name="mine", short_help="Find pairs that an image–text encoder confuses.")
+app.add_typer(bench.app, name="bench", short_help="Measure the methods where the truth is known.")
+app.add_typer(judge.app, name="judge", short_help="Measure a judge against people's labels.")

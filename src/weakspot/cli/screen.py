@@ -9,19 +9,18 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
 
-    from weakspot.core import Finding
     from weakspot.engine import Lane
     from weakspot.store import Run
 
 from weakspot.engine.budget import Budget
 from weakspot.engine.watch import State, Watch
-from weakspot.report.format import clean, count, interval, level, percent, plural, seconds, shell, times
+from weakspot.report.format import clean, count, interval, percent, plural, shell
 from weakspot.stats import confidence_sequence
 
 #: Seconds between plain lines when the output is not a terminal.
@@ -124,20 +123,21 @@ class Screen(Watch):
 
 
 def _line(phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> str:
-    states = [lane.state for lane in lanes]
+    states = {state: len({x.hypothesis.id for x in lanes if x.state is state}) for state in State}
+    captions = len({lane.hypothesis.id for lane in lanes})  # several claims may be about one
     if phase == "baseline":
         tally = lanes[0].tally
         ends = interval(*confidence_sequence(tally.failures, tally.n))
         about = f"{percent(tally.rate)} {ends} of {count(tally.n)} fail"
     elif phase == "race":
         about = (
-            f"{plural(len(lanes), 'caption')} · {states.count(State.OPEN)} still open · "
-            f"{states.count(State.AHEAD)} ahead"
+            f"{plural(captions, 'caption')} · {states[State.OPEN]} still open · {states[State.AHEAD]} ahead"
         )
+    elif phase == "edits":
+        about = "the same words with one thing changed"
     else:
-        about = (
-            f"{plural(len(lanes), 'candidate')} on fresh images · {states.count(State.CONFIRMED)} confirmed"
-        )
+        confirmed = sum(lane.state is State.CONFIRMED for lane in lanes)
+        about = f"{plural(len(lanes), 'candidate')} on fresh images · {confirmed} confirmed"
     return f"{phase:<8} {about} · {count(spent['images'])} images so far"
 
 
@@ -158,7 +158,8 @@ def _table(
     scale = max((ends[id(lane)][1] for lane in shown if lane.tally.n), default=1.0)
     for lane in shown:
         mark, style = _MARK[lane.state]
-        words = lane.hypothesis.beyond(base.hypothesis if base else None)
+        words = lane.hypothesis.beyond(lane.against or (base.hypothesis if base else None))
+        words = f"{words} → {lane.answer}" if lane.answer else words
         table.add_row(
             Text(mark, style),
             Text(cut(words, min(words_wide, 60))),
@@ -197,104 +198,32 @@ def interruptible(screen: Screen) -> Iterator[None]:
 
 def conclude(run: Run, *, as_json: bool = False) -> int:
     """Write the report and print the result; the exit code (3 when a budget ended the run)."""
+    from weakspot.cli import result
     from weakspot.report import summary, write
+    from weakspot.report.facts import gather
 
+    if run.config.study == "ask":
+        from weakspot.cli import ask
+
+        return ask.conclude(run, as_json=as_json)
+    if run.config.study == "rare":
+        from weakspot.cli import rare
+
+        return rare.conclude(run, as_json=as_json)
     with run:
         path = write(run)
         code = 3 if run.state.startswith("stopped") else 0
         if as_json:
             print(json.dumps(summary(run) | {"report": str(path), "exit_code": code}, indent=2))
         else:
-            for line in _result(run, columns()):
+            facts = gather(run)
+            for line in result.lines(facts, columns()):
                 print(line)
             print(f"report   {shell([str(path)])}")
-            print(f"next     {_next(run)}")
+            print(f"next     {result.next_step(facts)}")
     return code
 
 
 def columns() -> int:
     """How wide the result may be: the terminal's width, or `WIDE` where there is none."""
     return max(NARROW, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDE
-
-
-def _result(run: Run, wide: int) -> Iterator[str]:
-    ledger, spent = run.ledger, run.ledger.spend()
-    confirmed = [f for f in run.findings if f.confirmed]
-    tallies = ledger.tallies()
-    base = tallies.get(str(ledger.fact("base")))
-    if base is not None and base.n:
-        ends = interval(*confidence_sequence(base.failures, base.n))
-        usual = f"baseline {percent(base.rate)} {ends} of {count(base.n)}"
-        yield f"{usual}: {cut(_base_text(run), max(wide - len(usual) - 2, 20))}"
-    rows = _rows(confirmed, wide)
-    yield "─" * min(wide, max((len(row) for row in rows), default=80))
-    yield from rows
-    held = f"{plural(len(confirmed), 'finding')} confirmed on fresh images"
-    yield f"{held} (false-discovery rate ≤ {level(float(run.config.settings.get('fdr', 0.05)))})"
-    if run.state.startswith("stopped"):
-        yield cut(f"{run.state}; a larger budget may find more", wide)
-    errors, kinds = sum(t.errors for t in tallies.values()), ledger.errors()
-    costs = [f"{count(spent.get('images', 0))} images", plural(errors, "error")]
-    if spent.get("tokens") or spent.get("dollars"):
-        costs += [f"{count(spent.get('tokens', 0))} tokens", f"${spent.get('dollars', 0.0):,.2f}"]
-    yield f"trials   {' · '.join([*costs, seconds(spent.get('seconds', 0.0))])}"
-    for what, how_often in kinds[:3]:
-        yield f"error    {cut(f'{count(how_often)}× {what}', wide - 9)}"
-    if len(kinds) > 3:
-        yield f"         and {plural(len(kinds) - 3, 'other kind')} of error (see the report)"
-
-
-def _rows(found: Sequence[Finding], wide: int) -> list[str]:
-    """The findings as lines of at most `wide` columns, the words cut where they must be."""
-    from rich.cells import cell_len, set_cell_size
-
-    room = 0
-    for word, most in ((" baseline", 20), ("", 20), ("", 10)):  # what goes first where there is little room
-        cells = [
-            (
-                percent(f.rate.value),
-                interval(f.rate.low, f.rate.high),
-                f"of {count(f.rate.n)}",
-                f"{times(f.lift)}{word}",
-                f"→ {cut(f.confusions[0][0], most)} {percent(f.confusions[0][1])}" if f.confusions else "",
-            )
-            for f in found
-        ]
-        widths = [max((cell_len(row[i]) for row in cells), default=0) for i in range(5)]
-        room = wide - 4 - sum(widths) - 2 * len(widths)
-        if room >= min(max((cell_len(cut(f.phrase, 60)) for f in found), default=0), 24):
-            break
-    room = max(room, 20)
-    words = [cut(f.phrase, min(room, 60)) for f in found]
-    longest = max(map(cell_len, words), default=0)
-    lines = []
-    for rank, (phrase, (rate, ends, n, lift, said)) in enumerate(zip(words, cells, strict=True), start=1):
-        numbers = f"{rate:>{widths[0]}}  {ends:<{widths[1]}}  {n:>{widths[2]}}  {lift:>{widths[3]}}"
-        lines.append(f"{rank:>2}  {set_cell_size(phrase, longest)}  {numbers}  {said}".rstrip())
-    return lines
-
-
-def _base_text(run: Run) -> str:
-    base = run.ledger.fact("base")
-    return next((h.text for h in run.ledger.hypotheses() if h.id == base), "")
-
-
-def _next(run: Run) -> str:
-    """The command that takes the reader further."""
-    settings: dict[str, Any] = run.config.settings
-    if run.state.startswith("stopped"):
-        budget = Budget.parse(run.ledger.fact("budget", settings["budget"]))
-        larger = Budget(tuple((kind, 2 * limit) for kind, limit in budget.limits))
-        return shell([program(), "resume", str(run.folder), "--budget", str(larger)])
-    said = next((f.confusions[0][0] for f in run.findings if f.confirmed and f.confusions), "")
-    if settings.get("target_label") is None and settings.get("judge") is None and _is_label(said, settings):
-        command = [program(), "hunt", settings["target"], "--label", settings["label"]]
-        if settings["source"] != "world:renderer":
-            command += ["--source", settings["source"]]
-        return shell([*command, "--target-label", said])
-    return shell([program(), "report", str(run.folder), "--open"])
-
-
-def _is_label(said: str, settings: Mapping[str, Any]) -> bool:
-    """Whether an answer may be named in a command: models can answer anything."""
-    return 0 < len(said) <= 60 and clean(said) == said and said != settings["label"]

@@ -115,6 +115,7 @@ class Engine:
         self._executor: Executor = executor or local(source)
         self._tallies: dict[tuple[str, Stage], Tally] = {}
         self._wrong: dict[tuple[str, Stage], Counter[str]] = {}  # what was said instead, among the failures
+        self._doubted: dict[tuple[str, Stage], Counter[str]] = {}  # the same of invalid cases
         # Words that a source cannot draw are that hypothesis' trouble, not a broken target.
         self._errors_in_a_row, self._ever_answered = 0, False
         self._clock = time.monotonic()
@@ -140,7 +141,8 @@ class Engine:
         seen = self._tallies.get((hypothesis.id, stage), Tally())
         if not answer:
             return seen
-        return seen._replace(failures=self.wrong_answers(hypothesis, stage)[answer], doubted=0)
+        doubted = self._doubted.get((hypothesis.id, stage), Counter())[answer]
+        return seen._replace(failures=self.wrong_answers(hypothesis, stage)[answer], doubted=doubted)
 
     def wrong_answers(self, hypothesis: Hypothesis, stage: Stage = Stage.EXPLORE) -> Counter[str]:
         """What was said instead, with how often, among the failures that this engine has seen."""
@@ -261,19 +263,24 @@ class Engine:
 
     def _account(self, batch: _Batch, outcomes: Sequence[Outcome]) -> None:
         tally = self.tally(batch.hypothesis, batch.stage)
-        wrong = self._wrong.setdefault((batch.hypothesis.id, batch.stage), Counter())
+        wrong, doubted = (
+            some.setdefault((batch.hypothesis.id, batch.stage), Counter())
+            for some in (self._wrong, self._doubted)
+        )
         for outcome in outcomes:
             counted = count(outcome.failed, outcome.status)
             tally = tally.plus(counted)
             if counted.failures and outcome.answer is not None:
                 wrong[outcome.answer] += 1
+            if counted.doubted and outcome.answer is not None:
+                doubted[outcome.answer] += 1
             self.spending.add(outcome.usage)
             if outcome.status is not Status.ERROR:
                 self._errors_in_a_row, self._ever_answered = 0, True
             elif not (self._ever_answered and outcome.detail.startswith("source:")):
                 self._errors_in_a_row += 1
         self._tallies[(batch.hypothesis.id, batch.stage)] = tally
-        if self._errors_in_a_row >= PATIENCE:
+        if self._errors_in_a_row >= PATIENCE and outcomes:
             raise Broken(
                 f"the last {self._errors_in_a_row} trials all ended in an error: {outcomes[-1].detail[:300]}",
                 fix=f"mend the cause, then: weakspot resume {self.run.folder}",

@@ -46,7 +46,8 @@ class RaceSettings:
     Attributes:
         alpha: Error rate of each accepting or dropping decision (a screen; see `confirm`).
         lift: A hypothesis is dropped when its rate is shown to be below this multiple of the baseline's, and
-            waits when it would be so even with two more failures.
+            waits when it would be so even with two more failures. A baseline that fails often is not
+            multiplied by so much: see `worth`.
         first: Draws every hypothesis gets.
         most: Draws after which an open hypothesis gets no more.
         share: The part of the run's budget at which the race ends with the rest still open.
@@ -123,8 +124,16 @@ def _goes_on(engine: Engine, lane: Lane, settings: RaceSettings) -> bool:
     if not lane.tally.drawn:
         return True
     base = _base(engine, lane)
-    hoped = (lane.tally.failures + 2) / (lane.tally.n + 1)
-    return hoped >= settings.lift * (base.failures + 0.5) / (base.n + 1)
+    hoped, usual = (lane.tally.failures + 2) / (lane.tally.n + 1), (base.failures + 0.5) / (base.n + 1)
+    return hoped >= worth(usual, settings.lift) * usual
+
+
+def worth(usual: float, lift: float) -> float:
+    """The multiple of the usual rate that is worth looking for: `lift` where failures are rare, down to 1.
+
+    Three times 1 % is a weak spot; three times 30 % is nearly always.
+    """
+    return 1.0 + (lift - 1.0) * (1.0 - min(usual, 1.0)) ** 4
 
 
 def _settled(lanes: Sequence[Lane], racing: Sequence[Lane], places: int) -> bool:
@@ -146,6 +155,10 @@ def _base(engine: Engine, lane: Lane, *stages: Stage) -> Tally:
     return total
 
 
+def _factor(base: Tally, settings: RaceSettings) -> float:
+    return worth((base.failures + 0.5) / (base.n + 1), settings.lift)
+
+
 def _decided(engine: Engine, lane: Lane, settings: RaceSettings) -> Lane:
     if lane.state is not State.OPEN:
         return lane
@@ -157,7 +170,7 @@ def _decided(engine: Engine, lane: Lane, settings: RaceSettings) -> Lane:
         state = State.UNDRAWN
     elif evidence >= enough:
         state = State.AHEAD
-    elif log_evidence_below(*counts, factor=settings.lift) >= enough:
+    elif log_evidence_below(*counts, factor=_factor(base, settings)) >= enough:
         state = State.BEHIND
     else:
         state = State.OPEN

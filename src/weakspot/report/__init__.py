@@ -26,12 +26,19 @@ def write(run: Run, *, folder: Path | None = None) -> Path:
     from weakspot.report import page, plain, words
 
     folder = run.folder if folder is None else folder
-    gathered = _facts.gather(run)
-    texts = {
-        "report.json": _as_text(plain.summary(gathered)),
-        "report.md": words.markdown(gathered),
-        "report.html": page.html(run, gathered),
-    }
+    if run.config.study in ("ask", "rare"):
+        texts = {
+            "report.json": _as_text(summary(run)),
+            "report.md": markdown(run),
+            "report.html": html(run),
+        }
+    else:
+        gathered = _facts.gather(run)
+        texts = {
+            "report.json": _as_text(plain.summary(gathered)),
+            "report.md": words.markdown(gathered),
+            "report.html": page.html(run, gathered),
+        }
     try:
         for name, text in texts.items():
             write_whole(folder / name, text.encode("utf-8", "backslashreplace"))
@@ -45,22 +52,34 @@ def write(run: Run, *, folder: Path | None = None) -> Path:
 
 def summary(run: Run) -> dict[str, Any]:
     """The report as plain values under stable keys; what `--json` prints."""
-    from weakspot.report import plain
+    from weakspot.report import ask_words, plain, rare_page
 
+    if run.config.study == "ask":
+        return ask_words.summary(run)
+    if run.config.study == "rare":
+        return rare_page.summary(run)
     return plain.summary(_facts.gather(run))
 
 
 def markdown(run: Run) -> str:
     """The report as Markdown, without pictures."""
-    from weakspot.report import words
+    from weakspot.report import ask_page, rare_page, words
 
+    if run.config.study == "ask":
+        return ask_page.markdown(run)
+    if run.config.study == "rare":
+        return rare_page.markdown(run)
     return words.markdown(_facts.gather(run))
 
 
 def html(run: Run) -> str:
     """The report as one HTML page with everything inside: style, charts, pictures."""
-    from weakspot.report import page
+    from weakspot.report import ask_page, page, rare_page
 
+    if run.config.study == "ask":
+        return ask_page.html(run)
+    if run.config.study == "rare":
+        return rare_page.html(run)
     return page.html(run, _facts.gather(run))
 
 

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Tally
+from weakspot.report.measured import (
+    Base,
+    Rung,
+    Tried,
+    as_unchecked,
+    base_of,
+    bases_of,
+    own_errors,
+    rungs_of,
+    tries_of,
+)
 from weakspot.stats import confidence_sequence
-from weakspot.store import Run, RunConfig, rate
+from weakspot.store import Run, RunConfig
+
+#: Hypotheses that came about like this do not race.
+ASIDE: Final = ("baseline", "edit", "person")
 
 
 class RaceLane(NamedTuple):
-    """One hypothesis of the race, with the counts the race saw (fresh draws are not among them)."""
+    """One hypothesis of the race, with the counts the race saw (fresh draws are not among them).
+
+    Attributes:
+        label: Of the baseline it raced against.
+    """
 
     id: str
     text: str
@@ -24,6 +42,7 @@ class RaceLane(NamedTuple):
     low: float
     high: float
     state: str
+    label: str = ""
 
     @property
     def rate(self) -> Rate:
@@ -39,25 +58,70 @@ class Facts:
         folder: Of the run.
         config: From run.yaml.
         state: "running", "finished" or "stopped: …".
-        base: The baseline's hypothesis, once there is one.
-        baseline: Its rate over all draws, and None before the first.
+        bases: The baselines that have been entered, one per label.
         findings: Confirmed ones first, best first.
         lanes: The race, in the order in which the hypotheses were proposed.
         trials: Counts of the whole run.
         errors: What went wrong and how often.
         spend: Amounts by kind.
+        budget: The limits it was last given.
+        edits: Measured edits by a finding's hypothesis id and answer.
+        tries: What persons tried.
     """
 
     folder: Path
     config: RunConfig
     state: str
-    base: Hypothesis | None
-    baseline: Rate | None
+    bases: tuple[Base, ...]
     findings: tuple[Finding, ...]
     lanes: tuple[RaceLane, ...]
     trials: Tally
     errors: tuple[tuple[str, int], ...]
     spend: Mapping[str, float]
+    budget: str | None = None
+    edits: Mapping[tuple[str, str], tuple[Rung, ...]] = field(default_factory=dict)
+    tries: tuple[Tried, ...] = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of a hunt for several; () where there is one."""
+        return tuple(str(label) for label in self.config.settings.get("labels") or ())
+
+    @property
+    def base(self) -> Hypothesis | None:
+        """The baseline's words, once there are any; None where every label has its own."""
+        return self.bases[0].hypothesis if self.bases and not self.labels else None
+
+    @property
+    def baseline(self) -> Rate | None:
+        """Its rate over all draws; None before the first, and where every label has its own."""
+        return self.bases[0].rate if self.base is not None and self.bases[0].tally.drawn else None
+
+    @property
+    def verifiers(self) -> tuple[str, ...]:
+        """The models that were asked whether the cases are valid."""
+        return tuple(str(name) for name in self.config.settings.get("verify") or ())
+
+    @property
+    def invalid(self) -> Rate | None:
+        """How often the source errs by itself, on plain cases of all labels; None if nobody was asked."""
+        total = Tally()
+        for base in self.bases:
+            total = total.plus(base.tally)
+        return own_errors(total) if self.verifiers and total.n + total.invalid else None
+
+    def base_of(self, finding: Finding) -> Base | None:
+        """The baseline of a finding."""
+        return base_of(finding.hypothesis, self.bases)
+
+    def label_of(self, finding: Finding) -> str:
+        """The label of a finding; "" where all findings are of one."""
+        base = self.base_of(finding)
+        return base.label if self.labels and base is not None else ""
+
+    def rungs(self, finding: Finding) -> tuple[Rung, ...]:
+        """The measured edits of a finding, those that fail most first."""
+        return self.edits.get((finding.hypothesis.id, finding.answer), ())
 
     @property
     def confirmed(self) -> list[Finding]:
@@ -79,44 +143,49 @@ def gather(run: Run) -> Facts:
     """Read a run: finished, stopped, still running or just created."""
     ledger = run.ledger
     known = {h.id: h for h in ledger.hypotheses()}
-    base = known.get(str(ledger.fact("base")))
+    bases = bases_of(run, known)
     total = Tally()
     for tally in ledger.tallies().values():
         total = total.plus(tally)
-    baseline = None
-    if base is not None:
-        seen = ledger.tally(base, Stage.EXPLORE).plus(ledger.tally(base, Stage.CONFIRM))
-        baseline = rate(seen) if seen.drawn else None
+    findings = tuple(replace(f, unchecked=as_unchecked(run, f)) for f in run.findings)
+    budget = ledger.fact("budget")
     return Facts(
         folder=run.folder,
         config=run.config,
         state=run.state,
-        base=base,
-        baseline=baseline,
-        findings=tuple(run.findings),
-        lanes=tuple(_lanes(run, known, base)),
+        bases=tuple(bases),
+        findings=findings,
+        lanes=tuple(_lanes(run, known, bases)),
         trials=total,
         errors=tuple(ledger.errors()) if total.errors else (),
         spend=ledger.spend(),
+        budget=None if budget is None else str(budget),
+        edits={
+            (f.hypothesis.id, f.answer): rungs_of(run, f, known, base_of(f.hypothesis, bases))
+            for f in findings
+        },
+        tries=tries_of(run, known, bases),
     )
 
 
-def _lanes(run: Run, known: Mapping[str, Hypothesis], base: Hypothesis | None) -> list[RaceLane]:
-    """The lanes the study decided on; until it has, every hypothesis but the baseline counts as open."""
+def _lanes(run: Run, known: Mapping[str, Hypothesis], bases: Sequence[Base]) -> list[RaceLane]:
+    """The lanes the study decided on; until it has, every other hypothesis that may race is open."""
     states: dict[str, str] = {str(key): str(state) for key, state in run.ledger.fact("race", [])}
-    for key in known:
-        if base is None or key != base.id:
-            states.setdefault(key, "open")
+    if run.state == "running" or not states:
+        aside = {base.hypothesis.id for base in bases}
+        for key, hypothesis in known.items():
+            if key not in aside and hypothesis.origin not in ASIDE:
+                states.setdefault(key, "open")
     lanes = []
     for key, state in states.items():
-        hypothesis = known.get(key)
-        if hypothesis is None:
+        racing = known.get(key)
+        if racing is None:
             lanes.append(RaceLane(key, "", "(never drawn)", 0, 0, 0, 0.0, 1.0, state))
             continue
-        tally = run.ledger.tally(hypothesis, Stage.EXPLORE)
+        base, tally = base_of(racing, bases), run.ledger.tally(racing, Stage.EXPLORE)
         low, high = confidence_sequence(tally.failures, tally.n)
-        words = hypothesis.beyond(base)
-        lanes.append(
-            RaceLane(key, hypothesis.text, words, tally.n, tally.failures, tally.errors, low, high, state)
-        )
+        words = racing.beyond(base.hypothesis if base else None)
+        counts = (tally.n, tally.failures, tally.errors)
+        label = base.label if base is not None else ""
+        lanes.append(RaceLane(key, racing.text, words, *counts, low, high, state, label))
     return lanes

@@ -6,7 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from weakspot.core import Finding
 from weakspot.report.facts import Facts
+from weakspot.report.measured import Base, Tried
 from weakspot.report.telling import conclusion
 
 
@@ -25,13 +27,76 @@ def summary(facts: Facts) -> dict[str, Any]:
         "baseline": None
         if facts.base is None or facts.baseline is None
         else {"id": facts.base.id, "text": facts.base.text, **facts.baseline._asdict()},
-        "findings": _plain([f.to_json() for f in facts.findings]),
+        "baselines": [_base(facts, base) for base in facts.bases],
+        "validity": _validity(facts),
+        "findings": _plain([_finding(facts, f) for f in facts.findings]),
+        "tries": [_tried(tried) for tried in facts.tries],
         "race": [lane._asdict() for lane in facts.lanes],
         "trials": {"drawn": trials.drawn, **trials._asdict()},
         "errors": [{"what": what, "times": times} for what, times in facts.errors],
         "spend": {k: int(v) if float(v).is_integer() else round(v, 6) for k, v in facts.spend.items()},
         "digests": dict(config.digests),
         "versions": dict(config.versions),
+    }
+
+
+def _base(facts: Facts, base: Base) -> dict[str, Any]:
+    """A label's baseline; with the rate as it would be without the check, where there was one."""
+    checked = facts.verifiers and base.tally.invalid
+    return {
+        "label": base.label,
+        "id": base.hypothesis.id,
+        "text": base.hypothesis.text,
+        **base.rate._asdict(),
+        "unchecked": base.unchecked._asdict() if checked else None,
+    }
+
+
+def _validity(facts: Facts) -> dict[str, Any] | None:
+    """Who was asked whether the cases are valid, and the source's own error rate on plain cases."""
+    own = facts.invalid
+    if own is None:
+        return None
+    return {
+        "verify": list(facts.verifiers),
+        "invalid": own.failures,
+        "n": own.n,
+        "value": own.value,
+        "low": own.low,
+        "high": own.high,
+    }
+
+
+def _finding(facts: Facts, finding: Finding) -> dict[str, Any]:
+    base = facts.base_of(finding)
+    return {
+        **finding.to_json(),
+        "label": base.label if base is not None else facts.setting("label"),
+        "edits": [
+            {
+                "id": rung.hypothesis.id,
+                "text": rung.hypothesis.text,
+                "phrase": rung.phrase,
+                "kind": rung.kind,
+                "before": rung.before,
+                "after": rung.after,
+                "rate": rung.rate._asdict(),
+            }
+            for rung in facts.rungs(finding)
+        ],
+    }
+
+
+def _tried(tried: Tried) -> dict[str, Any]:
+    return {
+        "id": tried.hypothesis.id,
+        "text": tried.hypothesis.text,
+        "phrase": tried.phrase,
+        "label": tried.label,
+        "verdict": tried.verdict,
+        "rate": tried.rate._asdict(),
+        "baseline": tried.baseline._asdict(),
+        "confusions": [list(pair) for pair in tried.answers],
     }
 
 

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import Finding
 from weakspot.report import format as show
 from weakspot.report.facts import Facts
 
-_OPTIONS: Final = ("label", "target_label", "source", "judge", "seed", "budget", "fdr")
-_DEFAULTS: Final[dict[str, Any]] = {"target_label": None, "judge": None, "fdr": 0.05}
+#: The arguments of a hunt, with what they are if nothing is said.
+DEFAULTS: Final[dict[str, Any]] = {
+    "label": "",
+    "labels": (),
+    "target_label": None,
+    "source": "world:renderer",
+    "judge": None,
+    "verify": (),
+    "captioner": None,
+    "encoder": None,
+    "from_images": None,
+    "labels_file": None,
+    "sense": None,
+    "prompt": "a realistic photograph of a {label} ({parent}).",
+    "sentences": 3,
+    "edits": 4,
+    "seed": 0,
+    "budget": "images=20000",
+    "fdr": 0.05,
+}
+#: These are said even so: the drawing depends on them.
+_ALWAYS: Final = ("source", "seed", "budget")
 #: A text longer than this is named by its id, not repeated.
 _LONGEST: Final = 2_000
 #: Cases drawn again at most.
@@ -35,21 +56,36 @@ def recipe(facts: Facts, finding: Finding | None = None) -> Recipe | None:
     settings = facts.config.settings
     if facts.config.study != "hunt" or "target" not in settings:
         return None
+    plain = {k: tuple(v) if isinstance(v, list) else v for k, v in settings.items()}
+    if facts.budget is not None:
+        plain["budget"] = facts.budget
     given = {
-        key: settings[key]
-        for key in _OPTIONS
-        if key in settings and (key not in _DEFAULTS or settings[key] != _DEFAULTS[key])
+        key: plain[key]
+        for key, default in DEFAULTS.items()
+        if key in plain and (key in _ALWAYS or plain[key] != default)
     }
-    words = ["weakspot", facts.config.study, str(settings["target"])]
-    for key, value in given.items():
-        words += [f"--{key.replace('_', '-')}", str(value)]
-    nameless = any(str(settings.get(part)).startswith("object:") for part in ("target", "source", "judge"))
     arguments = ", ".join([_literal(settings["target"]), *(f"{k}={_literal(v)}" for k, v in given.items())])
     return Recipe(
-        command="" if nameless else show.shell(words),
+        command=_command(facts.config.study, settings["target"], given),
         python=f"import weakspot; run = weakspot.{facts.config.study}({arguments})",
         redraw="" if finding is None else _redraw(facts, finding),
     )
+
+
+def _command(study: str, target: Any, given: Mapping[str, Any]) -> str:
+    """The command line; "" where a shell cannot say it."""
+    words = ["weakspot", study, str(target)]
+    for key, value in given.items():
+        values = [str(one) for one in (value if isinstance(value, tuple) else (value,))]
+        if key == "labels":
+            if values == ["all"] or any("," in label or label != label.strip() for label in values):
+                return ""
+            values = [",".join(values)]
+        for one in values:
+            words += [f"--{key.replace('_', '-')}", one]
+    parts = [target, *(given.get(part) for part in ("source", "judge", "captioner", "encoder"))]
+    nameless = any(str(part).startswith("object:") for part in (*parts, *given.get("verify", ())))
+    return "" if nameless else show.shell(words)
 
 
 def resume_command(facts: Facts) -> str:
@@ -63,10 +99,12 @@ def _redraw(facts: Facts, finding: Finding) -> str:
     source, hypothesis = facts.setting("source"), finding.hypothesis
     if not source or source.startswith("object:") or len(hypothesis.text) > _LONGEST or not finding.failing:
         return ""
+    label = facts.label_of(finding) or facts.setting("label")
+    told = "" if source.startswith("world:") else f", label={_literal(label)}"
     words = _literal(hypothesis.text) + (f", {hypothesis.concepts!a}" if hypothesis.concepts else "")
     return (
         "from weakspot.core import SOURCES, Hypothesis\n"
-        f"source = SOURCES.load({_literal(source)})\n"
+        f"source = SOURCES.load({_literal(source)}{told})\n"
         f"cases = source.draw(Hypothesis({words}), {list(finding.failing[:_CASES])}, "
         f"seed={_literal(facts.config.settings.get('seed', 0))})"
     )

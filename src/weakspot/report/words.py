@@ -10,7 +10,7 @@ from weakspot.core import Finding, Rate
 from weakspot.report import format as show
 from weakspot.report.facts import Facts
 from weakspot.report.reproduce import recipe, resume_command
-from weakspot.report.telling import cases, conclusion, figures, misread
+from weakspot.report.telling import cases, changed, conclusion, figures, instead, misread, titled
 
 #: Rows of a table; further ones are only in report.json.
 ROWS: Final = 200
@@ -28,8 +28,9 @@ def markdown(facts: Facts) -> str:
     config = facts.config
     target = facts.setting("target")
     title = f"{escape(target, 120)} · " if target else ""
+    subject = escape(config.subject, 80)
     blocks = [
-        f"# {title}‘{escape(config.subject, 80)}’",
+        f"# {title}{subject if facts.labels else f'‘{subject}’'}",
         f"**{escape(conclusion(facts), 1000)}**",
         _list(f"{name}: {escape(number)} ({escape(note)})" for name, number, note in figures(facts)),
         f"{escape(facts.state)} · begun {escape(show.date(config.created))} · {_code(str(facts.folder))}",
@@ -41,11 +42,19 @@ def markdown(facts: Facts) -> str:
         blocks += [
             "## Not confirmed",
             "Ahead in the race, but fresh draws did not prove it.",
-            _measured(facts.candidates),
+            _measured(facts, facts.candidates),
         ]
     if facts.base is not None and facts.baseline is not None:
         usual = escape(show.rate(facts.baseline))
         blocks += ["## The baseline", f"“{escape(facts.base.text)}” {usual} failed."]
+    if facts.labels and facts.bases:
+        usual_rates = (
+            (b.label, _reading(b.rate), show.count(b.rate.failures), show.count(b.rate.n))
+            for b in facts.bases[:ROWS]
+        )
+        table = _table(("label", "usual rate", "failed", "of"), usual_rates)
+        blocks += ["## The baselines", table, _left_out(len(facts.bases))]
+    blocks += [*_validity(facts), *_tries(facts)]
     if facts.lanes:
         lanes = sorted(facts.lanes, key=lambda lane: (-lane.rate.value, lane.text))
         blocks += [
@@ -54,7 +63,7 @@ def markdown(facts: Facts) -> str:
                 ("words", "state", "rate", "failed", "of", "errors"),
                 (
                     (
-                        lane.phrase,
+                        f"{lane.label}: {lane.phrase}" if facts.labels else lane.phrase,
                         lane.state,
                         _reading(lane.rate),
                         show.count(lane.failures),
@@ -86,17 +95,19 @@ def markdown(facts: Facts) -> str:
 def _findings(facts: Facts) -> list[str]:
     if not facts.confirmed:
         return ["None confirmed." if facts.state == "finished" else "None confirmed yet."]
-    blocks = [_measured(facts.confirmed)]
+    blocks = [_measured(facts, facts.confirmed)]
     for rank, finding in enumerate(facts.confirmed[:ROWS], start=1):
         said = ", ".join(_answer(*pair) for pair in finding.confusions[:5])
         usual = escape(show.rate(finding.baseline))
-        measured = f"{show.rate(finding.rate)} fresh {cases(facts)} {misread(facts)}"
-        blocks.append(f"### {rank}. {escape(finding.phrase, 240)}")
+        measured = f"{show.rate(finding.rate)} fresh {cases(facts, finding)} {misread(facts, finding)}"
+        whole = finding.unchecked
+        blocks.append(f"### {rank}. {escape(titled(facts, finding), 240)}")
         blocks.append(
             _list(
                 line
                 for line in (
                     escape(measured),
+                    f"without the second opinion {escape(show.rate(whole))}" if whole is not None else "",
                     f"{show.times(finding.lift)} the baseline: {usual}",
                     f"said instead: {escape(said)}" if said else "",
                     f"hypothesis {_code(finding.hypothesis.id)}: {escape(finding.hypothesis.text)}",
@@ -105,33 +116,110 @@ def _findings(facts: Facts) -> list[str]:
                 if line
             )
         )
+        blocks += _ladder(facts, finding)
     return blocks
 
 
-def _measured(findings: Sequence[Finding]) -> str:
+def _ladder(facts: Facts, finding: Finding) -> list[str]:
+    """What the finding hangs on: its rate, its edits' rates, the baseline's."""
+    rungs = facts.rungs(finding)
+    if not rungs:
+        return []
+    rows = [
+        ("as found", finding.phrase, finding.rate),
+        *((*changed(rung), rung.rate) for rung in rungs),
+        ("baseline", "without these words", finding.baseline),
+    ]
+    cells = ((kind, words, _reading(rate), show.count(rate.n)) for kind, words, rate in rows)
+    return ["What it hangs on:", _table(("edit", "words", "rate", "of"), cells)]
+
+
+def _measured(facts: Facts, findings: Sequence[Finding]) -> str:
     head = ("#", "words", "rate", "fresh draws", "× usual", "said instead", "e-value")
     rows = [
         (
             str(rank),
-            f.phrase,
+            titled(facts, f),
             _reading(f.rate),
             show.count(f.rate.n),
             show.times(f.lift) if f.rate.n else show.NONE,
-            _answer(*f.confusions[0]) if f.confusions else "",
+            instead(f),
             show.e_value(f.log_evidence),
         )
         for rank, f in enumerate(findings[:ROWS], start=1)
     ]
-    return f"{_table(head, rows)}\n\n{_left_out(len(findings))}".rstrip()
+    only = "“Only”: the rates, here and of the baseline, are those of this wrong answer alone."
+    notes = [_left_out(len(findings)), only if any(f.answer for f in findings) else ""]
+    return "\n\n".join([_table(head, rows), *filter(None, notes)])
+
+
+def _validity(facts: Facts) -> list[str]:
+    """The rates with and without the second opinion, and the source's own errors."""
+    own = facts.invalid
+    if own is None:
+        return []
+    rows = [
+        *((_plain_words(facts, b.label), b.rate, b.unchecked, b.invalid) for b in facts.bases[:ROWS]),
+        *((titled(facts, f), f.rate, f.unchecked or f.rate, None) for f in facts.findings[:ROWS]),
+    ]
+    return [
+        "## Second opinion",
+        f"Before a picture counts, {escape(', '.join(facts.verifiers))} must see the label in it. Of plain "
+        f"{escape(cases(facts))} {escape(show.rate(own))} were drawn wrongly by that measure.",
+        _table(
+            ("words", "with the check", "of", "without", "of", "wrongly drawn"),
+            (
+                (
+                    words,
+                    _reading(rate),
+                    show.count(rate.n),
+                    _reading(whole),
+                    show.count(whole.n),
+                    _reading(wrong) if wrong else show.percent(1 - rate.n / whole.n if whole.n else 0.0),
+                )
+                for words, rate, whole, wrong in rows
+            ),
+        ),
+    ]
+
+
+def _plain_words(facts: Facts, label: str) -> str:
+    return f"baseline of {label}" if facts.labels else "baseline"
+
+
+def _tries(facts: Facts) -> list[str]:
+    if not facts.tries:
+        return []
+    rows = (
+        (
+            f"{t.label}: {t.phrase}" if facts.labels else t.phrase,
+            _reading(t.rate),
+            show.count(t.rate.n),
+            show.times(t.lift),
+            t.verdict,
+            _answer(*t.answers[0]) if t.answers else "",
+        )
+        for t in facts.tries[:ROWS]
+    )
+    head = ("words", "rate", "of", "× usual", "verdict", "said instead")
+    return ["## Tried by a person", _table(head, rows), _left_out(len(facts.tries))]
 
 
 def _method(facts: Facts) -> Iterable[str]:
-    yield "What the race picked was measured again on fresh draws, together with fresh draws of the baseline."
+    yield (
+        "What the race picked was measured again on fresh draws, which alone count for it, against all draws "
+        "of the baseline: nobody picked the baseline, so its draws from before may be used again."
+    )
     yield "Intervals are 95 % confidence sequences: valid whenever one looks or stops."
     fdr = facts.config.settings.get("fdr")
     if isinstance(fdr, float):
         yield f"The expected share of false ones among the confirmed is at most {show.level(fdr)} (e-BH)."
     yield "Errors are never failures of the model: they leave the denominator."
+    if facts.verifiers:
+        yield (
+            "Pictures that a second opinion does not recognise count neither way; it errs as well, and where "
+            "it errs as the model does a failure is not seen."
+        )
 
 
 def _reading(rate: Rate) -> str:

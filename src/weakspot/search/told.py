@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Sequence
 from io import BytesIO
 from typing import Any, Final, NamedTuple
 
@@ -12,10 +13,14 @@ from numpy.typing import NDArray
 from weakspot.core import Captioner, Hypothesis, Stage, Trial, WeakspotError
 from weakspot.engine import Engine
 from weakspot.search.caption import sentences
+from weakspot.search.cluster import keywords
 from weakspot.search.rules import Said, said
 
 #: Pictures that a captioner is shown at once.
 _AT_ONCE: Final = 32
+#: So many captions show whether sentences are said again; below this share of them they are not.
+_ENOUGH: Final = 20
+_ALIKE: Final = 0.3
 
 
 class Told(NamedTuple):
@@ -41,6 +46,9 @@ class Teller:
     asked for, a captioner describes the pictures that were kept. What it said is written into the ledger, so
     that a captioner that would say something else next time changes nothing in a run that is resumed.
 
+    Captions that people wrote are no two alike. Where hardly a sentence is said twice, their words take the
+    place of sentences: "two dogs run through deep snow" says "dogs.", "run.", "deep snow.", …
+
     Args:
         engine: Of the run; only trials that it has seen are told, so that a replay tells the same.
         captioner: Looks at pictures; None if the source must know.
@@ -48,6 +56,7 @@ class Teller:
 
     def __init__(self, engine: Engine, captioner: Captioner | None = None) -> None:
         self.engine, self.captioner = engine, captioner
+        self._by_word: dict[str, bool] = {}
         self._known: dict[tuple[str, str], tuple[int, list[Told]]] = {}
         self._captions: dict[str, str] = dict(engine.run.ledger.fact("captions", {}))
 
@@ -62,7 +71,8 @@ class Teller:
     def _tell(self, hypothesis: Hypothesis, base: Hypothesis) -> list[Told]:
         seen = self._seen(hypothesis)
         own = said(hypothesis.text, base.text)
-        known = [said(trial.caption, base.text) for trial in seen]
+        tell = self._reader(base)
+        known = [tell(trial.caption) for trial in seen]
         if self.captioner is not None and not any(words - own for words in known):
             looked = self._look(hypothesis, base, [t for t in seen if t.blob])
             weight = _weight(seen, looked)
@@ -72,6 +82,20 @@ class Teller:
                 if t.index in looked
             ]
         return [_told(t, own | words) for t, words in zip(seen, known, strict=True)]
+
+    def _reader(self, base: Hypothesis) -> Callable[[str], Said]:
+        """How captions are read: sentence by sentence, or, if no two are alike, word by word."""
+        if base.id not in self._by_word:
+            captions = [t.caption for t in self._seen(base) if t.caption.removeprefix(base.text).strip()]
+            if len(captions) < _ENOUGH:
+                return lambda caption: said(caption, base.text)
+            # The first ones only: what is decided must not change when more are seen.
+            times = Counter(s for caption in captions[:_ENOUGH] for s in said(caption, base.text))
+            self._by_word[base.id] = sum(n for n in times.values() if n > 1) < _ALIKE * times.total()
+        known = frozenset(keywords(base.text))
+        if self._by_word[base.id]:
+            return lambda caption: frozenset(f"{word}." for word in keywords(caption) - known)
+        return lambda caption: said(caption, base.text)
 
     def captions(self, hypothesis: Hypothesis, base: Hypothesis, trials: Sequence[Trial]) -> list[str]:
         """What the captioner says of trials whose pictures were kept; else what the source does."""
