@@ -1,0 +1,244 @@
+"""The steps of a hunt. `weakspot.studies.hunt.conduct` says in which order they are taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from weakspot.core import Finding, Hypothesis, Source, Stage, WeakspotError
+from weakspot.engine import Claim, Engine, Lane, RaceSettings, State, race, stop
+from weakspot.search.edit import edits
+from weakspot.search.propose import distinct, from_failures, from_groups, from_within
+from weakspot.search.select import said_by, select
+from weakspot.search.told import Teller
+from weakspot.store import rate
+from weakspot.studies.hunt_parts import HuntSettings, Parts
+
+#: The round (see `hunt.ROUNDS`) of a model that has not failed enough to suggest anything.
+LAST_RESORT: Final = (5, 0.7, 0.85)
+#: Winners are drawn on until so many failures, so many images, or this part of the budget.
+SHARP: Final = (20, 320, 0.75)
+#: So many winners of the race are confirmed on fresh draws.
+PLACES: Final = 8
+#: When no more than this share of the failures is left unexplained, the baseline is not drawn further.
+EXPLAINED: Final = 0.3
+#: Images of each counterfactual edit, and the part of what is left of the budget that all of them may use.
+EDIT_IMAGES: Final = 48
+EDIT_SHARE: Final = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Hunt:
+    """What every step needs.
+
+    Attributes:
+        bases: The baselines, one per label.
+        teller: Puts trials into words.
+    """
+
+    engine: Engine
+    settings: HuntSettings
+    parts: Parts
+    bases: Sequence[Hypothesis]
+    teller: Teller
+
+    @property
+    def fits(self) -> Callable[[str], bool]:
+        """Whether the source can draw a text."""
+        return fitting(self.parts.source)
+
+
+def explore(hunt: Hunt, *, goal: int, share: float) -> None:
+    """Draw the baselines, those first that fail most, until each has shown enough failures."""
+    engine, bases = hunt.engine, hunt.bases
+    while engine.spending.share() < share:
+        open_still = [
+            base
+            for base in bases
+            if (tally := engine.tally(base)).failures < goal and tally.drawn < engine.reach(base)
+        ]
+        if not open_still:
+            return
+        tallies = [engine.tally(base) for base in open_still]
+        at = max(range(len(open_still)), key=lambda i: (tallies[i].failures + 1) / (tallies[i].drawn + 1))
+        enough = stop.failures(goal) | stop.spent(share)
+        if len(bases) > 1:
+            enough = enough | stop.drawn(tallies[at].drawn + 256)
+        engine.test(open_still[at], until=enough, phase="baseline")
+
+
+def proposals(hunt: Hunt, lanes: Sequence[Lane]) -> list[Claim]:
+    """What the baselines' failures suggest: sentences that go with them, and descriptions of groups."""
+    settings, parts, teller = hunt.settings, hunt.parts, hunt.teller
+    found: list[Claim] = []
+    for base in hunt.bases:
+        known = [
+            sorted(said_by(lane.hypothesis, base))
+            for lane in lanes
+            if lane.state is State.AHEAD and lane.against == base and not lane.answer
+        ]
+        told = teller.trials(base, base)
+        every = settings.target_label is None
+        found += from_failures(told, base, known=known, fits=hunt.fits, confusions=every)
+        if parts.captioner is not None or parts.encoder is not None:
+            failing, wrong = teller.pictures(base, failed=True)
+            passing, right = teller.pictures(base, failed=False)
+            found += from_groups(
+                base,
+                failing,
+                teller.captions(base, base, wrong),
+                [trial.answer or "" for trial in wrong],
+                others=passing,
+                other_captions=teller.captions(base, base, right),
+                captioner=parts.captioner,
+                encoder=parts.encoder,
+                fits=hunt.fits,
+            )
+    return [c for c in found if len(said_by(c.hypothesis, c.against)) <= settings.sentences]
+
+
+def relatives(hunt: Hunt, lanes: Sequence[Lane]) -> list[Claim]:
+    """More special and more general forms of what is ahead or may be."""
+    return from_within(lanes, hunt.teller.trials, most=hunt.settings.sentences, fits=hunt.fits)
+
+
+def sharpen(hunt: Hunt, lanes: list[Lane]) -> list[Lane]:
+    """Draw the winners until their own failures tell whether they say too much or too little."""
+    engine, teller = hunt.engine, hunt.teller
+    claims = [Claim(lane.hypothesis, lane.against, lane.answer) for lane in lanes if lane.against is not None]
+    for _ in range(2):
+        winners = {(c.hypothesis.id, c.answer): c for c in select(lanes, teller.trials, most=PLACES)}
+        for claim in winners.values():
+            enough = stop.failures(SHARP[0]) | stop.drawn(SHARP[1]) | stop.spent(SHARP[2])
+            engine.test(claim.hypothesis, until=enough, phase="race")
+        chosen = [
+            replace(lane, tally=engine.tally(lane.hypothesis, answer=lane.answer))
+            for lane in lanes
+            if (lane.hypothesis.id, lane.answer) in winners
+        ]
+        near = relatives(hunt, chosen)
+        for claim in near:  # what may take a winner's place is measured as well as the winner was
+            enough = stop.failures(SHARP[0]) | stop.drawn(SHARP[1] // 2) | stop.spent(SHARP[2])
+            if claim.hypothesis.origin == "general":
+                engine.test(claim.hypothesis, until=enough, phase="race")
+        claims = distinct([*claims, *near])
+        before = {(lane.hypothesis.id, lane.answer) for lane in lanes if lane.state is State.AHEAD}
+        lanes = race(engine, claims, settings=RaceSettings(places=2 * PLACES, share=SHARP[2]))
+        if {(lane.hypothesis.id, lane.answer) for lane in lanes if lane.state is State.AHEAD} <= before:
+            break
+    return lanes
+
+
+def begin_with(hunt: Hunt) -> list[Claim]:
+    """Claims from pictures that a person brings: captioned, grouped, described."""
+    settings, parts, base = hunt.settings, hunt.parts, hunt.bases[0]
+    if settings.from_images is None:
+        return []
+    from weakspot.sources.folder import images_in
+
+    pictures = [p.pixels for p in images_in(settings.from_images) if p.pixels is not None][:512]
+    if not pictures:
+        raise WeakspotError(f"no picture in {settings.from_images} can be read", fix="see weakspot doctor")
+    captions = [] if parts.captioner is None else parts.captioner.captions(pictures, prefix=base.text)
+    return from_groups(
+        base,
+        pictures,
+        captions or [""] * len(pictures),
+        [""] * len(pictures),
+        others=(),
+        captioner=parts.captioner,
+        encoder=parts.encoder,
+        fits=hunt.fits,
+        origin="images",
+    )
+
+
+def fitting(source: Source) -> Callable[[str], bool]:
+    """Whether a source can draw a text; one that does not say is taken to draw anything."""
+    understands: Callable[[str], bool] | None = getattr(source, "understands", None)
+    return understands or (lambda _: True)
+
+
+def explained(hunt: Hunt, lanes: Sequence[Lane]) -> bool:
+    """Whether the hypotheses ahead speak of most of the baselines' failures."""
+    ahead = [lane for lane in lanes if lane.state is State.AHEAD and lane.against is not None]
+    failures = left = 0
+    for base in hunt.bases:
+        words = [said_by(lane.hypothesis, base) for lane in ahead if lane.against == base]
+        for trial in hunt.teller.trials(base, base):
+            failures += trial.failed
+            left += trial.failed and not any(some <= trial.said for some in words)
+    return left <= EXPLAINED * failures
+
+
+def counterfactuals(hunt: Hunt, lanes: Sequence[Lane]) -> None:
+    """Measure edits of the confirmed findings: what changes the rate is what the failure hangs on."""
+    engine, wanted = hunt.engine, hunt.settings.edits
+    room = int(EDIT_SHARE * engine.spending.room())
+
+    def meaning(text: str) -> str:
+        if not hunt.fits(text):
+            raise WeakspotError("it cannot be drawn")
+        return text
+
+    ladder: list[list[str]] = []
+    for lane in lanes:
+        if lane.state is not State.CONFIRMED or not wanted or room < wanted * EDIT_IMAGES:
+            continue
+        for edit in edits(lane.hypothesis, base=lane.against, meaning=meaning, each=1, most=wanted):
+            engine.test(edit.hypothesis, until=stop.drawn(EDIT_IMAGES), phase="edits")
+            room -= EDIT_IMAGES
+            ladder.append([lane.hypothesis.id, edit.hypothesis.id, edit.kind.value, edit.before, edit.after])
+    engine.run.ledger.set_fact("edits", ladder)
+
+
+def findings(engine: Engine, lanes: Sequence[Lane]) -> list[Finding]:
+    """Findings, the confirmed ones first, then by rate; all numbers of a hypothesis from fresh draws."""
+    ledger = engine.run.ledger
+    found = []
+    for lane in lanes:
+        base = lane.against or lane.hypothesis
+        stages = (Stage.EXPLORE, Stage.CONFIRM)
+        usual, usual_fresh = (engine.tally(base, stage, answer=lane.answer) for stage in stages)
+        answers = engine.wrong_answers(lane.hypothesis, Stage.CONFIRM)
+        failures = sum(answers.values())
+        kept = {
+            failed: tuple(
+                t.index
+                for t in ledger.trials(lane.hypothesis, stage=Stage.CONFIRM, failed=failed, kept=True)
+                if not (failed and lane.answer) or t.answer == lane.answer
+            )
+            for failed in (True, False)
+        }
+        found.append(
+            Finding(
+                hypothesis=lane.hypothesis,
+                phrase=lane.hypothesis.beyond(base),
+                rate=rate(lane.tally),
+                baseline=rate(usual.plus(usual_fresh)),
+                log_evidence=lane.log_evidence,
+                confirmed=lane.state is State.CONFIRMED,
+                confusions=tuple((answer, k / failures) for answer, k in answers.most_common()),
+                failing=kept[True],
+                passing=kept[False],
+                answer=lane.answer,
+                unchecked=rate(lane.tally.unchecked) if lane.tally.invalid else None,
+            )
+        )
+    return sorted(found, key=lambda f: (not f.confirmed, -f.rate.value))
+
+
+def cut_short(hunt: Hunt, lanes: Sequence[Lane], untested: int) -> str:
+    """How the budget is why nothing more was found; "" where it is not."""
+    engine, bases = hunt.engine, hunt.bases
+    failures = sum(engine.tally(base).failures for base in bases)
+    n = sum(engine.tally(base).n for base in bases)
+    if not failures and engine.spending.share() >= LAST_RESORT[1]:
+        return f"no failure in {n:,} images, and the rest of the budget would not do to follow one up"
+    if not lanes and engine.spending.share() >= LAST_RESORT[1]:
+        return f"{failures:,} failures in {n:,} images suggest nothing, and the budget would not do for more"
+    untried = sum(lane.state is State.OPEN and not lane.tally.drawn for lane in lanes)
+    if untried:
+        return f"the budget did not reach {untried} of {len(lanes)} captions"
+    return f"the budget did not reach {untested} of the race's winners" if untested else ""
