@@ -14,7 +14,7 @@ import weakspot
 HEAVY = (
     "scipy", "sklearn", "onnxruntime", "torch", "transformers", "diffusers", "peft", "accelerate",
     "sentence_transformers", "datasets", "timm", "open_clip", "inspect_ai", "starlette", "uvicorn", "ray",
-    "gymnasium", "stable_baselines3", "safetensors", "PIL", "numpy", "joblib", "pyarrow", "openai", "anthropic",
+    "gymnasium", "stable_baselines3", "safetensors", "PIL", "numpy", "joblib", "pyarrow", "openai",
 )  # fmt: skip
 WEAKSPOT = Path(sys.executable).with_name("weakspot")
 

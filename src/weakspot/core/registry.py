@@ -314,7 +314,7 @@ for _registry, _entry in (
         Entry(
             "replay",
             "weakspot.models.replay:load",
-            "recorded answers of a chat model: JSON lines, data.js, an earlier run",
+            "recorded answers of a chat model",
             "replay:responses.jsonl",
         ),
     ),

@@ -1,4 +1,4 @@
-"""A user's own Python code as a target: `python:package.module:attr?labels=labels.txt`."""
+"""A user's own Python code as a target or an encoder: `python:package.module:attr?labels=labels.txt`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from weakspot.core import Case, Output, Scores, Target, WeakspotError
+from weakspot.core import Case, Output, Scores, Target, TextEncoder, WeakspotError
 from weakspot.core.registry import import_part
 from weakspot.models.images import stack
 from weakspot.models.onnx import probabilities, read_labels
@@ -43,14 +43,15 @@ class FunctionClassifier:
         return [Output(self.labels[int(row.argmax())], Scores(self.labels, row)) for row in values]
 
 
-def load(path: str, *, labels: str = "") -> Target:
-    """A Target as it is, or a function together with its labels file."""
+def load(path: str, *, labels: str = "") -> Target | TextEncoder:
+    """A Target or an encoder as it is, or a function together with its labels file."""
     found = import_part(path)
-    if isinstance(found, Target):
+    if isinstance(found, Target | TextEncoder):
         return found
     if not callable(found):
         raise WeakspotError(
-            f"python:{path} is neither a Target nor a function", fix="see docs/concepts.md, Ports"
+            f"python:{path} is neither a Target nor a function nor an encoder",
+            fix="see docs/concepts.md, Ports",
         )
     if not labels:
         raise WeakspotError(

@@ -26,7 +26,7 @@ FEW: Final = 4096
 #: Rows from which directions are found, and rows whose pairs are tried.
 _LEARN, _TRY = 4096, 1024
 #: Rows that are projected at once, in float64.
-_CHUNK: Final = 8192
+_CHUNK: Final = 1024
 #: Added to a squared length before its root is taken: far above the errors of sums in float64.
 _MARGIN: Final = 1e-9
 
@@ -75,10 +75,14 @@ def shorten(vectors: NDArray[np.float32], *, above: float, recheck: float = RECH
     for at in range(0, n, _CHUNK):
         part = vectors[at : at + _CHUNK].astype(np.float64)
         kept = part @ basis64
-        rest = np.sqrt(np.maximum((part**2).sum(1) - (kept**2).sum(1), 0) + _MARGIN)
+        rest = np.sqrt(np.maximum(_squares(part) - _squares(kept), 0) + _MARGIN)
         rows[at : at + _CHUNK, :-1] = kept
         rows[at : at + _CHUNK, -1] = np.nextafter(rest.astype(np.float32), np.float32(2))  # never below
     return Short(rows, rounding(length))
+
+
+def _squares(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.einsum("ij,ij->i", rows, rows))
 
 
 def directions(sample: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -1,0 +1,119 @@
+"""CLIP, SigLIP and their kin in transformers: two towers, texts and pictures in one space. See `hf`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.core import WeakspotError
+from weakspot.models.hf_files import folder_digest, quiet, read_config, unloadable
+from weakspot.models.preprocess import CONFIG, read_preprocess
+from weakspot.models.vectors import in_batches, unit
+
+#: Texts or pictures at once.
+BATCH: Final = 64
+#: They were trained with every text filled up to one length, and read differently otherwise.
+_PADDED: Final = ("siglip", "siglip2")
+
+
+class HfClip:
+    """See `weakspot.core.Encoder`. Texts longer than the tower reads are cut.
+
+    Args:
+        folder: As `save_pretrained` writes it: config, safetensors, tokenizer, preprocessor_config.json.
+        device: Where it runs.
+        dtype: The number format: "float32", "float16" or "bfloat16".
+        batch: Texts or pictures at once.
+
+    Attributes:
+        digest: SHA-256 of the folder's files and the number format.
+    """
+
+    def __init__(
+        self, folder: Path, *, device: str = "cpu", dtype: str = "float32", batch: int | None = None
+    ) -> None:
+        torch, transformers = import_module("torch"), import_module("transformers")
+        self.name, self.device, self.batch = str(folder), device, batch or BATCH
+        self._torch: Any = torch
+        config = read_config(folder)
+        self._prepare = read_preprocess(folder)
+        named = "dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "torch_dtype"
+        with quiet():
+            try:
+                model, info = transformers.AutoModel.from_pretrained(
+                    folder,
+                    use_safetensors=True,
+                    local_files_only=True,
+                    trust_remote_code=False,
+                    output_loading_info=True,
+                    **{named: getattr(torch, dtype)},
+                )
+                self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
+                    folder, local_files_only=True, trust_remote_code=False
+                )
+            except ImportError:  # the registry says which extra
+                raise
+            except Exception as error:  # of the files
+                raise unloadable(folder, error) from error
+        missing = sorted(info.get("missing_keys", ()))
+        if missing:
+            raise WeakspotError(
+                f"the weights in {folder} do not fit its config.json: {missing[0]} is missing",
+                fix="the two must belong together; copy the folder again",
+            )
+        self._model: Any = model.to(device).eval()
+        self._longest = int(config.get("text_config", {}).get("max_position_embeddings", 0)) or int(
+            model.config.text_config.max_position_embeddings
+        )
+        self._padding: Any = "max_length" if config.get("model_type") in _PADDED else True
+        self._dtype: Any = getattr(torch, dtype)
+        self._width = int(getattr(model.config, "projection_dim", 0) or 0) or None
+        self.digest = f"{folder_digest(folder)}-{dtype}"
+
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """See `TextEncoder`."""
+        rows = in_batches([str(t) for t in texts], self._texts, batch=self.batch, width=self._width)
+        return unit(rows, of=self.name)
+
+    def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
+        """See `Encoder`."""
+        if self._prepare is None:
+            raise WeakspotError(
+                f"{self.name} has no {CONFIG}, so nobody knows how its pictures are prepared",
+                fix="copy that file from where the model came from",
+            )
+        parts = [
+            self._run(
+                self._model.get_image_features,
+                pixel_values=self._torch.from_numpy(self._prepare(images[at : at + self.batch])).to(
+                    self._dtype
+                ),
+            )
+            for at in range(0, len(images), self.batch)
+        ]
+        return unit(np.concatenate(parts) if parts else np.zeros((0, self._width or 0)), of=self.name)
+
+    def _texts(self, texts: list[str]) -> NDArray[np.float32]:
+        tokens = self._tokenizer(
+            texts, padding=self._padding, truncation=True, max_length=self._longest, return_tensors="pt"
+        )
+        takes = {"input_ids": tokens["input_ids"]}
+        if self._padding is True:
+            takes["attention_mask"] = tokens["attention_mask"]
+        return self._run(self._model.get_text_features, **takes)
+
+    def _run(self, features: Any, **inputs: Any) -> NDArray[np.float32]:
+        with self._torch.inference_mode():
+            out = features(**{name: value.to(self.device) for name, value in inputs.items()})
+        rows = getattr(out, "pooler_output", out)  # since version 5 the features come in an object
+        return np.asarray(rows.float().cpu().numpy(), np.float32)
+
+
+def load_folder(folder: Path, *, device: str, dtype: str, batch: int | None) -> HfClip:
+    """For `hf:`."""
+    return HfClip(folder, device=device, dtype=dtype, batch=batch)

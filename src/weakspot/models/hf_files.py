@@ -1,0 +1,127 @@
+"""Folders in the format of the Hugging Face libraries: found, or fetched once from the hub; never a pickle.
+
+Only JSON, text and safetensors are fetched and read; code that comes with a model is never run. With
+HF_HUB_OFFLINE=1 nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+from weakspot.core import WeakspotError
+from weakspot.models.diffusers_folder import PICKLES, sha256
+
+#: What is fetched of a model.
+FETCHED: Final = ("*.json", "*.txt", "*.safetensors", "*.model", "*.jinja")
+_NAME: Final = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
+
+
+def find_folder(path: str, *, revision: str | None = None, owner: str = "") -> Path:
+    """The folder of a model: a path, or `owner/name` on the hub.
+
+    Args:
+        path: As a user gave it.
+        revision: A branch, tag or commit on the hub.
+        owner: Who owns names that come without an owner; "" where these mean nothing.
+    """
+    try:
+        folder = Path(path).expanduser()
+        is_folder, is_there = folder.is_dir(), folder.exists()
+    except (OSError, RuntimeError, ValueError) as error:  # too long, not ours to see, of an unknown user
+        raise WeakspotError(f"{path[:200]} cannot be read: {error}", fix="check the path") from error
+    if is_folder:
+        if revision is not None:
+            raise WeakspotError(f"{folder} is a folder, which has no revisions", fix="leave revision out")
+        return folder
+    if is_there:
+        raise WeakspotError(f"{folder} is a file, not a folder", fix="name the folder with config.json")
+    name = f"{owner}/{path}" if owner and "/" not in path else path
+    if not _NAME.fullmatch(name):
+        raise WeakspotError(
+            f"there is no folder {path[:200]}", fix="check the path, or write owner/name for the model hub"
+        )
+    hub: Any = import_module("huggingface_hub")
+    try:
+        return Path(hub.snapshot_download(name, revision=revision, allow_patterns=list(FETCHED)))
+    except Exception as error:  # of the network, the hub's client or its cache
+        offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
+        said = (str(error).strip().splitlines() or [""])[0][:300]
+        raise WeakspotError(
+            f"there is no folder {name}, and the model hub did not give it: {type(error).__name__}: {said}",
+            fix="unset HF_HUB_OFFLINE to fetch it once, or give the path of a folder"
+            if offline
+            else "check the name and the network (a gated model needs HF_TOKEN), or give a folder's path",
+        ) from error
+
+
+def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
+    """A JSON object of the folder."""
+    try:
+        content = json.loads((folder / name).read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise WeakspotError(
+            f"{folder / name} cannot be read: {getattr(error, 'strerror', None) or error}",
+            fix="name a folder that a model was saved to with save_pretrained",
+        ) from error
+    if not isinstance(content, dict):
+        raise WeakspotError(f"{folder / name} is no object", fix="copy the folder again")
+    return content
+
+
+def refuse_pickles(folder: Path) -> None:
+    """An error where weights, of the model or of a part in a folder below, are there as a pickle only."""
+    for pickle in sorted(p for p in folder.rglob("*") if p.suffix in PICKLES and p.is_file()):
+        if not any(pickle.parent.glob("*.safetensors")):
+            raise WeakspotError(
+                f"{pickle.parent} has its weights as a pickle only ({pickle.name}), which can run code",
+                fix="where you trust it: load it with its library, then save_pretrained(folder)",
+            )
+
+
+def folder_digest(folder: Path) -> str:
+    """One SHA-256 of all files that are read."""
+    total = hashlib.sha256()
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.suffix not in PICKLES):
+        inside = path.relative_to(folder)
+        if not any(part.startswith(".") for part in inside.parts) and path.suffix not in (".md", ".onnx"):
+            total.update(f"{inside.as_posix()}\0{sha256(path)}\n".encode())
+    return total.hexdigest()
+
+
+def unloadable(folder: Path, error: Exception) -> WeakspotError:
+    """What a library's complaint comes to."""
+    said = (str(error).strip().splitlines() or [""])[0][:300]
+    return WeakspotError(
+        f"{folder} cannot be loaded: {type(error).__name__}: {said}",
+        fix="its configuration and its weights must belong together; copy the folder again",
+    )
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without the libraries' advice and progress bars. What goes wrong is raised, so nothing is lost."""
+    logs: list[Any] = []
+    with suppress(ImportError):
+        logs.append(import_module("transformers.utils.logging"))
+    before = [(log, log.get_verbosity(), log.is_progress_bar_enabled()) for log in logs]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for log in logs:
+            log.set_verbosity_error()
+            log.disable_progress_bar()
+        try:
+            yield
+        finally:
+            for log, verbosity, shown in before:
+                log.set_verbosity(verbosity)
+                if shown:
+                    log.enable_progress_bar()

@@ -1,0 +1,97 @@
+"""Text encoders of the sentence-transformers library: `st:all-mpnet-base-v2`, or `st:FOLDER`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.core import WeakspotError
+from weakspot.models import options
+from weakspot.models.diffusers_pipeline import choose_device
+from weakspot.models.hf_files import find_folder, folder_digest, quiet, refuse_pickles, unloadable
+from weakspot.models.vectors import in_batches, unit
+
+OWNER: Final = "sentence-transformers"
+BATCH: Final = 64
+
+
+class SentenceEncoder:
+    """See `weakspot.core.TextEncoder`. Texts longer than the model reads are cut.
+
+    Args:
+        folder: With modules.json, as the library saves it.
+        device: Where it runs.
+        batch: Texts at once.
+
+    Attributes:
+        digest: SHA-256 of the folder's files.
+    """
+
+    def __init__(self, folder: Path, *, device: str = "cpu", batch: int | None = None) -> None:
+        library: Any = import_module("sentence_transformers")
+        self.name, self.device, self.batch = str(folder), device, batch or BATCH
+        _check_modules(folder)
+        refuse_pickles(folder)
+        with quiet():
+            try:
+                self._model: Any = library.SentenceTransformer(
+                    str(folder),
+                    device=device,
+                    trust_remote_code=False,
+                    local_files_only=True,
+                    model_kwargs={"use_safetensors": True},
+                )
+            except ImportError:
+                raise
+            except Exception as error:  # of the files
+                raise unloadable(folder, error) from error
+        self._model.eval()
+        self.digest = folder_digest(folder)
+
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """See `TextEncoder`."""
+        rows = in_batches([str(t) for t in texts], self._embed, batch=self.batch, width=self._width())
+        return unit(rows, of=self.name)
+
+    def _embed(self, texts: list[str]) -> NDArray[np.float32]:
+        rows = self._model.encode(
+            texts, batch_size=self.batch, show_progress_bar=False, convert_to_numpy=True
+        )
+        return np.asarray(rows, np.float32)
+
+    def _width(self) -> int:
+        known = getattr(self._model, "get_embedding_dimension", None)
+        known = known or self._model.get_sentence_embedding_dimension  # its name before version 5
+        return int(known() or 0)
+
+
+def _check_modules(folder: Path) -> None:
+    """The library would import whatever modules.json names; only its own parts are let through."""
+    path = folder / "modules.json"
+    try:
+        kinds = [str(row["type"]) for row in json.loads(path.read_bytes())]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise WeakspotError(
+            f"{path} cannot be read: {getattr(error, 'strerror', None) or error}",
+            fix="name a folder that sentence-transformers saved; for CLIP write hf:…",
+        ) from error
+    strange = [kind for kind in kinds if not kind.startswith("sentence_transformers.")]
+    if strange:
+        raise WeakspotError(
+            f"{path} names code of its own ({strange[0][:80]}), which is never run",
+            fix="use a model whose parts come with sentence-transformers",
+        )
+
+
+def load(path: str, *, device: str = "auto", batch: str = "", revision: str = "") -> SentenceEncoder:
+    """`st:all-mpnet-base-v2?device=cuda&batch=256`; names without an owner are the library's own models."""
+    import_module("sentence_transformers")  # a missing library is told before anything is fetched
+    folder = find_folder(path, revision=revision or None, owner=OWNER)
+    size = options.whole("batch", batch, most=1 << 16)
+    return SentenceEncoder(folder, device=choose_device(device), batch=size)

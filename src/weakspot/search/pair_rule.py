@@ -1,0 +1,104 @@
+"""When a pair is a candidate: by fixed thresholds, or by thresholds that fit the two encoders at hand.
+
+The published thresholds were made for CLIP, to which any two captions are alike by 0.35 or more. Another
+encoder has another scale; `calibrated` reads it off pairs drawn at random.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.core import WeakspotError
+
+#: Pairs that are drawn to read off an encoder's scale.
+DRAWN: Final = 1_000_000
+#: Share of random pairs beyond which a pair is alike to the tested encoder: the nearest in 10,000. What 0.9
+#: is to an encoder lies near it: so many captions of CLIP ViT-B/32 are above 0.85, of others above 0.9.
+ALIKE: Final = 0.9999
+#: Share of random pairs within which the reference tells a pair apart: it is not the nearest in 2,000.
+APART: Final = 0.9995
+_CHUNK: Final = 8192
+
+
+class Rule(NamedTuple):
+    """When a pair is a candidate. The published rule is clip > 0.9 and |clip − reference| > 0.2.
+
+    Since no cosine is above 1, the published difference can only be meant in this direction.
+
+    Attributes:
+        above: The tested similarity is above this.
+        gap: The tested similarity exceeds the reference's by more than this; None asks for no gap.
+        below: The reference's similarity is below this; None asks for nothing.
+    """
+
+    above: float = 0.9
+    gap: float | None = 0.2
+    below: float | None = None
+
+    def keeps(self, tested: NDArray[np.float64], reference: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which pairs with these similarities are candidates."""
+        kept = tested > self.above
+        if self.gap is not None:
+            kept &= tested - reference > self.gap
+        if self.below is not None:
+            kept &= reference < self.below
+        return kept
+
+
+PUBLISHED: Final = Rule()
+
+
+def random_similarities(
+    vectors: NDArray[np.float32], *, pairs: int = DRAWN, seed: int = 0
+) -> NDArray[np.float64]:
+    """Cosines of pairs of different rows, drawn at random; sorted. What the scale of an encoder looks like.
+
+    Args:
+        vectors: Rows of length 1.
+        pairs: How many; all pairs, each once, where there are no more than that.
+        seed: Which. The same seed draws the same pairs from matrices of the same number of rows.
+    """
+    n = len(vectors)
+    if n < 2:
+        raise WeakspotError(f"{n} rows have no pairs", fix="use a corpus with more texts")
+    if n * (n - 1) // 2 <= pairs:
+        first, second = np.triu_indices(n, 1)
+    else:
+        rng = np.random.default_rng(seed)
+        first = np.sort(rng.integers(0, n, pairs))
+        second = (first + rng.integers(1, n, pairs)) % n  # never the same row
+    parts = []
+    for at in range(0, len(first), _CHUNK):
+        a, b = (vectors[which[at : at + _CHUNK]] for which in (first, second))
+        parts.append(np.einsum("ij,ij->i", a, b).astype(np.float64))
+    return np.sort(np.concatenate(parts))
+
+
+def calibrated(
+    tested: NDArray[np.float32],
+    reference: NDArray[np.float32],
+    *,
+    alike: float = ALIKE,
+    apart: float = APART,
+    pairs: int = DRAWN,
+    seed: int = 0,
+) -> Rule:
+    """The rule that asks of both encoders the same rarity, whatever their scales.
+
+    Args:
+        tested: Rows of length 1 by the encoder under test.
+        reference: The same by the other encoder.
+        alike: A candidate is more alike to the tested encoder than this share of random pairs.
+        apart: And less alike to the reference than the rest of them are: below this quantile.
+        pairs: How many random pairs are looked at.
+        seed: Which.
+    """
+    for what, share in (("alike", alike), ("apart", apart)):
+        if not 0 < share < 1:
+            raise WeakspotError(f"{what} cannot be {share:g}", fix="choose a share between 0 and 1")
+    above = float(np.quantile(random_similarities(tested, pairs=pairs, seed=seed), alike))
+    below = float(np.quantile(random_similarities(reference, pairs=pairs, seed=seed), apart))
+    return Rule(above=above, gap=None, below=below)

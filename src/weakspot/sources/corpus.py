@@ -1,0 +1,347 @@
+"""Corpora of texts for mining: each text once, with how often it came; noise, blanks and giants left out.
+
+    captions.txt, captions.txt.gz      one text a line
+    coco:captions_val2017.json         the captions of a COCO annotations file, and whose pictures they are of
+    snli:DIR                           the premises (`sentence1`) of SNLI's .jsonl files; a file will do
+    world?texts=5000&seed=0            captions of scenes of the drawn world
+    datasets:owner/name?column=caption&split=train     a data set of the Hugging Face hub, or a folder of one
+
+Two texts are the same if they differ in case, white space or punctuation alone. The form that came first is
+kept as it was written, on one line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import re
+import unicodedata
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from random import Random
+from typing import Any, BinaryIO, Final, NamedTuple
+
+from weakspot.core import WeakspotError, parse_name
+from weakspot.models import options
+
+#: Characters of the longest text that is kept; captions have about 50.
+LONGEST: Final = 2000
+#: Bytes of the largest JSON file, which is read as a whole. COCO's captions of 2017 are 90 MB.
+LARGEST: Final = 1 << 31
+NOISE: Final = Path(__file__).with_name("noise_phrases.txt")
+WORLD_TEXTS: Final = 5000
+_SCHEMES: Final = ("coco", "snli", "world", "datasets")
+#: Typographic forms of characters that people also write plainly.
+_PLAIN: Final = str.maketrans(
+    {"‘": "'", "’": "'", "`": "'", "´": "'", "“": '"', "”": '"', "–": "-", "—": "-"}
+)
+#: Punctuation that is not part of a word or a number: "man's", "1,000" and "9.30" keep theirs.
+_MARKS: Final = re.compile(r"(?<!\d)[^\w\s']|[^\w\s'](?!\d)|(?<!\w)'|'(?!\w)|_")
+
+
+class Text(NamedTuple):
+    """A text as a file has it, and the picture it is of, where that is known."""
+
+    text: str
+    picture: str = ""
+
+
+class LeftOut(NamedTuple):
+    """How many texts of a file are not in the corpus."""
+
+    blank: int = 0
+    long: int = 0
+    noise: int = 0
+    copies: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Corpus:
+    """Distinct texts, in the order in which they came.
+
+    Attributes:
+        name: Where they come from.
+        texts: One line each.
+        counts: How often each came, in any form.
+        pictures: Of which pictures each is a caption; () where nobody knows.
+        left_out: What is not among them.
+        digest: SHA-256 of the texts in their order.
+    """
+
+    name: str
+    texts: tuple[str, ...]
+    counts: tuple[int, ...]
+    pictures: tuple[tuple[str, ...], ...]
+    left_out: LeftOut
+    digest: str
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+def normal_form(text: str) -> str:
+    """What is left of a text without case, white space and punctuation: equal texts have equal forms."""
+    plain = unicodedata.normalize("NFKC", text).translate(_PLAIN).casefold()
+    return " ".join(_MARKS.sub(" ", plain).split())
+
+
+def one_line(text: str) -> str:
+    """A text as it is shown and embedded: printable, single spaces; a lone surrogate as its escape."""
+    if not text.isprintable():
+        text = text.encode("utf-8", "backslashreplace").decode()
+        text = "".join(c if c.isprintable() else " " for c in text)
+    return " ".join(text.split())
+
+
+def read_corpus(name: str, *, noise: str | Path | None = None, limit: int | None = None) -> Corpus:
+    """Read a corpus.
+
+    Args:
+        name: See above.
+        noise: A file of phrases whose texts are left out, one a line; by default `NOISE`.
+        limit: Distinct texts at most; the rest is not read.
+
+    Raises:
+        WeakspotError: It cannot be read, or has fewer than two texts, so that there are no pairs.
+    """
+    phrases = read_phrases(Path(noise) if noise is not None else NOISE)
+    return gather(_texts(name), name=name, noise=phrases, limit=limit)
+
+
+def gather(
+    texts: Iterable[Text], *, name: str, noise: Iterable[str] = (), limit: int | None = None
+) -> Corpus:
+    """A corpus of any texts; see `read_corpus`.
+
+    Args:
+        texts: In their order; blank ones are those that could not be used.
+        name: For people.
+        noise: Phrases, in any form.
+        limit: Distinct texts at most.
+    """
+    phrases = [f" {form} " for form in map(normal_form, noise) if form]
+    kept: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    pictures: dict[str, list[str]] = {}
+    blank = long = noisy = copies = 0
+    for raw, picture in texts:
+        if len(raw) > LONGEST:
+            long += 1
+            continue
+        form = normal_form(text := one_line(raw))
+        if not form:
+            blank += 1
+        elif any(phrase in f" {form} " for phrase in phrases):
+            noisy += 1
+        elif form in kept:
+            copies += 1
+            counts[form] += 1
+        elif limit is not None and len(kept) >= limit:
+            break
+        else:
+            kept[form], counts[form] = text, 1
+        if picture and form in kept and picture not in pictures.setdefault(form, []):
+            pictures[form].append(picture)
+    if len(kept) < 2:
+        there = "one text" if kept else "no texts"
+        left = f" ({blank} blank, {long} too long, {noisy} noise)" if blank + long + noisy else ""
+        raise WeakspotError(
+            f"the corpus {name[:200]!r} has {there}{left}, and pairs are wanted",
+            fix="use a file with many texts, one a line",
+        )
+    digest = hashlib.sha256()
+    for text in kept.values():
+        digest.update(text.encode() + b"\n")
+    return Corpus(
+        name=name,
+        texts=tuple(kept.values()),
+        counts=tuple(counts.values()),
+        pictures=tuple(tuple(pictures.get(form, ())) for form in kept),
+        left_out=LeftOut(blank, long, noisy, copies),
+        digest=digest.hexdigest(),
+    )
+
+
+def read_phrases(path: Path) -> list[str]:
+    """Phrases of a file, one a line, without remarks."""
+    try:
+        lines = path.read_text("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise WeakspotError(
+            f"the phrases in {str(path)[:200]!r} cannot be read: {error}", fix="one phrase a line, in UTF-8"
+        ) from error
+    return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+
+def _texts(name: str) -> Iterator[Text]:
+    scheme = name.partition(":")[0].partition("?")[0]
+    if scheme not in _SCHEMES or (scheme == "world" and Path(name).exists()):
+        return _lines(Path(name))
+    parsed = parse_name(name)
+    readers: dict[str, Callable[..., Iterator[Text]]] = {
+        "coco": _coco,
+        "snli": _snli,
+        "world": _world,
+        "datasets": _datasets,
+    }
+    wants = {"coco": (), "snli": (), "world": ("texts", "seed"), "datasets": ("column", "split", "config")}
+    unknown = [option for option in parsed.options if option not in wants[scheme]]
+    if unknown or (scheme != "world" and not parsed.rest) or (scheme == "world" and parsed.rest):
+        what = f"has no option {unknown[0][:80]!r}" if unknown else "cannot be read"
+        raise WeakspotError(f"the corpus {name[:200]!r} {what}", fix=f"write it as {_EXAMPLES[scheme]}")
+    return readers[scheme](*([parsed.rest] if parsed.rest else []), **parsed.options)
+
+
+_EXAMPLES: Final = {
+    "coco": "coco:captions_val2017.json",
+    "snli": "snli:DIR",
+    "world": "world?texts=5000&seed=0",
+    "datasets": "datasets:owner/name?column=caption&split=train",
+}
+
+
+def _open(path: Path) -> BinaryIO:
+    """A file, unpacked if it is one of gzip by its first bytes."""
+    try:
+        if path.exists() and not path.is_file():
+            raise OSError("it is not a file")
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        return gzip.open(path) if packed else path.open("rb")  # type: ignore[return-value]
+    except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
+        raise WeakspotError(
+            f"the corpus {str(path)[:200]!r} cannot be read: {getattr(error, 'strerror', None) or error}",
+            fix=f"name a text file, or one of {', '.join(_EXAMPLES.values())}",
+        ) from error
+
+
+def _raw_lines(path: Path) -> Iterator[str | None]:
+    """Lines; None for one that is too long, of which no more than needed is ever in memory."""
+    most = 4 * LONGEST + 2  # bytes of so many characters
+    with _open(path) as file:
+        try:
+            while line := file.readline(most):
+                whole = line.endswith(b"\n") or len(line) < most
+                if b"\0" in line:
+                    raise UnicodeError("it has zero bytes")
+                if whole:
+                    yield line.decode("utf-8-sig")
+                    continue
+                while not line.endswith(b"\n") and (line := file.readline(1 << 16)):
+                    if b"\0" in line:
+                        raise UnicodeError("it has zero bytes")
+                yield None
+        except UnicodeError as error:
+            raise WeakspotError(
+                f"the corpus {str(path)[:200]!r} is not text: {error}",
+                fix="save it as UTF-8, one text a line",
+            ) from error
+        except (OSError, EOFError, zlib.error) as error:
+            raise WeakspotError(
+                f"the corpus {str(path)[:200]!r} is damaged: {error}", fix="copy or download it again"
+            ) from error
+
+
+def _lines(path: Path) -> Iterator[Text]:
+    too_long = "x" * (LONGEST + 1)
+    return (Text(too_long if line is None else line) for line in _raw_lines(path))
+
+
+def _json(path: Path) -> Any:
+    with _open(path) as file:
+        try:
+            content = file.read(LARGEST + 1)
+            if len(content) > LARGEST:
+                raise ValueError(f"it has more than {LARGEST >> 20} MiB")
+            return json.loads(content)
+        except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
+            raise WeakspotError(
+                f"{str(path)[:200]!r} is no JSON file: {error}", fix="name COCO's captions_….json"
+            ) from error
+
+
+def _coco(path: str) -> Iterator[Text]:
+    content = _json(Path(path))
+    rows = content.get("annotations") if isinstance(content, dict) else None
+    if not isinstance(rows, list) or not any(isinstance(r, dict) and "caption" in r for r in rows):
+        raise WeakspotError(
+            f"{path[:200]!r} has no captions", fix="name COCO's captions_….json, not instances_….json"
+        )
+    images = content.get("images")
+    files = {
+        image.get("id"): str(image.get("file_name", ""))
+        for image in (images if isinstance(images, list) else [])
+        if isinstance(image, dict) and isinstance(image.get("id"), int | str)
+    }
+    for row in rows:
+        if isinstance(row, dict) and isinstance(row.get("caption"), str):
+            of = row.get("image_id")
+            of = of if isinstance(of, int | str) else ""
+            yield Text(row["caption"], files.get(of) or str(of))
+
+
+def _snli(path: str) -> Iterator[Text]:
+    root = Path(path)
+    files = [root] if root.is_file() else sorted([*root.glob("*.jsonl"), *root.glob("*.jsonl.gz")])
+    if not files:
+        raise WeakspotError(
+            f"there are no .jsonl files in {path[:200]!r}",
+            fix="name the folder snli_1.0 with its .jsonl files",
+        )
+    for file in files:
+        for number, line in enumerate(_raw_lines(file), 1):
+            if line is None or not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+                text = row["sentence1"]
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
+                raise WeakspotError(
+                    f"line {number} of {file} has no 'sentence1': {str(error)[:80]}",
+                    fix="name SNLI's own .jsonl files",
+                ) from error
+            yield Text(text if isinstance(text, str) else "", str(row.get("captionID") or "").split("#")[0])
+
+
+def _world(*, texts: str = "", seed: str = "0") -> Iterator[Text]:
+    from weakspot.world.captions import caption
+    from weakspot.world.nature import sample
+    from weakspot.world.scene import SceneSet
+
+    count = options.whole("texts", texts, most=10_000_000) or WORLD_TEXTS
+    rng = Random(f"corpus:{seed}")  # noqa: S311
+    for number in range(count):
+        yield Text(caption(sample(SceneSet(), rng), rng), f"scene {number}")
+
+
+def _datasets(path: str, *, column: str = "", split: str = "train", config: str = "") -> Iterator[Text]:
+    try:
+        library: Any = import_module("datasets")
+    except ImportError as error:
+        raise WeakspotError(
+            f"'datasets:' needs a library that is missing: {error}", fix="pip install 'weakspot[hf]'"
+        ) from error
+    try:
+        rows = library.load_dataset(path, config or None, split=split, streaming=False)
+    except Exception as error:  # of the network, the hub's client, or the files
+        said = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise WeakspotError(
+            f"the data set {path[:200]!r} cannot be loaded: {said}",
+            fix="check the name, the split, the network",
+        ) from error
+    names = list(rows.column_names)
+    chosen = column or next(
+        (c for c in ("caption", "captions", "text", "sentence", "sentence1") if c in names), ""
+    )
+    if chosen not in names:
+        raise WeakspotError(
+            f"the data set {path[:200]!r} has no column {chosen[:80] or 'of captions'!r}",
+            fix=f"say which: ?column=… ({', '.join(map(str, names))[:200]})",
+        )
+    for number, value in enumerate(rows[chosen]):
+        for text in value if isinstance(value, list) else [value]:
+            yield Text(text if isinstance(text, str) else "", f"row {number}")
