@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -32,17 +32,21 @@ def test_nothing_heavy_is_loaded(command: str | None) -> None:
 
 
 def _best(command: list[str]) -> float:
+    """Processor time of a command, which a busy machine does not change much."""
     times = []
     for _ in range(4):
-        began = time.perf_counter()
+        began = os.times()
         subprocess.run(command, check=True, capture_output=True)
-        times.append(time.perf_counter() - began)
+        ended = os.times()
+        times.append(
+            ended.children_user + ended.children_system - began.children_user - began.children_system
+        )
     return min(times)
 
 
 def test_help_answers_at_once() -> None:
     took, bare = _best([str(WEAKSPOT), "--help"]), _best([sys.executable, "-c", "pass"])
-    assert took < 1.5
+    assert took < 1
     assert took < 30 * bare
 
 

@@ -122,6 +122,16 @@ def conclude(run: Run, *, as_json: bool = False) -> int:
             f"{seconds(float(spent.get('seconds', 0.0)))}"
         )
         print(f"report   {shell([str(path)])}")
-        words = ["report", str(run.folder), "--open"] if code == 0 else ["resume", str(run.folder)]
-        print(f"next     {shell([program(), *words])}")
+        print(f"next     {shell([program(), *_next(run, finished=code == 0)])}")
     return code
+
+
+def _next(run: Run, *, finished: bool) -> list[str]:
+    """The command that takes the reader further; the number of images cannot be raised, other limits can."""
+    from weakspot.engine.budget import Budget
+
+    if finished:
+        return ["report", str(run.folder), "--open"]
+    limits = Budget.parse(run.ledger.fact("budget", run.config.settings["budget"])).limits
+    larger = Budget(tuple((kind, limit * (1 if kind == "images" else 2)) for kind, limit in limits))
+    return ["resume", str(run.folder), "--budget", str(larger)]

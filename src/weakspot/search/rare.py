@@ -47,6 +47,7 @@ _KEEP = 0.5
 _ACCEPT = 0.5
 _PATIENCE = 8  # rounds of moves without one better case after which the pilot gives up
 _PILOT = 0.3  # the most of the budget that the pilot may use
+_TURNS = 5  # the most proposals for one move
 _COMMON = 1 / 300  # from this rate on, plain sampling is the better use of the budget
 
 
@@ -104,7 +105,8 @@ def rare_rate(
             sampling.
         seed: Everything follows from it.
         repeats: Independent descents; the interval is from their spread.
-        moves: Moves of every copy on every rung.
+        moves: Moves of every copy on every rung. Proposals that change nothing cost nothing and do not count:
+            where many do not, as with choices that are mostly made alike, more are made.
         level: Confidence level of the interval.
     """
     if budget < 1 or repeats < 2 or moves < 1:
@@ -124,6 +126,10 @@ def rare_rate(
     descent = _descend(space, meter, rng, plan, repeats=repeats, moves=moves)
     estimates = tuple(descent.estimates.tolist())
     result = rate_from_repeats(estimates, failures=descent.failures, n=descent.draws, level=level)
+    if not result.agree and meter.left:  # what is left makes the ceiling lower, on which all now depends
+        drawn, failing = _independent(space, meter, rng)
+        failed = descent.failures + len(failing)
+        result = rate_from_repeats(estimates, failures=failed, n=descent.draws + drawn, level=level)
     return Rare(
         rate=result.rate,
         low=result.low,
@@ -145,6 +151,7 @@ class _Meter:
 
     def __init__(self, margin: Margin, budget: int) -> None:
         self.margin, self.budget, self.used = margin, budget, 0
+        self.proposed = self.changed = 0  # moves, and those of them that were no copies of their states
 
     @property
     def left(self) -> int:
@@ -171,6 +178,7 @@ def _move(
     """
     proposals = space.move(rng, x, scale)
     changed = np.flatnonzero((proposals != x).reshape(len(x), -1).any(axis=1))
+    meter.proposed, meter.changed = meter.proposed + len(x), meter.changed + len(changed)
     if not len(changed) or len(changed) > meter.left:
         return 1.0
     margins = meter(proposals[changed])
@@ -185,6 +193,7 @@ class _Plan(NamedTuple):
     ladder: list[float]
     scales: list[float]
     shares: list[float]
+    turns: int  # proposals that make the number of moves asked for
 
     @property
     def rate(self) -> float:
@@ -196,7 +205,7 @@ def _pilot(space: Space, meter: _Meter, rng: np.random.Generator, *, moves: int)
     size = min(max(meter.budget // 400, 60), 400)
     x = space.draw(rng, size)
     m = meter(x)
-    plan, scale, last = _Plan([], [], []), 0.5, math.inf
+    plan, scale, last = _Plan([], [], [], moves), 0.5, math.inf
     while True:
         rung = float(np.sort(m)[int(_KEEP * size) - 1])
         if rung >= last:  # more than half share one margin: the next rung is the best there is
@@ -205,7 +214,8 @@ def _pilot(space: Space, meter: _Meter, rng: np.random.Generator, *, moves: int)
             if not np.any(m < 0.0):
                 return f"The margin leads nowhere below {last:.3g}: all draws went to plain sampling."
             plan.shares.append(float(np.mean(m < 0.0)))
-            return plan
+            turns = round(moves * meter.proposed / max(meter.changed, 1))
+            return plan._replace(turns=min(max(turns, moves), _TURNS * moves))
         kept = m <= rung
         plan.shares.append(float(kept.mean()))
         copies = np.flatnonzero(~kept)
@@ -272,7 +282,7 @@ def _descend(
             copied[repeat, min(len(order), 3 * size // 4) :] = True  # a quarter moves in any case
         x, m, root = x[row, parents], m[row, parents], root[row, parents]
         part, margins = x[copied], m[copied]
-        for _ in range(moves):
+        for _ in range(plan.turns):
             _move(space, meter, rng, part, margins, rung, scale)
         x[copied], m[copied] = part, margins
     failing = (m < 0.0) & (estimates > 0.0)[:, None]
@@ -283,21 +293,25 @@ def _descend(
 
 def _plain(space: Space, meter: _Meter, rng: np.random.Generator, *, level: float, note: str) -> Rare:
     """What is left of the budget as independent draws, with Clopper and Pearson's interval."""
-    n, failures, found = meter.left, 0, []
-    while meter.left:
-        x = space.draw(rng, min(meter.left, 4096))
-        failing = meter(x) < 0.0
-        failures += int(failing.sum())
-        found.append(x[failing])
-    low, high = clopper_pearson(failures, n, level)
+    n, found = _independent(space, meter, rng)
+    low, high = clopper_pearson(len(found), n, level)
     return Rare(
-        rate=failures / n if n else 0.0,
+        rate=len(found) / n if n else 0.0,
         low=low,
         high=high,
         ceiling=high,
         method="plain",
         agree=True,
         evaluations=meter.used,
-        found=np.concatenate(found) if found else np.empty(0),
+        found=found,
         note=note,
     )
+
+
+def _independent(space: Space, meter: _Meter, rng: np.random.Generator) -> tuple[int, States]:
+    """What is left of the budget as independent draws: their number, and those that fail."""
+    n, found = meter.left, []
+    while meter.left:
+        x = space.draw(rng, min(meter.left, 4096))
+        found.append(x[meter(x) < 0.0])
+    return n, np.concatenate(found) if found else np.empty(0)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from weakspot.core import Case, Generator, Hypothesis, WeakspotError, case_seed
 from weakspot.models import diffusers
+from weakspot.search.spaces import Gaussian
 
 
 class TextToImage:
@@ -42,11 +48,46 @@ class TextToImage:
             for index, own, picture in zip(indices, seeds, pictures, strict=True)
         ]
 
+    def space(self, hypothesis: Hypothesis) -> NoiseSpace | None:
+        """The noise that a picture begins with; see `weakspot.search.spaces.Spaced`.
+
+        None for a generator that takes no noise: it needs `noise_shape` and `generate_from`, as
+        `DiffusersGenerator` has them.
+        """
+        shape = getattr(self.generator, "noise_shape", None)
+        if shape is None or not hasattr(self.generator, "generate_from"):
+            return None
+        return NoiseSpace(self, hypothesis, tuple(shape))
+
     @property
     def digest(self) -> str | None:
         """The generator's, if it has one."""
         digest: str | None = getattr(self.generator, "digest", None)
         return digest
+
+
+class NoiseSpace(Gaussian):
+    """The pictures of one hypothesis, each by the noise it begins with."""
+
+    def __init__(self, source: TextToImage, hypothesis: Hypothesis, shape: tuple[int, ...]) -> None:
+        super().__init__(*shape)
+        self.source, self.hypothesis = source, hypothesis
+
+    def to_cases(self, states: NDArray[Any], indices: Sequence[int]) -> list[Case]:
+        """See `CaseSpace`. A case's seed follows from its noise."""
+        source, words = self.source, self.hypothesis.text
+        noise = np.ascontiguousarray(states, np.float32)
+        prompt = source.template.replace("{text}", words)
+        generator: Any = source.generator
+        pictures = generator.generate_from([prompt] * len(noise), noise)
+        return [
+            Case(self.hypothesis, index, _seed_of(row), picture, source.expected, words)
+            for index, row, picture in zip(indices, noise, pictures, strict=True)
+        ]
+
+
+def _seed_of(noise: NDArray[np.float32]) -> int:
+    return int.from_bytes(hashlib.blake2b(noise.tobytes(), digest_size=8).digest(), "big") >> 1
 
 
 def load(

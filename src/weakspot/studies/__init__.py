@@ -7,11 +7,12 @@ from typing import Any
 
 from weakspot.core import WeakspotError
 from weakspot.store import Run
-from weakspot.studies import hunt
+from weakspot.studies import ask, hunt, rare
+from weakspot.studies.ask_settings import AskSettings
 
 __all__ = ["resume", "settings_of"]
 
-_STUDIES = {"hunt": hunt}
+_STUDIES = {"ask": ask, "hunt": hunt, "rare": rare}
 
 
 def resume(folder: str | Path, **changes: Any) -> Run:
@@ -31,9 +32,13 @@ def resume(folder: str | Path, **changes: Any) -> Run:
     return Run.read(Path(folder))
 
 
-def settings_of(run: Run, *, budget: str | None = None) -> hunt.HuntSettings:
+def settings_of(
+    run: Run, *, budget: str | None = None
+) -> hunt.HuntSettings | AskSettings | rare.RareSettings:
     """What a run was asked to do, checked; with another budget, if one is given."""
-    settings: hunt.HuntSettings = _study(run).settings_of(run, budget=budget)
+    settings: hunt.HuntSettings | AskSettings | rare.RareSettings = _study(run).settings_of(
+        run, budget=budget
+    )
     return settings
 
 

@@ -8,6 +8,7 @@ therefore share everything else: pose, hue and layout stay, which is what a coun
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from random import Random
 from typing import Final, NamedTuple
@@ -25,6 +26,8 @@ from weakspot.world.subjects import FIGURES
 
 Picture = NDArray[np.uint8]
 _F32 = NDArray[np.float32]
+#: One number for the whole picture, or a function that gives the random stream of each element.
+Seed = int | Callable[[str], Random]
 
 _WIDTH: Final = {"small": 0.28, "medium": 0.45, "large": 0.68}
 _PLACE: Final = {
@@ -62,12 +65,12 @@ class Spot(NamedTuple):
     turn: float
 
 
-def stream(seed: int, element: str) -> Random:
+def stream(seed: Seed, element: str) -> Random:
     """The random stream of one element of the picture with this seed."""
-    return Random(f"{element}/{seed}")  # noqa: S311
+    return seed(element) if callable(seed) else Random(f"{element}/{seed}")  # noqa: S311
 
 
-def layout(scene: Scene, seed: int) -> list[Spot]:
+def layout(scene: Scene, seed: Seed) -> list[Spot]:
     """Where the subjects stand, front ones last."""
     rng = stream(seed, "layout")
     x, y = _PLACE[scene.position]
@@ -102,7 +105,7 @@ def _within(centre: float, reach: float) -> float:
     return min(max(centre, reach), 1 - reach) if reach < 0.5 else 0.5
 
 
-def _tint(name: str, seed: int, element: str) -> Color | None:
+def _tint(name: str, seed: Seed, element: str) -> Color | None:
     return None if name == "natural" else vary(PAINT[name], stream(seed, f"color of {element}"), 8)
 
 
@@ -119,7 +122,7 @@ def _ripples(pen: Pen, spot: Spot, foot: float) -> None:
     water.blob([(-0.7, 0.22), (0.0, 0.19), (0.8, 0.23), (0.1, 0.26)], (232, 244, 248, 120))
 
 
-def _subjects(pen: Pen, scene: Scene, seed: int, spots: list[Spot]) -> None:
+def _subjects(pen: Pen, scene: Scene, seed: Seed, spots: list[Spot]) -> None:
     draw, foot = FIGURES[scene.subject]
     mirror = -1.0 if scene.facing == "left" else 1.0
     if scene.on == "nothing" and scene.background not in _FLOATING:
@@ -133,7 +136,7 @@ def _subjects(pen: Pen, scene: Scene, seed: int, spots: list[Spot]) -> None:
             _ripples(pen, spot, foot)
 
 
-def _fences(pen: Pen, scene: Scene, seed: int) -> None:
+def _fences(pen: Pen, scene: Scene, seed: Seed) -> None:
     """A fence fills the picture: size sets its mesh, count its bands, position and pose shift and tilt it."""
     rng, tint = stream(seed, "subject 0"), _tint(scene.color, seed, "subject 0")
     x, y = _PLACE[scene.position]
@@ -148,7 +151,7 @@ def _fences(pen: Pen, scene: Scene, seed: int) -> None:
         frame.rect(-2.0, h - 0.05, 2.0, h + 0.05, rail)
 
 
-def _support(pen: Pen, scene: Scene, seed: int, spots: list[Spot]) -> None:
+def _support(pen: Pen, scene: Scene, seed: Seed, spots: list[Spot]) -> None:
     draw, color = SUPPORTS[scene.on]
     if scene.on_color != "none":
         color = PAINT[scene.on_color]
@@ -162,7 +165,7 @@ def _support(pen: Pen, scene: Scene, seed: int, spots: list[Spot]) -> None:
     draw(pen.at((left + right) / 2, y, min(half, 0.36)), stream(seed, "support"), color)
 
 
-def _companion(pen: Pen, scene: Scene, seed: int, spots: list[Spot]) -> None:
+def _companion(pen: Pen, scene: Scene, seed: Seed, spots: list[Spot]) -> None:
     """Something else, about half as large as the subject; behind a fence, what the fence encloses."""
     rng = stream(seed, "companion")
     draw, foot = FIGURES[scene.companion]
@@ -245,12 +248,13 @@ def _light(picture: _F32, kind: str, x: float, y: float) -> _F32:
     return picture
 
 
-def render(scene: Scene, seed: int, size: int = 64) -> Picture:
+def render(scene: Scene, seed: Seed, size: int = 64) -> Picture:
     """Paint a scene.
 
     Args:
         scene: What is in the picture.
-        seed: Everything the scene leaves open: pose, proportions, hue, layout, the place's details.
+        seed: Everything the scene leaves open: pose, proportions, hue, layout, the place's details. A
+            function gives the random stream of each element, so that one can change and the others stay.
         size: Side in pixels, 16 to 2048. The same scene and seed show the same picture at any size.
 
     Returns:

@@ -15,6 +15,7 @@ from weakspot.world.grammar import describe, parse
 from weakspot.world.nature import sample, sample_uniform
 from weakspot.world.render import render
 from weakspot.world.scene import Scene, SceneSet
+from weakspot.world.space import SceneSpace
 
 
 class Renderer:
@@ -48,6 +49,10 @@ class Renderer:
         except WeakspotError:
             return False
         return True
+
+    def space(self, hypothesis: Hypothesis) -> SceneSpace:
+        """What the words leave open, to be moved in; see `weakspot.search.spaces.Spaced`."""
+        return SceneSpace(hypothesis, _meaning(hypothesis.text), size=self.size, balanced=self.balanced)
 
     def scene(self, hypothesis: Hypothesis, own_seed: int) -> Scene:
         """The scene of the case with this seed, without drawing it."""
