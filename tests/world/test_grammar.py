@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from random import Random
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -345,17 +345,17 @@ def test_contradictions_name_both_sides(text: str, first: str, second: str) -> N
     ids=lambda text: ascii(text[:12]),
 )
 def test_hostile_text_is_refused_quickly(text: str) -> None:
-    start = perf_counter()
+    start = process_time()
     with pytest.raises(WeakspotError) as error:
         grammar.parse(text)
-    assert perf_counter() - start < 1
+    assert process_time() - start < 1
     assert len(str(error.value)) < 600
 
 
 def test_a_long_honest_text_is_read_quickly() -> None:
-    start = perf_counter()
+    start = process_time()
     assert grammar.parse("it is on a yellow flower. " * 380)["on"] == ("flower",)
-    assert perf_counter() - start < 1
+    assert process_time() - start < 1
 
 
 def read_or_refuse(text: str) -> SceneSet | None:
