@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from weakspot.search.rare import Rare, rare_rate
 from weakspot.search.spaces import Choices, Gaussian, Joined, Space
@@ -228,3 +228,27 @@ def test_bad_arguments_are_named() -> None:
         Choices([[0.5, 0.6]])
     with pytest.raises(ValueError, match="At least one space"):
         Joined()
+
+
+def test_where_repeats_disagree_the_rest_of_the_budget_lowers_the_ceiling() -> None:
+    space, margin, truth = uneven()
+    found = [r for r in estimates((space, margin, truth), budget=8_000, times=12) if not r.agree]
+    assert found
+    for r in found:
+        if r.method == "splitting":
+            assert r.evaluations == 8_000
+            assert r.high == pytest.approx(max(r.ceiling, r.rate))
+    assert covering(found, truth) >= 0.9
+
+
+def test_moves_that_change_nothing_are_made_up_for() -> None:
+    """Twelve choices of which nine in ten are made alike: most proposals change nothing, and cost nothing."""
+    space = Choices([[0.9, 0.1]] * 12)
+
+    def margin(x: Any) -> Any:
+        return 6.5 - x.sum(axis=1)  # seven or more rare choices
+
+    truth = float(binom.sf(6, 12, 0.1))
+    found = estimates((space, margin, truth), budget=20_000, times=20)
+    assert covering(found, truth) >= 0.9
+    assert np.median([r.evaluations for r in found]) >= 15_000
