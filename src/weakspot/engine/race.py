@@ -58,7 +58,7 @@ class RaceSettings:
     alpha: float = 0.05
     lift: float = 3.0
     first: int = 24
-    most: int = 768
+    most: int = 384
     share: float = 0.6
     places: int = 8
 
@@ -191,7 +191,7 @@ class ConfirmSettings:
 
     fdr: float = 0.05
     least: int = 128
-    most: int = 1024
+    most: int = 512
     baseline: int = 1024
 
 

@@ -46,8 +46,12 @@ def drawn(n: int) -> Rule:
 
 
 def failures(r: int) -> Rule:
-    """Until r failures are seen."""
-    return Rule(f"{r:,} failures", lambda t, _: t.failures >= r)
+    """Until r failures are seen; at the rate seen so far it asks for as many draws as they should take."""
+
+    def room(tally: Tally, _: Spending) -> int:
+        return max(32, math.ceil((r - tally.failures) * (tally.n + 1) / (tally.failures + 1)))
+
+    return Rule(f"{r:,} failures", lambda t, _: t.failures >= r, room)
 
 
 def width(w: float, *, level: float = 0.95) -> Rule:
