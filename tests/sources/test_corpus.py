@@ -81,7 +81,7 @@ def test_texts_are_counted_once(tmp_path: Path) -> None:
 
 def test_gzip_is_known_by_its_content(tmp_path: Path) -> None:
     for name in ("c.txt.gz", "c.txt"):
-        (tmp_path / name).write_bytes(gzip.compress(b"one dog\nanother cat\n"))
+        (tmp_path / name).write_bytes(gzip.compress(b"one dog\nanother cat\n", mtime=0))
         assert read_corpus(str(tmp_path / name)).texts == ("one dog", "another cat")
 
 
@@ -153,7 +153,7 @@ def test_snli(tmp_path: Path) -> None:
         {"sentence1": f"Premise {i // 2}.", "sentence2": "h", "captionID": f"{i}.jpg#1"} for i in range(6)
     ]
     (tmp_path / "snli_1.0_dev.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
-    (tmp_path / "snli_1.0_test.jsonl.gz").write_bytes(gzip.compress(json.dumps(rows[0]).encode()))
+    (tmp_path / "snli_1.0_test.jsonl.gz").write_bytes(gzip.compress(json.dumps(rows[0]).encode(), mtime=0))
     corpus = read_corpus(f"snli:{tmp_path}")
     assert corpus.texts == ("Premise 0.", "Premise 1.", "Premise 2.")
     assert corpus.counts == (3, 2, 2)
@@ -222,7 +222,7 @@ def test_datasets_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
         (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "is not text"),
         (b"good line\n" + bytes(range(128, 256)), "is not text"),
         ("zwölf\nzehn\n".encode("utf-16"), "is not text"),
-        (gzip.compress(b"one dog\nanother\n" * 99)[:-9], "is damaged"),
+        (gzip.compress(b"one dog\nanother\n" * 99, mtime=0)[:-9], "is damaged"),
         (b"\x1f\x8bnot gzip at all", "is damaged"),
     ],
 )
@@ -237,7 +237,7 @@ def test_a_giant_line_is_passed_over_without_being_kept(tmp_path: Path) -> None:
     giant = b"word " * 2_000_000
     content = b"one dog\n" + giant + b"\nanother cat\n" + giant
     (tmp_path / "c.txt").write_bytes(content)
-    (tmp_path / "c.txt.gz").write_bytes(gzip.compress(content, 1))
+    (tmp_path / "c.txt.gz").write_bytes(gzip.compress(content, 1, mtime=0))
     for name in ("c.txt", "c.txt.gz"):
         tracemalloc.start()
         corpus = read_corpus(str(tmp_path / name))

@@ -65,7 +65,8 @@ class Retrieval:
         expected: The right answer to every picture; None if `known` says it.
         known: What is known of pictures, by name. Where labels are among it and `expected` is given, only
             pictures with that label are drawn; without `expected`, only those that have a label.
-        top: Cases of a hypothesis in each stage, at most.
+        top: Cases of a hypothesis in each stage, at most. A baseline has all pictures with the label, where
+            labels are known: it says what is usual, not what matches its words best.
         least: Pictures less similar to the words than this (a cosine) are not drawn.
         longest: Pixels of the longer side; larger pictures are made smaller.
     """
@@ -87,7 +88,7 @@ class Retrieval:
         self.pool, self.encoder, self.top, self.least, self.longest = pool, encoder, top, least, longest
         self._known = dict(known or {})
         labels = [self._of(i).label for i in range(len(pool.names))]
-        labelled = any(labels)
+        labelled = self._labelled = any(labels)
         if expected is None and not labelled:
             raise WeakspotError("nobody says what the pictures show", fix="give labels, or the label of all")
         if labelled:
@@ -155,11 +156,12 @@ class Retrieval:
             near = self._near(hypothesis.text)
             members = self._members[self._stage_of(seed) == stage]
             near = near[self._stage_of(seed) == stage]
-            if self.least is not None:
+            usual = self._labelled and hypothesis.origin == "baseline"
+            if self.least is not None and not usual:
                 members, near = members[near >= self.least], near[near >= self.least]
             # Equals are ordered by content, not by name or place in the folder.
             best = sorted(range(len(members)), key=lambda k: (-near[k], self.pool.digests[members[k]]))[
-                : self.top
+                : len(members) if usual else self.top
             ]
             order = np.random.default_rng(case_seed(seed, hypothesis, stage.start)).permutation(len(best))
             self._rows[key] = [int(members[best[k]]) for k in order]
