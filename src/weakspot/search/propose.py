@@ -188,10 +188,14 @@ def _sayable(fits: Fits, before: Sequence[str], sentences: Sequence[str]) -> boo
 def extended(
     base: Hypothesis, sentences: Iterable[str], *, origin: str, parent: Hypothesis | None = None
 ) -> Hypothesis:
-    """The baseline's words and some sentences, in one order, so that the same claim has one text."""
-    return Hypothesis(
-        " ".join([base.text, *sorted(set(sentences))]), origin=origin, parent=(parent or base).id
-    )
+    """The baseline's words and some sentences, in one order, so that the same claim has one text.
+
+    What follows from another sentence is left out: who is on a red flower is on a flower.
+    """
+    said = set(sentences)
+    implied = frozenset[str]().union(*map(general_forms, said))
+    words = [base.text, *sorted(said - implied)]
+    return Hypothesis(" ".join(words), origin=origin, parent=(parent or base).id)
 
 
 def distinct(claims: Iterable[Claim]) -> list[Claim]:

@@ -7,6 +7,8 @@ order, are its cases. A folder ends, so three things differ from sources that dr
 - Every picture belongs to one stage for the whole run: half of them can be seen by exploration, half by
   confirmation. Draws for confirmation are fresh, whatever hypothesis asked for a picture before.
 - What is expected is known from labels, or it is taken on trust that the matches show the hunted label.
+
+Where captions are known, pictures whose captions say what a sentence does come before those that look so.
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ from weakspot.core import (
     nearest,
 )
 from weakspot.models import options
+from weakspot.search.caption import sentences
+from weakspot.search.cluster import keywords
 from weakspot.sources.annotations import Annotation, by_folder, read_annotations
 from weakspot.sources.folder import LONGEST, Picture, images_in
 from weakspot.sources.pool import Pool, Progress, Skipped, read_pool
@@ -108,6 +112,7 @@ class Retrieval:
         #: Files that are never drawn, and why; pictures with another label are not among them.
         self.skipped = pool.skipped + tuple(without if labelled else ())
         self._members = np.array(sorted(self._expected))
+        self._words: list[frozenset[str]] | None = None
         self._stages: dict[int, NDArray[np.int64]] = {}
         self._rows: dict[tuple[str, int, Stage], list[int]] = {}
 
@@ -157,7 +162,7 @@ class Retrieval:
             members = self._members[self._stage_of(seed) == stage]
             near = near[self._stage_of(seed) == stage]
             usual = self._labelled and hypothesis.origin == "baseline"
-            if self.least is not None and not usual:
+            if self.least is not None and not usual:  # a caption that says the words is near enough
                 members, near = members[near >= self.least], near[near >= self.least]
             # Equals are ordered by content, not by name or place in the folder.
             best = sorted(range(len(members)), key=lambda k: (-near[k], self.pool.digests[members[k]]))[
@@ -175,11 +180,21 @@ class Retrieval:
             self._stages = {seed: np.array([int.from_bytes(s, "big") % len(Stage) for s in sums])}
         return self._stages[seed]
 
+    def _told(self, text: str) -> NDArray[np.float64]:
+        """How many sentences of a text each picture's caption says, all words of each."""
+        if self._words is None:
+            self._words = [keywords(self._of(int(i)).caption) for i in self._members]
+        asked = [words for s in sentences(text) if (words := keywords(s))]
+        return np.array(
+            [sum(words <= own for words in asked) if own else 0 for own in self._words], np.float64
+        )
+
     def _near(self, text: str) -> NDArray[np.float64]:
         """The cosine of each picture and the words."""
         [words] = np.asarray(self.encoder.embed_texts([text]), np.float64)
         parts = [self._members[at : at + _CHUNK] for at in range(0, len(self._members), _CHUNK)]
         near = np.concatenate([self.pool.vectors[part].astype(np.float64) @ words for part in parts])
+        near = near + self._told(text)
         if not np.isfinite(near).all():
             raise WeakspotError("the encoder gave numbers that are not finite", fix="check the model")
         return near
