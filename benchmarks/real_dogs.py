@@ -98,7 +98,7 @@ def main() -> None:
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         pictures, encoder = DATA / "data" / "flickr8k", DATA / "models" / "lit-flickr8k"
-        name = f"retrieve:{pictures}?encoder=onnx:{encoder}&labels={labelled(Path(folder))}&top=12"
+        name = f"retrieve:{pictures}?encoder=onnx:{encoder}&labels={labelled(Path(folder))}&top=10"
         source = SOURCES.load(name, label="dog")
         run = ws.hunt(
             classifier(),

@@ -52,7 +52,9 @@ def test_confirmed_findings_are_true_and_the_flower_is_found(tmp_path: Path) -> 
         found_flower += any("flower" in f["phrase"] for f in confirmed)
         base = _measured("a realistic photograph of a fly (insect).", "bee", 4000)
         for f in confirmed:
-            rate = _measured(f["hypothesis"]["text"], "bee", 1500)
+            rate = _measured(f["hypothesis"]["text"], "bee", 300)
+            if rate <= 4 * base:  # not clear at once
+                rate = _measured(f["hypothesis"]["text"], "bee", 1500)
             if rate <= base:
                 false.append((seed, f["phrase"], rate, base))
     assert not false
