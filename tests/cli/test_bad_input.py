@@ -256,7 +256,7 @@ def test_a_broken_target_stops_the_run_which_can_go_on_when_it_is_mended(
 ) -> None:
     args = ["hunt", "python:toy:Breaking", *HUNT[2:], "--budget", "images=6000"]
     assert cli(args) == 1
-    _, cause, fix = capsys.readouterr().err.splitlines()
+    *_, cause, fix = capsys.readouterr().err.splitlines()
     assert "all ended in an error: target: ConnectionError: the server ‹U+001B›[31mis gone" in cause
     assert fix == "  fix: mend the cause, then: weakspot resume run"
     config = toy / "run" / "run.yaml"

@@ -9,13 +9,16 @@ import typer
 
 
 def command(
+    context: typer.Context,
     target: Annotated[
         str,
         typer.Argument(
             metavar="MODEL", help="The classifier, e.g. world:classifier (see: weakspot list models)."
         ),
     ],
-    label: Annotated[str, typer.Option(metavar="LABEL", help="The label whose failures are hunted.")] = "",
+    label: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="The label whose failures are hunted.")
+    ] = None,
     labels: Annotated[
         str | None,
         typer.Option(
@@ -100,12 +103,15 @@ def command(
     from weakspot.studies.hunt import hunt
     from weakspot.studies.hunt_parts import which_labels
 
+    if label is None and labels is None:
+        misuse = typer.BadParameter.__mro__[1]  # without "invalid value", whichever click typer uses
+        raise misuse("Missing option '--label' (or '--labels').", ctx=context)
     several = () if labels is None else which_labels(labels, target)
-    hunted = repr(label) if not several else f"{len(several)} labels"
+    hunted = f"{len(several)} labels" if several else repr(label)
     with Screen(f"hunting {target} for {hunted}", budget=budget, seed=seed) as screen, interruptible(screen):
         run = hunt(
             target,
-            label=label,
+            label=label or "",
             labels=several,
             target_label=target_label,
             source=source,

@@ -209,7 +209,8 @@ def neutral(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     shown = clean(value)
-    return f"'{shown}" if value.lstrip(" ").startswith(_FORMULA) or shown.startswith(_FORMULA) else shown
+    runs = any(text.lstrip(" ").startswith(_FORMULA) for text in (value, shown))
+    return f"'{shown}" if runs else shown
 
 
 def _names() -> list[str]:

@@ -76,6 +76,10 @@ class HuntSettings:
     sentences: int = 3
     edits: int = 4
 
+    def __post_init__(self) -> None:
+        for name in ("labels", "verify"):  # run.yaml has lists
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+
     @property
     def hunted(self) -> tuple[str, ...]:
         """All labels that are hunted."""
