@@ -173,3 +173,32 @@ def test_pictures_of_a_broken_generator_are_errors(tmp_path: Path) -> None:
         total = sum(t.errors for t in run.ledger.tallies().values())
         assert total == pytest.approx(400, rel=0.15)
         assert all(f.rate.value < 0.8 for f in run.findings)
+
+
+def test_generators_and_folders_expect_another_label_where_asked() -> None:
+    """Several labels share one generator: what is expected of a picture follows from its baseline."""
+    from weakspot.sources.generate import TextToImage
+    from weakspot.studies.hunt_parts import ByLabel
+
+    class Draws:
+        def generate(self, prompts: Any, seeds: Any) -> Any:
+            return [np.zeros((8, 8, 3), np.uint8) for _ in prompts]
+
+    bases = [Hypothesis("a photo of a cat."), Hypothesis("a photo of a dog.")]
+    source = ByLabel(TextToImage(Draws(), expected="cat"), bases, ["cat", "dog"])
+    snow = Hypothesis("a photo of a dog. it is in snow.")
+    assert [source.draw(h, [0], seed=0)[0].expected for h in (*bases, snow)] == ["cat", "dog", "dog"]
+    assert not hasattr(source, "available")
+
+
+def test_a_wrong_folder_of_pictures_is_said_before_there_is_a_run(tmp_path: Path) -> None:
+    with pytest.raises(WeakspotError, match="no folder"):
+        ws.hunt(
+            Clumsy(),
+            source=Blind(),
+            captioner=Tells(),
+            from_images="nowhere",
+            out=tmp_path / "run",
+            **SETTINGS,
+        )
+    assert not (tmp_path / "run").exists()

@@ -37,6 +37,10 @@ class TextToImage:
             )
         self.generator, self.expected, self.template = generator, expected, template
 
+    def expecting(self, label: str) -> TextToImage:
+        """The same source for another label; the generator is shared."""
+        return TextToImage(self.generator, expected=label, template=self.template)
+
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
         """See `Source`. The caption of a case is its hypothesis' text."""
         words = hypothesis.text

@@ -116,6 +116,18 @@ class Retrieval:
         self._stages: dict[int, NDArray[np.int64]] = {}
         self._rows: dict[tuple[str, int, Stage], list[int]] = {}
 
+    def expecting(self, label: str) -> Retrieval:
+        """The same source for another label; the pool is shared."""
+        return Retrieval(
+            self.pool,
+            self.encoder,
+            expected=label,
+            known=self._known,
+            top=self.top,
+            least=self.least,
+            longest=self.longest,
+        )
+
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
         """See `Source`. The caption of a case is what its annotation says, or "".
 

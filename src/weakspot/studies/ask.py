@@ -28,11 +28,11 @@ from weakspot.studies.ask_settings import (
     check,
     digests_of,
     load,
-    name_of,
     plain,
     subject_of,
 )
 from weakspot.studies.ask_verdicts import Refusals, together
+from weakspot.studies.loading import name_of
 
 #: Questions of a set before the other set's turn, so that a budget that ends early cuts both.
 _TURN: Final = 64

@@ -13,6 +13,7 @@ from weakspot.sources.benchmark import Benchmark
 from weakspot.sources.question import BENIGN, CONTRAST
 from weakspot.studies.ask_arms import PLAIN, Questions, plan, system_prompts
 from weakspot.studies.ask_verdicts import sees_pictures
+from weakspot.studies.loading import part
 
 #: The budget if none is given: more than any benchmark asks, less than a mistake would.
 BUDGET: Final = "calls=20000"
@@ -116,35 +117,8 @@ def before(settings: AskSettings, parts: Parts, systems: Mapping[str, str]) -> N
 
 
 def _part(given: Any, name: str, registry: Registry, port: type) -> Any:
-    """A given object, or what the name names; either must be what it should."""
-    part = given
-    if given is None or isinstance(given, str):
-        if name.startswith("object:"):
-            raise WeakspotError(
-                f"this run was made with a Python object ({name[7:]}) that has no name",
-                fix="go on from Python: weakspot.resume(folder, target=…, source=…, judge=…)",
-            )
-        try:
-            part = registry.load(name)
-        except WeakspotError:
-            raise
-        except Exception as error:  # a user's module or a plugin may raise anything
-            raise WeakspotError(
-                f"{name[:200]} cannot be loaded: {type(error).__name__}: {error}",
-                fix="mend it; --debug shows where",
-            ) from error
-    if not isinstance(part, port):
-        raise WeakspotError(
-            f"{name[:200]} is not a {port.__name__}",
-            fix="benchmarks are mossbench:DIR, questions:FILE, xstest:FILE"
-            if port is Benchmark
-            else f"see weakspot.core.ports.{port.__name__}",
-        )
-    return part
-
-
-def name_of(part: object) -> str:
-    return part if isinstance(part, str) else f"object:{type(part).__module__}.{type(part).__qualname__}"
+    benchmarks = "benchmarks are mossbench:DIR, questions:FILE, xstest:FILE" if port is Benchmark else ""
+    return part(given, name, registry, port, wanted=benchmarks)
 
 
 def subject_of(settings: AskSettings, parts: Parts) -> str:

@@ -39,7 +39,6 @@ from weakspot.studies.hunt_parts import (
     base_hypothesis,
     check,
     load,
-    name_of,
     settings_of,
 )
 from weakspot.studies.hunt_steps import (
@@ -57,6 +56,7 @@ from weakspot.studies.hunt_steps import (
     relatives,
     sharpen,
 )
+from weakspot.studies.loading import name_of
 
 __all__ = [
     "HuntSettings",

@@ -16,7 +16,6 @@ from weakspot.core import (
     Encoder,
     Hypothesis,
     Judge,
-    Registry,
     Source,
     Target,
     WeakspotError,
@@ -27,9 +26,11 @@ from weakspot.judges import LabelJudge, Verified
 from weakspot.judges.label import kin_of
 from weakspot.judges.verified import ClassifierOpinion, Opinion, opinion
 from weakspot.models.wordnet import AmbiguousLabel, UnknownWord, WordNet
+from weakspot.sources.folder import files_in
 from weakspot.sources.label_file import read_label_file
 from weakspot.sources.prompts import LabelWords, base_prompt, check_template, words_of
 from weakspot.store import Run
+from weakspot.studies.loading import name_of, part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +189,8 @@ def load(settings: HuntSettings, **given: Any) -> Parts:
         raise WeakspotError(
             "pictures to begin with must be put into words", fix="name a captioner, or an encoder"
         )
+    if settings.from_images is not None:
+        files_in(settings.from_images)  # a wrong folder is said before there is a run
     if len(settings.hunted) > 1:
         source = ByLabel(
             source, [base_hypothesis(settings, words, label) for label in settings.hunted], settings.hunted
@@ -243,42 +246,15 @@ class ByLabel:
         """See `Source`."""
         return self._of(hypothesis).draw(hypothesis, indices, seed=seed)
 
+    def _available(self, hypothesis: Hypothesis, **how: Any) -> int:
+        return int(self._of(hypothesis).available(hypothesis, **how))
+
     def __getattr__(self, name: str) -> Any:
+        """What else the source can do, such as saying which texts it understands."""
         if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(self._sources[0][1], name)
-
-
-def part(given: Any, name: str, registry: Registry, port: type, **context: Any) -> Any:
-    """A given object, or what the name names; either must have the port's methods.
-
-    `context` reaches the factories that ask for it: a text-to-image source is told the label.
-    """
-    found = given
-    if given is None or isinstance(given, str):
-        if name.startswith("object:"):
-            raise WeakspotError(
-                f"this run was made with a Python object ({name[7:]}) that has no name",
-                fix="go on from Python: weakspot.resume(folder, target=…, source=…, judge=…)",
-            )
-        try:
-            found = registry.load(name, **context)
-        except WeakspotError:
-            raise
-        except Exception as error:  # a user's module or a plugin may raise anything
-            raise WeakspotError(
-                f"{name[:200]} cannot be loaded: {type(error).__name__}: {error}",
-                fix="mend it; --debug shows where",
-            ) from error
-    if not isinstance(found, port):
-        methods = ", ".join(sorted(m for m in vars(port) if not m.startswith("_")))
-        raise WeakspotError(f"{name[:200]} is not a {port.__name__}", fix=f"it must have: {methods}")
-    return found
-
-
-def name_of(thing: object) -> str:
-    """The name of a part as run.yaml has it."""
-    return thing if isinstance(thing, str) else f"object:{type(thing).__module__}.{type(thing).__qualname__}"
+        found = getattr(self._sources[0][1], name)
+        return self._available if name == "available" else found
 
 
 def _optional(given: Any, name: str | None, port: type) -> Any:
@@ -310,7 +286,7 @@ def _words(
             settings.hunted, known=parents, file=settings.labels_file, wordnet=wordnet, senses=chosen
         )
     except AmbiguousLabel as error:
-        raise WeakspotError(error.what, fix=f"choose one with --sense: {error.fix}") from error
+        raise WeakspotError(error.what, fix=f"--sense says which: {error.fix}") from error
 
 
 def _same(
@@ -328,7 +304,7 @@ def _same(
             except UnknownWord:
                 covered = frozenset()
             except AmbiguousLabel as error:
-                raise WeakspotError(error.what, fix=f"choose one with --sense: {error.fix}") from error
+                raise WeakspotError(error.what, fix=f"--sense says which: {error.fix}") from error
         if not covered:
             raise _no_label(settings.target, wanted, labels)
         found[wanted] = covered

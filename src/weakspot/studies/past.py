@@ -26,6 +26,7 @@ from weakspot.judges.label import kin_of
 from weakspot.judges.verified import ClassifierOpinion, Opinion, opinion
 from weakspot.models.wordnet import WordNet
 from weakspot.store import Run
+from weakspot.studies.loading import part
 
 #: Labels of a head that are as right as the hunted one, by the hunted one.
 Same = Mapping[str, Collection[str]]
@@ -251,21 +252,5 @@ def _listed(same: Same | None, label: str) -> Collection[str]:
 
 
 def _part(name: str, registry: Registry, port: type, **context: Any) -> Any:
-    if name.startswith("object:"):
-        raise WeakspotError(
-            f"this run was made with a Python object ({name[7:200]}) that has no name",
-            fix=f"do it from Python, and give the {registry.kind} as an object",
-        )
-    try:
-        part = registry.load(name, **context)
-    except WeakspotError:
-        raise
-    except Exception as error:  # a user's module or a plugin may raise anything
-        raise WeakspotError(
-            f"{name[:200]} cannot be loaded: {type(error).__name__}: {error}",
-            fix="mend it; --debug shows where",
-        ) from error
-    if not isinstance(part, port):
-        methods = ", ".join(sorted(m for m in vars(port) if not m.startswith("_")))
-        raise WeakspotError(f"{name[:200]} is not a {port.__name__}", fix=f"it must have: {methods}")
-    return part
+    way_out = f"do it from Python, and give the {registry.kind} as an object"
+    return part(None, name, registry, port, without_name=way_out, **context)

@@ -25,7 +25,8 @@ from weakspot.search.rules import Said, rules, said
 from weakspot.search.spaces import CaseSpace, Spaced
 from weakspot.stats import clopper_pearson
 from weakspot.store import Run, RunConfig
-from weakspot.studies.hunt_parts import Parts, base_hypothesis, load, name_of
+from weakspot.studies.hunt_parts import Parts, base_hypothesis, load
+from weakspot.studies.loading import name_of
 from weakspot.studies.rare_parts import (
     LOOK,
     OFTEN,

@@ -1,0 +1,58 @@
+"""The parts of a study: given as objects, or named and loaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weakspot.core import Registry, WeakspotError
+
+_FROM_PYTHON = "go on from Python: weakspot.resume(folder, target=…, source=…, judge=…)"
+
+
+def part(
+    given: Any,
+    name: str,
+    registry: Registry,
+    port: type,
+    *,
+    without_name: str = _FROM_PYTHON,
+    wanted: str = "",
+    **context: Any,
+) -> Any:
+    """A given object, or what the name names; either must have the port's methods.
+
+    Args:
+        given: The object, or None, or the name once more.
+        name: As run.yaml has it.
+        registry: Where names are looked up.
+        port: What it must be.
+        without_name: The way out where the run was made with an object that has no name.
+        wanted: The way out where it is not what it must be; by default its methods.
+        context: Reaches the factories that ask for it: a text-to-image source is told the label.
+    """
+    found = given
+    if given is None or isinstance(given, str):
+        if name.startswith("object:"):
+            raise WeakspotError(
+                f"this run was made with a Python object ({name[7:200]}) that has no name", fix=without_name
+            )
+        try:
+            found = registry.load(name, **context)
+        except WeakspotError:
+            raise
+        except Exception as error:  # a user's module or a plugin may raise anything
+            raise WeakspotError(
+                f"{name[:200]} cannot be loaded: {type(error).__name__}: {error}",
+                fix="mend it; --debug shows where",
+            ) from error
+    if not isinstance(found, port):
+        methods = ", ".join(sorted(m for m in vars(port) if not m.startswith("_")))
+        raise WeakspotError(
+            f"{name[:200]} is not a {port.__name__}", fix=wanted or f"it must have: {methods}"
+        )
+    return found
+
+
+def name_of(thing: object) -> str:
+    """The name of a part as run.yaml has it."""
+    return thing if isinstance(thing, str) else f"object:{type(thing).__module__}.{type(thing).__qualname__}"
