@@ -288,12 +288,6 @@ def test_the_encoders_similarity_is_what_a_sentence_adds() -> None:
 
 
 def test_the_worlds_own_encoder_describes_a_night() -> None:
-    from weakspot.world import shipped
-
-    try:
-        shipped.file("encoder-image.onnx")
-    except WeakspotError:
-        pytest.skip("the world's encoder is not shipped yet")
     from weakspot.world.encoder import load
     from weakspot.world.grammar import describe as say
 

@@ -628,14 +628,9 @@ def test_folders_without_pictures(tmp_path: Path) -> None:
 
 
 def test_pictures_of_the_world_are_found_by_its_encoder(tmp_path: Path) -> None:
-    from weakspot.world import shipped
     from weakspot.world.render import render
     from weakspot.world.scene import Scene
 
-    try:
-        shipped.file("encoder-image.onnx")
-    except WeakspotError:
-        pytest.skip("the world's encoder is not shipped yet")
     for subject in ("cat", "boat"):
         for light in ("day", "night"):
             (tmp_path / "pool" / subject).mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,8 +25,8 @@ from weakspot.models.diffusers_folder import (
     pipeline_kind,
     read_index,
 )
+from weakspot.models.hf_files import local_folder
 
-_HUB_NAME: Final = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
 _UNSEEDED: Final = ("DPMSolverSDEScheduler", "CosineDPMSolverMultistepScheduler")
 _OUT_OF_MEMORY: Final = ("out of memory", "defaultcpuallocator", "not enough memory", "alloc_failed")
 DTYPES: Final = ("float32", "float16", "bfloat16")
@@ -35,25 +34,9 @@ DTYPES: Final = ("float32", "float16", "bfloat16")
 
 def find(path: str, *, revision: str | None = None) -> Path:
     """The folder of a pipeline: a path, or `owner/name` on the model hub, which is fetched if need be."""
-    try:
-        folder = Path(path).expanduser()
-        is_folder, is_there = folder.is_dir(), folder.exists()
-    except (OSError, RuntimeError, ValueError) as error:  # too long, not ours to see, of an unknown user
-        raise WeakspotError(f"{path[:200]} cannot be read: {error}", fix="check the path") from error
-    if is_folder:
-        if revision is not None:
-            raise WeakspotError(f"{folder} is a folder, which has no revisions", fix="leave revision out")
-        return folder
-    if is_there:
-        raise WeakspotError(
-            f"{folder} is a file, not a folder in the diffusers format",
-            fix="convert it: StableDiffusionPipeline.from_single_file(file).save_pretrained(folder)",
-        )
-    if not _HUB_NAME.fullmatch(path):
-        raise WeakspotError(
-            f"there is no folder {path[:200]}", fix="check the path, or write owner/name for the model hub"
-        )
-    return _fetch(path, revision)
+    convert = "convert it: StableDiffusionPipeline.from_single_file(file).save_pretrained(folder)"
+    folder = local_folder(path, revision=revision, name=path, no_folder=convert)
+    return folder if folder is not None else _fetch(path, revision)
 
 
 def _fetch(name: str, revision: str | None) -> Path:

@@ -25,13 +25,14 @@ FETCHED: Final = ("*.json", "*.txt", "*.safetensors", "*.model", "*.jinja")
 _NAME: Final = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
 
 
-def find_folder(path: str, *, revision: str | None = None, owner: str = "") -> Path:
-    """The folder of a model: a path, or `owner/name` on the hub.
+def local_folder(path: str, *, revision: str | None, name: str, no_folder: str) -> Path | None:
+    """The folder at a path; None where there is none and `name` may be one on the model hub.
 
     Args:
         path: As a user gave it.
-        revision: A branch, tag or commit on the hub.
-        owner: Who owns names that come without an owner; "" where these mean nothing.
+        revision: A folder has none.
+        name: What would be asked of the hub.
+        no_folder: The way out where the path is a file.
     """
     try:
         folder = Path(path).expanduser()
@@ -43,12 +44,26 @@ def find_folder(path: str, *, revision: str | None = None, owner: str = "") -> P
             raise WeakspotError(f"{folder} is a folder, which has no revisions", fix="leave revision out")
         return folder
     if is_there:
-        raise WeakspotError(f"{folder} is a file, not a folder", fix="name the folder with config.json")
-    name = f"{owner}/{path}" if owner and "/" not in path else path
+        raise WeakspotError(f"{folder} is a file, not a folder", fix=no_folder)
     if not _NAME.fullmatch(name):
         raise WeakspotError(
             f"there is no folder {path[:200]}", fix="check the path, or write owner/name for the model hub"
         )
+    return None
+
+
+def find_folder(path: str, *, revision: str | None = None, owner: str = "") -> Path:
+    """The folder of a model: a path, or `owner/name` on the hub.
+
+    Args:
+        path: As a user gave it.
+        revision: A branch, tag or commit on the hub.
+        owner: Who owns names that come without an owner; "" where these mean nothing.
+    """
+    name = f"{owner}/{path}" if owner and "/" not in path else path
+    folder = local_folder(path, revision=revision, name=name, no_folder="name the folder with config.json")
+    if folder is not None:
+        return folder
     hub: Any = import_module("huggingface_hub")
     try:
         return Path(hub.snapshot_download(name, revision=revision, allow_patterns=list(FETCHED)))
