@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -52,6 +55,8 @@ class Settings:
     seconds: float = 0.0
     batch: int = 1024
     peak_rate: float = 1e-3
+    #: Compile the networks where that makes a step quicker (GPU).
+    compiled: bool = False
     weight_decay: float = 0.05
     workers: int = 0
     cache: str = ""
@@ -264,20 +269,21 @@ def main(s: Settings) -> None:
     none = torch.zeros(s.batch, s.word_layers, 2, s.width // 32, 0, 32, device=device)
     total = torch.zeros((), device=device)
 
-    def step() -> None:
+    def step(look: Callable[..., Any] = eyes, speak: Callable[..., Any] = mouth) -> None:
         rows = torch.randint(len(x), (s.batch,), device=device)
         tokens = telling(codes[rows].long())[:, :96]
         optimizer.zero_grad(set_to_none=True)
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda", cache_enabled=False):
             images = (x[rows].float() / 255).contiguous(memory_format=torch.channels_last)
-            logits, _ = mouth(tokens[:, :-1], none, eyes(images))
+            logits, _ = speak(tokens[:, :-1], none, look(images))
         loss = F.cross_entropy(logits.float().flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=Words.pad)
         loss.backward()
         nn.utils.clip_grad_norm_(parameters, 1.0)
         optimizer.step()
         total.add_(loss.detach())
 
-    again, curve, every = recorded(step, device), [], max(1, s.steps // 20)
+    also = partial(step, torch.compile(eyes), torch.compile(mouth)) if s.compiled else None
+    again, curve, every = recorded(step, device, also=also), [], max(1, s.steps // 20)
     began_steps, done, gone = time.time(), 0, 0.0
     while gone < 1:
         done += 1

@@ -12,9 +12,12 @@ drawn ones. Needs torch and onnx; a GPU makes it minutes. Pictures are drawn on 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -50,6 +53,8 @@ class Settings:
     #: Layers of the ViT.
     depth: int = 6
     steps: int = 4_700
+    #: Decay and stop early after this many seconds, whatever `steps` says; 0 never.
+    seconds: float = 0.0
     batch: int = 256
     peak_rate: float = 3e-3
     weight_decay: float = 5e-2
@@ -57,6 +62,8 @@ class Settings:
     smoothing: float = 0.02
     #: Mirror half of the pictures (left and right change places in what is said of them).
     mirror: bool = False
+    #: Compile the network where that makes a step quicker (GPU).
+    compiled: bool = False
     #: Rendering processes; 0 takes all cores.
     workers: int = 0
     #: Where pictures are kept for other scripts; "" keeps none.
@@ -166,6 +173,24 @@ class Fair(nn.Module):
         return attributes[:, : len(SUBJECTS)], attributes, features
 
 
+class BothWays(nn.Module):
+    """A fair network that looks at a picture and at its mirror image, and takes the mean of what it says."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+        starts = np.cumsum([0, *(len(v) for v in ATTRIBUTES.values())])
+        order = [int(a) + i for a, row in zip(starts, mirrored(), strict=False) for i in row]
+        self.register_buffer("order", torch.tensor(order))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """As of the network."""
+        _, ahead, features = self.model(x)
+        _, back, others = self.model(x.flip(3))
+        attributes = (ahead + back[:, self.order]) / 2
+        return attributes[:, : len(SUBJECTS)], attributes, (features + others) / 2
+
+
 ARCHS = {"resnet": SmallResNet, "vit": SmallViT, "fair": Fair}
 
 # -- from top to bottom ----------------------------------------------------------------------------
@@ -177,7 +202,7 @@ def mirrored() -> list[list[int]]:
     return [[values.index(swap.get(v, v)) for v in values] for values in ATTRIBUTES.values()]
 
 
-def loss_of(model: nn.Module, x: torch.Tensor, codes: torch.Tensor, s: Settings) -> torch.Tensor:
+def loss_of(model: Callable[..., Any], x: torch.Tensor, codes: torch.Tensor, s: Settings) -> torch.Tensor:
     """Cross entropy of the subject, and half as much of all other attributes where the model says them."""
     if s.arch != "fair":
         return F.cross_entropy(model(x).float(), codes[:, 0], label_smoothing=s.smoothing)
@@ -207,7 +232,7 @@ def main(s: Settings) -> None:
     mirror = [torch.tensor(row, device=device) for row in mirrored()]
     total = torch.zeros((), device=device)
 
-    def step() -> None:
+    def step(net: Callable[..., Any] = model) -> None:
         rows = torch.randint(s.images, (s.batch,), device=device)
         images, said = x[rows], codes[rows].long()
         if s.mirror:
@@ -218,15 +243,19 @@ def main(s: Settings) -> None:
         optimizer.zero_grad(set_to_none=True)
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda", cache_enabled=False):
             images = (images.float() / 255).contiguous(memory_format=torch.channels_last)
-            loss = loss_of(model, images, said, s)
+            loss = loss_of(net, images, said, s)
         loss.backward()
         optimizer.step()
         total.add_(loss.detach())
 
     model.train()
-    again, curve, every = recorded(step, device), [], max(1, s.steps // 12)
-    for done in range(1, s.steps + 1):
-        rate.fill_(cosine(done / s.steps, s.peak_rate))
+    also = partial(step, torch.compile(model)) if s.compiled else None
+    again, curve, every = recorded(step, device, also=also), [], max(1, s.steps // 12)
+    began_steps, done, gone = time.time(), 0, 0.0
+    while gone < 1:
+        done += 1
+        gone = max(done / s.steps, (time.time() - began_steps) / s.seconds if s.seconds else 0.0)
+        rate.fill_(cosine(min(gone, 1.0), s.peak_rate))
         again()
         if done % every == 0:
             loss = total.item() / every
@@ -245,7 +274,11 @@ def main(s: Settings) -> None:
     outputs = {name: {0: "n"} for name in names}
     save(model, (torch.zeros(2, 3, 64, 64),), Path(s.out), inputs={"image": {0: "n"}}, outputs=outputs)
     results = measure(Path(s.out), held, s)
-    results |= {"training_seconds": seconds, "settings": vars(s), "curve": curve}
+    if s.arch == "fair":
+        both = Path(s.out).with_name(f"{Path(s.out).stem}-both.onnx")
+        save(BothWays(model), (torch.zeros(2, 3, 64, 64),), both, inputs={"image": {0: "n"}}, outputs=outputs)
+        results["both_ways"] = measure(both, held, s)
+    results |= {"training_seconds": seconds, "steps_done": done, "settings": vars(s), "curve": curve}
     write_results(Path(s.out).with_suffix(".json"), results)
 
 

@@ -41,14 +41,18 @@ class Settings:
     out: str = "generated"
     #: Solver steps.
     steps: int = 8
-    #: Guidances to compare on the prompts, with commas; the grid takes the first.
+    #: Guidances to compare on the prompts, with commas; the first that draws the subject and the background
+    #: as often as `enough` says is used for everything else, or the one that draws most subjects.
     guidances: str = "2.0"
+    enough: str = "0.96,0.93"
     #: Prompts of zero to five sentences.
     prompts: int = 1_000
     #: Pictures for FID and KID.
     pictures: int = 5_000
-    #: Pictures per cell of the grid; 0 leaves the grid out.
-    cell: int = 64
+    #: Pictures per cell of the grid, in turns of 50; 0 leaves the grid out.
+    cell: int = 400
+    #: No further turn of the grid begins after this many seconds; 0 never stops.
+    seconds: float = 0.0
     batch: int = 1_000
     seed: int = 3_000_000_019
     smoke: bool = False
@@ -88,7 +92,7 @@ def main(s: Settings) -> None:
     for guidance in map(float, s.guidances.split(",")):
         results["by_guidance"][guidance] = adherence(draw(said, guidance, s.seed % 2**31), said, weights)
         print(guidance, results["by_guidance"][guidance], f"{time.time() - began:.0f} s", flush=True)
-    chosen = float(s.guidances.split(",")[0])
+    chosen = choose(results["by_guidance"], tuple(map(float, s.enough.split(","))))
     generated = draw(texts[: s.pictures], chosen, s.seed % 2**31 + 1)
     others = render_all(texts[: s.pictures], 10**9)
     a, b, c = (features(images, weights) for images in (generated, drawn, others))
@@ -97,12 +101,38 @@ def main(s: Settings) -> None:
         "fid_of_drawn": fid(c, b), "kid_of_drawn": kid(c, b),
     }  # fmt: skip
     print({k: v for k, v in results.items() if "id" in k}, f"{time.time() - began:.0f} s", flush=True)
-    if s.cell:
-        rows = grid(lambda words, seed: draw(words, chosen, seed), weights, s)
+    results |= {"settings": vars(s)}
+    write_results(Path(f"{s.out}.json"), results)
+    rows: list[dict[str, object]] = []
+    for turn in range(0, s.cell, TURN):
+        if turn and s.seconds and time.time() - began > s.seconds:
+            break
+        more = grid(lambda words, seed: draw(words, chosen, seed), weights, s, turn)
+        rows = added(rows, more)
         write(rows, Path(f"{s.out}.csv"))
         results["grid"] = correlation(rows, weights)
         print(results["grid"], f"{time.time() - began:.0f} s", flush=True)
-    write_results(Path(f"{s.out}.json"), results | {"seconds": time.time() - began, "settings": vars(s)})
+        write_results(Path(f"{s.out}.json"), results | {"seconds": time.time() - began})
+
+
+#: Pictures per cell at a time.
+TURN = 50
+
+
+def choose(by_guidance: dict[float, dict[str, float]], enough: tuple[float, float]) -> float:
+    """The first guidance that draws enough, else the one that draws most subjects."""
+    for guidance, shares in by_guidance.items():
+        if shares["subject"] >= enough[0] and shares["background"] >= enough[1]:
+            return guidance
+    return max(by_guidance, key=lambda g: by_guidance[g]["subject"])
+
+
+def added(rows: list[dict[str, object]], more: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Two tables of the same cells as one."""
+    if not rows:
+        return more
+    names = ("n", "failures", "valid_failures", "looked", "valid")
+    return [a | {k: a[k] + b[k] for k in names} for a, b in zip(rows, more, strict=True)]
 
 
 def render_all(texts: list[str], first: int) -> np.ndarray:
@@ -133,25 +163,31 @@ def features(images: np.ndarray, weights: Path) -> np.ndarray:
     return run_onnx(weights / "classifier-fair.onnx", {"image": planes(images)})[2].astype(np.float64)
 
 
-def grid(draw, weights: Path, s: Settings) -> list[dict[str, object]]:
-    """Failures of the classifier on generated pictures of every cell that truth.csv has."""
+def grid(draw, weights: Path, s: Settings, turn: int) -> list[dict[str, object]]:
+    """Failures of the classifier on generated pictures of every cell that truth.csv has.
+
+    The verifier looks at every failure, and at four pictures of each cell whatever the classifier says.
+    """
     with (weights / "truth.csv").open(encoding="utf-8") as file:
         cells = [(r["subject"], r["sentence"]) for r in csv.DictReader(file)]
     rows: list[dict[str, object]] = []
-    together = max(1, s.batch // s.cell)
+    together = max(1, s.batch // TURN)
     for i in range(0, len(cells), together):
         part = cells[i : i + together]
-        texts = [f"{base_sentence(who)} {what}".strip() for who, what in part for _ in range(s.cell)]
-        images = planes(draw(texts, s.seed % 2**31 + 1000 + i))
-        said = run_onnx(weights / "classifier.onnx", {"image": images})[0].argmax(1).reshape(-1, s.cell)
-        seen = run_onnx(weights / "classifier-fair.onnx", {"image": images})[0].argmax(1).reshape(-1, s.cell)
-        for (who, what), by_classifier, by_verifier in zip(part, said, seen, strict=True):
-            label = SUBJECTS.index(who)
+        texts = [f"{base_sentence(who)} {what}".strip() for who, what in part for _ in range(TURN)]
+        images = planes(draw(texts, s.seed % 2**31 + 1000 * turn + i))
+        labels = np.repeat([SUBJECTS.index(who) for who, _ in part], TURN)
+        wrong = run_onnx(weights / "classifier.onnx", {"image": images})[0].argmax(1) != labels
+        some = np.arange(len(labels)) % TURN < 4
+        looked = np.flatnonzero(wrong | some)
+        seen = np.zeros(len(labels), bool)
+        said = run_onnx(weights / "classifier-fair.onnx", {"image": images[looked]})[0]
+        seen[looked] = said.argmax(1) == labels[looked]
+        table = [x.reshape(-1, TURN).sum(1) for x in (wrong, wrong & seen, some, some & seen)]
+        for (who, what), failures, true, looks, valid in zip(part, *table, strict=True):
             rows.append({
-                "subject": who, "sentence": what, "n": s.cell,
-                "failures": int((by_classifier != label).sum()),
-                "valid": int((by_verifier == label).sum()),
-                "valid_failures": int(((by_classifier != label) & (by_verifier == label)).sum()),
+                "subject": who, "sentence": what, "n": TURN, "failures": int(failures),
+                "valid_failures": int(true), "looked": int(looks), "valid": int(valid),
             })  # fmt: skip
     return rows
 
@@ -164,10 +200,9 @@ def correlation(rows: list[dict[str, object]], weights: Path) -> dict[str, float
     return {
         "cells": len(rows),
         "spearman": float(spearmanr(drawn, [r["failures"] / r["n"] for r in rows]).statistic),
-        "spearman_valid": float(
-            spearmanr(drawn, [r["valid_failures"] / max(1, r["valid"]) for r in rows]).statistic
-        ),
-        "valid": float(np.mean([r["valid"] / r["n"] for r in rows])),
+        "n": rows[0]["n"],
+        "spearman_valid": float(spearmanr(drawn, [r["valid_failures"] / r["n"] for r in rows]).statistic),
+        "valid": sum(r["valid"] for r in rows) / sum(r["looked"] for r in rows),
     }
 
 

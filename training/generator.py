@@ -13,8 +13,11 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,14 +43,15 @@ class Settings:
     #: Folder of the pipeline; the results lie beside it as <name>.json, samples as <name>.png.
     out: str = "generator"
     seed: int = 1
-    #: Pictures of random prompts to train on, and their first seed.
-    images: int = 1_000_000
-    first: int = 500_000_000
+    #: Pictures of random prompts to train on: first seed and number of each set, with commas.
+    sets: str = "500000000:1000000"
     #: Channels of the U-Net at 32 × 32, 16 × 16 and 8 × 8; it attends to the text at 8 × 8.
     channels: str = "48,96,160"
     #: Width and layers of the text encoder.
     text_width: int = 160
     text_layers: int = 3
+    #: A pipeline of the same shape to go on from ("" begins anew).
+    start: str = ""
     #: An autoencoder trained before ("" trains one).
     vae: str = ""
     vae_steps: int = 5_000
@@ -66,6 +70,8 @@ class Settings:
     #: The shipped weights are a moving average.
     ema: float = 0.9995
     seconds: float = 0.0
+    #: Compile the networks where that makes a step quicker (GPU).
+    compiled: bool = False
     workers: int = 0
     cache: str = ""
     smoke: bool = False
@@ -178,13 +184,19 @@ def train_vae(vae: AutoencoderKL, x: torch.Tensor, s: Settings, device: str) -> 
     optimizer, rate = adamw(masters.weights, device, weight_decay=1e-4, betas=(0.9, 0.99))
     total = torch.zeros(2, device=device)
 
-    def step() -> None:
-        rows = torch.randint(len(x), (s.vae_batch,), device=device)
-        images = x[rows].float() / 127.5 - 1
+    edge, channels = x.shape[-1] // 2, vae.config.latent_channels
+
+    def there_and_back(images: torch.Tensor, noise: torch.Tensor) -> tuple[torch.Tensor, ...]:
         posterior = vae.encode(images.to(vae.dtype)).latent_dist
         mean, logvar = posterior.mean.float(), posterior.logvar.float()
-        drawn = mean + (0.5 * logvar).exp() * torch.randn_like(mean)
-        back = vae.decode(drawn.to(vae.dtype)).sample.float()
+        drawn = mean + (0.5 * logvar).exp() * noise
+        return vae.decode(drawn.to(vae.dtype)).sample.float(), mean, logvar
+
+    def step(through: Callable[..., Any] = there_and_back) -> None:
+        rows = torch.randint(len(x), (s.vae_batch,), device=device)
+        images = x[rows].float() / 127.5 - 1
+        noise = torch.randn(s.vae_batch, channels, edge, edge, device=device)
+        back, mean, logvar = through(images, noise)
         off = (back - images).abs().mean()
         edges = (back.diff(dim=2) - images.diff(dim=2)).abs().mean()
         edges = edges + (back.diff(dim=3) - images.diff(dim=3)).abs().mean()
@@ -197,7 +209,8 @@ def train_vae(vae: AutoencoderKL, x: torch.Tensor, s: Settings, device: str) -> 
         masters.give()
         total.add_(torch.stack([loss.detach(), off.detach()]))
 
-    again, curve, every = recorded(step, device), [], max(1, s.vae_steps // 20)
+    also = partial(step, torch.compile(there_and_back)) if s.compiled else None
+    again, curve, every = recorded(step, device, also=also), [], max(1, s.vae_steps // 20)
     began, done, gone = time.time(), 0, 0.0
     while gone < 1:
         done += 1
@@ -233,11 +246,13 @@ def main(s: Settings) -> None:
     began = time.time()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if s.smoke:
-        s.images, s.vae_steps, s.vae_batch, s.steps, s.batch, s.workers, device = 96, 2, 8, 10, 8, 1, "cpu"
+        s.sets, s.vae_steps, s.vae_batch, s.steps, s.batch, s.workers, device = "7:96", 2, 8, 10, 8, 1, "cpu"
         s.channels, s.text_width, s.text_layers, s.ema = "16,16,32", 32, 1, 0.5
     torch.manual_seed(s.seed)
-    train = draw("prompts", s.first, s.images, workers=s.workers, cache=s.cache)
-    x = torch.from_numpy(np.array(train.images)).to(device)
+    pairs = [tuple(map(int, name.split(":"))) for name in s.sets.split(",")]
+    sets = [draw("prompts", first, n, workers=s.workers, cache=s.cache) for first, n in pairs]
+    texts = np.concatenate([part.texts[:, 0] for part in sets])
+    x = torch.cat([torch.from_numpy(np.array(part.images)).to(device) for part in sets])
     print(f"{len(x):,} pictures after {time.time() - began:.0f} s", flush=True)
     began_vae = time.time()
     vae_curve: list[dict[str, float]] = []
@@ -263,27 +278,31 @@ def main(s: Settings) -> None:
         return
     words = tokenizer()
     ids = torch.cat(
-        [translate(part, words, device) for part in np.array_split(train.texts[:, 0], 1 + s.images // 50_000)]
+        [translate(part, words, device) for part in np.array_split(texts, 1 + len(texts) // 50_000)]
     )
     nothing = torch.tensor(words("", padding="max_length", max_length=LENGTH)["input_ids"], device=device)
     print(f"prompts read after {time.time() - began:.0f} s, {len(words)} tokens", flush=True)
 
     torch.manual_seed(s.seed)
-    net, reader = unet(s).to(device), text_encoder(s, words).to(device)
+    net, reader = unet(s), text_encoder(s, words)
+    if s.start:
+        net = UNet2DConditionModel.from_pretrained(Path(s.start) / "unet", torch_dtype=torch.float32)
+        reader = CLIPTextModel.from_pretrained(Path(s.start) / "text_encoder", torch_dtype=torch.float32)
+    net, reader = net.to(device), reader.to(device)
     masters = Masters([net, reader], device)
     average = [w.detach().clone() for w in masters.weights]
     print(f"{sum(w.numel() for w in average):,} parameters", flush=True)
     optimizer, rate = adamw(masters.weights, device, weight_decay=0.01, betas=(0.9, 0.99))
     total = torch.zeros((), device=device)
 
-    def step() -> None:
+    def step(move: Callable[..., Any] = net, read: Callable[..., Any] = reader) -> None:
         pick = torch.randint(len(z), (s.batch,), device=device)
         tokens = torch.where(torch.rand(s.batch, 1, device=device) < s.unprompted, nothing, ids[pick].long())
         clean = z[pick].float()
         noise = torch.randn_like(clean)
         sigma = torch.sigmoid(torch.randn(s.batch, device=device))
         mixed = clean + sigma[:, None, None, None] * (noise - clean)
-        flow = net(mixed.to(net.dtype), sigma * 1000, reader(tokens)[0]).sample
+        flow = move(mixed.to(net.dtype), sigma * 1000, read(tokens)[0]).sample
         loss = F.mse_loss(flow.float(), noise - clean)
         loss.backward()
         masters.take()
@@ -292,7 +311,8 @@ def main(s: Settings) -> None:
         masters.give()
         total.add_(loss.detach())
 
-    again, curve, every = recorded(step, device), [], max(1, s.steps // 40)
+    also = partial(step, torch.compile(net)) if s.compiled else None
+    again, curve, every = recorded(step, device, also=also), [], max(1, s.steps // 40)
     began_net, done, gone = time.time(), 0, 0.0
     while gone < 1:
         done += 1
@@ -326,7 +346,7 @@ def main(s: Settings) -> None:
     )
     pipeline.save_pretrained(s.out)
     ours = Words(default_tokens())
-    some = [ours.decode(row) for row in train.texts[:64, 0].tolist()]
+    some = [ours.decode(row) for row in texts[:64].tolist()]
     sheet(Path(s.out), some, device)
     results: dict[str, object] = {
         "vae_seconds": vae_seconds, "training_seconds": seconds, "steps_done": done, "settings": vars(s),

@@ -7,6 +7,7 @@ a CUDA graph, from choosing the pictures to the optimizer, and replayed.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -28,27 +29,59 @@ def cosine(done: float, peak: float, *, warm: float = 0.1) -> float:
     return peak * (0.5 + 0.5 * math.cos(math.pi * (done - warm) / (1 - warm))) + 1e-7
 
 
-def recorded(step: Callable[[], None], device: str) -> Callable[[], None]:
-    """The same step, replayed from a recording where that is possible. It runs a few times on the way."""
+def recorded(
+    step: Callable[[], None], device: str, *, also: Callable[[], None] | None = None
+) -> Callable[[], None]:
+    """The same step, replayed from a recording where that is possible. It runs a few times on the way.
+
+    Args:
+        step: One step of training.
+        device: "cuda" or "cpu", where it is left as it is.
+        also: The same step in another way (compiled); the quicker of the two is taken.
+    """
     if device != "cuda":
         return step
     torch.backends.cudnn.benchmark = True
-    aside = torch.cuda.Stream()
-    aside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(aside):
-        for _ in range(4):
-            step()
-    torch.cuda.current_stream().wait_stream(aside)
-    torch.cuda.synchronize()
+    plain = _record(step) or step
+    if also is None:
+        return plain
+    began = time.time()
+    other = _record(also)
+    if other is None:
+        return plain
+    ready, times = time.time() - began, [_seconds(plain), _seconds(other)]
+    print(f"step {times[0]:.4f} s, compiled {times[1]:.4f} s (ready after {ready:.0f} s)", flush=True)
+    return other if times[1] < times[0] else plain
+
+
+def _record(step: Callable[[], None]) -> Callable[[], None] | None:
+    """A replay of the step; None, with a line that says why, where it cannot be recorded."""
     try:
+        aside = torch.cuda.Stream()
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            for _ in range(4):
+                step()
+        torch.cuda.current_stream().wait_stream(aside)
+        torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             step()
-    except RuntimeError as error:
-        print(f"not recorded: {str(error).splitlines()[0]}", flush=True)
+    except Exception as error:  # a compiler may raise anything
+        print(f"not recorded: {str(error).splitlines()[0] if str(error) else error!r}", flush=True)
         torch.cuda.synchronize()
-        return step
+        return None
     return graph.replay
+
+
+def _seconds(step: Callable[[], None], turns: int = 12) -> float:
+    step()
+    torch.cuda.synchronize()
+    began = time.time()
+    for _ in range(turns):
+        step()
+    torch.cuda.synchronize()
+    return (time.time() - began) / turns
 
 
 class Masters:
