@@ -1,6 +1,6 @@
 """What the world's own models can do, on pictures that none of them has seen.
 
-    python benchmarks/world.py [--scenes 10000] [--json FILE]        (make bench-world)
+    python benchmarks/world.py [--scenes 10000] [--json FILE] [--picture FILE]        (make bench-world)
 
 Every figure is measured here, on the shipped files, with seeds that no training used; only the tables of
 true failure rates are read, because they take hours (training/truth.py).
@@ -241,6 +241,42 @@ def _sentence(scene: Scene, name: str, value: str | None = None) -> str:
     return say(name, value)
 
 
+def reliability_picture(rows: Sequence[dict[str, float]]) -> str:
+    """Said against true, as SVG: on the line is calibrated; a dot's area follows from its number."""
+    edge, left, top = 360, 60, 20
+    ink, soft, mark = "#57606a", "#d0d7de", "#1f6f4a"
+
+    def at(row: dict[str, float]) -> tuple[float, float]:
+        return left + edge * row["said"], top + edge * (1 - row["true"])
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {edge + 90} {edge + 70}" '
+        f'font-family="sans-serif" font-size="12" fill="{ink}">',
+        f'<rect x="{left}" y="{top}" width="{edge}" height="{edge}" fill="none" stroke="{soft}"/>',
+        f'<line x1="{left}" y1="{top + edge}" x2="{left + edge}" y2="{top}" stroke="{soft}"/>',
+    ]
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        x, y = at({"said": share, "true": share})
+        parts.append(f'<text x="{x}" y="{top + edge + 16}" text-anchor="middle">{share:.0%}</text>')
+        parts.append(f'<text x="{left - 6}" y="{y + 4}" text-anchor="end">{share:.0%}</text>')
+    for row in rows:
+        x, y = at(row)
+        low, high = (
+            at({"said": 0, "true": v})[1] for v in wilson(round(row["true"] * row["n"]), int(row["n"]))
+        )
+        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{low:.1f}" y2="{high:.1f}" stroke="{mark}"/>')
+        parts.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{mark}"><title>{row["n"]:,}</title></circle>'
+        )
+    middle = left + edge / 2
+    parts.append(f'<text x="{middle}" y="{top + edge + 38}" text-anchor="middle">probability it gives</text>')
+    parts.append(
+        f'<text x="14" y="{top + edge / 2}" text-anchor="middle" '
+        f'transform="rotate(-90 14 {top + edge / 2})">how often it comes next (95 %)</text></svg>'
+    )
+    return "\n".join(parts) + "\n"
+
+
 # -- all -------------------------------------------------------------------------------------------
 
 
@@ -248,10 +284,12 @@ def there(model: str) -> bool:
     return f"{model}.onnx" in shipped.manifest()
 
 
-def main(n: int, as_json: Path | None) -> None:
+def main(n: int, as_json: Path | None, picture: Path | None) -> None:
     results: dict[str, Any] = {"classifiers": classifiers(n), "encoder": encoder(min(n, 1000))}
     if there("captioner-image"):
         results["captioner"] = captioner(min(n, 2000))
+        if picture:
+            picture.write_text(reliability_picture(results["captioner"]["reliability"]))
     if as_json:
         as_json.write_text(json.dumps(results, indent=1) + "\n")
 
@@ -262,5 +300,8 @@ if __name__ == "__main__":
     )
     parser.add_argument("--scenes", type=int, default=10_000)
     parser.add_argument("--json", type=Path)
+    parser.add_argument(
+        "--picture", type=Path, help="how far the captioner's probabilities can be trusted, as SVG"
+    )
     args = parser.parse_args()
-    main(args.scenes, args.json)
+    main(args.scenes, args.json, args.picture)

@@ -202,3 +202,42 @@ def test_a_wrong_folder_of_pictures_is_said_before_there_is_a_run(tmp_path: Path
             **SETTINGS,
         )
     assert not (tmp_path / "run").exists()
+
+
+class Rewords:
+    """A language model that says the same in other words, and something untrue."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def ask(self, prompts: Any) -> list[str]:
+        self.asked += len(prompts)
+        return [
+            '[{"text": "it is night. it is in snow. it is cold."}, {"text": "it is noon."}]' for _ in prompts
+        ]
+
+
+def test_a_language_model_rewords_what_is_ahead(tmp_path: Path) -> None:
+    model = Rewords()
+    parts: dict[str, Any] = {"source": Blind(), "captioner": Tells(), "llm": model}
+    with ws.hunt(Clumsy(), out=tmp_path / "run", **SETTINGS, **parts) as run:
+        assert CAUSE in phrases(run)
+        assert all("noon" not in phrase for phrase in phrases(run))
+        theirs = {h.text for h in run.ledger.hypotheses() if h.origin == "reworded"}
+        assert "a realistic photograph of a cat. it is cold. it is in snow. it is night." in theirs
+        findings = run.findings
+    asked = model.asked
+    assert 0 < asked <= 16
+    with ws.resume(tmp_path / "run", target=Clumsy(), **parts) as run:
+        assert run.findings == findings
+    assert model.asked == asked
+
+
+def test_a_language_model_that_never_answers_changes_nothing(tmp_path: Path) -> None:
+    class Mute:
+        def ask(self, prompts: Any) -> list[str]:
+            raise TimeoutError("no answer")
+
+    parts: dict[str, Any] = {"source": Blind(), "captioner": Tells()}
+    with ws.hunt(Clumsy(), out=tmp_path / "run", **SETTINGS, **parts, llm=Mute()) as run:
+        assert phrases(run) == [CAUSE]

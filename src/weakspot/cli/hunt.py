@@ -53,6 +53,10 @@ def command(
     encoder: Annotated[
         str | None, typer.Option(metavar="MODEL", help="Groups failures by what they look like.")
     ] = None,
+    llm: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="A language model that rewords captions, e.g. chat:openai/…"),
+    ] = None,
     from_images: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Pictures to begin with, such as failures from elsewhere."),
@@ -119,6 +123,7 @@ def command(
             verify=tuple(verify or ()),
             captioner=captioner,
             encoder=encoder,
+            llm=llm,
             from_images=from_images,
             labels_file=labels_file,
             sense=sense,

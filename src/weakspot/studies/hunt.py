@@ -54,6 +54,7 @@ from weakspot.studies.hunt_steps import (
     fitting,
     proposals,
     relatives,
+    rewriter,
     sharpen,
 )
 from weakspot.studies.loading import name_of
@@ -91,6 +92,7 @@ def hunt(
     verify: Sequence[Any] | str = (),
     captioner: Any = None,
     encoder: Any = None,
+    llm: Any = None,
     from_images: str | Path | None = None,
     labels_file: str | Path | None = None,
     sense: str | None = None,
@@ -117,6 +119,7 @@ def hunt(
         verify: Models that must see the label in a picture before it counts either way.
         captioner: Says what is in pictures, where the source does not know.
         encoder: Groups failures by what they look like.
+        llm: A language model that rewords captions which are ahead, and adds counterfactual edits.
         from_images: A folder of pictures to begin with, such as failures from elsewhere.
         labels_file: Names and parents of labels.
         sense: Which meaning of the label, where WordNet knows several.
@@ -143,6 +146,7 @@ def hunt(
         verify=tuple(map(name_of, verified)),
         captioner=None if captioner is None else name_of(captioner),
         encoder=None if encoder is None else name_of(encoder),
+        llm=None if llm is None else name_of(llm),
         from_images=None if from_images is None else str(from_images),
         labels_file=None if labels_file is None else str(labels_file),
         sense=sense,
@@ -162,6 +166,7 @@ def hunt(
         verify=verified,
         captioner=captioner,
         encoder=encoder,
+        llm=llm,
     )
     config = RunConfig(
         study="hunt",
@@ -181,7 +186,7 @@ def go_on(run: Run, *, budget: str | None = None, watch: Watch | None = None, **
         run: Open for writing.
         budget: A new one.
         watch: Who is told of the progress.
-        given: Objects in place of names: target, source, judge, verify, captioner, encoder.
+        given: Objects in place of names: target, source, judge, verify, captioner, encoder, llm.
     """
     settings = settings_of(run, budget=budget)
     parts = load(settings, **given)
@@ -216,7 +221,7 @@ def conduct(run: Run, settings: HuntSettings, parts: Parts, watch: Watch | None 
         watch=watch,
         keep=LOOKED_AT if looks else KEPT,
     ) as engine:
-        steps = Hunt(engine, settings, parts, bases, Teller(engine, parts.captioner))
+        steps = Hunt(engine, settings, parts, bases, Teller(engine, parts.captioner), rewriter(run, parts))
         lanes: list[Lane] = []
         confirmed: list[Lane] = []
         untested = 0

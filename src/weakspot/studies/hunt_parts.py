@@ -26,6 +26,7 @@ from weakspot.judges import LabelJudge, Verified
 from weakspot.judges.label import kin_of
 from weakspot.judges.verified import ClassifierOpinion, Opinion, opinion
 from weakspot.models.wordnet import AmbiguousLabel, UnknownWord, WordNet
+from weakspot.search.llm_answers import Asked
 from weakspot.sources.folder import files_in
 from weakspot.sources.label_file import read_label_file
 from weakspot.sources.prompts import LabelWords, base_prompt, check_template, words_of
@@ -47,6 +48,7 @@ class HuntSettings:
         verify: Names of models that must see the label in a picture before it counts.
         captioner: Name of the model that says what is in pictures, where the source does not know.
         encoder: Name of the model that groups failures by what they look like.
+        llm: Name of a language model that rewords captions which are ahead, and adds counterfactual edits.
         from_images: A folder of pictures to begin with: they are captioned, and the captions tested.
         labels_file: A file with names and parents of labels.
         sense: Which meaning of the label is meant, where WordNet knows several.
@@ -67,6 +69,7 @@ class HuntSettings:
     verify: Sequence[str] = ()
     captioner: str | None = None
     encoder: str | None = None
+    llm: str | None = None
     from_images: str | None = None
     labels_file: str | None = None
     sense: str | None = None
@@ -106,6 +109,7 @@ class Parts:
     words: Mapping[str, LabelWords] = field(default_factory=dict)
     captioner: Captioner | None = None
     encoder: Encoder | None = None
+    llm: Asked | None = None
     opinions: tuple[Opinion, ...] = ()
 
     @property
@@ -185,6 +189,7 @@ def load(settings: HuntSettings, **given: Any) -> Parts:
     source = part(given.get("source"), settings.source, SOURCES, Source, label=settings.hunted[0])
     captioner = _optional(given.get("captioner"), settings.captioner, Captioner)
     encoder = _optional(given.get("encoder"), settings.encoder, Encoder)
+    llm = _optional(given.get("llm"), settings.llm, Asked)
     if settings.from_images is not None and captioner is None and encoder is None:
         raise WeakspotError(
             "pictures to begin with must be put into words", fix="name a captioner, or an encoder"
@@ -195,7 +200,7 @@ def load(settings: HuntSettings, **given: Any) -> Parts:
         source = ByLabel(
             source, [base_hypothesis(settings, words, label) for label in settings.hunted], settings.hunted
         )
-    return Parts(target, source, judge, words, captioner, encoder, opinions)
+    return Parts(target, source, judge, words, captioner, encoder, llm, opinions)
 
 
 def which_labels(text: str, target: str) -> tuple[str, ...]:

@@ -8,11 +8,13 @@ from typing import Final
 
 from weakspot.core import Finding, Hypothesis, Source, Stage, WeakspotError
 from weakspot.engine import Claim, Engine, Lane, RaceSettings, State, race, stop
+from weakspot.search.caption import sentences
 from weakspot.search.edit import edits
-from weakspot.search.propose import distinct, from_failures, from_groups, from_within
+from weakspot.search.propose import distinct, extended, from_failures, from_groups, from_within
+from weakspot.search.rewrite_llm import Rewriter
 from weakspot.search.select import said_by, select
 from weakspot.search.told import Teller
-from weakspot.store import rate
+from weakspot.store import Run, rate
 from weakspot.studies.hunt_parts import HuntSettings, Parts
 
 #: The round (see `hunt.ROUNDS`) of a model that has not failed enough to suggest anything.
@@ -35,6 +37,7 @@ class Hunt:
     Attributes:
         bases: The baselines, one per label.
         teller: Puts trials into words.
+        rewrite: Rewords captions, if a language model is there.
     """
 
     engine: Engine
@@ -42,6 +45,7 @@ class Hunt:
     parts: Parts
     bases: Sequence[Hypothesis]
     teller: Teller
+    rewrite: Rewriter | None = None
 
     @property
     def fits(self) -> Callable[[str], bool]:
@@ -99,8 +103,35 @@ def proposals(hunt: Hunt, lanes: Sequence[Lane]) -> list[Claim]:
 
 
 def relatives(hunt: Hunt, lanes: Sequence[Lane]) -> list[Claim]:
-    """More special and more general forms of what is ahead or may be."""
-    return from_within(lanes, hunt.teller.trials, most=hunt.settings.sentences, fits=hunt.fits)
+    """More special and more general forms of what is ahead or may be, and a language model's wordings."""
+    found = from_within(lanes, hunt.teller.trials, most=hunt.settings.sentences, fits=hunt.fits)
+    return [*found, *reworded(hunt, lanes)]
+
+
+def reworded(hunt: Hunt, lanes: Sequence[Lane]) -> list[Claim]:
+    """What a language model says in place of the captions that are most clearly ahead."""
+    if hunt.rewrite is None:
+        return []
+    ahead = [lane for lane in lanes if lane.state is State.AHEAD and lane.hypothesis.origin != "reworded"]
+    found: list[Claim] = []
+    for lane in sorted(ahead, key=lambda lane: -lane.log_evidence)[:PLACES]:
+        base = lane.against or lane.hypothesis
+        for text in hunt.rewrite(lane.hypothesis.beyond(base), base=base.text):
+            claim = extended(base, sentences(text), origin="reworded", parent=lane.hypothesis)
+            if len(sentences(text)) <= hunt.settings.sentences and hunt.fits(claim.text):
+                found.append(Claim(claim, base, lane.answer))
+    return distinct(found)
+
+
+def rewriter(run: Run, parts: Parts) -> Rewriter | None:
+    """The rewriter of a run: what it was told before the run was interrupted it need not ask again."""
+    if parts.llm is None:
+        return None
+
+    def keep(answers: dict[str, list[str]]) -> None:
+        run.ledger.set_fact("reworded", answers)
+
+    return Rewriter(parts.llm, known=run.ledger.fact("reworded", {}), keep=keep)
 
 
 def sharpen(hunt: Hunt, lanes: list[Lane]) -> list[Lane]:
@@ -186,7 +217,9 @@ def counterfactuals(hunt: Hunt, lanes: Sequence[Lane]) -> None:
     for lane in lanes:
         if lane.state is not State.CONFIRMED or not wanted or room < wanted * EDIT_IMAGES:
             continue
-        for edit in edits(lane.hypothesis, base=lane.against, meaning=meaning, each=1, most=wanted):
+        for edit in edits(
+            lane.hypothesis, base=lane.against, meaning=meaning, rewrite=hunt.rewrite, each=1, most=wanted
+        ):
             engine.test(edit.hypothesis, until=stop.drawn(EDIT_IMAGES), phase="edits")
             room -= EDIT_IMAGES
             ladder.append([lane.hypothesis.id, edit.hypothesis.id, edit.kind.value, edit.before, edit.after])
@@ -239,7 +272,7 @@ def cut_short(hunt: Hunt, lanes: Sequence[Lane], untested: int) -> str:
     if not lanes and engine.spending.share() >= LAST_RESORT[1]:
         return f"{failures:,} failures in {n:,} images suggest nothing, and the budget would not do for more"
     # Relatives of captions come without end; what counts is what the failures themselves suggested.
-    own = [lane for lane in lanes if lane.hypothesis.origin not in ("special", "general")]
+    own = [lane for lane in lanes if lane.hypothesis.origin not in ("special", "general", "reworded")]
     untried = sum(lane.state is State.OPEN and not lane.tally.drawn for lane in own)
     if untried:
         return f"the budget did not reach {untried} of {len(own)} captions"
