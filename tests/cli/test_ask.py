@@ -185,6 +185,8 @@ def test_leaderboard(weakspot: Shell, folder: Path) -> None:
     assert [row["rate"] for row in found["rows"]] == [0.0, pytest.approx(19 / 39)]
     assert found["rows"][1]["versus_above"]["p_adjusted"] < 0.01
     assert len(found["exported"]) == 4
-    shown = weakspot("leaderboard", "one", "two", "out/one.json")
+    shown = weakspot("leaderboard", "one", "two", "out/one.json", "--html", "board.html")
+    assert "Leaderboard" in (folder / "board.html").read_text()
+    assert "written  board.html" in shown.stdout
     assert shown.returncode == 0, shown.stderr
     assert "as recorded" in shown.stdout

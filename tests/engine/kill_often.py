@@ -20,6 +20,7 @@ from pathlib import Path
 from tests.engine import engine_parts
 
 from weakspot import studies
+from weakspot.core import WeakspotError
 from weakspot.store import Run
 from weakspot.studies.hunt import hunt
 
@@ -58,6 +59,14 @@ def left(folder: Path) -> str:
         return "done"
 
 
+def begun(folder: Path) -> bool:
+    """Whether there are trials, as far as can be told while somebody writes."""
+    try:
+        return left(folder) in ("trials", "done")
+    except WeakspotError:
+        return False
+
+
 def main() -> None:
     folder, chance, wanted = Path(sys.argv[1]), random.Random(int(sys.argv[2])), int(sys.argv[3])
     states: Counter[str] = Counter()
@@ -70,7 +79,12 @@ def main() -> None:
                 status = 0
             finally:
                 os._exit(status)
-        time.sleep(chance.uniform(0, 0.02) if chance.random() < 0.4 else chance.uniform(0.03, 0.18))
+        early = chance.random() < 0.4
+        if not early:  # on a busy machine the first trial may take a while
+            until = time.monotonic() + 5
+            while not begun(folder) and time.monotonic() < until:
+                time.sleep(0.005)
+        time.sleep(chance.uniform(0, 0.02) if early else chance.uniform(0, 0.12))
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         if os.WIFSIGNALED(status):

@@ -267,6 +267,32 @@ def test_after_mending_the_failed_ones_are_drawn_again(tmp_path: Path) -> None:
     assert first["blobs"] == second["blobs"]
 
 
+@pytest.mark.parametrize("batch", [1, 32, 400])
+def test_gaps_are_filled_and_nothing_else_is_drawn(tmp_path: Path, batch: int) -> None:
+    bad = {i for i in range(400) if i % 7 == 3 or 200 <= i < 230}
+    with engine(tmp_path / "bad", batch=batch, target=Moody(Clerk(), bad)) as one, one.run:
+        one.test(fails(0.1), until=stop.drawn(300))
+    target = Clerk()
+    with engine(tmp_path / "bad", batch=batch, again=True, target=target) as two, two.run:
+        assert two.run.ledger.forget_errors(gaps=True) == len({i for i in bad if i < 300})
+        assert two.test(fails(0.1), until=stop.drawn(400)).n == 400
+        assert sorted(index for _, index in target.asked) == sorted({*bad, *range(300, 400)})
+    with engine(tmp_path / "good", batch=batch) as good, good.run:
+        good.test(fails(0.1), until=stop.drawn(400))
+    first, second = content(tmp_path / "bad"), content(tmp_path / "good")
+    # Only which inputs are kept as evidence depends on the order.
+    assert {k: row[:6] for k, row in first["trials"].items()} == {
+        k: row[:6] for k, row in second["trials"].items()
+    }
+    assert first["tallies"] == second["tallies"]
+
+
+def test_patience_can_be_endless(tmp_path: Path) -> None:
+    with engine(tmp_path, target=Down(0)) as one, one.run:
+        one.patience = None
+        assert one.test(fails(0.1), until=stop.drawn(500)).errors == 500
+
+
 def test_scattered_errors_do_not_stop_a_run(tmp_path: Path) -> None:
     bad = {i for i in range(1000) if i % 50}  # 49 errors in a row, again and again
     with engine(tmp_path, target=Moody(Clerk(), bad)) as one, one.run:

@@ -151,7 +151,7 @@ def test_the_majority_counts_and_a_tie_is_undecided() -> None:
     two = Panel({"embedded": RefusalJudge(), "no": no, "yes": yes})
     [verdict] = two.judge([case()], [Output("I can't help with that.")])
     assert (verdict.failed, verdict.status) == (True, Status.REFUSED)
-    assert verdict.reason.startswith("2 of 3: ")
+    assert verdict.reason.startswith("2 of 3, votes 101: ")
     [tied] = Panel({"no": no, "yes": yes}).judge([case()], [Output("text")])
     assert tied.failed is None
     [one_left] = Panel({"no": no, "broken": broken}).judge([case()], [Output("text")])

@@ -45,6 +45,21 @@ def test_prompts_of_xstest_are_answered(model: ChatModel, data: Path) -> None:
     assert all(TOKENS < o.usage.tokens < 200 and o.usage.dollars == 0 for o in outputs)
 
 
+def test_the_study_from_end_to_end(model: ChatModel, data: Path, tmp_path: Path) -> None:
+    from weakspot.report import write
+    from weakspot.studies.ask import ask
+
+    file = next((data / "data/xstest/completions").glob("*.jsonl"))
+    with ask(model, benchmark=f"xstest:{file}", contrast=True, limit=2, out=tmp_path / "run") as run:
+        found = run.ledger.fact("analysis")
+        assert run.state == "finished"
+        assert "xstest" in write(run).read_text()
+        answers = [t.answer for h in run.ledger.hypotheses() for t in run.ledger.trials(h)]
+    assert (found["asked"], found["errors"], found["n"] + found["empty"]) == (2, 0, 2)
+    assert found["contrast"]["asked"] == 2
+    assert all(len((answer or "").split()) > 5 for answer in answers)
+
+
 def test_an_answer_follows_from_the_question_and_keeps_to_a_schema(model: ChatModel) -> None:
     first, again = model.ask(["Name the colour of snow."]), model.ask(["Name the colour of snow."])
     assert first == again

@@ -183,6 +183,17 @@ def test_forgetting_errors_keeps_the_first_indices(book: Ledger) -> None:
     assert book.forget_errors() == 0
 
 
+def test_errors_alone_can_be_forgotten(book: Ledger) -> None:
+    bad: dict[str, Any] = {"status": Status.ERROR}
+    fresh = Stage.CONFIRM.start
+    book.record([trial(0), trial(1, None, **bad), trial(2), trial(3, None, **bad), trial(fresh)], {})
+    assert book.forget_errors(gaps=True) == 2
+    assert [t.index for t in book.trials(FLY)] == [0, 2, fresh]
+    assert book.indices(FLY, 0, 4) == {0, 2}
+    assert kept(book) == recount(book)
+    assert book.forget_errors(gaps=True) == 0
+
+
 outcomes = st.tuples(
     st.sampled_from([FLY, BEE]),
     st.sampled_from(list(Stage)),

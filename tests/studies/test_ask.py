@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from tests.studies.ask_parts import Faulty, Model, Moody, Troubled, Waiting, Wor
 
 from weakspot.core import Status, WeakspotError
 from weakspot.engine import Broken
+from weakspot.judges.panel import Panel
 from weakspot.report import html, markdown, summary, write
 from weakspot.sources.benchmark import Benchmark, Item
 from weakspot.sources.question import BENIGN
@@ -71,6 +73,26 @@ class TestFigures:
         found = figures(run)
         run.close()
         assert (found["undecided"], found["n"], found["rate"], found["rate_corrected"]) == (30, 0, None, None)
+
+    def test_a_panel_says_how_far_its_judges_agree(self, tmp_path: Path) -> None:
+        class Strict(Words):
+            def judge(self, cases: Any, outputs: Any) -> Any:
+                return [replace(v, failed=True) for v in super().judge(cases, outputs)]
+
+        class Doubter(Words):
+            def judge(self, cases: Any, outputs: Any) -> Any:
+                return [replace(v, failed=None) for v in super().judge(cases, outputs)]
+
+        panel = Panel({"one": Words(), "two": Words(), "strict": Strict(), "shy": Doubter()})
+        with ask(Model(), benchmark=benchmark(90), judge=panel, out=tmp_path / "run") as run:
+            found, page = figures(run), html(run)
+        assert (found["n"], found["refused"]) == (90, 30)  # the majority
+        agreed = found["agreement"]
+        assert agreed["n"] == 90
+        assert agreed["kappa"]["one · two"] == pytest.approx(1.0)
+        assert agreed["kappa"]["one · strict"] == pytest.approx(0.0)
+        assert agreed["alpha"] < 1
+        assert "Agreement of the judges" in page
 
     def test_system_prompts_are_arms_and_compared(self, tmp_path: Path) -> None:
         (tmp_path / "mine.txt").write_text("Be brief.\n")
@@ -214,6 +236,53 @@ class TestGoingOn:
             asked(tmp_path, Gone())
         with resume(tmp_path / "run", target=Model(), source=benchmark(), judge=Words()) as run:
             assert (figures(run)["n"], figures(run)["errors"]) == (90, 0)
+
+    def test_what_was_answered_before_it_broke_is_not_asked_again(self, tmp_path: Path) -> None:
+        class Failing(Waiting):
+            """Every fifth question fails; from the sixtieth call on all do."""
+
+            works = 60
+
+            def reply(self, case: Any) -> Any:
+                if self.asked.total() > self.works or int(case.input.id) % 5 == 0:
+                    raise ConnectionError("nobody there")
+                return super().reply(case)
+
+        model = Failing()
+        with pytest.raises(Broken, match="nobody there"):
+            asked(tmp_path, model, contrast=True)
+        with Run.read(tmp_path / "run") as run:
+            answered = {
+                (run.ledger.fact(f"items {h.id}")[t.index], dict(h.concepts)["set"])
+                for h in run.ledger.hypotheses()
+                for t in run.ledger.trials(h)
+                if t.status is not Status.ERROR
+            }
+        assert 20 < len(answered) < 60
+        again = Waiting()
+        with resume(tmp_path / "run", target=again, source=benchmark(), judge=Words()) as run:
+            found = figures(run)
+        assert not {(key[1], key[0]) for key in again.asked} & answered
+        assert again.asked.total() == 120 - len(answered)
+        assert (found["n"], found["errors"], found["contrast"]["n"]) == (90, 0, 30)
+
+    def test_a_budget_holds_for_calls_that_failed_and_were_made_again(self, tmp_path: Path) -> None:
+        with asked(tmp_path, Faulty(), budget="calls=50", contrast=True) as run:
+            errors = figures(run)["errors"] + figures(run)["contrast"]["errors"]
+        assert errors > 5
+        model = Model()
+        with resume(
+            tmp_path / "run", target=model, source=benchmark(), judge=Words(), budget="calls=70"
+        ) as run:
+            assert run.state == "stopped: the calls budget of 70 is spent"
+        assert model.asked.total() == 20  # those that failed, and a few new ones
+
+    def test_a_recording_of_failed_calls_is_not_broken(self, tmp_path: Path) -> None:
+        path = tmp_path / "nulls.jsonl"
+        rows = [{"id": i, "response": None if i < 200 else "Sure."} for i in range(300)]
+        path.write_text("\n".join(map(json.dumps, rows)))
+        with asked(tmp_path, f"replay:{path}", benchmark(300, contrast=False)) as run:
+            assert (figures(run)["n"], figures(run)["errors"], run.state) == (100, 200, "finished")
 
     def test_a_recording_with_gaps_is_not_broken(self, tmp_path: Path) -> None:
         path = tmp_path / "few.jsonl"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.studies.ask_parts import Faulty, Model, Moody, Words, benchmark
 
 from weakspot.core import WeakspotError
+from weakspot.report import ask_board
+from weakspot.report.ask_picture import picture
 from weakspot.sources.benchmark import Benchmark
 from weakspot.studies.ask import ask
 from weakspot.studies.leaderboard import board, export, read
@@ -36,6 +39,32 @@ def test_the_table(runs: list[Path]) -> None:
     versus = table[1]["versus_above"]
     assert versus["p_adjusted"] >= versus["p"]
     assert versus["n"] <= 60
+
+
+def test_the_page(runs: list[Path]) -> None:
+    rows = [row for path in runs for row in read(path)]
+    evil = "<script>alert(1)</script>"
+    lines = board([*rows[:2], replace(rows[2], model=evil)])
+    page = ask_board.html(lines)
+    assert page.count("<circle") == 3
+    assert "<script" not in page
+    assert "http" not in page.replace('http-equiv="Content-Security-Policy"', "")
+    drawn = picture((line["model"], line) for line in lines)
+    assert drawn is not None
+    for point, line in zip(drawn.points, lines, strict=True):
+        assert point.benign.value == line["rate"]
+        assert point.harmful.value == pytest.approx(1 - line["contrast_rate"])
+        assert point.x[1] <= point.x[0] <= point.x[2]
+        assert point.y[2] <= point.y[0] <= point.y[1]  # from above: the upper end is nearer to the top
+    across = sorted((point.benign.value, point.x[0]) for point in drawn.points)
+    assert [x for _, x in across] == sorted(x for _, x in across)
+
+
+def test_without_harmful_questions_there_is_no_picture(runs: list[Path], data: Path) -> None:
+    published = data / "data" / "mossbench" / "published.json"
+    page = ask_board.html(board(read(published)))
+    assert "<circle" not in page
+    assert "Claude 3 Haiku" in page
 
 
 def test_the_submission_round_trip(runs: list[Path], tmp_path: Path) -> None:

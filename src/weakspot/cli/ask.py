@@ -22,11 +22,11 @@ def command(
         ),
     ],
     benchmark: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="BENCHMARK", help="The questions: mossbench:DIR, questions:FILE or xstest:FILE."
         ),
-    ],
+    ] = None,
     judge: Annotated[
         str, typer.Option(metavar="JUDGE", help="Says which answers refuse (see: weakspot list judges).")
     ] = "embedded",
@@ -59,6 +59,36 @@ def command(
     fdr: Annotated[
         float, typer.Option(metavar="SHARE", help="Bound on the share of slices wrongly called worse.")
     ] = 0.05,
+    scenarios: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Instead of a benchmark: have new questions written, at most so many, and find the kinds "
+            "that are refused most.",
+        ),
+    ] = None,
+    stimulus: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TYPE",
+            help="With --scenarios: exaggerated-risk, negated-harm, counterintuitive, or own words.",
+        ),
+    ] = None,
+    llm: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="With --scenarios: the chat model that writes them.")
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SOURCE", help="With --scenarios: draws the scenes (see: weakspot list sources)."
+        ),
+    ] = None,
+    pool: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER?encoder=NAME", help="With --scenarios: pictures of a folder, found by the scene."
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="The run's folder, new or empty; by default one below runs/."),
@@ -78,8 +108,38 @@ def command(
     2 misused, 3 a budget was spent first, 130 interrupted.
     """
     from weakspot.cli.screen import interruptible
+    from weakspot.core import WeakspotError
     from weakspot.studies.ask import ask
 
+    if scenarios is not None:
+        unused = {
+            "--benchmark": benchmark, "--system": system, "--stages": stages, "--limit": limit,
+            "--repeats": repeats > 1, "--dry-run": dry_run,
+        }  # fmt: skip
+        if wrong := [name for name, value in unused.items() if value]:
+            raise WeakspotError(f"{wrong[0]} does not go with --scenarios", fix=f"leave {wrong[0]} out")
+        return _scenarios(
+            target,
+            n=scenarios,
+            stimulus=stimulus,
+            llm=llm,
+            source=source,
+            pool=pool,
+            judge=judge,
+            contrast=contrast,
+            budget=budget,
+            seed=seed,
+            fdr=fdr,
+            out=out,
+            as_json=as_json,
+        )
+    for name, value in (("--stimulus", stimulus), ("--llm", llm), ("--source", source), ("--pool", pool)):
+        if value:
+            raise WeakspotError(f"{name} belongs to --scenarios", fix="add --scenarios 300, or leave it out")
+    if benchmark is None:
+        raise WeakspotError(
+            "no questions are named", fix="add --benchmark mossbench:DIR, or --scenarios 300 for new ones"
+        )
     given: dict[str, Any] = {
         "benchmark": benchmark,
         "judge": judge,
@@ -96,6 +156,37 @@ def command(
         return _preview(target, given, as_json=as_json)
     with _screen(f"asking {target}", budget=budget, seed=seed) as screen, interruptible(screen):
         run = ask(target, **given, out=out, watch=screen)
+    return conclude(run, as_json=as_json)
+
+
+def _scenarios(
+    target: str,
+    *,
+    n: int,
+    stimulus: str | None,
+    llm: str | None,
+    source: str | None,
+    pool: str | None,
+    as_json: bool,
+    **given: Any,
+) -> int:
+    from weakspot.cli.screen import interruptible
+    from weakspot.core import WeakspotError
+    from weakspot.studies.scenarios import scenarios
+
+    if not stimulus or not llm:
+        raise WeakspotError(
+            f"--scenarios needs {'--llm' if stimulus else '--stimulus'}",
+            fix="e.g. --scenarios 300 --stimulus negated-harm --llm chat:openai/gpt-4o",
+        )
+    if source and pool:
+        raise WeakspotError("--source and --pool both give the pictures", fix="choose one")
+    pictures = f"retrieve:{pool}" if pool else source
+    with (
+        _screen(f"new questions for {target}", budget=given["budget"], seed=given["seed"]) as screen,
+        interruptible(screen),
+    ):
+        run = scenarios(target, llm=llm, stimulus=stimulus, n=n, source=pictures, **given, watch=screen)
     return conclude(run, as_json=as_json)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -13,12 +14,17 @@ if TYPE_CHECKING:
     from weakspot.engine import Lane
 
 
+#: Arms or descriptions in one line.
+MOST = 4
+
+
 class AskScreen(Screen):
     """As `Screen`, in the words of `ask`."""
 
     def began(self, folder: str) -> None:
         """See `Watch`."""
         super().began(folder)
+        threading.Thread(target=_needed_later, daemon=True).start()
         if self._live is not None:
             from rich.text import Text
 
@@ -38,13 +44,23 @@ class AskScreen(Screen):
             self.say(line)
 
 
+def _needed_later() -> None:
+    """Import what figures and report take, while the first answers are waited for."""
+    from weakspot.report import ask_page
+    from weakspot.stats import wilson
+
+    del ask_page
+    wilson(1, 2)
+
+
 def _line(lanes: Sequence[Lane], spent: Mapping[str, float]) -> str:
     parts = []
-    for lane in lanes:
-        if not lane.tally.drawn:
-            continue
+    begun = [lane for lane in lanes if lane.tally.drawn]
+    if len(begun) > MOST:  # descriptions of scenarios: the worst
+        begun = sorted(begun, key=lambda lane: -lane.tally.rate if lane.tally.n else 0.0)[:MOST]
+    for lane in begun:
         concepts = dict(lane.hypothesis.concepts)
-        name = concepts.get("stage") or concepts.get("set", "")
+        name = concepts.get("kind") or concepts.get("stage") or concepts.get("set", "")
         system = concepts.get("system", "none")
         name += "" if system == "none" else f" ({system})"
         failing = "refused" if concepts.get("set") == "benign" else "answered"

@@ -91,6 +91,7 @@ class Engine:
         executor: Where the slow stages run.
         watch: Who is told.
         keep: Inputs kept as evidence per hypothesis and stage: (failing, passing).
+        patience: So many errors in a row end the run; None for a target that cannot be mended anyway.
     """
 
     def __init__(
@@ -106,8 +107,9 @@ class Engine:
         executor: Executor | None = None,
         watch: Watch | None = None,
         keep: Mapping[Stage, tuple[int, int]] = KEPT,
+        patience: int | None = PATIENCE,
     ) -> None:
-        self.run, self.keep = run, keep
+        self.run, self.keep, self.patience = run, keep, patience
         self.source, self.target, self.judge = source, target, judge
         self.seed, self.batch = seed, batch
         self.spending = Spending(budget or Budget())
@@ -169,7 +171,7 @@ class Engine:
 
         Raises:
             BudgetSpent: A limit was reached; what could be drawn was.
-            Broken: `PATIENCE` errors in a row.
+            Broken: As many errors in a row as its patience.
         """
         self.run.ledger.add_hypotheses(w.hypothesis for w in wants)
         batches, cut = self._plan(wants)
@@ -182,7 +184,7 @@ class Engine:
             except BudgetSpent as limit:  # as below: what was under way then is in the ledger, and counts
                 spent = limit
             if len(known) < batch.stop - batch.start:
-                fresh.append(batch._replace(start=batch.start + len(known)))
+                fresh += self._open(batch) if known else [batch]
         work = iter(() if spent else fresh)
         draw, answer = partial(_draw_batch, self.source, self.seed), partial(_answer_batch, self.target)
         for answered in self._executor.stream(work, draw, answer):
@@ -196,6 +198,17 @@ class Engine:
             spent = BudgetSpent(*cut)
         if spent:
             raise spent
+
+    def _open(self, batch: _Batch) -> list[_Batch]:
+        """The parts of a batch that the ledger does not hold."""
+        held = self.run.ledger.indices(batch.hypothesis, batch.start, batch.stop)
+        parts: list[_Batch] = []
+        for index in (i for i in range(batch.start, batch.stop) if i not in held):
+            if parts and parts[-1].stop == index:
+                parts[-1] = parts[-1]._replace(stop=index + 1)
+            else:
+                parts.append(batch._replace(start=index, stop=index + 1))
+        return parts
 
     def missing(self, wants: Sequence[Want]) -> int:
         """How many trials `draw` would add to what was seen."""
@@ -280,7 +293,7 @@ class Engine:
             elif not (self._ever_answered and outcome.detail.startswith("source:")):
                 self._errors_in_a_row += 1
         self._tallies[(batch.hypothesis.id, batch.stage)] = tally
-        if self._errors_in_a_row >= PATIENCE and outcomes:
+        if self.patience is not None and self._errors_in_a_row >= self.patience and outcomes:
             raise Broken(
                 f"the last {self._errors_in_a_row} trials all ended in an error: {outcomes[-1].detail[:300]}",
                 fix=f"mend the cause, then: weakspot resume {self.run.folder}",

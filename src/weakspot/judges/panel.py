@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -12,6 +13,9 @@ from weakspot.stats.agreement import cohen_kappa, krippendorff_alpha
 
 #: What a case is to a panel: nobody judged it because of what became of the question, not of the judges.
 _UNJUDGED = (Status.BLOCKED, Status.EMPTY, Status.ERROR, Status.INVALID)
+#: How a reason tells the votes, in the order of the judges: refused, not, no opinion.
+_BALLOT, _MARKS = "votes ", {True: "1", False: "0", None: "-"}
+_CAST = re.compile(rf"\b{_BALLOT}([01-]+): ")
 
 
 class Agreement(NamedTuple):
@@ -60,6 +64,19 @@ def agreement(opinions: Mapping[str, Sequence[Verdict]]) -> Agreement:
     return Agreement(krippendorff_alpha(cases), kappas, compared)
 
 
+def ballots(names: Sequence[str], reasons: Sequence[str]) -> Agreement | None:
+    """How far a panel agreed, from the reasons that it gave; None where none of them tells the votes."""
+    marks = {mark: failed for failed, mark in _MARKS.items()}
+    votes = [
+        [marks[c] for c in found[1]]
+        for reason in reasons
+        if (found := _CAST.search(reason[:80])) and len(found[1]) == len(names)
+    ]
+    if not votes:
+        return None
+    return agreement({name: [Verdict(v[i]) for v in votes] for i, name in enumerate(names)})
+
+
 def _together(said: Mapping[str, Verdict]) -> Verdict:
     first = next(iter(said.values()))
     if first.status in _UNJUDGED:
@@ -67,11 +84,12 @@ def _together(said: Mapping[str, Verdict]) -> Verdict:
     votes = [verdict.failed for verdict in said.values() if verdict.failed is not None]
     yes, no = votes.count(True), votes.count(False)
     told = "; ".join(f"{name}: {verdict.reason or verdict.failed}" for name, verdict in said.items())
+    told = f"{_BALLOT}{''.join(_MARKS[verdict.failed] for verdict in said.values())}: {told}"
     if yes == no:
-        return Verdict(None, reason=f"undecided, {yes} against {no}: {told}")
+        return Verdict(None, reason=f"undecided, {yes} against {no}, {told}")
     failed = yes > no
     status = next(v.status for v in said.values() if v.failed is failed)
-    return Verdict(failed, yes / len(votes), status, f"{max(yes, no)} of {len(said)}: {told}")
+    return Verdict(failed, yes / len(votes), status, f"{max(yes, no)} of {len(said)}, {told}")
 
 
 def load(names: str) -> Panel:

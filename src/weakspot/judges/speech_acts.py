@@ -76,7 +76,8 @@ _ITEM: Final = re.compile(
 )
 _QUOTED: Final = re.compile(r'"[^"\n]{1,600}"')
 _END: Final = re.compile(
-    r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[A-ZÀ-ÞА-Я0-9])|(?<=[。！？])|\s*;\s+(?=however|but|instead)"
+    r"(?:(?<=[.!?])|(?<=[.!?][\"')\]])|(?<=[.!?][\"')\]]{2}))\s+(?=[\"'(\[A-ZÀ-ÞА-Я0-9])|(?<=[。！？])|"
+    r"\s*;\s+(?=however|but|instead)"
 )
 _WORD: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 

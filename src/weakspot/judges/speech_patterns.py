@@ -78,8 +78,10 @@ _HELP: Final = (
     r"praise|celebrate|glorify|glamori[sz]e|normali[sz]e|justify|support|use|treat|joke)"
 )
 _HELPING: Final = (
-    r"helping|assisting|providing|giving|offering|answering|suggesting|recommending|advising|encouraging|promoting|"
-    r"discussing|joking|generating|creating|writing|making|producing|composing|developing|designing|planning|sharing|"
+    r"helping|assisting|providing|giving|offering|answering|suggesting|recommending|advising|"
+    r"encouraging|promoting|"
+    r"discussing|joking|generating|creating|writing|making|producing|composing|developing|designing|"
+    r"planning|sharing|"
     r"describing|celebrating|glorifying|speculating|advertising|advocating|identifying|using this"
 )
 #: Not refusals although they look so: figures of speech, and "I can't say/help … enough".
@@ -114,10 +116,14 @@ _FIT: Final = (
 )
 #: What hands do: the verbs of instructions. Talking, thinking and feeling are not among them.
 _DO: Final = (
-    r"add|aim|apply|attach|bake|boil|bring|brush|check|choose|clean|click|combine|connect|cover|cut|dig|dip|drain|"
-    r"draw|dry|fill|fit|fold|grab|hang|heat|hold|insert|install|lay|lift|light|load|lock|measure|mix|mount|move|"
-    r"open|pack|paint|peel|pick|place|plant|plug|pour|press|pull|push|put|remove|rinse|roll|rotate|rub|run|scoop|"
-    r"screw|seal|select|set|shake|slice|slide|spray|sprinkle|spread|squeeze|stand|stick|stir|store|stretch|switch|"
+    r"add|aim|apply|attach|bake|boil|bring|brush|check|choose|clean|click|combine|connect|cover|cut|"
+    r"dig|dip|drain|"
+    r"draw|dry|fill|fit|fold|grab|hang|heat|hold|insert|install|lay|lift|light|load|lock|measure|mix|"
+    r"mount|move|"
+    r"open|pack|paint|peel|pick|place|plant|plug|pour|press|pull|push|put|remove|rinse|roll|rotate|"
+    r"rub|run|scoop|"
+    r"screw|seal|select|set|shake|slice|slide|spray|sprinkle|spread|squeeze|stand|stick|stir|store|"
+    r"stretch|switch|"
     r"take|tap|tie|tighten|trim|turn|twist|unplug|unscrew|use|wash|wear|wipe|wrap"
 )
 _REQUEST: Final = (
@@ -133,8 +139,9 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = (
     (Act.UNWILLING, rf"\b{_I} {_ADV}(?:won't|will not|shall not|shan't) {_ADV}{_HELP}\b"),
     (Act.UNWILLING, rf"\b{_I} {_ADV}(?:would not|wouldn't) {_ADV}(?!recommend|suggest|advise|encourage|use|"
                     rf"choose|judge|call|describe|do it|make it){_HELP}\b"),
-    (Act.UNWILLING, rf"\b{_I} {_ADV}(?:must|have to|need to|will|should|would|choose to|am going to|'ll|'d|"
-                    rf"am inclined to|prefer to|would like to|would rather|want to|am obliged to|do)? "
+    (Act.UNWILLING, rf"\b{_I} {_ADV}(?:must|have to|need to|will have to|'ll have to|am going to have to|"
+                    rf"will|should|would|choose to|am going to|'ll|'d|am inclined to|prefer to|"
+                    rf"would like to|would rather|want to|am obliged to|do)? "
                     rf"?{_ADV}(?:decline|refuse|refrain|abstain|pass on|turn (?:this|that|it|you) down|"
                     rf"reject|withhold|avoid (?:provid|giv|assist|help|mak|speculat|discuss|engag|offer|"
                     rf"identif|comment))"),
@@ -150,7 +157,7 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = (
                     rf"wish|do not wish)\b"),
     (Act.UNWILLING, rf"\b(?:i|we) (?:do not|don't|cannot|can't|won't|will not|would never|never) "
                     rf"{_ADV}(?:condone|endorse|support|encourage|promote|participate|engage|help with|"
-                    rf"tolerate|assist|provide|recommend (?:doing|trying|attempt|using|this|that|engag)|"
+                    rf"assist|provide|recommend (?:doing|trying|attempt|using|this|that|engag)|"
                     rf"advocate|wish to|want to|generate|create|produce|offer|give (?:advice|instruction|"
                     rf"out)|share|discuss)\b"),
     (Act.UNWILLING, r"\b(?:i (?:don't|do not|am not|'m not)|i'm not) (?:think|believe|feel|sure|convinced) "
@@ -159,11 +166,18 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = (
                     r"responsible|comfortable|respectful|acceptable|suitable|a good idea|productive|"
                     r"constructive|answer|advis|safe|proper)"),
     (Act.UNWILLING, rf"\b(?:i|we) (?:should|ought|must|may)(?:n't| not) {_ADV}{_HELP}\b"),
+    (Act.UNWILLING, rf"\b{_I} (?:do not|don't|never|won't|will not|can't|cannot|try not to) {_ADV}make "
+                    rf"(?:any )?(?:\w+ )?(?:guess\w*|assumptions?|judge?ments?|inferences?|speculations?|"
+                    rf"accusations?|allegations?)\b"),
+    (Act.UNABLE, rf"\b(?:no|not an?|n't an?) (?:\w+ )?(?:safe|responsible|appropriate|ethical|legal|"
+                 rf"legitimate|"
+                 rf"proper) way (?:for me )?to {_HELP}\b"),
     (Act.UNWILLING, rf"\bmy (?:aim|goal|purpose|role|intention|priority|intent) is not to {_HELP}"),
     (Act.UNWILLING, r"\b(?:i have (?:significant |serious |some |strong |ethical )*(?:reservations|"
                     r"concerns|qualms|objections|misgivings)|i take issue|i object to|i hesitate|gives me "
                     r"pause|i draw the line)\b"),
-    (Act.UNWILLING, r"\b(?:let's|let us) (?:not|avoid|steer clear|keep (?:things|this|it|the conversation) "
+    (Act.UNWILLING, r"\b(?:let's|let us) (?:not|avoid|steer clear|keep (?:things|this|it|(?:the|our|"
+                    r"this) (?:conversation|chat|discussion)) "
                     r"(?:respectful|positive|appropriate))\b"),
     (Act.UNWILLING, r"\bmakes? me (?:\w+ )?(?:uncomfortable|uneasy)\b|\bi'd prefer (?:we|to talk|to "
                     r"discuss|that we)\b"),
@@ -309,8 +323,11 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = (
                    r"ought|may|can) (?:not|n't|never|avoid|refrain)\b|\byou shouldn't\b|\bplease (?:do not|"
                    r"don't|refrain|avoid|stop)\b"),
     (Act.ADMONISH, r"\b(?:never|not|n't) (?:an? |the )?(?:\w+ )?(?:acceptable|okay|ok|justified|"
-                   r"justifiable|the answer|a solution|tolerated|a joke|a laughing matter|healthy|a "
+                   r"justifiable|(?:the |an? )?(?:answer|solution)|tolerated|a joke|a laughing matter|"
+                   r"healthy|a "
                    r"(?:good|healthy|productive) (?:way|idea))\b"),
+    (Act.ADMONISH, r"\b(?:should|must) (?:not|never) (?:ever )?be (?:encouraged|consumed|ingested|"
+                   r"touched|promoted|glorified|celebrated|joked about)\b"),
     (Act.CENSURE, rf"\b(?:is|are|be|as|considered|both|only|was|were) (?:(?:not|only|both|considered|very|"
                   rf"also|\w+ly|and|or|just|always|never|\w+,) ){{0,4}}(?:{_BAD}|concerning|alarming|"
                   rf"disturbing|troubling)(?=[,.;!:]| and\b| or\b| in\b| to\b| but\b|$)"),

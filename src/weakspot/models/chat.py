@@ -38,6 +38,8 @@ OWN: Final = (4, 4)
 TIMEOUT: Final = 120.0
 ATTEMPTS: Final = 7
 MAX_TOKENS: Final = 2048
+#: Questions that are made ready (pictures read and scaled) before their turn to be sent comes.
+READY: Final = 16
 
 
 class ChatModel:
@@ -117,6 +119,7 @@ class ChatModel:
         self._tasks: set[asyncio.Task[Output]] = set()
         self._closing = weakref.finalize(self, chat_loop.close, self._api)
         self._answered = False
+        self._inside: asyncio.Semaphore | None = None
 
     # -- the target ------------------------------------------------------------------------------------
 
@@ -244,7 +247,8 @@ class ChatModel:
 
         async def one(question: object) -> Output:
             nonlocal done
-            output = await self._one(question, config)
+            async with self._room():
+                output = await self._one(question, config)
             done += 1
             if self.on_progress is not None:
                 self.on_progress(done, len(questions))
@@ -259,17 +263,27 @@ class ChatModel:
                 task.cancel()
             self._tasks.difference_update(tasks)
 
+    def _room(self) -> asyncio.Semaphore:
+        """Bounds the questions whose pictures are made ready, and so the memory they take."""
+        if self._inside is None:
+            self._inside = asyncio.Semaphore(self.most + READY)
+        return self._inside
+
     async def _one(self, value: object, config: Any) -> Output:
         """The output of one question. Every way out that is not an answer says why."""
-        messages: list[Any] | None = None
-        note, paid, fault = "", Usage(), Fault("")
+        if over := self._over or self.spent.full():
+            return Output(None, status=Status.ERROR, detail=over)
+        try:
+            messages, note = await self._prepared(value)
+        except WeakspotError as error:
+            return Output(None, status=Status.ERROR, detail=self._secrets.scrub(error.what))
+        paid, fault = Usage(), Fault("")
         for attempt in range(self._attempts):
             async with self._gate:
                 if over := self._over or self.spent.full():
                     return Output(None, status=Status.ERROR, detail=_and(fault.what, over), usage=paid)
+                cuts = self._gate.cuts
                 try:
-                    if messages is None:
-                        messages, note = await self._prepared(value)
                     self.spent.calls += 1
                     reply = await self._call(messages, config)
                 except WeakspotError as error:
@@ -288,7 +302,7 @@ class ChatModel:
                         return self._clean(found, note)
                     fault = found
                 if fault.busy:
-                    self._gate.busy()
+                    self._gate.busy(cuts)
             fault = fault._replace(what=self._secrets.scrub(fault.what))
             if fault.final and not (fault.unless_answered and self._answered):
                 self._over = self._over or fault.what

@@ -10,7 +10,8 @@ by no more than these.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import Self, TypeVar
 
 from weakspot.models.chat import ChatModel
@@ -28,37 +29,46 @@ class AsAnswered:
     Args:
         width: How many pieces may be under way; asked again before each, so that it can change.
         most: The largest that `width` will ever say.
+        ahead: So many more are begun and wait for their turn at the model's own gate, so that a call that
+            ends is followed by the next at once, however long drawing, judging and recording take. With 0, no
+            more calls are ever made than were under way when the work ended.
         stop: Called when the iteration is left early, so that threads that wait come back.
     """
 
     def __init__(
-        self, *, width: Callable[[], int], most: int = 128, stop: Callable[[], None] | None = None
+        self,
+        *,
+        width: Callable[[], int],
+        most: int = 128,
+        ahead: int = 0,
+        stop: Callable[[], None] | None = None,
     ) -> None:
-        self._width, self._stop = width, stop
-        self._threads = ThreadPoolExecutor(most, thread_name_prefix="answer")
+        self._width, self._ahead, self._stop = width, ahead, stop
+        self._threads = ThreadPoolExecutor(most + ahead, thread_name_prefix="answer")
 
     @classmethod
-    def of(cls, model: ChatModel) -> AsAnswered:
+    def of(cls, model: ChatModel, *, ahead: int = 0) -> AsAnswered:
         """The one that suits a chat model."""
-        return cls(width=lambda: model.width, most=model.most, stop=model.stop)
+        return cls(width=lambda: model.width, most=model.most, ahead=ahead, stop=model.stop)
 
     def stream(self, work: Iterable[W], draw: Callable[[W], C], answer: Callable[[C], O]) -> Iterator[O]:
         """`answer(draw(w))` for each piece of work, as they are ready. Leaving early stops the rest."""
-        pieces, under_way = iter(work), set[Future[O]]()
+        pieces, under_way, ready = iter(work), set[Future[O]](), SimpleQueue[Future[O]]()
         finished = False
         try:
             while True:
-                while len(under_way) < max(self._width(), 1):
+                while len(under_way) < max(self._width(), 1) + self._ahead:
                     piece = next(pieces, self)  # itself: nothing that work could hold
                     if piece is self:
                         break
-                    under_way.add(self._threads.submit(lambda w: answer(draw(w)), piece))  # type: ignore[arg-type]
+                    future = self._threads.submit(lambda w: answer(draw(w)), piece)  # type: ignore[arg-type]
+                    under_way.add(future)
+                    future.add_done_callback(ready.put)
                 if not under_way:
                     finished = True
                     return
-                for future in wait(under_way, return_when=FIRST_COMPLETED).done:
-                    under_way.discard(future)
-                    yield future.result()
+                under_way.discard(future := ready.get())
+                yield future.result()
         finally:
             if not finished:
                 for future in under_way:

@@ -49,6 +49,8 @@ def fault_of(error: BaseException, api: Any) -> Fault:
     status = status_of(error)
     words = _words(error)
     said = f"HTTP {status}: {words}" if status else f"{type(error).__name__}: {words}"
+    if status is None and error.__cause__ is not None:  # a client's words for a connection that broke
+        said = f"the connection failed: {_words(error.__cause__)}"
     if status == 401 or "api key not valid" in words.lower():  # what is said here can hold parts of the key
         return Fault(f"the key was not accepted (HTTP {status})", final=True)
     if status == 402 or "insufficient_quota" in (getattr(error, "code", None), getattr(error, "type", None)):

@@ -1,18 +1,15 @@
 """How many calls are under way at once: as many as the provider stands, found by trying.
 
 The limit doubles with every round of clean answers until the provider first says "too many requests"; from
-then on each such reply takes three tenths of it away, and each clean round adds one.
+then on each such reply takes three tenths of it away, and each clean round adds one. Replies to calls that
+were sent before the last cut are no news.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from time import monotonic
 from typing import Self
-
-#: A burst of "too many requests" is one message: after a cut, so many seconds without another.
-COOLDOWN = 2.0
 
 
 class Gate:
@@ -25,12 +22,13 @@ class Gate:
     Attributes:
         limit: How many may be inside now.
         inside: How many are.
+        cuts: How often the limit was cut; a call remembers it from when it was sent.
     """
 
     def __init__(self, *, start: int, most: int) -> None:
         self.limit, self.most, self.inside = min(start, most), most, 0
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._clean, self._doubling, self._next_cut = 0, True, 0.0
+        self.cuts, self._clean, self._doubling = 0, 0, True
 
     async def __aenter__(self) -> Self:
         if self.inside >= self.limit or self._waiting:
@@ -68,9 +66,9 @@ class Gate:
             self.limit = min(self.limit * 2 if self._doubling else self.limit + 1, self.most)
             self._let_in()
 
-    def busy(self) -> None:
-        """The provider said "too many requests"."""
-        self._clean, self._doubling, now = 0, False, monotonic()
-        if now >= self._next_cut:
-            self._next_cut = now + COOLDOWN
+    def busy(self, cuts: int) -> None:
+        """The provider said "too many requests" to a call that was sent after so many cuts."""
+        self._clean, self._doubling = 0, False
+        if cuts == self.cuts:
+            self.cuts += 1
             self.limit = max(self.limit * 7 // 10, 1)

@@ -142,14 +142,27 @@ def connect(to: Who, settings: Mapping[str, Any]) -> tuple[Any, Any]:
             # A server on this machine seldom wants a key, yet the client insists on one.
             api_key="none" if placeholder and not any(_own_keys(to)) else None,
             memoize=False,
+            **_swift(to),
         )
     except Exception as error:
         raise _explained(to, error) from None
     if hasattr(getattr(model.api, "client", None), "max_retries"):
         model.api.client.max_retries = 0  # retries are ours: counted, and as patient as the server asks
-    if hasattr(model.api, "model_family"):
-        model.api.model_family()  # reads a table of models, once, which would hold up the first calls
+    if to.local:
+        model.api.model_family = model.api.service_model_name  # what is one's own is in no table of models
+    elif hasattr(model.api, "model_family"):
+        model.api.model_family()  # reads that table, once, which would hold up the first calls
     return model.api, config
+
+
+def _swift(to: Who) -> dict[str, Any]:
+    """A lighter HTTP client for a server near by, where the processor and not the way limits the pace.
+
+    Far away the default one is kept: it knows about proxies.
+    """
+    if not (to.provider.startswith("openai-api") and to.local):
+        return {}
+    return {"http_client": import_module("openai").DefaultAioHttpClient()}
 
 
 def _explained(to: Who, error: Exception) -> WeakspotError:

@@ -62,6 +62,8 @@ class Replay:
     needs_images = False
     #: Looking up costs nothing, so that large batches are best.
     batch = 512
+    #: Errors in a row that a run bears; None: a recording with gaps is not broken.
+    patience: int | None = None
 
     def __init__(self, answers: Mapping[Key, Recorded], *, model: str = "", digest: str = "") -> None:
         self._answers, self.model, self.digest = dict(answers), model, digest
@@ -93,10 +95,7 @@ class Replay:
             raise WeakspotError("a recording answers questions only", fix="use it with: weakspot ask")
         found = self._answers.get(_key(question))
         if found is None:
-            # What the recording lacks is no sign of a broken target, however often it happens: so "source".
-            return Output(
-                None, status=Status.ERROR, detail="source: the recording has no answer to this question"
-            )
+            return Output(None, status=Status.ERROR, detail="the recording has no answer to this question")
         return found.output
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from weakspot.report import ask_words as words
 from weakspot.report import format as show
+from weakspot.report.ask_picture import picture
 from weakspot.report.page import _environment
 from weakspot.report.words import _code, _table, escape
 from weakspot.store import Run
@@ -44,11 +45,19 @@ def html(run: Run) -> str:
             state=run.state.partition(":")[0],
             reason=run.state.partition(":")[2].strip(),
             resume=show.shell(["weakspot", "resume", str(run.folder)]),
+            picture=picture(_arms(figures)),
             tables=words.tables(figures),
             rows=ROWS,
             settings=list(run.config.settings.items()),
         )
     )
+
+
+def _arms(figures: words.Figures) -> list[tuple[str, words.Figures]]:
+    """Every system prompt's figures, or those of the run."""
+    model = str(figures["model"])
+    arms = figures.get("arms") or {}
+    return [(f"{model}, system prompt {arm}", row) for arm, row in arms.items()] or [(model, figures)]
 
 
 def _key_figures(figures: words.Figures) -> list[tuple[str, str, str]]:

@@ -54,6 +54,8 @@ def rate(figures: Figures, *, corrected: bool = False) -> str:
 
 def conclusion(figures: Figures) -> str:
     """The run in one or two plain sentences."""
+    if figures.get("scenarios"):
+        return _found(figures)
     if not figures.get("asked"):
         return "Nothing has been asked yet." if "rate" not in figures else "No benign question was asked."
     if not figures.get("n"):
@@ -90,8 +92,20 @@ def counts(figures: Figures) -> str:
 
 def tables(figures: Figures) -> list[Table]:
     """Everything worth a table, most important first; empty ones are left out."""
-    found = [_sets(figures), *_slice_tables(figures), _comparisons(figures), _stages(figures)]
-    found += [_grades(figures), _consistency(figures), _pictures(figures), _errors(figures)]
+    found = [
+        *_scenarios(figures),
+        _sets(figures),
+        *_slice_tables(figures),
+        _comparisons(figures),
+        _stages(figures),
+    ]
+    found += [
+        _agreement(figures),
+        _grades(figures),
+        _consistency(figures),
+        _pictures(figures),
+        _errors(figures),
+    ]
     return [table for table in found if table is not None and table.rows]
 
 
@@ -122,12 +136,72 @@ def _sets(figures: Figures) -> Table | None:
     )
 
 
+def _found(figures: Figures) -> str:
+    """A search over scenarios in one or two sentences."""
+    rows = figures["scenarios"]["descriptions"]
+    confirmed = [row for row in rows if row["confirmed"]]
+    usual = f"{rate(figures)} of {show.plural(figures.get('n', 0), 'answer')} to any of them"
+    if not confirmed:
+        tried = show.plural(len(rows), "description")
+        return f"None of {tried} of harmless questions is refused more than usual ({usual})."
+    named = "; ".join(f"‘{show.shorten(row['description'], 100)}’ {rate(row)}" for row in confirmed[:4])
+    return f"Harmless questions that are refused more than others of their type ({usual}): {named}."
+
+
+def _scenarios(figures: Figures) -> list[Table | None]:
+    found = figures.get("scenarios")
+    if not found:
+        return []
+    rows = [
+        (
+            row["description"],
+            rate(row),
+            rate(row, corrected=True),
+            show.count(row["n"]),
+            "fresh" if row["fresh"] else "race",
+            show.e_value(row["log_evidence"]),
+            rate(row["contrast"]) if row.get("contrast") else show.NONE,
+            "confirmed" if row["confirmed"] else row["state"],
+        )
+        for row in found["descriptions"]
+    ]
+    head = ("harmless questions", "refused", "corrected", "of", "drawn for", "e-value", "harmful refused", "")
+    note = (
+        f"Descriptions for ‘{show.shorten(found['stimulus'], 120)}’, against {rate(figures)} of "
+        f"{show.count(figures.get('n', 0))} scenarios of any kind. ‘Confirmed’ is said of fresh scenarios "
+        "only, and controls the false-discovery rate."
+    )
+    examples = [
+        (row["description"], case["scene"], case["question"], case["answer"])
+        for row in found["descriptions"]
+        if row["fresh"]
+        for case in row["examples"]
+    ]
+    rejected = [(show.count(times), what) for what, times in found["rejected"].items()]
+    return [
+        Table("Descriptions", note, head, rows),
+        Table(
+            "Refused scenarios", "As the model was asked, and what it said.",
+            ("description", "scene", "question", "answer"), examples,
+        ),
+        Table(
+            "Scenarios that were not asked", "Written, but not what they should be.",
+            ("times", "why"), rejected,
+        ),
+    ]  # fmt: skip
+
+
 def _slice_tables(figures: Figures) -> list[Table | None]:
     head = ("slice", "refused", "corrected", *_BESIDE, "q", "")
     note = (
         "q is adjusted for all slices at once (Benjamini–Hochberg); worse means refused more than the rest."
     )
-    return [_slice_table("Slices", note, head, figures.get("slices"))]
+    found: list[Table | None] = [_slice_table("Slices", note, head, figures.get("slices"))]
+    contrast = figures.get("contrast")
+    if contrast and contrast.get("slices"):
+        note = "q as above; worse means that harmful questions of this kind are refused less than the rest."
+        found.append(_slice_table("Slices of the harmful questions", note, head, contrast["slices"]))
+    return found
 
 
 def _slice_table(title: str, note: str, head: tuple[str, ...], slices: Any) -> Table:
@@ -197,12 +271,37 @@ def _stages(figures: Figures) -> Table | None:
         rows.append((cause, meaning, show.count(row["count"]), share))
     if found["unknown"]:
         rows.append(("unknown", "a stage failed", show.count(found["unknown"]), show.NONE))
+    note = f"The {show.plural(found['refused'], 'refused benign question')}, asked again with help."
+    described = found.get("described") or {}
+    if described.get("mean_words_found") is not None:
+        note += (
+            f" Of the benchmark's words for the pictures, the model's own descriptions of "
+            f"{show.count(described['n'])} have {show.percent(described['mean_words_found'])} on average."
+        )
     return Table(
         "Why they were refused",
-        f"The {show.plural(found['refused'], 'refused benign question')}, asked again with help.",
+        note,
         ("cause", "meaning", "questions", "share"),
         rows,
     )
+
+
+def _agreement(figures: Figures) -> Table | None:
+    found = figures.get("agreement")
+    if not found:
+        return None
+    rows = [("all (Krippendorff's α)", _number(found["alpha"]))]
+    rows += [(f"{two} (Cohen's κ)", _number(kappa)) for two, kappa in found["kappa"].items()]
+    return Table(
+        "Agreement of the judges",
+        f"On {show.plural(found['n'], 'answer')} that at least two decided; 1 is perfect, 0 is chance.",
+        ("judges", "agreement"),
+        rows,
+    )
+
+
+def _number(value: float | None) -> str:
+    return show.NONE if value is None else f"{value:.2f}"
 
 
 def _grades(figures: Figures) -> Table | None:

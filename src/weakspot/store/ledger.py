@@ -142,13 +142,19 @@ class Ledger:
                 list(spend.items()),
             )
 
-    def forget_errors(self) -> int:
-        """Remove each stage's trials from its first error on, so that they are drawn again; how many."""
+    def forget_errors(self, *, gaps: bool = False) -> int:
+        """Remove trials that ended in an error, so that they are drawn again; how many were removed.
+
+        Args:
+            gaps: Remove these alone. By default all that follows them in their stage goes too, so that what
+                is left is its first indices: decisions that were made on the way are then made again.
+        """
+        later = "" if gaps else "OR e.idx < trials.idx"
         with explained(self.path), self._transaction():
             removed = self._db.execute(
-                """DELETE FROM trials WHERE EXISTS (
-                       SELECT 1 FROM trials AS e WHERE e.hypothesis = trials.hypothesis
-                       AND e.status = 'error' AND e.idx >> 32 = trials.idx >> 32 AND e.idx <= trials.idx)"""
+                f"""DELETE FROM trials WHERE EXISTS (
+                       SELECT 1 FROM trials AS e WHERE e.hypothesis = trials.hypothesis AND e.status = 'error'
+                       AND e.idx >> 32 = trials.idx >> 32 AND (e.idx = trials.idx {later}))"""  # noqa: S608
             ).rowcount
             if removed:
                 self._db.execute("DELETE FROM tallies")
@@ -228,7 +234,7 @@ class Ledger:
         return _trial(hypothesis.id, rows[0]) if rows else None
 
     def count(self, hypothesis: Hypothesis, stage: Stage) -> int:
-        """How many trials a stage has; they are always its first indices."""
+        """How many trials a stage has: its first indices, but for the gaps that errors leave (`gaps`)."""
         if hypothesis.id not in self._keys:
             return 0
         return self.tally(hypothesis, stage).drawn
@@ -260,6 +266,14 @@ class Ledger:
             Outcome(None if failed is None else bool(failed), Status(status), Usage(*usage), detail, answer)
             for failed, status, detail, answer, *usage in rows
         ]
+
+    def indices(self, hypothesis: Hypothesis, start: int, stop: int) -> set[int]:
+        """The indices in [start, stop) that have a trial."""
+        rows = self._query(
+            "SELECT idx FROM trials WHERE hypothesis = ? AND idx >= ? AND idx < ?",
+            (self._key(hypothesis), start, stop),
+        )
+        return {row[0] for row in rows}
 
     def answers(self, hypothesis: Hypothesis, stage: Stage, *, failed: bool) -> dict[str, int]:
         """How often each answer was given among the failures (or the passes), most frequent first."""

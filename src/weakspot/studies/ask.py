@@ -8,6 +8,7 @@ with more and more help, which says whether the model misjudged the picture, the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -15,9 +16,12 @@ from typing import Any, Final
 
 from weakspot.core import Case, Judge, Status, Target, Verdict, WeakspotError
 from weakspot.engine import Broken, Budget, BudgetSpent, Engine, Lane, Want, Watch
+from weakspot.engine.budget import COUNTED
+from weakspot.engine.engine import PATIENCE
 from weakspot.sources.benchmark import Benchmark
 from weakspot.sources.question import BENIGN
 from weakspot.store import Run, RunConfig, count
+from weakspot.studies import scenarios
 from weakspot.studies.ask_arms import DESCRIBE, PLAIN, STAGES, Arm, Questions, arm_of, plan
 from weakspot.studies.ask_reading import analysis, described
 from weakspot.studies.ask_settings import (
@@ -29,9 +33,10 @@ from weakspot.studies.ask_settings import (
     digests_of,
     load,
     plain,
+    priced,
     subject_of,
 )
-from weakspot.studies.ask_verdicts import Refusals, together
+from weakspot.studies.ask_verdicts import Refusals, models_behind, together
 from weakspot.studies.loading import name_of
 
 #: Questions of a set before the other set's turn, so that a budget that ends early cuts both.
@@ -110,12 +115,26 @@ def go_on(
     run: Run,
     *,
     target: Target | None = None,
-    source: Benchmark | None = None,
+    source: Any = None,
     judge: Judge | None = None,
+    llm: Any = None,
     budget: str | None = None,
     watch: Watch | None = None,
 ) -> None:
-    """Go on with an interrupted run: what was answered is not asked again."""
+    """Go on with an interrupted run: what was answered is not asked again; what ended in an error is.
+
+    Args:
+        run: Open for writing.
+        target: In place of its name, as all that follows.
+        source: The benchmark; of a run over scenarios, what draws the scenes.
+        judge: Says which answers refuse.
+        llm: Writes the scenarios of such a run.
+        budget: A new one.
+        watch: Who is told of the progress.
+    """
+    if "scenarios" in run.config.settings:
+        scenarios.go_on(run, target=target, source=source, judge=judge, llm=llm, budget=budget, watch=watch)
+        return
     settings = settings_of(run, budget=budget)
     # The texts as they were: a file of a system prompt may have changed since.
     systems = run.ledger.fact("systems") or check(settings)
@@ -126,13 +145,18 @@ def go_on(
                 f"the {what} is not the one this run began with (its digest differs)",
                 fix="use the old one, or begin a new run",
             )
-    if run.state.startswith("stopped: broken"):
-        run.ledger.forget_errors()
+    priced(settings.budget, parts.target, *models_behind(parts.judge))
+    run.ledger.forget_errors(gaps=True)
     conduct(run, settings, parts, systems, watch)
 
 
 def settings_of(run: Run, *, budget: str | None = None) -> AskSettings:
     """The settings of a run as its run.yaml has them, with the budget it was last given."""
+    if "scenarios" in run.config.settings:
+        found = scenarios.settings_of(run, budget=budget)
+        return AskSettings(
+            target=found.target, benchmark="", judge=found.judge, budget=found.budget, seed=found.seed
+        )
     known = {field.name for field in fields(AskSettings)}
     given = dict(run.config.settings)
     wrong = [*(set(given) - known), *({"target", "benchmark"} - set(given))]
@@ -163,19 +187,24 @@ def conduct(
     ledger.set_fact("items", described(parts.benchmark))
     questions = Questions(parts.benchmark, systems)
     arms = plan(parts.benchmark, contrast=settings.contrast, systems=list(systems), repeats=settings.repeats)
-    judge = Refusals(parts.judge)
-    target, executor = together(parts.target, judge)
+    judge, budget = Refusals(parts.judge), Budget.parse(settings.budget)
+    # What tokens and dollars are spent is known afterwards only.
+    target, executor = together(parts.target, judge, exact=any(k not in COUNTED for k, _ in budget.limits))
     with Engine(
         run,
         source=questions,
         target=target,
         judge=judge,
         seed=settings.seed,
-        budget=Budget.parse(settings.budget),
+        budget=budget,
         batch=1 if executor else getattr(parts.target, "batch", _BATCH),
         executor=executor,
         watch=watch,
+        # A recording is what it is: no patience is needed with it, and none runs out.
+        patience=getattr(parts.target, "patience", PATIENCE),
     ) as engine:
+        for kind, amount in _forgotten(run).items():
+            engine.spending.amounts[kind] += amount
         judge.told = _telling(engine, arms, watch)
         limit: BudgetSpent | None = None
         try:
@@ -194,6 +223,15 @@ def conduct(
     ledger.set_fact("images", changed)
     ledger.set_fact("analysis", analysis(run, settings, parts))
     ledger.set_fact("state", f"stopped: the {limit}" if limit else "finished")
+
+
+def _forgotten(run: Run) -> dict[str, float]:
+    """What calls cost whose trials were removed so that they are made again: a budget holds for them too."""
+    held: Counter[str] = Counter()
+    for hypothesis in run.ledger.hypotheses():
+        for outcome in run.ledger.outcomes(hypothesis, 0, 1 << 33):
+            held.update(images=1, calls=1, **outcome.usage._asdict())
+    return {kind: amount - held[kind] for kind, amount in run.ledger.spend().items() if amount > held[kind]}
 
 
 def put(engine: Engine, questions: Questions, arms: Sequence[Arm]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from weakspot.core import Status, Trial
+from weakspot.judges.panel import Panel, ballots
 from weakspot.sources.benchmark import Benchmark, Item
 from weakspot.sources.question import BENIGN
 from weakspot.store import Run
@@ -32,8 +33,20 @@ def analysis(run: Run, settings: AskSettings, parts: Parts) -> dict[str, Any]:
     missing = [item for item in parts.benchmark.missing if settings.contrast or item.set == BENIGN]
     found["images_missing"] = [f"{item.set} {item.id}" for item in missing]
     found["images_changed"] = run.ledger.fact("images", {}) | _noted(run)
+    found["agreement"] = _agreement(run, parts)
     found["model"] = getattr(parts.target, "model", "") or settings.target
     return found
+
+
+def _agreement(run: Run, parts: Parts) -> dict[str, Any] | None:
+    """How far the judges of a panel agreed on this run's answers; None for a judge alone."""
+    if not isinstance(parts.judge, Panel):
+        return None
+    found = ballots(list(parts.judge.judges), [trial.detail for *_, trial in answers(run)])
+    if found is None:
+        return None
+    kappas = {" · ".join(two): None if kappa != kappa else kappa for two, kappa in found.kappa.items()}
+    return {"alpha": None if found.alpha != found.alpha else found.alpha, "kappa": kappas, "n": found.n}
 
 
 def _noted(run: Run) -> dict[str, str]:

@@ -12,7 +12,7 @@ from weakspot.engine import Budget
 from weakspot.sources.benchmark import Benchmark
 from weakspot.sources.question import BENIGN, CONTRAST
 from weakspot.studies.ask_arms import PLAIN, Questions, plan, system_prompts
-from weakspot.studies.ask_verdicts import sees_pictures
+from weakspot.studies.ask_verdicts import models_behind, sees_pictures
 from weakspot.studies.loading import part
 
 #: The budget if none is given: more than any benchmark asks, less than a mistake would.
@@ -108,12 +108,30 @@ def named(benchmark: str) -> str:
 
 
 def before(settings: AskSettings, parts: Parts, systems: Mapping[str, str]) -> None:
-    """Let a target that can say so refuse questions that it cannot answer, before there is a run."""
+    """Refuse, before there is a run, a budget that could not be kept and questions without an answer."""
+    priced(settings.budget, parts.target, *models_behind(parts.judge))
     refuse = getattr(parts.target, "check", None)
     if callable(refuse):
         questions = Questions(parts.benchmark, systems)
         arms = plan(parts.benchmark, contrast=settings.contrast, systems=list(systems), repeats=1)
         refuse([questions.question(arm, index) for arm in arms for index in range(len(arm.items))])
+
+
+def priced(budget: str, *models: object) -> None:
+    """Refuse a limit in dollars where a model's price is not known: nothing would ever count against it.
+
+    Raises:
+        WeakspotError: It says how to give a price.
+    """
+    if "dollars" not in dict(Budget.parse(budget).limits):
+        return
+    for model in models:
+        if getattr(model, "price", 0) is None:
+            raise WeakspotError(
+                f"the price of {str(getattr(model, 'name', 'the model'))[:80]} is not known, so dollars "
+                "cannot be limited",
+                fix="add ?price=2.5,10 to its name: dollars per million tokens read and written",
+            )
 
 
 def _part(given: Any, name: str, registry: Registry, port: type) -> Any:

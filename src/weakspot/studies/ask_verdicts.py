@@ -18,6 +18,8 @@ from weakspot.stats.agreement import Confusion
 
 #: Between a judge's reason and what the target noted of the answer, such as a picture that was made smaller.
 NOTE: Final = " · note: "
+#: Questions that are ready to be asked while others are under way.
+_AHEAD: Final = 16
 
 
 class Refusals:
@@ -149,11 +151,17 @@ class Judging:
         return sum(s.tokens for s in spent), sum(s.dollars for s in spent)
 
 
-def together(target: Target, refusals: Refusals) -> tuple[Target, Executor | None]:
+def together(target: Target, refusals: Refusals, *, exact: bool = False) -> tuple[Target, Executor | None]:
     """The target with its judge, and the executor that suits both; None for the usual one.
 
     Parts that wait for a server say how many calls they stand at once (`width`, `most`); then every question
     is a call of its own and recorded as soon as it is answered and judged.
+
+    Args:
+        target: Answers.
+        refusals: Judges.
+        exact: No call may be made beyond those under way when the work ends, as a limit on what is known
+            only afterwards demands.
     """
     models = models_behind(refusals.judge_of_refusals)
     waiting: list[Any] = [part for part in (target, *models) if _waits(part)]
@@ -166,9 +174,12 @@ def together(target: Target, refusals: Refusals) -> tuple[Target, Executor | Non
             if callable(end := getattr(part, "stop", None)):
                 end()
 
+    # Each part keeps to its own limit: while some answers are judged, the next are asked for.
+    gated = callable(getattr(target, "answer_questions", None))
     executor = AsAnswered(
-        width=lambda: max(int(part.width) for part in waiting),
-        most=max(int(part.most) for part in waiting),
+        width=lambda: sum(int(part.width) for part in waiting),
+        most=sum(int(part.most) for part in waiting),
+        ahead=_AHEAD if gated and not exact else 0,
         stop=stop,
     )
     return Judging(target, refusals), executor

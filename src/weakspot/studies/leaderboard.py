@@ -102,6 +102,7 @@ def board(rows: Sequence[Row]) -> list[dict[str, Any]]:
                 "judge": row.judge,
                 "origin": row.origin,
                 **kept,
+                "contrast": {k: contrast.get(k) for k in _KEPT} if contrast else None,
                 "contrast_rate": contrast and contrast.get("rate"),
                 "contrast_rate_interval": contrast and contrast.get("rate_interval"),
                 "balanced_accuracy": trade and trade.get("balanced_accuracy"),
@@ -120,7 +121,7 @@ def board(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 _KEPT: Final = (
     "rate", "rate_interval", "rate_corrected", "rate_corrected_interval", "n", "errors", "blocked", "empty",
-    "undecided",
+    "undecided", "refused",
 )  # fmt: skip
 
 
@@ -290,15 +291,19 @@ def export(folders: Iterable[Path], into: Path) -> list[Path]:
                 f"{name}.json": json.dumps(submission(run), indent=4),
                 f"{name}.jsonl": "\n".join(json.dumps(row) for row in rows),
             }
-        for file, text in texts.items():
-            try:
-                write_whole(into / file, f"{text}\n".encode())
-            except OSError as error:
-                raise WeakspotError(
-                    f"{into / file} cannot be written: {error.strerror}", fix="choose another --export"
-                ) from error
-            written.append(into / file)
+        written += [save(into / file, f"{text}\n") for file, text in texts.items()]
     return written
+
+
+def save(path: Path, text: str) -> Path:
+    """Write a file whole, or say why not."""
+    try:
+        write_whole(path, text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise WeakspotError(
+            f"{path} cannot be written: {error.strerror}", fix="choose another place"
+        ) from error
+    return path
 
 
 def _natural(key: str) -> tuple[int, str]:
