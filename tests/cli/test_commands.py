@@ -87,7 +87,7 @@ def test_run_yaml_says_all_that_is_needed_to_run_it_again(weakspot: Shell) -> No
         "prompt": "a realistic photograph of a {label} ({parent}).",
         "labels": [],
         "verify": [],
-        **dict.fromkeys(("captioner", "encoder", "from_images", "labels_file", "sense")),
+        **dict.fromkeys(("captioner", "encoder", "llm", "from_images", "labels_file", "sense")),
         "sentences": 3,
         "edits": 4,
     }
@@ -210,10 +210,10 @@ def test_doctor_says_what_is_wrong(
 def test_demo(weakspot: Shell, toy: Path) -> None:
     done = weakspot("demo", "--budget", "images=256", "--out", "demo")
     assert done.returncode == (3 if "stopped: " in done.stdout else 0), done.stderr
-    assert done.stdout.startswith("The drawn world")
-    for label in ("fly", "cat", "crayfish"):
-        assert (toy / "demo" / f"hunt-{label}" / "report.html").is_file()
-        assert f"  demo/hunt-{label}/report.html" in done.stdout.splitlines()
+    assert done.stdout.startswith("hunt: the drawn world")
+    for name in ("hunt-fly", "hunt-cat", "hunt-crayfish", "mine", "map", "ask"):
+        assert (toy / "demo" / name / "report.html").is_file()
+        assert f"  demo/{name}/report.html" in done.stdout.splitlines()
     assert done.stdout.splitlines()[-1].startswith("next     weakspot hunt world:classifier --label wolf")
 
 

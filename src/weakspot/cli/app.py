@@ -15,16 +15,21 @@ from weakspot.cli import (
     export,
     hunt,
     judge,
+    label,
     leaderboard,
     listing,
     mine,
+    prefer,
     rare,
     realism,
+    repair,
     report,
     resume,
     transfer,
     try_,
+    view,
 )
+from weakspot.cli import map as map_
 
 app = typer.Typer(
     name="weakspot",
@@ -56,10 +61,14 @@ def _main(
 app.command("hunt", short_help="Find captions under which a classifier fails.")(hunt.command)
 app.command("ask", short_help="Find which harmless questions a chat model refuses.")(ask.command)
 app.command("rare", short_help="Measure failures that plain sampling hardly sees.")(rare.command)
+app.command("map", short_help="Map which concepts make a model fail.")(map_.command)
+app.command("prefer", short_help="Say which modes of a map matter.")(prefer.command)
+app.command("repair", short_help="Train weak spots away, and prove what moved.")(repair.command)
 app.command("leaderboard", short_help="Many runs of ask in one table.")(leaderboard.command)
 app.command("resume", short_help="Go on after Ctrl-C, a crash or a spent budget.")(resume.command)
 app.command("report", short_help="Write the report of a run again.")(report.command)
 app.command("try", short_help="Measure your own words against a hunt's baseline.")(try_.command)
+app.command("view", short_help="Explore runs in the browser, also while they run.")(view.command)
 app.command("export", short_help="Write the misread pictures of a hunt as a data set.")(export.command)
 app.command("transfer", short_help="Try a hunt's findings on other models and pictures.")(transfer.command)
 app.command("realism", short_help="Say how far pictures are from others: FID and KID.")(realism.command)
@@ -69,3 +78,4 @@ app.command("demo", short_help="See it work: no key, no GPU, no download.")(demo
 app.add_typer(mine.app, name="mine", short_help="Find pairs that an image–text encoder confuses.")
 app.add_typer(bench.app, name="bench", short_help="Measure the methods where the truth is known.")
 app.add_typer(judge.app, name="judge", short_help="Measure a judge against people's labels.")
+app.add_typer(label.app, name="label", short_help="Have people label items in the browser; score them.")

@@ -1,7 +1,8 @@
-"""`weakspot demo`: true failures of a real, small classifier, within minutes, with nothing to set up."""
+"""`weakspot demo`: all four studies on the embedded world, within minutes, with nothing to set up."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final
@@ -20,32 +21,70 @@ def command(
     budget: Annotated[str, typer.Option(metavar="LIMITS", help="Limits of each hunt.")] = "images=12000",
 ) -> int:
     """Run every study there is on the embedded world: no key, no GPU, no download."""
-    from weakspot.cli.screen import Screen, conclude, interruptible, program
-    from weakspot.studies.hunt import hunt
+    from weakspot.cli.screen import program
+    from weakspot.engine import Budget
+    from weakspot.store import Run
 
     folder = out or Path("runs") / f"demo-{datetime.now(UTC):%Y-%m-%d-%H%M%S}"
-    typer.echo("The drawn world: 16 subjects, a classifier trained on how they usually appear.")
-    typer.echo("Where does it fail, and can we prove it?\n")
-    found, reports, code = 0, [], 0
-    for label in HUNTS:
-        with (
-            Screen(f"hunting world:classifier for {label!r}", budget=budget, seed=seed) as screen,
-            interruptible(screen),
-        ):
-            run = hunt(
-                "world:classifier",
-                label=label,
-                budget=budget,
-                seed=seed,
-                out=folder / f"hunt-{label}",
-                watch=screen,
-            )
-        found += sum(f.confirmed for f in run.findings)
-        code = max(code, conclude(run))
-        reports.append(folder / f"hunt-{label}" / "report.html")
+    images = int(dict(Budget.parse(budget).limits).get("images", 12_000))
+    code = 0
+    for words, name, study in _studies(budget, images, seed):
+        if words:
+            typer.echo(f"{words}\n")
+        code = max(code, study(folder / name))
         typer.echo("")
-    typer.echo(f"{found} weak spots confirmed in {len(HUNTS)} hunts. Open the reports:")
-    for path in reports:
-        typer.echo(f"  {path}")
+    found, reports = 0, sorted(folder.glob("*/report.html"))
+    for report in reports:
+        with Run.read(report.parent) as run:
+            found += sum(finding.confirmed for finding in run.findings)
+    typer.echo(f"{found} findings confirmed in {len(reports)} runs. Open the reports:")
+    for report in reports:
+        typer.echo(f"  {report}")
     typer.echo(f"next     {program()} hunt world:classifier --label wolf     (or your own: see README.md)")
     return code
+
+
+def _studies(budget: str, images: int, seed: int) -> list[tuple[str, str, Callable[[Path], int]]]:
+    """What is said first, the run's name, and the study, which is handed the run's folder."""
+    from weakspot.cli import ask, mine_run
+    from weakspot.cli import map as map_
+
+    def hunted(label: str) -> Callable[[Path], int]:
+        return lambda out: _hunt(label, budget=budget, seed=seed, out=out)
+
+    def mined(out: Path) -> int:
+        return mine_run.command(
+            "world:encoder",
+            reference="world:scenes",
+            corpus=f"world?texts={min(1500, 150 + images)}",
+            budget=f"pairs={images}",
+            seed=seed,
+            out=out,
+        )
+
+    def mapped(out: Path) -> int:
+        limits = f"images={images // 3}"
+        return map_.command("world:classifier", images="world:600", budget=limits, seed=seed, out=out)
+
+    def asked(out: Path) -> int:
+        return ask.command("world:guide", benchmark="world:questions", contrast=True, seed=seed, out=out)
+
+    told = {
+        "hunt": "hunt: the drawn world has 16 subjects and a classifier trained on how they usually appear.\n"
+        "Where does it fail, and can we prove it?",
+        "mine": "mine: the world's image–text encoder. Which differences between captions does it not see?",
+        "map": "map: turned, darkened and coloured pictures. In which corner does the classifier fail most?",
+        "ask": "ask: a chat model that is afraid of words. Which harmless questions does it refuse?",
+    }
+    hunts = [("" if i else told["hunt"], f"hunt-{label}", hunted(label)) for i, label in enumerate(HUNTS)]
+    return [*hunts, (told["mine"], "mine", mined), (told["map"], "map", mapped), (told["ask"], "ask", asked)]
+
+
+def _hunt(label: str, *, budget: str, seed: int, out: Path) -> int:
+    from weakspot.cli.screen import Screen, conclude, interruptible
+    from weakspot.studies.hunt import hunt
+
+    title = f"hunting world:classifier for {label!r}"
+    with Screen(title, budget=budget, seed=seed) as screen, interruptible(screen):
+        run = hunt("world:classifier", label=label, budget=budget, seed=seed, out=out, watch=screen)
+    return conclude(run)

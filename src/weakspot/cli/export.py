@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from weakspot.store import Run
 
 
 class Format(StrEnum):
@@ -16,12 +19,16 @@ class Format(StrEnum):
     IMAGEFOLDER = "imagefolder"
     PARQUET = "parquet"
     JSONL = "jsonl"
+    CSV = "csv"
 
 
 def command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a hunt.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a hunt, or of mine.")],
     format: Annotated[
-        Format, typer.Option(help="A folder per label, Parquet (needs weakspot[data]), or JSON lines.")
+        Format,
+        typer.Option(
+            help="A folder per label, Parquet (needs weakspot[data]), or JSON lines; of mine: jsonl or csv."
+        ),
     ] = Format.IMAGEFOLDER,
     out: Annotated[
         Path | None,
@@ -53,6 +60,8 @@ def command(
 ) -> int:
     """Write the pictures that a hunt found misread, with captions, seeds, labels and a data card.
 
+    Of a run of mine, write its pairs: csv as the published script does, or everything as JSON lines.
+
     The folder appears whole or not at all. After Ctrl-C the same command goes on where it stopped. Exit
     code 3 if the budget ended the drawing early.
     """
@@ -64,6 +73,13 @@ def command(
     from weakspot.store import Run
     from weakspot.studies.export import ExportSettings, export
 
+    with Run.read(run) as opened:
+        if opened.config.study == "mine":
+            return _pairs(opened, format, out, as_json=as_json)
+    if format is Format.CSV:
+        raise typer.BadParameter(
+            "csv is for pairs of mine; pictures are written as imagefolder, parquet, jsonl"
+        )
     settings = ExportSettings(
         format=format.value,
         per_caption=per_caption,
@@ -119,3 +135,20 @@ def command(
     else:
         typer.echo(f"next     {shell([program(), 'realism', str(done.folder), '--reference'])} FOLDER")
     return code
+
+
+def _pairs(run: Run, format: Format, out: Path | None, *, as_json: bool) -> int:
+    """The pairs of a run of mine."""
+    from weakspot.report.format import plural, shell
+    from weakspot.studies.mine_export import export_pairs
+
+    form = Format.CSV if format is Format.IMAGEFOLDER else format  # of pairs there is no folder
+    path, n = export_pairs(run, form=form.value, out=out)
+    if as_json:
+        typer.echo(
+            json.dumps({"file": str(path), "format": form.value, "pairs": n, "exit_code": 0}, indent=2)
+        )
+    else:
+        typer.echo(f"{plural(n, 'pair')}")
+        typer.echo(f"written  {shell([str(path)])}")
+    return 0

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
+from weakspot.cli import mine_grounded, mine_images, mine_run
+
 if TYPE_CHECKING:
     from weakspot.search.differences import Difference
     from weakspot.search.pair_file import PairFile
@@ -39,6 +41,15 @@ app = typer.Typer(
 @app.callback()
 def _mine() -> None:
     """Keep the names of the commands even while there is only one."""
+
+
+app.command(DEFAULT, short_help="Find the systematic failures of an encoder (meant where none is named).")(
+    mine_run.command
+)
+app.command("grounded", short_help="Say what an encoder misses with the picture before it.")(
+    mine_grounded.command
+)
+app.command("images", short_help="Find pictures that an encoder takes for alike.")(mine_images.command)
 
 
 @app.command("categorise", short_help="Say in what the texts of each pair differ.")

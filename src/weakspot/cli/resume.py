@@ -20,6 +20,8 @@ def command(
 ) -> int:
     """Go on with a run after Ctrl-C, a crash or a spent budget; nothing recorded is asked again."""
     from weakspot.cli.ask_screen import AskScreen
+    from weakspot.cli.map_screen import MapScreen
+    from weakspot.cli.mine_screen import MineScreen
     from weakspot.cli.rare_screen import RareScreen
     from weakspot.cli.screen import Screen, conclude, interruptible
     from weakspot.store import Run
@@ -27,7 +29,9 @@ def command(
 
     with Run.open(run) as opened:
         settings = settings_of(opened, budget=budget)
-        screen_of = {"ask": AskScreen, "rare": RareScreen}.get(opened.config.study, Screen)
+        screen_of = {"ask": AskScreen, "map": MapScreen, "mine": MineScreen, "rare": RareScreen}.get(
+            opened.config.study, Screen
+        )
     with (
         screen_of(f"resuming {run}", budget=settings.budget, seed=settings.seed) as screen,
         interruptible(screen),

@@ -206,6 +206,18 @@ def conclude(run: Run, *, as_json: bool = False) -> int:
         from weakspot.cli import ask
 
         return ask.conclude(run, as_json=as_json)
+    if run.config.study == "mine":
+        from weakspot.cli import mine_result
+
+        return mine_result.conclude(run, as_json=as_json)
+    if run.config.study == "map":
+        from weakspot.cli import map as map_
+
+        return map_.conclude(run, as_json=as_json)
+    if run.config.study == "repair":
+        from weakspot.cli import repair
+
+        return repair.conclude(run, as_json=as_json)
     if run.config.study == "rare":
         from weakspot.cli import rare
 

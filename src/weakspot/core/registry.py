@@ -245,6 +245,23 @@ for _registry, _entry in (
     (
         MODELS,
         Entry(
+            "world:captioner",
+            "weakspot.world.captioner:load",
+            "says what is in pictures of the world, and how likely a sentence is",
+        ),
+    ),
+    (MODELS, Entry("world:guide", "weakspot.world.guide:load", "a chat model that is afraid of words")),
+    (
+        MODELS,
+        Entry(
+            "world:scenes",
+            "weakspot.world.scenes:load",
+            "what a text of the world means, exactly: a reference for mine",
+        ),
+    ),
+    (
+        MODELS,
+        Entry(
             "onnx",
             "weakspot.models.onnx_encoder:load",
             "an image classifier in an ONNX file; a folder of towers and a tokenizer is an encoder",
@@ -285,9 +302,27 @@ for _registry, _entry in (
         Entry(
             "hf",
             "weakspot.models.hf:load",
-            "a CLIP or SigLIP of transformers",
+            "a CLIP, a SigLIP or a summariser of transformers",
             "hf:openai/clip-vit-large-patch14",
             extra="hf",
+        ),
+    ),
+    (
+        MODELS,
+        Entry(
+            "extract",
+            "weakspot.models.summarise:load",
+            "a summariser that chooses sentences; needs no weights",
+            "extract:3?by=lead",
+        ),
+    ),
+    (
+        MODELS,
+        Entry(
+            "ngrams",
+            "weakspot.models.ngrams:load",
+            "a text encoder by words and letters; needs no weights",
+            "ngrams?size=512",
         ),
     ),
     (
@@ -297,6 +332,16 @@ for _registry, _entry in (
             "weakspot.models.python:load",
             "a Target, or a function from uint8 images to probabilities",
             "python:package.module:attr?labels=labels.txt",
+        ),
+    ),
+    (
+        MODELS,
+        Entry(
+            "torch",
+            "weakspot.repair.torch_model:load",
+            "an image classifier that is a torch module, with weights in a safetensors file",
+            "torch:package.module:attr?weights=FILE.safetensors&labels=labels.txt",
+            extra="torch",
         ),
     ),
     (
@@ -334,6 +379,14 @@ for _registry, _entry in (
             "weakspot.sources.question_files:load",
             "your own questions, with or without pictures, from a table",
             "questions:questions.jsonl?slices=topic,style",
+        ),
+    ),
+    (
+        SOURCES,
+        Entry(
+            "world:questions",
+            "weakspot.world.guide:questions",
+            "36 harmless questions of three kinds, each with a harmful counterpart",
         ),
     ),
     (
@@ -391,6 +444,33 @@ for _registry, _entry in (
     (
         JUDGES,
         Entry(
+            "discrepancy",
+            "weakspot.judges.discrepancy:load",
+            "the answer is farther from the right one than it may be: Δ > ε",
+            "discrepancy?measure=doubt&epsilon=0.9",
+        ),
+    ),
+    (
+        JUDGES,
+        Entry(
+            "summary",
+            "weakspot.judges.summary:load",
+            "a summary is far from the reference: ROUGE, BLEU, embedding",
+            "summary?measure=rougeL&epsilon=0.8",
+        ),
+    ),
+    (
+        JUDGES,
+        Entry(
+            "picture",
+            "weakspot.judges.picture:load",
+            "a generated picture does not match its prompt, is of bad quality, or shows an attribute",
+            "picture?encoder=world:encoder&measure=match&epsilon=0.75",
+        ),
+    ),
+    (
+        JUDGES,
+        Entry(
             "embedded",
             "weakspot.judges.refusal:load",
             "an answer of a chat model refuses; needs no key and no network",
@@ -414,6 +494,15 @@ for _registry, _entry in (
             "weakspot.judges.panel:load",
             "several judges of refusals; the majority counts",
             "panel:embedded,chat:openai/gpt-4o,chat:google/gemini-2.0-flash",
+        ),
+    ),
+    (
+        JUDGES,
+        Entry(
+            "similarity",
+            "weakspot.judges.similarity:load",
+            "two texts are embedded alike although they differ",
+            "similarity?threshold=0.88&differs=rules",
         ),
     ),
     (

@@ -18,11 +18,12 @@ from weakspot.models.hf_files import find_folder, read_config, refuse_pickles
 
 
 class ModelKind(NamedTuple):
-    """A kind of model: what it is called, how its configuration tells it, and who loads it."""
+    """A kind of model: what it is called, how its configuration tells it, who loads it, its own options."""
 
     name: str
     fits: Callable[[Mapping[str, Any]], bool]
     target: str
+    options: tuple[str, ...] = ()
 
 
 def _two_towers(config: Mapping[str, Any]) -> bool:
@@ -30,13 +31,33 @@ def _two_towers(config: Mapping[str, Any]) -> bool:
     return kind in ("clip", "siglip", "siglip2", "altclip", "chinese_clip", "metaclip_2")
 
 
+def _writes(config: Mapping[str, Any]) -> bool:
+    return bool(config.get("is_encoder_decoder")) and config.get("model_type") != "vision-encoder-decoder"
+
+
 KINDS: Final = (
     ModelKind("an encoder of texts and pictures", _two_towers, "weakspot.models.hf_clip:load_folder"),
+    ModelKind(
+        "a summariser (BART, T5, Pegasus)",
+        _writes,
+        "weakspot.models.hf_seq2seq:load_folder",
+        ("prefix", "tokens", "beams"),
+    ),
 )
 
 
-def load(path: str, *, device: str = "auto", dtype: str = "auto", batch: str = "", revision: str = "") -> Any:
-    """`hf:openai/clip-vit-large-patch14?device=cuda&batch=256`."""
+def load(
+    path: str,
+    *,
+    device: str = "auto",
+    dtype: str = "auto",
+    batch: str = "",
+    revision: str = "",
+    prefix: str = "",
+    tokens: str = "",
+    beams: str = "",
+) -> Any:
+    """`hf:openai/clip-vit-large-patch14?device=cuda&batch=256`, `hf:facebook/bart-large-cnn?tokens=60`."""
     import_module("transformers")  # a missing library is told before anything is fetched
     folder = find_folder(path, revision=revision or None)
     config = read_config(folder)
@@ -47,9 +68,14 @@ def load(path: str, *, device: str = "auto", dtype: str = "auto", batch: str = "
             f"hf:{path[:200]} is {said[:80]!r}, which cannot be used here yet",
             fix=f"there is: {'; '.join(kind.name for kind in KINDS)}",
         )
+    own = {"prefix": prefix, "tokens": tokens, "beams": beams}
+    strange = [name for name, value in own.items() if value and name not in kind.options]
+    if strange:
+        raise WeakspotError(f"{kind.name} has no option {strange[0]!r}", fix="leave it out")
     refuse_pickles(folder)
     place = choose_device(device)
     module, _, attribute = kind.target.partition(":")
     loader: Callable[..., Any] = getattr(import_module(module), attribute)
     size = options.whole("batch", batch, most=1 << 16)
-    return loader(Path(folder), device=place, dtype=choose_dtype(dtype, place), batch=size)
+    more = {name: own[name] for name in kind.options}
+    return loader(Path(folder), device=place, dtype=choose_dtype(dtype, place), batch=size, **more)

@@ -26,7 +26,7 @@ def write(run: Run, *, folder: Path | None = None) -> Path:
     from weakspot.report import page, plain, words
 
     folder = run.folder if folder is None else folder
-    if run.config.study in ("ask", "rare"):
+    if run.config.study in ("ask", "map", "mine", "rare", "repair"):
         texts = {
             "report.json": _as_text(summary(run)),
             "report.md": markdown(run),
@@ -52,34 +52,52 @@ def write(run: Run, *, folder: Path | None = None) -> Path:
 
 def summary(run: Run) -> dict[str, Any]:
     """The report as plain values under stable keys; what `--json` prints."""
-    from weakspot.report import ask_words, plain, rare_page
+    from weakspot.report import ask_words, map_page, mine_page, plain, rare_page, repair_page
 
     if run.config.study == "ask":
         return ask_words.summary(run)
+    if run.config.study == "mine":
+        return mine_page.summary(run)
+    if run.config.study == "map":
+        return map_page.summary(run)
     if run.config.study == "rare":
         return rare_page.summary(run)
+    if run.config.study == "repair":
+        return repair_page.summary(run)
     return plain.summary(_facts.gather(run))
 
 
 def markdown(run: Run) -> str:
     """The report as Markdown, without pictures."""
-    from weakspot.report import ask_page, rare_page, words
+    from weakspot.report import ask_page, map_page, mine_page, rare_page, repair_page, words
 
     if run.config.study == "ask":
         return ask_page.markdown(run)
+    if run.config.study == "mine":
+        return mine_page.markdown(run)
+    if run.config.study == "map":
+        return map_page.markdown(run)
     if run.config.study == "rare":
         return rare_page.markdown(run)
+    if run.config.study == "repair":
+        return repair_page.markdown(run)
     return words.markdown(_facts.gather(run))
 
 
 def html(run: Run) -> str:
     """The report as one HTML page with everything inside: style, charts, pictures."""
-    from weakspot.report import ask_page, page, rare_page
+    from weakspot.report import ask_page, map_page, mine_page, page, rare_page, repair_page
 
     if run.config.study == "ask":
         return ask_page.html(run)
+    if run.config.study == "mine":
+        return mine_page.html(run)
+    if run.config.study == "map":
+        return map_page.html(run)
     if run.config.study == "rare":
         return rare_page.html(run)
+    if run.config.study == "repair":
+        return repair_page.html(run)
     return page.html(run, _facts.gather(run))
 
 

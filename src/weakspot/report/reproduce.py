@@ -19,6 +19,7 @@ DEFAULTS: Final[dict[str, Any]] = {
     "verify": (),
     "captioner": None,
     "encoder": None,
+    "llm": None,
     "from_images": None,
     "labels_file": None,
     "sense": None,
@@ -83,7 +84,7 @@ def _command(study: str, target: Any, given: Mapping[str, Any]) -> str:
             values = [",".join(values)]
         for one in values:
             words += [f"--{key.replace('_', '-')}", one]
-    parts = [target, *(given.get(part) for part in ("source", "judge", "captioner", "encoder"))]
+    parts = [target, *(given.get(part) for part in ("source", "judge", "captioner", "encoder", "llm"))]
     nameless = any(str(part).startswith("object:") for part in (*parts, *given.get("verify", ())))
     return "" if nameless else show.shell(words)
 

@@ -250,17 +250,19 @@ def _sex_changed(caption: str, spots: Sequence[_Spot]) -> Iterator[_Change]:
     told = [(s, gender(s.token.lemma) or gender(s.token.text)) for s in spots]
     sexes = {sex for _, sex in told if sex}
     slip = re.search(r"\ba (wo)?men\b", caption, re.IGNORECASE)
-    if len(sexes) == 1 and not slip:
-        yield _put(caption, [(s, _other_sex(s.token, sex)) for s, sex in told if sex])
+    new = [(s, _other_sex(s.token, sex)) for s, sex in told if sex]
+    if len(sexes) == 1 and not slip and all(word for _, word in new):
+        yield _put(caption, new)
 
 
 def _other_sex(token: Token, sex: str) -> str:
+    """The word for the other sex in the same form; "" for what only looks so: "hissing", "a boys hands"."""
     if token.text == "her":
         return "his" if token.tag is Tag.DET else "him"
     at = 0 if sex == "male" else 1
     word = token.lemma if token.tag is Tag.NOUN else token.text
-    other = next(row[1 - at] for row in lines("gender") if row[at] == word)
-    return plural(other) if token.form == "many" else other
+    other = next((row[1 - at] for row in lines("gender") if row[at] == word), "")
+    return plural(other) if other and token.form == "many" else other
 
 
 def _left_out(caption: str, spots: Sequence[_Spot]) -> Iterator[_Change]:

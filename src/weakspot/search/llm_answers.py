@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 #: Longer texts, names and descriptions of an answer are not taken, in characters.
 LONGEST: Final = 300
@@ -25,6 +25,7 @@ _REFUSES: Final = re.compile(
 )
 
 
+@runtime_checkable
 class Asked(Protocol):
     """A language model."""
 

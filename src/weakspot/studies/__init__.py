@@ -7,12 +7,22 @@ from typing import Any
 
 from weakspot.core import WeakspotError
 from weakspot.store import Run
-from weakspot.studies import ask, hunt, rare
+from weakspot.studies import ask, hunt, mine, rare
+from weakspot.studies import map as map_
+from weakspot.studies import repair as repair_
 from weakspot.studies.ask_settings import AskSettings
 
 __all__ = ["resume", "settings_of"]
 
-_STUDIES = {"ask": ask, "hunt": hunt, "rare": rare}
+_STUDIES = {"ask": ask, "hunt": hunt, "map": map_, "mine": mine, "rare": rare, "repair": repair_}
+Settings = (
+    hunt.HuntSettings
+    | AskSettings
+    | rare.RareSettings
+    | mine.MineSettings
+    | map_.MapSettings
+    | repair_.RepairSettings
+)
 
 
 def resume(folder: str | Path, **changes: Any) -> Run:
@@ -32,13 +42,9 @@ def resume(folder: str | Path, **changes: Any) -> Run:
     return Run.read(Path(folder))
 
 
-def settings_of(
-    run: Run, *, budget: str | None = None
-) -> hunt.HuntSettings | AskSettings | rare.RareSettings:
+def settings_of(run: Run, *, budget: str | None = None) -> Settings:
     """What a run was asked to do, checked; with another budget, if one is given."""
-    settings: hunt.HuntSettings | AskSettings | rare.RareSettings = _study(run).settings_of(
-        run, budget=budget
-    )
+    settings: Settings = _study(run).settings_of(run, budget=budget)
     return settings
 
 

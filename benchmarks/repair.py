@@ -1,0 +1,164 @@
+"""Repair of a classifier, proved on pictures it never saw: the drawn world's own, and a real ResNet-20 of
+CIFAR-10.
+
+    python benchmarks/repair.py [world] [hunt] [cifar] [--methods last-layer,full] [--out FOLDER]
+
+Of CIFAR-10, three quarters of the pictures are given to the map (which cuts them into parts of its own);
+the last quarter is in no folder that map or repair ever saw, and is asked at the very end. Prints Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+import weakspot
+from weakspot.core import MODELS, Case, Hypothesis, Stage
+from weakspot.repair.proof import Change, change
+from weakspot.sources.labelled import labelled_images
+from weakspot.sources.transform import TransformedImages
+from weakspot.studies.map_parts import settings_of
+
+DATA: Final = Path(os.environ.get("WEAKSPOT_DATA", Path(__file__).resolve().parents[2] / "shared"))
+NAMES: Final = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+#: Pictures of CIFAR-10 that no folder holds.
+APART: Final = 1_500
+HEAD: Final = (
+    "| what | cases | failed before | failed after | difference, points | removed | newly made |\n"
+    "|---|---|---|---|---|---|---|"
+)
+
+
+def cifar(folder: Path, methods: list[str]) -> None:
+    """ResNet-20: map, repair by each method, and ask the pictures that were kept apart."""
+    pack = np.load(DATA / "data" / "cifar10" / "cifar10-test-6000.npz")
+    order = np.random.default_rng(1).permutation(len(pack["images"]))
+    for name, some in (("given", order[APART:]), ("apart", order[:APART])):
+        kept = {key: pack[key][some] for key in ("images", "labels", "index")}
+        np.savez(folder / f"{name}.npz", **kept, names=np.array(NAMES))
+    (folder / "labels.txt").write_text("".join(f"{name}\n" for name in NAMES))
+    model = DATA / "models" / "resnet-cifar10" / "resnet20.onnx"
+    target = f"onnx:{model}?labels={folder / 'labels.txt'}"
+    if not (folder / "cifar").exists():
+        weakspot.map(
+            target,
+            images=folder / "given.npz",
+            space="image-125",
+            budget="images=4000",
+            seed=1,
+            out=folder / "cifar",
+        ).close()
+    for method in methods:
+        _repaired("ResNet-20", folder / "cifar", method, folder / f"cifar-{method}", folder / "apart.npz")
+
+
+def world(folder: Path, methods: list[str]) -> None:
+    """The world's classifier on transformed pictures of the world."""
+    if not (folder / "world").exists():
+        weakspot.map(
+            "world:classifier",
+            images="world:4000",
+            space="image-125",
+            budget="images=4000",
+            seed=1,
+            out=folder / "world",
+        ).close()
+    for method in methods:
+        _repaired("world:classifier", folder / "world", method, folder / f"world-{method}")
+
+
+def hunt(folder: Path, methods: list[str]) -> None:
+    """The world's classifier and what a hunt for flies found."""
+    if not (folder / "hunt").exists():
+        weakspot.hunt(
+            "world:classifier", label="fly", budget="images=6000", seed=7, out=folder / "hunt"
+        ).close()
+    for method in methods:
+        _repaired("world:classifier, hunted", folder / "hunt", method, folder / f"hunt-{method}", modes="1")
+
+
+def _repaired(
+    who: str, run: Path, method: str, out: Path, apart: Path | None = None, modes: str = "preferred"
+) -> None:
+    began, spent = time.monotonic(), time.process_time()
+    if not out.exists():
+        weakspot.repair(run, modes=modes, method=method, out=out, device="cpu", draws=3_000).close()
+    with weakspot.open_run(str(out)) as done:
+        result = done.ledger.fact("repair")
+    print(f"\n### {who} · {method}: {result['verdict']}\n\n{HEAD}")
+    for row in [*result["chosen"], *result["others"], result["clean"]]:
+        print(_line(row))
+    if apart is not None:
+        for found in _elsewhere(run, result, apart):
+            print(_line(found.to_json()))
+    training = result["training"]
+    print(
+        f"\n{training['parameters']:,} numbers trained on {training['pictures']:,} pictures, "
+        f"{training['epochs']} rounds (best {training['best']}); {time.process_time() - spent:.0f} s of CPU, "
+        f"{time.monotonic() - began:.0f} s by the clock."
+    )
+    if landscape := result["landscape"]:
+        print(
+            f"Landscape: {landscape['removed']:,} failures removed and {landscape['made']:,} made in "
+            f"{landscape['n']:,} pairs; W₁ {landscape['distance']:.4f} (p {landscape['p']}), "
+            f"without location {landscape['unplaced']:.5f}."
+        )
+    (out / "benchmark.json").write_text(json.dumps(result, indent=1))
+
+
+def _elsewhere(run: Path, result: dict[str, Any], apart: Path) -> list[Change]:
+    """The same modes, and plain pictures, on pictures that are in no folder of the map."""
+    with weakspot.open_run(str(run)) as mapped:
+        space = settings_of(mapped).concept_space
+        regions = {
+            m["words"]: tuple(tuple(v) for v in m["region"]) for m in mapped.ledger.fact("map")["modes"]
+        }
+    images = labelled_images(str(apart))
+    source = TransformedImages(images, space=space, parts={Stage.EXPLORE: range(len(images))})
+    models = [MODELS.load(result["target"]), MODELS.load(result["model"])]
+    wanted: list[tuple[str, Hypothesis]] = [
+        (row["words"], space.hypothesis(regions[row["words"]])) for row in result["chosen"]
+    ]
+    found = []
+    for words, hypothesis in [*wanted, ("as they are", space.outside())]:
+        cases: list[Case] = source.draw(hypothesis, range(len(images)), seed=99)
+        before, after = (
+            np.array([o.answer != c.expected for o, c in zip(model.answer(cases), cases, strict=True)])
+            for model in models
+        )
+        found.append(change(f"*kept apart*: {words}", before, after))
+    return found
+
+
+def _line(row: dict[str, Any]) -> str:
+    n = max(row["n"], 1)
+    ends = f"{100 * row['difference']:+.1f} [{100 * row['low']:+.1f}, {100 * row['high']:+.1f}]".replace(
+        "-", "−"
+    )
+    return (
+        f"| {row['words']} | {row['n']:,} | {100 * row['before'] / n:.1f} % | "
+        f"{100 * row['after'] / n:.1f} % | {ends} | {row['removed']:,} | {row['made']:,} |"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("which", nargs="*", default=["world", "hunt", "cifar"])
+    parser.add_argument("--methods", default="last-layer,full")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    folder = given.out or Path(tempfile.mkdtemp(prefix="repair-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in given.which:
+        {"world": world, "hunt": hunt, "cifar": cifar}[name](folder, given.methods.split(","))
+
+
+if __name__ == "__main__":
+    main()

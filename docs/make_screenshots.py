@@ -1,0 +1,153 @@
+"""Make the screenshots of the pages: `make screenshots`. Needs Chromium and playwright; takes some minutes.
+
+Runs of the drawn world are made first, in a folder that is kept if it is named: two hunts that differ in the
+model, and pictures drawn for pairs of prompts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+WEAKSPOT = str(Path(sys.executable).with_name("weakspot"))
+IMAGES = Path(__file__).resolve().parent / "img"
+PAIRS = [
+    (f"a realistic photograph of a {label}. {one}", f"a realistic photograph of a {label}. {other}")
+    for label, one, other in (
+        ("crab", "it is on a red cushion.", "it is on a plate."),
+        ("fly", "it is on a yellow flower.", "it is on a leaf."),
+        ("cat", "the background is snow.", "the background is a forest."),
+        ("dog", "there are two of them.", "it is large."),
+    )
+]
+
+
+def make_runs(runs: Path) -> None:
+    """The runs that are shown; those that are there are used again."""
+    hunts = (("fly-seed-7", "world:classifier"), ("fly-vit", "world:classifier-vit-1"))
+    for name, model in hunts:
+        if not (runs / name).exists():
+            arguments = [
+                "--label",
+                "fly",
+                "--seed",
+                "7",
+                "--budget",
+                "images=6000",
+                "--out",
+                str(runs / name),
+            ]
+            done = subprocess.run([WEAKSPOT, "hunt", model, *arguments], check=False, capture_output=True)  # noqa: S603
+            if done.returncode not in (0, 3):
+                raise SystemExit(done.stderr.decode())
+    if not (runs / "prompts").exists():
+        from weakspot.core import MODELS, SOURCES
+        from weakspot.store import Run, RunConfig
+        from weakspot.studies.mine_downstream import EncoderMatcher, downstream
+
+        config = RunConfig(study="mine", subject="prompts", settings={"target": "world:encoder", "seed": 1})
+        with Run.create(config, folder=runs / "prompts") as run:
+            where = run.folder / "downstream"
+            matcher = EncoderMatcher(MODELS.load("world:encoder"))
+            downstream(PAIRS, SOURCES.load("world:renderer"), matcher, folder=where)
+            run.ledger.set_fact("state", "finished")
+
+
+@contextmanager
+def served(*arguments: str, cwd: Path) -> Iterator[str]:
+    """The link of a command that serves pages."""
+    command = [WEAKSPOT, *arguments, "--port", "0"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=cwd)  # noqa: S603
+    try:
+        yield server.stdout.readline().split()[-1] if server.stdout is not None else ""
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def shoot(page: Any, name: str, out: Path) -> None:
+    """Keep what the page looks like."""
+    from PIL import Image
+
+    page.wait_for_load_state("networkidle")
+    page.evaluate("() => Promise.all([...document.images].map((i) => i.loading === 'lazy' || i.decode()))")
+    path = out / f"{name}.webp"
+    Image.open(io.BytesIO(page.screenshot())).convert("RGB").save(path, quality=88, method=6)
+    print(path)
+
+
+def explore(browser: Any, runs: Path, out: Path) -> None:
+    """The explorer's pages, light and dark, wide and narrow."""
+    with served("view", runs.name, cwd=runs.parent) as link:
+        base = link.partition("/?")[0]
+        page = browser.new_page(viewport={"width": 1280, "height": 860})
+        page.goto(link)
+        page.wait_for_url(f"{base}/")
+        shoot(page, "view-runs", out)
+        page.goto(f"{base}/run/fly-seed-7")
+        shoot(page, "view-run", out)
+        finding = page.locator(".glance tbody a").first.get_attribute("href")
+        page.goto(base + finding)
+        shoot(page, "view-trials", out)
+        page.locator(".tile").first.click()
+        shoot(page, "view-trial", out)
+        page.goto(f"{base}/compare?a=fly-seed-7&b=fly-vit")
+        page.locator("#rates").scroll_into_view_if_needed()
+        page.mouse.wheel(0, 500)
+        shoot(page, "view-compare", out)
+        page.goto(f"{base}/run/fly-seed-7/try")
+        page.get_by_label("Words to add").fill("it is on a red flower.")
+        page.get_by_role("button", name="Draw and measure").click()
+        page.get_by_text("See the").wait_for(timeout=120_000)
+        shoot(page, "view-try", out)
+        for name, width, height, scheme in (("narrow", 360, 740, "light"), ("dark", 1280, 860, "dark")):
+            page.set_viewport_size({"width": width, "height": height})
+            page.emulate_media(color_scheme=scheme)
+            page.goto(base + finding)
+            shoot(page, f"view-trials-{name}", out)
+        page.close()
+
+
+def label(browser: Any, runs: Path, out: Path) -> None:
+    """The labelling page."""
+    with served("label", "prompts", cwd=runs) as link:
+        page = browser.new_page(viewport={"width": 1000, "height": 860})
+        page.goto(link)
+        page.get_by_label("Your name").fill("Ann")
+        page.keyboard.press("Enter")
+        page.get_by_text(" done").wait_for()
+        shoot(page, "label-pairs", out)
+        page.close()
+
+
+def main() -> None:
+    """Make runs, serve them, look at them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=Path, help="a folder for the runs, kept and used again")
+    parser.add_argument("--out", type=Path, default=IMAGES, help="where pictures go")
+    args = parser.parse_args()
+    path = shutil.which("chromium")
+    if path is None:
+        raise SystemExit("no chromium: apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    args.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
+        runs = (args.runs or Path(temporary, "runs")).resolve()
+        make_runs(runs)
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        explore(browser, runs, args.out)
+        label(browser, runs, args.out)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""`weakspot prefer`: which modes of a map matter."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a map.")],
+    modes: Annotated[
+        str | None, typer.Option(metavar="NUMBERS", help="The modes that are to be repaired, e.g. 1,3.")
+    ] = None,
+    worse: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PAIR", help='One mode is worse than another, e.g. --worse "2>1". May be repeated.'
+        ),
+    ] = None,
+    rate: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RATING", help="How bad a mode's samples are, 0 to 10, e.g. --rate 2=8. May be repeated."
+        ),
+    ] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Forget earlier answers first.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all answers as JSON.")] = False,
+) -> int:
+    """Say which modes of a map you mind; repair can then take the preferred ones.
+
+    Without options on a terminal it asks: which modes, or which of two is worse. A few answers are enough.
+    """
+    from weakspot.cli.screen import columns, cut
+    from weakspot.report.format import percent
+    from weakspot.store import Run
+    from weakspot.studies.map_preferences import modes_of, prefer, preferred
+
+    chosen = None if modes is None else _numbers(modes)
+    pairs = [_pair(text) for text in worse or []]
+    ratings = dict(_rating(text) for text in rate or [])
+    with Run.read(run) as opened:
+        known = modes_of(opened)
+    if not as_json:
+        for number, mode in enumerate(known, start=1):
+            print(f"{number:>3}  {percent(mode['rate']):>6}  {cut(mode['words'], columns() - 14)}")
+    if chosen is None and not pairs and not ratings and not clear and sys.stdin.isatty():
+        answer = typer.prompt("which are to be repaired? (numbers, or e.g. 2>1)", default="1")
+        if ">" in answer:
+            pairs = [_pair(text) for text in answer.split(",")]
+        else:
+            chosen = _numbers(answer)
+    if chosen is None and not pairs and not ratings and not clear:
+        with Run.read(run) as opened:
+            answers = opened.ledger.fact("preferences") or {
+                "chosen": [],
+                "pairs": [],
+                "ratings": [],
+                "ranking": [],
+            }
+    else:
+        answers = prefer(run, chosen=chosen, pairs=pairs, ratings=ratings, clear=clear)
+    with Run.read(run) as opened:
+        first = preferred(opened)
+    if as_json:
+        print(json.dumps(answers | {"preferred": first, "exit_code": 0}, indent=2))
+    else:
+        print(f"preferred  {', '.join(map(str, first))}")
+    return 0
+
+
+def _numbers(text: str) -> list[int]:
+    parts = [part for part in re.split(r"[,\s]+", text.strip()) if part]
+    if not parts or not all(part.isdecimal() and len(part) < 6 for part in parts):
+        raise typer.BadParameter(f"{text[:60]!r} are no numbers of modes: write e.g. 1,3")
+    return list(dict.fromkeys(int(part) for part in parts))
+
+
+def _pair(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"\s*(\d{1,5})\s*>\s*(\d{1,5})\s*", text)
+    if not match:
+        raise typer.BadParameter(f"{text[:60]!r} is no comparison: write e.g. 2>1")
+    return int(match[1]), int(match[2])
+
+
+def _rating(text: str) -> tuple[int, float]:
+    match = re.fullmatch(r"\s*(\d{1,5})\s*=\s*(\d{1,2}(?:\.\d+)?)\s*", text)
+    if not match:
+        raise typer.BadParameter(f"{text[:60]!r} is no rating: write e.g. 2=8")
+    return int(match[1]), float(match[2])

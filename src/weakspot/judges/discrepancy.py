@@ -1,0 +1,113 @@
+"""Failed when the discrepancy Δ between an output and what was expected exceeds ε.
+
+The measure is a function from case and output to Δ, larger is worse. Those of classifiers are here; a task of
+another kind brings its own (ROUGE against the reference, one minus the match of picture and text, a person's
+rating). A Δ that is not a finite number is an error of the trial, never a failure of the model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from weakspot.core import Case, Output, Scores, Status, Verdict, WeakspotError, nearest
+
+Measure = Callable[[Case, Output], float]
+#: The smallest probability that is told from zero.
+_TINY: Final = 1e-6
+
+
+def margin(case: Case, output: Output) -> float:
+    """The log of how many times as probable the best wrong label is as the right one; above 0 if misread."""
+    scores = _scores(case, output)
+    logs = np.log(np.maximum(np.asarray(scores.values, dtype=float), _TINY))
+    logs = np.where(np.isfinite(scores.values), logs, np.nan)
+    own = scores.labels.index(case.expected)
+    wrong = np.delete(logs, own)
+    delta = float(wrong.max() - logs[own]) if len(wrong) else -math.inf
+    # Of two labels that are equally probable the first one is the answer.
+    return delta if delta != 0.0 or output.answer == case.expected else 1e-9
+
+
+def doubt(case: Case, output: Output) -> float:
+    """One minus the probability of the right label."""
+    return 1.0 - _scores(case, output).of(case.expected)
+
+
+def wrong(case: Case, output: Output) -> float:
+    """1 if the answer is not the expected one, else 0; needs no scores."""
+    return float(output.answer != case.expected)
+
+
+#: By name, with the ε beyond which a classifier has failed.
+MEASURES: Final[Mapping[str, tuple[Measure, float]]] = {
+    "margin": (margin, 0.0),
+    "doubt": (doubt, 0.5),
+    "wrong": (wrong, 0.5),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Discrepancy:
+    """A judge by a measure.
+
+    Attributes:
+        measure: Δ of a case and its output.
+        epsilon: Failed where Δ is larger.
+        what: The measure's name, for the reason.
+    """
+
+    measure: Measure
+    epsilon: float = 0.0
+    what: str = "Δ"
+
+    def judge(self, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
+        """See `Judge`. The score is Δ."""
+        return [self._one(case, output) for case, output in zip(cases, outputs, strict=True)]
+
+    def _one(self, case: Case, output: Output) -> Verdict:
+        if output.status is not Status.OK:
+            return Verdict(None, status=output.status, reason=output.detail)
+        if output.answer is None:
+            return Verdict(None, status=Status.EMPTY)
+        delta = float(self.measure(case, output))
+        if not math.isfinite(delta):
+            return Verdict(
+                None, status=Status.ERROR, reason=f"the discrepancy {self.what} is {delta}, no finite number"
+            )
+        failed = delta > self.epsilon
+        return Verdict(failed, delta, reason=f"{self.what} {delta:.3g} > {self.epsilon:g}" if failed else "")
+
+
+def _scores(case: Case, output: Output) -> Scores:
+    if output.scores is None:
+        raise WeakspotError("the target gives only labels", fix="use discrepancy?measure=wrong")
+    if case.expected not in output.scores.labels:
+        raise WeakspotError(
+            f"the target has no label {case.expected[:80]!r}",
+            fix=nearest(case.expected, output.scores.labels) or "name the labels as the target does",
+        )
+    return output.scores
+
+
+def load(*, measure: str = "margin", epsilon: str = "") -> Discrepancy:
+    """`discrepancy`, `discrepancy?measure=doubt&epsilon=0.9`."""
+    if measure not in MEASURES:
+        raise WeakspotError(
+            f"no measure is called {measure[:60]!r}",
+            fix=nearest(measure, MEASURES) or f"choose from: {', '.join(MEASURES)}",
+        )
+    function, usual = MEASURES[measure]
+    if not epsilon:
+        return Discrepancy(function, usual, measure)
+    try:
+        limit = float(epsilon)
+    except ValueError:
+        limit = math.nan
+    if not math.isfinite(limit):
+        raise WeakspotError(f"epsilon cannot be {epsilon[:60]!r}", fix="write a number, e.g. epsilon=0.5")
+    return Discrepancy(function, limit, measure)

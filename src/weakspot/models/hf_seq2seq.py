@@ -1,0 +1,129 @@
+"""Summarisers of transformers that read a text and write another: BART, T5, Pegasus. See `hf`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+from weakspot.core import Case, Output, WeakspotError
+from weakspot.models import options
+from weakspot.models.hf_files import folder_digest, quiet, read_config, unloadable
+from weakspot.models.summarise import said, text_of
+
+#: Texts at once, tokens of a summary, and of a text where the model does not say what it can read.
+BATCH, WRITTEN, READ = 8, 128, 1024
+#: Beams, so that the same text gives the same summary: nothing is sampled.
+BEAMS: Final = 4
+
+
+class Seq2Seq:
+    """See `weakspot.core.Target`. Texts longer than the model reads are cut.
+
+    Args:
+        folder: As `save_pretrained` writes it: config, safetensors, tokenizer.
+        device: Where it runs.
+        dtype: The number format.
+        batch: Texts at once.
+        prefix: What the model wants before a text; by default what its configuration says of summaries.
+        tokens: Of a summary at most.
+        beams: Searched at once.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        device: str = "cpu",
+        dtype: str = "float32",
+        batch: int | None = None,
+        prefix: str | None = None,
+        tokens: int = WRITTEN,
+        beams: int = BEAMS,
+    ) -> None:
+        torch, transformers = import_module("torch"), import_module("transformers")
+        config = read_config(folder)
+        self.device, self.batch = device, batch or BATCH
+        self._torch: Any = torch
+        self.prefix = _prefix(config) if prefix is None else prefix
+        named = "dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "torch_dtype"
+        with quiet():
+            try:
+                model, info = transformers.AutoModelForSeq2SeqLM.from_pretrained(
+                    folder,
+                    use_safetensors=True,
+                    local_files_only=True,
+                    trust_remote_code=False,
+                    output_loading_info=True,
+                    **{named: getattr(torch, dtype)},
+                )
+                self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
+                    folder, local_files_only=True, trust_remote_code=False
+                )
+            except ImportError:  # the registry says which extra
+                raise
+            except Exception as error:  # of the files
+                raise unloadable(folder, error) from error
+        missing = sorted(info.get("missing_keys", ()))
+        if missing:
+            raise WeakspotError(
+                f"the weights in {folder} do not fit its config.json: {missing[0]} is missing",
+                fix="the two must belong together; copy the folder again",
+            )
+        self._model: Any = model.to(device).eval()
+        places = int(config.get("max_position_embeddings") or config.get("n_positions") or READ)
+        self._longest = max(min(places, int(self._tokenizer.model_max_length), 1 << 14), 8)
+        self._written = {"max_new_tokens": tokens, "num_beams": beams, "do_sample": False}
+        self.digest = f"{folder_digest(folder)}-{dtype}-{tokens}-{beams}-{self.prefix}"
+
+    def answer(self, cases: Sequence[Case]) -> list[Output]:
+        """See `Target`. Texts of like length are read together, so that little is filled up."""
+        texts = [self.prefix + text_of(case) for case in cases]
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+        found: dict[int, Output] = {}
+        for at in range(0, len(order), self.batch):
+            some = order[at : at + self.batch]
+            found |= zip(some, map(said, self._write([texts[i] for i in some])), strict=True)
+        return [found[i] for i in range(len(texts))]
+
+    def _write(self, texts: list[str]) -> list[str]:
+        with quiet(), self._torch.inference_mode():
+            read = self._tokenizer(
+                texts, return_tensors="pt", padding=True, truncation=True, max_length=self._longest
+            )
+            given = {k: read[k].to(self.device) for k in ("input_ids", "attention_mask")}
+            rows = self._model.generate(**given, **self._written, max_length=None)
+            written: list[str] = self._tokenizer.batch_decode(rows, skip_special_tokens=True)
+        return written
+
+
+def _prefix(config: Mapping[str, Any]) -> str:
+    """What a configuration wants before a text that is to be summarised: T5's "summarize: "."""
+    known = config.get("task_specific_params") or {}
+    said_of = known.get("summarization") if isinstance(known, Mapping) else None
+    if isinstance(said_of, Mapping) and isinstance(said_of.get("prefix"), str):
+        return str(said_of["prefix"])
+    return "summarize: " if config.get("model_type") == "t5" else ""
+
+
+def load_folder(
+    folder: Path,
+    *,
+    device: str,
+    dtype: str,
+    batch: int | None,
+    prefix: str = "",
+    tokens: str = "",
+    beams: str = "",
+) -> Seq2Seq:
+    """`hf:FOLDER?prefix=summarize: &tokens=60&beams=1`."""
+    return Seq2Seq(
+        folder,
+        device=device,
+        dtype=dtype,
+        batch=batch,
+        prefix=prefix or None,
+        tokens=options.whole("tokens", tokens, most=4096) or WRITTEN,
+        beams=options.whole("beams", beams, most=64) or BEAMS,
+    )

@@ -1,0 +1,167 @@
+"""LoRA of a text-to-image pipeline on a few pictures with their prompts, as of a bias that is to be undone.
+
+The denoising network gets adapters of low rank (peft) and learns to predict the noise of the wanted
+pictures under their prompts; everything else stays. Kept are the adapters alone, and the whole pipeline
+with the adapters merged, both as safetensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from weakspot.core import WeakspotError
+from weakspot.models.images import stack_images
+from weakspot.repair.lora import merged, need_peft
+from weakspot.store import write_whole
+
+#: Layers of attention that get an adapter.
+LAYERS: Final = ("to_q", "to_k", "to_v", "to_out.0")
+#: Noisy pictures on which the loss is compared before and after.
+EXAM: Final = 32
+ADAPTER: Final = "adapter.safetensors"
+
+
+class Fitted(NamedTuple):
+    """A generator that was fine-tuned.
+
+    Attributes:
+        folder: The whole pipeline, adapters merged; `diffusers:FOLDER` names it.
+        before: The loss on fixed noise before.
+        after: The same afterwards.
+        parameters: Numbers trained.
+    """
+
+    folder: Path
+    before: float
+    after: float
+    parameters: int
+
+
+def fit_generator(
+    folder: str | Path,
+    examples: Sequence[tuple[str, NDArray[np.uint8]]],
+    *,
+    out: Path,
+    rank: int = 8,
+    steps: int = 300,
+    learning_rate: float = 1e-3,
+    batch: int = 4,
+    device: str = "auto",
+    seed: int = 0,
+    told: Callable[[int, int, float], None] | None = None,
+) -> Fitted:
+    """Fine-tune a pipeline on pictures that show what its prompts should give.
+
+    Args:
+        folder: A pipeline in the diffusers format, with a `unet`.
+        examples: Prompts, each with a picture; some twenty are enough for a bias.
+        out: Where the pipeline goes.
+        rank: Of the adapters.
+        steps: Of training.
+        learning_rate: Peak.
+        batch: Pictures per step.
+        device: "auto", "cpu", "cuda".
+        seed: Everything random follows from it.
+        told: Told each step: its number, of how many, the loss.
+    """
+    from weakspot.models.diffusers_pipeline import find, load_pipeline, quiet
+
+    peft = need_peft()
+    if len(examples) < 2:
+        raise WeakspotError(f"{len(examples)} pictures are too few to learn from", fix="give some twenty")
+    with quiet(loading=True):
+        pipe, _ = load_pipeline(find(str(folder)), dtype="float32")
+    unet = getattr(pipe, "unet", None)
+    if unet is None:
+        raise WeakspotError(
+            f"{folder} has no unet", fix="LoRA is made for pipelines of Stable Diffusion's kind"
+        )
+    where = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+    pipe.to(where)
+    material = _Material(pipe, examples, where, seed)
+    config = peft.LoraConfig(r=rank, lora_alpha=rank, target_modules=list(LAYERS), init_lora_weights=True)
+    torch.manual_seed(seed)
+    peft.inject_adapter_in_model(config, unet)
+    trained = [p for name, p in unet.named_parameters() if "lora_" in name]
+    for p in unet.parameters():
+        p.requires_grad_(False)
+    for p in trained:
+        p.requires_grad_(True)
+    optimizer = torch.optim.AdamW(trained, lr=learning_rate, weight_decay=1e-4)
+    rows = np.random.default_rng([seed, 42])
+    before = material.examined(unet)
+    for step in range(steps):
+        for group in optimizer.param_groups:
+            group["lr"] = learning_rate * min(1.0, (step + 1) / 20) * (1 - step / steps)
+        loss: Any = material.loss(unet, rows.integers(0, len(examples), batch), [seed, 43, step])
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(trained, 1.0)
+        optimizer.step()
+        if told is not None:
+            told(step + 1, steps, float(loss.detach()))
+    after = material.examined(unet)
+    out.mkdir(parents=True, exist_ok=True)
+    _keep_adapter(peft, unet, out / ADAPTER)
+    pipe.unet = merged(unet)
+    pipe.to("cpu").save_pretrained(out, safe_serialization=True)
+    return Fitted(out, before, after, sum(p.numel() for p in trained))
+
+
+class _Material:
+    """Pictures as latents, prompts as vectors, and the loss of a network that is to take noise away."""
+
+    def __init__(
+        self, pipe: Any, examples: Sequence[tuple[str, NDArray[np.uint8]]], device: str, seed: int
+    ) -> None:
+        side = int(pipe.unet.config.sample_size) * int(getattr(pipe, "vae_scale_factor", 1))
+        pixels = stack_images([image for _, image in examples], (side, side))
+        scaled = torch.from_numpy(np.ascontiguousarray(pixels.transpose(0, 3, 1, 2))).float() / 127.5 - 1
+        with torch.no_grad():
+            found = pipe.vae.encode(scaled.to(device)).latent_dist.mean
+            self._latents = found * pipe.vae.config.scaling_factor
+            words = [prompt for prompt, _ in examples]
+            self._words = pipe.encode_prompt(words, device, 1, False)[0]
+        kind = str(pipe.scheduler.config.get("prediction_type", "epsilon"))
+        self._flow = kind == "flow_prediction" or bool(pipe.scheduler.config.get("use_flow_sigmas"))
+        noises = import_module("diffusers").DDPMScheduler
+        self._noise = None if self._flow else noises.from_config(pipe.scheduler.config)
+        self._velocity, self._device, self._seed = kind == "v_prediction", device, seed
+
+    def loss(self, unet: Any, rows: NDArray[np.int64], seed: Sequence[int]) -> torch.Tensor:
+        """Squared error of the predicted noise (or velocity) at random times."""
+        rng = np.random.default_rng(list(seed))
+        clean, words = self._latents[rows], self._words[rows]
+        noise = torch.from_numpy(rng.standard_normal(clean.shape, np.float32)).to(self._device)
+        if self._noise is None:
+            share = torch.from_numpy(rng.random(len(rows), np.float32)).to(self._device)
+            at = share.reshape(-1, 1, 1, 1)
+            shown, wanted, times = (1 - at) * clean + at * noise, noise - clean, share * 1000
+        else:
+            times = torch.from_numpy(rng.integers(0, self._noise.config.num_train_timesteps, len(rows)))
+            times = times.to(self._device)
+            shown = self._noise.add_noise(clean, noise, times)
+            wanted = self._noise.get_velocity(clean, noise, times) if self._velocity else noise
+        said = unet(shown, times, encoder_hidden_states=words).sample
+        return torch.nn.functional.mse_loss(said, wanted)
+
+    def examined(self, unet: Any) -> float:
+        """The loss on noise that is always the same."""
+        rows = np.arange(EXAM) % len(self._latents)
+        with torch.no_grad():
+            return float(self.loss(unet, rows, [self._seed, 44]))
+
+
+def _keep_adapter(peft: Any, unet: Any, path: Path) -> None:
+    from safetensors.torch import save
+
+    tensors = peft.get_peft_model_state_dict(unet) if hasattr(unet, "peft_config") else {}
+    tensors = tensors or {name: p for name, p in unet.named_parameters() if "lora_" in name}
+    write_whole(path, save({name: p.detach().cpu().contiguous() for name, p in tensors.items()}))

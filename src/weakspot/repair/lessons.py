@@ -1,0 +1,154 @@
+"""What a network learns from: pictures of the repair part, transformed as the cells of the chosen modes say.
+
+Also pictures that were drawn beforehand, as those of a hunt's findings are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.repair.train import Shown
+
+Image = NDArray[np.uint8]
+#: From pictures, for each the mode's number (as the caller counts them) and a seed, to transformed pictures.
+Change = Callable[[list[Image], Sequence[int], Sequence[int]], list[Image]]
+
+
+class TransformedLessons:
+    """Pictures that are transformed when they are shown.
+
+    Args:
+        pictures: As they are.
+        labels: Numbers of the right answers.
+        change: Transforms pictures as a mode says.
+        modes: How many modes there are; each is shown as often as the others.
+    """
+
+    unlearns = False
+
+    def __init__(
+        self, pictures: Sequence[Image], labels: Sequence[int], *, change: Change, modes: int
+    ) -> None:
+        self.pictures, self.labels = list(pictures), np.asarray(labels, np.int64)
+        self._change, self._modes = change, modes
+
+    def __len__(self) -> int:
+        return len(self.pictures)
+
+    def show(self, which: Sequence[int], *, seed: Sequence[int], rate: float) -> Shown:
+        """See `Lessons`."""
+        return self._shown([self.pictures[i] for i in which], which, np.random.default_rng(list(seed)), rate)
+
+    def shifted(
+        self,
+        which: Sequence[int],
+        *,
+        seed: Sequence[int],
+        rate: float,
+        mirror: bool,
+        shift: float,
+        blend: float = 0.0,
+    ) -> Shown:
+        """As `show`, of pictures that are shifted, mirrored and blended before they are transformed."""
+        rng = np.random.default_rng(list(seed))
+        moved = [moved_about(self.pictures[i], rng, mirror=mirror, shift=shift) for i in which]
+        chosen = rng.random(len(moved)) < blend
+        partners, shares = rng.permutation(len(moved)), rng.random(len(moved))
+        mixed = [
+            blended(image, moved[b], share) if yes else image
+            for image, b, share, yes in zip(moved, partners, shares, chosen, strict=True)
+        ]
+        shown = self._shown(mixed, which, rng, rate)
+        return shown._replace(labels=np.where(chosen, -1, shown.labels))
+
+    def _shown(
+        self, plain: list[Image], which: Sequence[int], rng: np.random.Generator, rate: float
+    ) -> Shown:
+        chosen = np.flatnonzero(rng.random(len(plain)) < rate)
+        modes = rng.integers(0, self._modes, len(chosen))
+        seeds = rng.integers(0, 1 << 62, len(chosen))
+        changed = list(plain)
+        after = (
+            self._change([plain[i] for i in chosen], modes.tolist(), seeds.tolist()) if len(chosen) else []
+        )
+        for i, image in zip(chosen, after, strict=True):
+            changed[i] = image
+        return Shown(plain, changed, self.labels[list(which)])
+
+
+class DrawnLessons:
+    """Pictures drawn beforehand: of the weak spots, and others that are shown so that nothing is forgotten.
+
+    Args:
+        weak: Pictures of the weak spots with the numbers of their labels.
+        usual: All others.
+    """
+
+    unlearns = True
+
+    def __init__(self, weak: Sequence[tuple[Image, int]], usual: Sequence[tuple[Image, int]]) -> None:
+        self._weak, self._usual = list(weak), list(usual)
+
+    def __len__(self) -> int:
+        return len(self._usual)
+
+    def show(self, which: Sequence[int], *, seed: Sequence[int], rate: float) -> Shown:
+        """See `Lessons`: in place of some usual pictures, some of the weak spots."""
+        return self._shown(which, np.random.default_rng(list(seed)), rate, lambda image: image)
+
+    def shifted(
+        self,
+        which: Sequence[int],
+        *,
+        seed: Sequence[int],
+        rate: float,
+        mirror: bool,
+        shift: float,
+        blend: float = 0.0,
+    ) -> Shown:
+        """As `show`, of pictures that are shifted and mirrored; they are many, so none are blended."""
+        del blend
+        rng = np.random.default_rng(list(seed))
+        return self._shown(
+            which, rng, rate, lambda image: moved_about(image, rng, mirror=mirror, shift=shift)
+        )
+
+    def _shown(
+        self, which: Sequence[int], rng: np.random.Generator, rate: float, move: Callable[[Image], Image]
+    ) -> Shown:
+        plain, changed, labels = [], [], []
+        for i in which:
+            image, label = self._usual[i]
+            # A weak spot belongs to one part, of training or of validation, as the picture it stands in for
+            # does.
+            own = range(i, len(self._weak), len(self._usual))
+            if rng.random() < rate and len(own):
+                image, label = self._weak[own[int(rng.integers(len(own)))]]
+            moved = move(image)
+            plain.append(moved)
+            changed.append(moved)
+            labels.append(label)
+        return Shown(plain, changed, np.asarray(labels, np.int64))
+
+
+def blended(one: Image, other: Image, share: float) -> Image:
+    """Two pictures of one size on top of each other; the first alone where sizes differ."""
+    if one.shape != other.shape:
+        return one
+    return np.asarray(share * one.astype(np.float32) + (1 - share) * other.astype(np.float32) + 0.5, np.uint8)
+
+
+def moved_about(image: Image, rng: np.random.Generator, *, mirror: bool, shift: float) -> Image:
+    """A picture, shifted by a few pixels (what is missing is mirrored in) and turned half of the time."""
+    high, wide = image.shape[:2]
+    down, right = (int(rng.integers(-n, n + 1)) for n in (int(shift * high), int(shift * wide)))
+    turned = mirror and rng.random() < 0.5
+    if down or right:
+        pad = (max(abs(down), abs(right)),) * 2
+        image = np.pad(image, (pad, pad, (0, 0)), mode="reflect")[
+            pad[0] + down : pad[0] + down + high, pad[0] + right : pad[0] + right + wide
+        ]
+    return np.ascontiguousarray(image[:, ::-1] if turned else image)

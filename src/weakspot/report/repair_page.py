@@ -1,0 +1,294 @@
+"""The report of a repair: what was to go, what went, what came instead; the landscape before and after."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from markupsafe import Markup
+
+from weakspot.core import WeakspotError
+from weakspot.report import format as show
+from weakspot.report import map_charts as charts
+from weakspot.report.page import _environment
+from weakspot.report.rare_page import Table
+from weakspot.report.words import _code, _table, escape
+from weakspot.store import Run
+
+#: Pairs of axes whose maps are drawn.
+HEATS: Final = 10
+_SAID: Final = {
+    "repaired": "The chosen weak spots fail at most half as often now; nothing else got worse beyond chance.",
+    "reduced": "The chosen weak spots fail less often than before; nothing else got worse beyond chance.",
+    "traded": "One failure was traded for another: something that was to stay fails more often now.",
+    "not reduced": "The chosen weak spots do not fail less often, as far as these cases can tell.",
+    "worse": "A chosen weak spot fails more often than before.",
+}
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """Plain values under stable keys: what report.json holds and `--json` prints."""
+    config = run.config
+    return {
+        "format": 1,
+        "study": config.study,
+        "subject": config.subject,
+        "folder": str(run.folder),
+        "state": run.state,
+        "created": config.created,
+        "conclusion": conclusion(run),
+        "settings": dict(config.settings),
+        "result": run.ledger.fact("repair"),
+        "training": run.ledger.fact("training"),
+        "parts": run.ledger.fact("parts", {}),
+        "digests": dict(config.digests),
+        "versions": dict(config.versions),
+    }
+
+
+def conclusion(run: Run) -> str:
+    """The result in a few sentences."""
+    result = run.ledger.fact("repair")
+    if result is None:
+        return "The repair is not finished."
+    if result["method"] == "data":
+        many = show.plural(result["data"]["pictures"], "picture")
+        return f"A data set of {many} was written, for a trainer of your own. Nothing was trained or proved."
+    first = result["chosen"][0]
+    text = f"{_SAID[result['verdict']]} "
+    text += f"{show.shorten(first['words'], 120)}: {told_change(first)}. "
+    text += f"As they are: {told_change(result['clean'])}."
+    if result["verdict"] == "traded":
+        worse = [row for row in [*result["others"], result["clean"]] if row["increased"]]
+        text += (
+            " Worse now: "
+            + "; ".join(f"{show.shorten(row['words'], 80)} {told_change(row)}" for row in worse[:3])
+            + "."
+        )
+    return text
+
+
+def told_change(row: Mapping[str, Any]) -> str:
+    """Rates before and after with the interval of their difference, in points."""
+    n = max(row["n"], 1)
+    ends = f"[{100 * row['low']:+.1f}, {100 * row['high']:+.1f}]".replace("-", "−")
+    rates = f"{show.percent(row['before'] / n)} → {show.percent(row['after'] / n)}"
+    return f"{rates} {ends} of {show.count(row['n'])}"
+
+
+def tables(run: Run) -> list[Table]:
+    """The tables, as far as there is a result."""
+    result = run.ledger.fact("repair")
+    if result is None or result["method"] == "data":
+        return []
+    head = (
+        "which",
+        "where",
+        "failed before",
+        "failed after",
+        "difference in points",
+        "removed",
+        "newly made",
+        "p",
+    )
+    rows = [_row(f"mode {row['number']}", row) for row in result["chosen"]]
+    others = [_row(f"other {row['number'] or ''}".strip(), row) for row in result["others"]]
+    found = [
+        Table(
+            "What was to be repaired",
+            "The same cases before and after, each picture once; none was used to search or to train. "
+            "The interval is Tango's for 95 %, the p-value McNemar's, adjusted over the rows (Holm).",
+            head,
+            rows,
+        ),
+        Table(
+            "What was to stay",
+            "Other weak spots of the run, and the inputs as they are. A rise here beyond chance is a trade.",
+            head,
+            [*others, _row("clean", result["clean"])],
+        ),
+    ]
+    if landscape := result["landscape"]:
+        found += _landscape(landscape)
+    training = result["training"]
+    found.append(
+        Table(
+            "Training",
+            "Validation pictures are a part of the repair pictures that took no part in training.",
+            ("what", "value"),
+            [
+                ("method", str(result["method"])),
+                ("numbers trained", show.count(training["parameters"])),
+                ("last layer", training["layer"] or "(all)"),
+                ("pictures", show.count(training["pictures"])),
+                ("rounds", f"{training['epochs']}, best: {training['best']}"),
+                ("seconds", f"{training['seconds']:.0f}"),
+                ("validation before", _validation(training["curve"][0])),
+                (
+                    "validation after",
+                    _validation(next(r for r in training["curve"] if r["epoch"] == training["best"])),
+                ),
+                ("model", show.shorten(str(result["model"]), 300)),
+            ],
+        )
+    )
+    return found
+
+
+def _landscape(found: Mapping[str, Any]) -> list[Table]:
+    how = "over all axes" if found["exact"] else "the largest over single axes, as the space is large"
+    rows = [
+        ("pairs", show.count(found["n"])),
+        ("mean rate", f"{show.percent(found['rate_before'])} → {show.percent(found['rate_after'])}"),
+        ("failures removed", show.count(found["removed"])),
+        ("failures newly made", show.count(found["made"])),
+        (f"Wasserstein distance, {how}", f"{found['distance']:.4f}"),
+        ("by chance so large", "not computed" if found["p"] is None else f"p = {found['p']:.2g}"),
+        ("distance that does not see where", f"{found['unplaced']:.5f}"),
+    ]
+    modes = [
+        (show.shorten(mode["words"], 200), show.percent(mode["rate"]), show.count(mode["cells"]), when)
+        for when, key in (("before", "modes_before"), ("after", "modes_after"))
+        for mode in found[key]
+    ]
+    return [
+        Table(
+            "The landscape",
+            "The same draws of all cells before and after. The distance is between the two distributions "
+            "of failures: how far they moved over the concepts (an axis is 1 long), not how many are left.",
+            ("what", "value"),
+            rows,
+        ),
+        Table(
+            "Modes before and after",
+            f"Regions that fail at least {show.percent(found['above'])} of the time (verification pictures).",
+            ("where", "at the peak", "cells", "when"),
+            modes or [("none", "", "", "")],
+        ),
+    ]
+
+
+def _row(name: str, row: Mapping[str, Any]) -> tuple[str, ...]:
+    n = max(row["n"], 1)
+    return (
+        name,
+        show.shorten(row["words"], 200),
+        f"{show.percent(row['before'] / n)} of {show.count(row['n'])}",
+        show.percent(row["after"] / n),
+        f"{100 * row['difference']:+.1f} [{100 * row['low']:+.1f}, {100 * row['high']:+.1f}]".replace(
+            "-", "−"
+        ),
+        show.count(row["removed"]),
+        show.count(row["made"]),
+        f"{row['p']:.2g}",
+    )
+
+
+def _validation(row: Mapping[str, float]) -> str:
+    return f"{show.percent(row['transformed'])} transformed, {show.percent(row['plain'])} as they are"
+
+
+def markdown(run: Run) -> str:
+    """The report as Markdown."""
+    blocks = [
+        f"# repair · {escape(run.config.subject, 160)}",
+        f"**{escape(conclusion(run), 1200)}**",
+        f"{escape(run.state)} · begun {escape(show.date(run.config.created))} · {_code(str(run.folder))}",
+    ]
+    for table in tables(run):
+        blocks += [f"## {table.title}", escape(table.note, 500), _table(table.head, table.rows)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def html(run: Run) -> str:
+    """The report as one HTML page."""
+    result = run.ledger.fact("repair")
+    return (
+        _environment()
+        .get_template("repair.html.j2")
+        .render(
+            config=run.config,
+            folder=str(run.folder),
+            title=f"repair · {run.config.subject}",
+            conclusion=conclusion(run),
+            verdict="" if result is None else result["verdict"],
+            state=run.state.partition(":")[0],
+            reason=run.state.partition(":")[2].strip(),
+            resume=show.shell(["weakspot", "resume", str(run.folder)]),
+            tables=tables(run),
+            charts=[] if result is None else _charts(result),
+            shown=[] if result is None else _pictures(run, result),
+            settings=list(run.config.settings.items()),
+        )
+    )
+
+
+def _charts(result: Mapping[str, Any]) -> list[tuple[str, Markup]]:
+    found = []
+    if training := result.get("training"):
+        found.append(("Validation failures against rounds", learning(training["curve"], training["best"])))
+    landscape = result.get("landscape")
+    if not landscape or landscape["before"] is None:
+        return found
+    axes = landscape["axes"]
+    shape = [len(axis["values"]) for axis in axes]
+    grids = [np.array(landscape[key]).reshape(shape) for key in ("before", "after")]
+    pairs = [(a, b) for a in range(len(axes)) for b in range(a + 1, len(axes))][:HEATS]
+    for a, b in pairs or [(0, 0)] if len(axes) > 1 else []:
+        rest = tuple(i for i in range(len(axes)) if i not in (a, b))
+        means = [grid.mean(axis=rest) for grid in grids]
+        top = float(max(mean.max() for mean in means))
+        for when, mean in zip(("before", "after"), means, strict=True):
+            name = f"{when}: rate by {axes[a]['name']} and {axes[b]['name']}"
+            found.append((name, charts.heat(axes, {"axes": [a, b], "rates": mean.tolist()}, top)))
+    return found
+
+
+def learning(curve: Sequence[Mapping[str, float]], best: int) -> Markup:
+    """Validation failures per round, transformed and as they are; the round that was kept is marked."""
+    wide, high, left, foot = 460, 200, 56, 30
+    last = max(1, int(curve[-1]["epoch"]))
+    most = max(max(row["transformed"], row["plain"]) for row in curve) or 1.0
+
+    def at(row: Mapping[str, float], key: str) -> tuple[float, float]:
+        x = left + (wide - left - 10) * row["epoch"] / last
+        return x, high - foot - (high - foot - 18) * row[key] / most
+
+    parts = []
+    for key, ink in (("transformed", "#a81c24"), ("plain", "#2f6f9f")):
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(row, key) for row in curve))
+        parts.append(
+            Markup('<polyline points="{}" fill="none" stroke="{}" stroke-width="2"/>').format(points, ink)
+        )
+        x, y = at(curve[-1], key)
+        parts.append(charts._text(x, y - 5, key, "end", ink))
+        chosen = next((row for row in curve if row["epoch"] == best), curve[0])
+        x, y = at(chosen, key)
+        parts.append(Markup('<circle cx="{:.1f}" cy="{:.1f}" r="4" fill="{}"/>').format(x, y, ink))
+    parts += [
+        charts._text(left - 6, 22, show.percent(most), "end"),
+        charts._text(left - 6, high - foot + 4, "0", "end"),
+        charts._text(wide - 10, high - 12, f"{last} rounds", "end"),
+    ]
+    return charts._svg(wide, high, "validation failures against rounds", parts)
+
+
+def _pictures(run: Run, result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Kept pictures whose answer changed."""
+    import base64
+
+    from PIL import Image
+
+    rows = []
+    for row in result.get("shown", []):
+        try:
+            image = Image.open(io.BytesIO(run.blobs.get(row["blob"]))).convert("RGB")
+        except (WeakspotError, OSError, ValueError):
+            continue
+        image.thumbnail((160, 160))
+        file = io.BytesIO()
+        image.save(file, format="PNG")
+        rows.append({**row, "uri": "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()})
+    return rows

@@ -1,0 +1,148 @@
+"""An agent of Stable-Baselines3 on episodes side by side. Imported only for a learned search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from stable_baselines3 import DQN, PPO
+from stable_baselines3.common.vec_env import VecEnv
+
+from weakspot.search.map_env import EnvSettings, Episodes, Spent
+from weakspot.search.map_problem import Cells, Log
+from weakspot.search.map_rl import AgentSettings
+
+Chooser = Callable[[NDArray[np.float32]], NDArray[np.int64]]
+
+
+class SideBySide(VecEnv):
+    """Episodes as Stable-Baselines3 wants them."""
+
+    def __init__(self, episodes: Episodes, *, reserve: int) -> None:
+        self._episodes, self._reserve, self.num_envs = episodes, reserve, episodes.count
+        super().__init__(episodes.count, episodes.observation_space, episodes.action_space)
+        self._actions = np.zeros(0, np.int64)
+
+    def reset(self) -> Any:
+        return self._episodes.begin()
+
+    def step_async(self, actions: NDArray[np.int64]) -> None:
+        self._actions = actions
+
+    def step_wait(self) -> Any:
+        if self._episodes.log.room - self._episodes.count < self._reserve:
+            raise Spent
+        done = self._episodes.step(self._actions)
+        infos: list[dict[str, Any]] = [
+            {"terminal_observation": last} if ended else {}
+            for last, ended in zip(done.last, done.ended, strict=True)
+        ]
+        return done.seen, done.reward.astype(np.float32), done.ended, infos
+
+    def close(self) -> None:
+        pass
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        return [getattr(self._episodes, attr_name, None)] * self._count(indices)
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        raise NotImplementedError
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
+        raise NotImplementedError
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        del wrapper_class
+        return [False] * self._count(indices)
+
+    def _count(self, indices: Any) -> int:
+        return self.num_envs if indices is None else len(np.atleast_1d(indices))
+
+
+class Agent:
+    """A model of Stable-Baselines3, the episodes it learns in, and how it is played afterwards."""
+
+    def __init__(self, model: Any, episodes: Episodes, log: Log, settings: AgentSettings) -> None:
+        self.model, self._episodes, self._log, self._settings = model, episodes, log, settings
+
+    def train(self) -> None:
+        """Learn until only the reserve is left."""
+        with suppress(Spent):
+            self.model.learn(
+                total_timesteps=1 << 40 if self._settings.algorithm == "ppo" else self.model._planned
+            )
+
+    def chooser(self, policy: Any) -> Chooser:
+        """The greedy choices of a policy."""
+
+        def choose(seen: NDArray[np.float32]) -> NDArray[np.int64]:
+            actions, _ = policy.predict(seen, deterministic=True)
+            return np.asarray(actions)
+
+        return choose
+
+    def play(
+        self, who: str, choose: Chooser | None, inputs: Cells, queries: int, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Failures (1, 0, nan) of so many queries, one input after the other; without a chooser at random.
+
+        Microscopic episodes of one input may take several queries; the input then counts as failed if any
+        did, per query.
+        """
+        own = self._episodes.settings
+        settings = EnvSettings(kind=own.kind, joint=own.joint, longest=own.longest, cost=own.cost, policy=who)
+        side = min(self._settings.side_by_side, max(1, queries))
+        # The same order of inputs and starts for all who are compared.
+        fixed = np.random.default_rng(20240607)
+        episodes = Episodes(self._log, inputs=inputs, side_by_side=side, rng=fixed, settings=settings)
+        seen, found, until = episodes.begin(), [], self._log.spent + queries
+        while self._log.spent + side <= until:
+            actions = _random(episodes.action_space, side, rng) if choose is None else choose(seen)
+            try:
+                done = episodes.step(actions)
+            except Spent:
+                break
+            seen = done.seen
+            if np.isfinite(done.failed).any() or done.ended.any():
+                found.append(done.failed)
+        return np.concatenate(found) if found else np.zeros(0)
+
+
+def _random(space: Any, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    if hasattr(space, "nvec"):
+        return rng.integers(0, space.nvec, (n, len(space.nvec)))
+    return rng.integers(0, space.n, n)
+
+
+def build(
+    log: Log, rng: np.random.Generator, settings: AgentSettings, *, inputs: Cells, name: str, reserve: int
+) -> Agent:
+    """A fresh agent; its training will leave `reserve` queries."""
+    is_ppo = settings.algorithm == "ppo"
+    env_settings = EnvSettings(kind=settings.kind, joint=is_ppo and settings.kind == "macro", policy=name)
+    side = min(settings.side_by_side, max(1, (log.room - reserve) // 8))
+    episodes = Episodes(log, inputs=inputs, side_by_side=side, rng=rng, settings=env_settings)
+    env = SideBySide(episodes, reserve=reserve)
+    steps_per_query = len(log.problem.space.shape) if episodes.by_axis else 1
+    planned = max(side, (log.room - reserve) // side * side * steps_per_query)
+    seed = int(rng.integers(2**31))
+    layers = {"net_arch": [settings.width, settings.width]}
+    one_step = settings.kind == "macro" and not episodes.by_axis
+    if is_ppo:
+        model: Any = PPO(
+            "MlpPolicy", env, n_steps=max(2, 256 // side), batch_size=64, gamma=0.0 if one_step else 0.95,
+            ent_coef=0.01, learning_rate=settings.rate, seed=seed, device="cpu", policy_kwargs=layers,
+        )  # fmt: skip
+    else:
+        model = DQN(
+            "MlpPolicy", env, gamma=0.0 if one_step else 0.98, buffer_size=max(planned, 1000),
+            learning_starts=4 * side * steps_per_query, batch_size=128, train_freq=1,
+            gradient_steps=settings.updates, target_update_interval=8 * side,
+            exploration_fraction=settings.explore, exploration_final_eps=0.05,
+            learning_rate=settings.rate, seed=seed, device="cpu", policy_kwargs=layers,
+        )  # fmt: skip
+    model._planned = planned
+    return Agent(model, episodes, log, settings)

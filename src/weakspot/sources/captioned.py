@@ -1,0 +1,210 @@
+"""Pictures with captions: a folder with a file of captions beside or in it, or pictures in memory.
+
+The file is `captions.jsonl` (or .json, .csv, .tsv, or `metadata.jsonl` as the Hugging Face hub has it) with a
+column for the file and one for a caption or a list of them; a COCO file of captions will do, too. Several
+rows may speak of one picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.core import Encoder, WeakspotError
+from weakspot.models.vectors import unit
+from weakspot.sources.annotations import FILE, _ends, _entries
+from weakspot.sources.folder import files_in
+from weakspot.sources.pool import BATCH, Progress, Skipped, read_pool
+
+#: Where captions are looked for, in the folder and then in the one above.
+NAMES: Final = (
+    *("captions.jsonl", "captions.json", "captions.csv", "captions.tsv", "metadata.jsonl", "metadata.csv"),
+)
+CAPTION: Final = ("captions", "caption", "text", "sentences")
+#: Characters that are kept of a caption, and captions of a picture.
+LONGEST: Final = 1000
+MOST: Final = 100
+
+
+class Rows(NamedTuple):
+    """Pictures as vectors: which of them, one row each, and what was left out."""
+
+    places: tuple[int, ...]
+    vectors: NDArray[np.float32]
+    skipped: tuple[Skipped, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Captioned:
+    """Pictures with their captions.
+
+    Attributes:
+        names: Of the pictures; below the folder, if there is one.
+        captions: Of each, at least one.
+        folder: Where they lie; None if they are in memory.
+        pictures: If they are in memory.
+        skipped: Files without captions.
+    """
+
+    names: tuple[str, ...]
+    captions: tuple[tuple[str, ...], ...]
+    folder: Path | None = None
+    pictures: tuple[NDArray[np.uint8], ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @classmethod
+    def of(cls, items: Iterable[tuple[NDArray[np.uint8], Sequence[str]]]) -> Captioned:
+        """Pictures in memory, each with its captions."""
+        kept = [(picture, clean) for picture, said in items if (clean := _clean(said))]
+        _need(len(kept), "no picture has a caption")
+        return cls(
+            tuple(f"picture {i}" for i in range(len(kept))),
+            tuple(said for _, said in kept),
+            pictures=tuple(picture for picture, _ in kept),
+        )
+
+    def only(self, names: Collection[str]) -> Captioned:
+        """The pictures of these names; a name without its folders will do."""
+        wanted = {str(name).strip() for name in names}
+        kept = [i for i, name in enumerate(self.names) if wanted & {*_ends(name)}]
+        _need(
+            len(kept), "none of the pictures is among the names", fix=f"they are like {self.names[0][:80]!r}"
+        )
+        return Captioned(
+            tuple(self.names[i] for i in kept),
+            tuple(self.captions[i] for i in kept),
+            self.folder,
+            tuple(self.pictures[i] for i in kept) if self.pictures else (),
+            self.skipped,
+        )
+
+    def rows(self, encoder: Encoder, *, cache: Path | None = None, progress: Progress | None = None) -> Rows:
+        """The pictures as rows of length 1, those of a folder from the cache where they are there.
+
+        Raises:
+            WeakspotError: The encoder has no image tower, or no picture can be used.
+        """
+        if not hasattr(encoder, "embed_images"):
+            raise WeakspotError(
+                "the encoder has no image tower, so nothing can be held against pictures",
+                fix="use an encoder of texts and pictures",
+            )
+        if self.folder is not None:
+            pool = read_pool(self.folder, encoder, cache=cache, progress=progress)
+            at = {name: i for i, name in enumerate(pool.names)}
+            places = tuple(i for i, name in enumerate(self.names) if name in at)
+            _need(len(places), "no picture with a caption could be read")
+            own = np.asarray(pool.vectors[[at[self.names[i]] for i in places]], np.float32)
+            lost = set(self.names)
+            skipped = tuple(skip for skip in pool.skipped if skip.name in lost)
+            return Rows(places, unit(own, of="the encoder"), skipped)
+        parts = []
+        for start in range(0, len(self.pictures), BATCH):
+            some = list(self.pictures[start : start + BATCH])
+            part = np.asarray(encoder.embed_images(some), np.float32)
+            if part.ndim != 2 or len(part) != len(some):
+                raise WeakspotError(
+                    f"the encoder gave the shape {part.shape} for {len(some)} pictures",
+                    fix="an encoder gives one row for each picture, in order",
+                )
+            parts.append(part)
+            if progress is not None:
+                progress(start + len(some), len(self.pictures))
+        return Rows(tuple(range(len(self))), unit(np.concatenate(parts), of="the encoder"), ())
+
+
+def read_captioned(folder: str | Path, *, captions: str | Path | None = None) -> Captioned:
+    """The pictures of a folder that have captions.
+
+    Args:
+        folder: With pictures, in folders or not.
+        captions: The file of captions; by default the first of `NAMES` in the folder or the one above.
+
+    Raises:
+        WeakspotError: There is no folder, no file of captions, or none that speaks of the pictures.
+    """
+    root = Path(folder)
+    names = [name for name, _ in files_in(root)]
+    path = Path(captions) if captions is not None else _beside(root)
+    said = _read(path)
+    whose: dict[str, str | None] = {}
+    for file in said:  # an ending that two entries share means neither
+        for end in _ends(file):
+            whose[end] = file if end not in whose else None
+    found: dict[str, tuple[str, ...]] = {}
+    for name in names:
+        meant = name if name in said else next(filter(None, map(whose.get, _ends(name))), None)
+        if meant is not None and (clean := _clean(said[meant])):
+            found[name] = clean
+    if not found:
+        raise WeakspotError(
+            f"{path} has no caption of a picture in {root}",
+            fix=f"it speaks of {next(iter(said))[:80]!r}" if said else "it is empty",
+        )
+    without = tuple(Skipped(name, "it has no caption") for name in names if name not in found)
+    return Captioned(tuple(found), tuple(found.values()), root, skipped=without)
+
+
+def _beside(root: Path) -> Path:
+    for place in (root, root.parent):
+        for name in NAMES:
+            if (place / name).is_file():
+                return place / name
+    raise WeakspotError(
+        f"there are no captions with the pictures in {str(root)[:200]}",
+        fix=f"put {NAMES[0]} there (a line: file, captions), or name the file: --captions FILE",
+    )
+
+
+def _read(path: Path) -> dict[str, list[Any]]:
+    """File → captions."""
+    entries = list(_entries(path))
+    parts = {entry.get(FILE[0]): entry.get("label") for entry in entries}  # of one JSON object
+    images, notes = parts.get("images"), parts.get("annotations")
+    if isinstance(images, list) and isinstance(notes, list):
+        return _coco(images, notes)
+    found: dict[str, list[Any]] = {}
+    for entry in entries:
+        file = next((entry[key] for key in FILE if isinstance(entry.get(key), str)), None)
+        bare = (*CAPTION, "label") if set(entry) == {FILE[0], "label"} else CAPTION
+        column = next((entry[key] for key in bare if entry.get(key)), None)
+        if file is not None and column is not None:
+            found.setdefault(file, []).extend(column if isinstance(column, list) else [column])
+    if entries and not found:
+        keys = ", ".join(sorted({str(key) for key in entries[0]}))[:200]
+        raise WeakspotError(
+            f"{path} has no captions; its columns are {keys}", fix="name them file and caption"
+        )
+    return found
+
+
+def _coco(images: list[Any], notes: list[Any]) -> dict[str, list[Any]]:
+    files = {i.get("id"): str(i.get("file_name", "")) for i in images if isinstance(i, Mapping)}
+    found: dict[str, list[Any]] = {}
+    for note in notes:
+        if isinstance(note, Mapping) and (file := files.get(note.get("image_id"))):
+            found.setdefault(file, []).append(note.get("caption", ""))
+    return found
+
+
+def _clean(said: Iterable[object]) -> tuple[str, ...]:
+    """Texts of one printable line, none twice."""
+    lines = (
+        " ".join("".join(c if c.isprintable() else " " for c in text[:LONGEST]).split())
+        for text in ([said] if isinstance(said, str) else said)
+        if isinstance(text, str)
+    )
+    return tuple(dict.fromkeys(line for line in lines if any(c.isalnum() for c in line)))[:MOST]
+
+
+def _need(n: int, what: str, *, fix: str = "check the folder and the captions") -> None:
+    if not n:
+        raise WeakspotError(what, fix=fix)

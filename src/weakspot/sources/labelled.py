@@ -1,0 +1,245 @@
+"""Pictures with their right answers, whatever form they come in, and their parts: disjoint by construction.
+
+- a folder with one folder per label (ImageNet's WordNet ids are read through a labels file);
+- a folder with `labels.jsonl` or `labels.csv` beside its pictures (columns file and label, name or class);
+- an `.npz` with `images` (n, height, width, 3), `labels` and `names`, or a folder with one such file;
+- `world:N`: N natural pictures of the drawn world.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.core import WeakspotError
+from weakspot.sources.folder import Unusable, decode, files_in, read
+from weakspot.sources.label_file import read_label_file
+
+#: The parts, in the order in which they are cut, with the share of the pictures each gets.
+PARTS: Final = {"discovery": 0.4, "confirmation": 0.1, "repair": 0.25, "verification": 0.25}
+#: Fewer pictures in a part say nothing.
+LEAST: Final = 5
+#: Pixels of the longer side at most.
+LONGEST: Final = 512
+#: Bytes of decoded pictures kept in memory.
+_ROOM: Final = 1 << 30
+
+
+@dataclass(eq=False)
+class LabelledImages:
+    """Pictures in a fixed order.
+
+    Attributes:
+        names: One per picture, none twice.
+        labels: The right answers.
+        digests: SHA-256 of each picture's content, in hexadecimal digits; equal pictures have equal ones.
+        load: The pixels of the i-th.
+        skipped: Files that could not be used, and why.
+    """
+
+    names: tuple[str, ...]
+    labels: tuple[str, ...]
+    digests: tuple[str, ...]
+    load: Callable[[int], NDArray[np.uint8]]
+    skipped: tuple[tuple[str, str], ...] = ()
+    _kept: dict[int, NDArray[np.uint8]] = field(default_factory=dict, init=False, repr=False)
+    _bytes: int = field(default=0, init=False, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def picture(self, i: int) -> NDArray[np.uint8]:
+        """The pixels of the i-th picture; read once as long as there is room for them."""
+        found = self._kept.get(i)
+        if found is None:
+            found = self.load(i)
+            if self._bytes + found.nbytes <= _ROOM:
+                self._kept[i] = found
+                self._bytes += found.nbytes
+        return found
+
+    @property
+    def digest(self) -> str:
+        """Of all pictures and their labels."""
+        rows = (f"{n}\0{d}\0{lab}\n" for n, d, lab in zip(self.names, self.digests, self.labels, strict=True))
+        return hashlib.sha256("".join(rows).encode()).hexdigest()
+
+
+def split(images: LabelledImages, *, seed: int, shares: Mapping[str, float] = PARTS) -> dict[str, list[int]]:
+    """Cut the pictures into parts that share none, not even under another name.
+
+    Pictures are put in the order of a hash of their content and the seed, and the row is cut; equal pictures
+    stand side by side and stay in one part.
+
+    Raises:
+        WeakspotError: There are too few for some part.
+    """
+    keys = [hashlib.blake2b(f"{seed}:{d}".encode(), digest_size=8).hexdigest() for d in images.digests]
+    row = sorted(range(len(images)), key=lambda i: (keys[i], i))
+    total, upto, parts, start = sum(shares.values()), 0.0, {}, 0
+    for name, share in shares.items():
+        upto += share / total
+        end = max(start, round(upto * len(row)))
+        while 0 < end < len(row) and keys[row[end]] == keys[row[end - 1]]:
+            end += 1
+        parts[name], start = sorted(row[start:end]), end
+    short = [name for name in shares if len(parts[name]) < LEAST]
+    if short:
+        raise WeakspotError(
+            f"{len(images)} pictures are too few to split: {len(parts[short[0]])} are left for {short[0]}",
+            fix=f"give {int(LEAST / min(shares.values()) * total) + 1} pictures at least",
+        )
+    return parts
+
+
+def part_digest(images: LabelledImages, indices: Sequence[int]) -> str:
+    """Stands for the pictures of a part in run.yaml."""
+    return hashlib.sha256("".join(sorted(images.digests[i] for i in indices)).encode()).hexdigest()
+
+
+def labelled_images(
+    where: str, *, labels: Sequence[str] = (), labels_file: str | None = None
+) -> LabelledImages:
+    """Read pictures and their labels.
+
+    Args:
+        where: A folder, an .npz, or world:N.
+        labels: The target's, if they are known: a picture with another label is refused.
+        labels_file: Names by WordNet id, for folders called by such ids.
+
+    Raises:
+        WeakspotError: There are none, or no labels, or labels that the target has not.
+    """
+    if where.startswith("world:") or where == "world":
+        images = _world(where.partition(":")[2] or "2000")
+    else:
+        path = Path(where)
+        packs = sorted(path.glob("*.npz")) if path.is_dir() else []
+        if path.suffix == ".npz" or len(packs) == 1:
+            images = _packed(packs[0] if packs else path)
+        else:
+            images = _folder(
+                path, {row.wordnet: row.name for row in read_label_file(labels_file)} if labels_file else {}
+            )
+    known = set(labels)
+    strange = sorted({label for label in images.labels if known and label not in known})
+    if strange:
+        raise WeakspotError(
+            f"{len(strange)} labels of the pictures are not the target's, such as {strange[0][:60]!r}",
+            fix=f"name them as the target does: {', '.join(labels[:5])[:200]} …",
+        )
+    return images
+
+
+def _packed(path: Path) -> LabelledImages:
+    try:
+        with np.load(path, allow_pickle=False) as pack:
+            if not {"images", "labels", "names"} <= set(pack.files):
+                raise WeakspotError(
+                    f"{path} has no images, labels and names", fix="save all three with numpy.savez"
+                )
+            pixels, numbers, names = pack["images"], pack["labels"], [str(n) for n in pack["names"]]
+            index = pack["index"] if "index" in pack.files else np.arange(len(pixels))
+    except (OSError, ValueError, EOFError) as error:
+        raise WeakspotError(f"{path} cannot be read: {error}", fix="name an .npz without pickles") from error
+    right = pixels.dtype == np.uint8 and pixels.ndim == 4 and pixels.shape[3] == 3
+    fits = len(numbers) == len(pixels) == len(index) and numbers.dtype.kind in "iu"
+    if not right or not fits or (len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(names)):
+        raise WeakspotError(
+            f"{path} does not hold pictures: images {pixels.dtype} {pixels.shape}, labels {numbers.shape}",
+            fix="images are uint8 (n, height, width, 3), labels are places in names",
+        )
+    return LabelledImages(
+        tuple(f"{int(i):05d}" for i in index)
+        if len(set(index.tolist())) == len(index)
+        else tuple(map(str, range(len(index)))),
+        tuple(names[int(i)] for i in numbers),
+        tuple(hashlib.sha256(image.tobytes()).hexdigest() for image in pixels),
+        lambda i: np.asarray(pixels[i]),
+    )
+
+
+def _folder(root: Path, by_id: Mapping[str, str]) -> LabelledImages:
+    table = _table(root)
+    rows, skipped = [], []
+    for name, path in files_in(root):
+        label = table.get(name) if table else (name.split("/")[0] if "/" in name else None)
+        if label is None:
+            skipped.append((name, "nobody says what it shows"))
+            continue
+        try:
+            content = read(path)
+        except Unusable as error:
+            skipped.append((name, error.what))
+            continue
+        rows.append((name, by_id.get(label, label), hashlib.sha256(content).hexdigest(), path))
+    if not rows:
+        raise WeakspotError(
+            f"the pictures in {str(root)[:200]!r} have no labels",
+            fix="put them in folders named by label, or add labels.jsonl with file and label",
+        )
+    paths = [row[3] for row in rows]
+    return LabelledImages(
+        tuple(row[0] for row in rows),
+        tuple(row[1] for row in rows),
+        tuple(row[2] for row in rows),
+        lambda i: decode(read(paths[i]), longest=LONGEST),
+        tuple(skipped),
+    )
+
+
+def _table(root: Path) -> dict[str, str]:
+    """Labels by the name of the file, from labels.jsonl or labels.csv; {} if there is neither."""
+    for path in (root / "labels.jsonl", root / "labels.csv"):
+        if not path.is_file():
+            continue
+        try:
+            text = path.read_text("utf-8")
+            rows: list[Any] = (
+                [json.loads(line) for line in text.splitlines() if line.strip()]
+                if path.suffix == ".jsonl"
+                else list(csv.DictReader(text.splitlines()))
+            )
+            found = {}
+            for row in rows:
+                label = next((row[key] for key in ("label", "name", "class") if row.get(key)), None)
+                if label is None or not row.get("file"):
+                    raise ValueError("a row has no file, or no label")
+                found[str(row["file"]).replace("\\", "/")] = str(label)
+        except (OSError, ValueError, AttributeError, csv.Error) as error:
+            raise WeakspotError(
+                f"{path} cannot be read: {error}", fix="each row has file and label"
+            ) from error
+        return found
+    return {}
+
+
+def _world(count: str) -> LabelledImages:
+    from weakspot.core import Hypothesis
+    from weakspot.world.grammar import base_sentence
+    from weakspot.world.renderer import Renderer
+    from weakspot.world.scene import SUBJECTS
+
+    if not count.isdecimal() or not 0 < int(count) <= 100_000:
+        raise WeakspotError(f"the world cannot draw {count[:40]!r} pictures", fix="write world:2000")
+    source, n = Renderer(), int(count)
+
+    def draw(i: int) -> NDArray[np.uint8]:
+        label = SUBJECTS[i % len(SUBJECTS)]
+        (case,) = source.draw(Hypothesis(base_sentence(label)), [i], seed=2406)
+        return np.asarray(case.input)
+
+    return LabelledImages(
+        tuple(f"world {i}" for i in range(n)),
+        tuple(SUBJECTS[i % len(SUBJECTS)] for i in range(n)),
+        tuple(hashlib.sha256(f"world {i}".encode()).hexdigest() for i in range(n)),
+        draw,
+    )

@@ -1,0 +1,195 @@
+"""Transformations of pictures by named amounts: rotate, darken, saturation, hue, contrast, gamma, blur, …
+
+They are applied in one fixed order, whatever the order of the names: first what moves the picture, then its
+colours and its light, then what the air and the camera add. What is random (where something is covered, the
+noise, the fog's texture) follows from the case's seed alone. Batches of one size are transformed together.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.core import WeakspotError, nearest
+
+Floats = NDArray[np.float32]
+#: A picture with less contrast (standard deviation, of 255) shows nothing any more.
+FLAT: Final = 1.0
+_LUMA: Final = np.array([0.299, 0.587, 0.114], np.float32)
+_YIQ: Final = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.322], [0.211, -0.523, 0.312]])
+
+
+class Destroyed(WeakspotError):
+    """Nothing of the picture is left."""
+
+
+def _rotate(images: Floats, degrees: float, _: Sequence[int]) -> Floats:
+    from PIL import Image
+
+    turned = [
+        np.asarray(
+            Image.fromarray(_bytes(image)).rotate(degrees, resample=Image.Resampling.BILINEAR), np.float32
+        )
+        / 255
+        for image in images
+    ]
+    return np.stack(turned)
+
+
+def _hue(images: Floats, degrees: float, _: Sequence[int]) -> Floats:
+    angle = np.deg2rad(degrees)
+    turn = np.array(
+        [[1, 0, 0], [0, np.cos(angle), -np.sin(angle)], [0, np.sin(angle), np.cos(angle)]], dtype=float
+    )
+    matrix = (np.linalg.inv(_YIQ) @ turn @ _YIQ).astype(np.float32)
+    return np.asarray(images @ matrix.T, np.float32)
+
+
+def _saturation(images: Floats, amount: float, _: Sequence[int]) -> Floats:
+    grey = (images @ _LUMA)[..., None]
+    return np.asarray(grey + np.float32(amount) * (images - grey), np.float32)
+
+
+def _contrast(images: Floats, amount: float, _: Sequence[int]) -> Floats:
+    mean = (images @ _LUMA).mean(axis=(1, 2))[:, None, None, None]
+    return np.asarray(mean + np.float32(amount) * (images - mean), np.float32)
+
+
+def _gamma(images: Floats, amount: float, _: Sequence[int]) -> Floats:
+    return np.clip(images, 0, 1) ** np.float32(amount)
+
+
+def _darken(images: Floats, share: float, _: Sequence[int]) -> Floats:
+    return images * np.float32(1 - share)
+
+
+def _fog(images: Floats, share: float, seeds: Sequence[int]) -> Floats:
+    from scipy.ndimage import zoom
+
+    height, width = images.shape[1:3]
+    veils = []
+    for seed in seeds:
+        coarse = np.random.default_rng([seed, 1]).uniform(0.7, 1.0, (4, 4))
+        veils.append(zoom(coarse, (height / 4, width / 4), order=1, grid_mode=True, mode="nearest"))
+    veil = np.stack(veils).astype(np.float32)[..., None]
+    return images * np.float32(1 - share) + np.float32(share) * veil
+
+
+def _blur(images: Floats, percent: float, _: Sequence[int]) -> Floats:
+    from scipy.ndimage import gaussian_filter
+
+    wide = percent / 100 * min(images.shape[1:3])
+    return np.asarray(gaussian_filter(images, sigma=(0, wide, wide, 0), mode="nearest"))
+
+
+def _occlusion(images: Floats, share: float, seeds: Sequence[int]) -> Floats:
+    height, width = images.shape[1:3]
+    high, wide = (max(1, round(side * share**0.5)) for side in (height, width))
+    images = images.copy()
+    for image, seed in zip(images, seeds, strict=True):
+        x, y = np.random.default_rng([seed, 2]).random(2)
+        top, left = int(y * (height - high + 1)), int(x * (width - wide + 1))
+        image[top : top + high, left : left + wide] = 0.5
+    return images
+
+
+def _noise(images: Floats, share: float, seeds: Sequence[int]) -> Floats:
+    grain = [np.random.default_rng([seed, 3]).standard_normal(images.shape[1:], np.float32) for seed in seeds]
+    return images + np.float32(share) * np.stack(grain)
+
+
+def _jpeg(images: Floats, quality: float, _: Sequence[int]) -> Floats:
+    from PIL import Image
+
+    packed = []
+    for image in images:
+        file = io.BytesIO()
+        Image.fromarray(_bytes(image)).save(file, format="JPEG", quality=int(quality))
+        packed.append(np.asarray(Image.open(file).convert("RGB"), np.float32) / 255)
+    return np.stack(packed)
+
+
+_Change = Callable[[Floats, float, Sequence[int]], Floats]
+#: By name: how it is done, the amount that changes nothing, and the amounts there can be.
+CHANGES: Final[Mapping[str, tuple[_Change, float, tuple[float, float]]]] = {
+    "rotate": (_rotate, 0, (-360, 360)),
+    "hue": (_hue, 0, (-360, 360)),
+    "saturation": (_saturation, 1, (0, 10)),
+    "contrast": (_contrast, 1, (0, 10)),
+    "gamma": (_gamma, 1, (0.01, 100)),
+    "darken": (_darken, 0, (0, 1)),
+    "fog": (_fog, 0, (0, 1)),
+    "blur": (_blur, 0, (0, 100)),
+    "occlusion": (_occlusion, 0, (0, 1)),
+    "noise": (_noise, 0, (0, 10)),
+    "jpeg": (_jpeg, 100, (1, 100)),
+}
+
+
+def amounts_of(assignment: Mapping[str, str]) -> dict[str, float]:
+    """An assignment of named values as amounts.
+
+    Raises:
+        WeakspotError: A name is no transformation, or a value no amount of it.
+    """
+    found = {}
+    for name, value in assignment.items():
+        if name not in CHANGES:
+            raise WeakspotError(
+                f"no transformation of pictures is called {name[:60]!r}",
+                fix=nearest(name, CHANGES) or f"choose from: {', '.join(CHANGES)}",
+            )
+        low, high = CHANGES[name][2]
+        try:
+            amount = float(value)
+        except ValueError:
+            amount = float("nan")
+        if not low <= amount <= high:
+            raise WeakspotError(
+                f"{name} cannot be {value[:60]!r}", fix=f"choose a number from {low:g} to {high:g}"
+            )
+        found[name] = amount
+    return found
+
+
+def transform(
+    images: Sequence[NDArray[np.uint8]], amounts: Mapping[str, float], seeds: Sequence[int]
+) -> list[NDArray[np.uint8]]:
+    """Transformed pictures, in order; those of one size are done together.
+
+    Args:
+        images: RGB, uint8.
+        amounts: By the name of the transformation.
+        seeds: One per picture.
+    """
+    wanted = [
+        (change, amounts[name])
+        for name, (change, plain, _) in CHANGES.items()
+        if amounts.get(name, plain) != plain
+    ]
+    if not wanted:
+        return [np.array(image) for image in images]
+    found: list[NDArray[np.uint8] | None] = [None] * len(images)
+    sizes: dict[tuple[int, ...], list[int]] = {}
+    for i, image in enumerate(images):
+        sizes.setdefault(image.shape, []).append(i)
+    for same in sizes.values():
+        batch: Floats = np.asarray(np.stack([images[i] for i in same]) / np.float32(255), np.float32)
+        for change, amount in wanted:
+            batch = change(batch, amount, [seeds[i] for i in same])
+        for i, done in zip(same, _bytes(batch), strict=True):
+            found[i] = done
+    return [image for image in found if image is not None]
+
+
+def destroyed(image: NDArray[np.uint8], before: NDArray[np.uint8]) -> bool:
+    """Whether nothing is left of a picture that had something in it."""
+    return float(image.std()) < FLAT <= float(before.std())
+
+
+def _bytes(images: Floats) -> NDArray[np.uint8]:
+    return np.asarray(np.clip(images * 255 + 0.5, 0, 255), np.uint8)

@@ -1,0 +1,244 @@
+"""map: the failure landscape of a model over a space of concepts (after Sagar, Taparia and Senanayake, 2024).
+
+Inputs are changed as the cells of a concept space say (rotated 10°, darkened 30 %), and a search looks for
+cells in which the model fails. What it asked gives every cell a rate with an interval; regions that fail
+become modes, in words; and the modes are confirmed on inputs that no search saw. Inputs are cut into parts
+first: discovery and confirmation are drawn here; repair and verification stay untouched for what comes after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from weakspot.core import Hypothesis, Judge, Source, Stage, Tally, Target, WeakspotError
+from weakspot.engine import (
+    Broken,
+    Budget,
+    BudgetSpent,
+    ConfirmSettings,
+    Engine,
+    Lane,
+    Watch,
+    confirm,
+    stop,
+)
+from weakspot.search.concepts import ConceptSpace, load_space
+from weakspot.search.map_problem import Log
+from weakspot.search.map_searches import DEFAULT, SEARCHES, search
+from weakspot.store import Run, RunConfig
+from weakspot.studies.hunt_steps import findings
+from weakspot.studies.loading import name_of
+from weakspot.studies.map_asking import Asking, Remembering
+from weakspot.studies.map_parts import SEARCHED, MapParts, MapSettings, check, load, settings_of
+from weakspot.studies.map_result import Landscape
+
+__all__ = ["MapSettings", "conduct", "go_on", "map", "settings_of"]
+
+#: Inputs as they are, drawn first: at most so many, and at most this part of the budget.
+BASELINE, BASELINE_SHARE = 400, 0.1
+#: A learned agent's part of the search; the rest measures the landscape at random inputs.
+LEARNED: Final = 0.6
+#: Modes and minimal sets that are confirmed.
+CONFIRMED: Final = 5
+#: Inputs kept as evidence per cell and per finding: (failing, passing).
+KEPT: Final = {Stage.EXPLORE: (1, 0), Stage.CONFIRM: (12, 4)}
+
+
+def map(
+    target: str | Target,
+    *,
+    images: str | Path = "",
+    space: str | ConceptSpace = "image-125",
+    search: str = "auto",
+    judge: str | Judge = "discrepancy",
+    source: Source | None = None,
+    above: float | None = None,
+    labels_file: str | Path | None = None,
+    parts: Mapping[str, float] | None = None,
+    budget: str = "images=10000",
+    fdr: float = 0.05,
+    seed: int = 0,
+    out: str | Path | None = None,
+    watch: Watch | None = None,
+) -> Run:
+    """Map where a model fails.
+
+    Args:
+        target: The model.
+        images: The inputs: a folder of labelled pictures, an .npz, or world:N.
+        space: The concept space: a name, a YAML file, or an object.
+        search: How cells are chosen; "auto" takes what wins in the benchmark.
+        judge: Says what a failure is: Δ > ε.
+        source: Draws the cells in place of the task's own source.
+        above: Cells with at least this rate belong to modes.
+        labels_file: Names of labels by WordNet id.
+        parts: Shares of the inputs for discovery, confirmation, repair, verification.
+        budget: Limits; the number of images (queries) must be among them.
+        fdr: Bound on the expected share of false findings.
+        seed: The same seed gives the same run.
+        out: The run's folder; a new one below runs/ by default.
+        watch: Who is told of the progress.
+
+    Returns:
+        The finished run, open for reading; its ledger's fact "map" has the result.
+    """
+    concepts = load_space(space) if isinstance(space, str) else space
+    settings = MapSettings(
+        target=name_of(target),
+        images=str(images),
+        space=space if isinstance(space, str) else concepts.name,
+        concepts=concepts.to_json(),
+        search=search,
+        judge=name_of(judge),
+        above=above,
+        labels_file=None if labels_file is None else str(labels_file),
+        parts=dict(parts or {}),
+        budget=budget,
+        fdr=fdr,
+        seed=seed,
+    )
+    check(settings)
+    loaded = load(settings, target=target, source=source, judge=judge)
+    config = RunConfig(
+        study="map", subject=concepts.name, settings=asdict(settings), digests=dict(loaded.digests)
+    )
+    with Run.create(config, folder=None if out is None else Path(out)) as run:
+        conduct(run, settings, loaded, watch)
+    return Run.read(run.folder)
+
+
+def go_on(run: Run, *, budget: str | None = None, watch: Watch | None = None, **given: Any) -> None:
+    """Go on with an interrupted run: the same steps over the recorded trials, then new ones.
+
+    Args:
+        run: Open for writing.
+        budget: Other limits, with the same number of images.
+        watch: Who is told of the progress.
+        given: Objects in place of names: target, source, judge.
+    """
+    settings = settings_of(run, budget=budget)
+    parts = load(settings, **given)
+    for what, own in parts.digests.items():
+        if run.config.digests.get(what, own) != own:
+            raise WeakspotError(
+                f"the {what} are not those this run began with (the digest differs)",
+                fix="use the old ones, or begin a new run",
+            )
+    if run.state.startswith("stopped: broken"):
+        run.ledger.forget_errors()
+    conduct(run, settings, parts, watch)
+
+
+def conduct(run: Run, settings: MapSettings, parts: MapParts, watch: Watch | None = None) -> None:
+    """The method: the baseline, the search, the landscape, its modes, their confirmation."""
+    ledger, watch, space = run.ledger, watch or Watch(), settings.concept_space
+    watch.began(str(run.folder))
+    ledger.set_fact("state", "running")
+    ledger.set_fact("budget", settings.budget)
+    ledger.set_fact("parts", dict(parts.counts))
+    base, memory = space.outside(), Remembering(parts.judge)
+    ledger.set_fact("base", base.id)
+    memory.recall(run)
+    limit: BudgetSpent | None = None
+    with Engine(
+        run,
+        source=parts.source,
+        target=parts.target,
+        judge=memory,
+        seed=settings.seed,
+        budget=Budget.parse(settings.budget),
+        watch=watch,
+        keep=KEPT,
+    ) as engine:
+        try:
+            first = min(BASELINE, int(BASELINE_SHARE * settings.queries))
+            usual = engine.test(base, until=stop.drawn(first), phase="baseline")
+            problem = Asking(engine, space=space, memory=memory, inputs=parts.inputs)
+            log = Log(problem, int(SEARCHED * settings.queries), told=lambda log: _tell(engine, problem, log))
+            compared = look(log, settings)
+            landscape = Landscape(log, least=threshold(usual), above=settings.above)
+            told = landscape.to_json(np.random.default_rng([settings.seed, 3]))
+            note = _note(landscape, parts)
+            ledger.set_fact(
+                "map", told | {"search": _search_of(settings), "compared": compared, "note": note}
+            )
+            ledger.set_fact("landscape", landscape.whole())
+            limit = _confirmed(engine, landscape, base, settings)
+        except BudgetSpent as spent:
+            limit = spent
+        except Broken as broken:
+            ledger.set_fact("state", f"stopped: broken: {broken.what}")
+            raise
+    if parts.after is not None:
+        parts.after(run)
+    ledger.set_fact("state", f"stopped: the {limit}" if limit else "finished")
+
+
+def look(log: Log, settings: MapSettings) -> dict[str, Any] | None:
+    """Spend the search's queries. A learned agent leaves a part of them for the landscape."""
+    name, rng = _search_of(settings), np.random.default_rng([settings.seed, 1])
+    if not SEARCHES[name].learned:
+        search(name)(log, rng)
+        return None
+    whole, log.budget = log.budget, int(LEARNED * log.budget)
+    compared = search(name)(log, rng)
+    log.budget = whole
+    search(DEFAULT)(log, np.random.default_rng([settings.seed, 2]))
+    return {**compared._asdict(), "agent": name, "won": compared.won}
+
+
+def threshold(usual: Tally) -> float:
+    """What is not worth calling a mode: less than twice the usual rate, or not five points more."""
+    rate = (usual.failures + 0.5) / (usual.n + 1)
+    return min(max(2 * rate, rate + 0.05), 0.9)
+
+
+def _confirmed(
+    engine: Engine, landscape: Landscape, base: Hypothesis, settings: MapSettings
+) -> BudgetSpent | None:
+    """Test modes and minimal sets on inputs that the search never saw."""
+    space = landscape.space
+    regions = [mode.region for mode in landscape.modes[:CONFIRMED]]
+    regions += [one.region for one in landscape.sets[:CONFIRMED] if one.region != space.whole]
+    named = {h.id: h for h in (space.hypothesis(region, origin="mode") for region in regions)}
+    if not named:
+        engine.run.ledger.set_findings([])
+        return None
+    wanted = ConfirmSettings(fdr=settings.fdr, least=64, most=256, baseline=engine.tally(base).drawn + 64)
+    lanes, spent = confirm(engine, list(named.values()), against=base, settings=wanted)
+    engine.run.ledger.set_findings(findings(engine, lanes))
+    return spent
+
+
+def _search_of(settings: MapSettings) -> str:
+    return DEFAULT if settings.search == "auto" else settings.search
+
+
+def _tell(engine: Engine, problem: Asking, log: Log) -> None:
+    """Show the cells that fail most so far."""
+    shrunk = (log.failures + 0.5) / (log.n + 2)
+    worst = np.argsort(-np.where(log.n > 0, shrunk, -1.0), kind="stable")[:8]
+    lanes = [Lane(h, engine.tally(h)) for h in (problem.hypothesis(int(c)) for c in worst if log.n[c])]
+    engine.watch.update("search", lanes, engine.spending.amounts)
+
+
+def _note(landscape: Landscape, parts: MapParts) -> str:
+    """What is to be known of the result."""
+    notes = []
+    asked = int((landscape.log.n > 0).sum())
+    if asked < landscape.space.size:
+        notes.append(
+            f"{asked:,} of {landscape.space.size:,} cells were asked; the rates of the others are inferred."
+        )
+    errors = int((landscape.log.asked - landscape.log.n).sum())
+    if errors:
+        notes.append(f"{errors:,} queries gave no verdict and count nowhere.")
+    if parts.counts:
+        kept = ", ".join(f"{n:,} for {name}" for name, n in parts.counts.items())
+        notes.append(f"Inputs, in parts that share none: {kept}.")
+    return " ".join(notes)

@@ -1,0 +1,227 @@
+"""What `map` is made with: its settings, and the parts of a task.
+
+A task (pictures, scenes of the world; texts and prompts likewise) brings a source that draws cells of its
+space, a judge by discrepancy, and how inputs are parted. `TASKS` says who builds them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from importlib import import_module
+from typing import Any, Final
+
+from weakspot.core import JUDGES, MODELS, Judge, Source, Stage, Target, WeakspotError
+from weakspot.engine import Budget
+from weakspot.search.concepts import ConceptSpace, load_space, space_from
+from weakspot.search.map_problem import ENDLESS
+from weakspot.search.map_searches import find
+from weakspot.store import Run
+from weakspot.studies.loading import part
+
+#: Fewer queries say nothing of a landscape.
+LEAST: Final = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapSettings:
+    """Which landscape, and how it is mapped; kept in run.yaml.
+
+    Attributes:
+        target: Name of the model.
+        images: Where the inputs are: a folder, an .npz, world:N; "" where the task makes them.
+        space: Name of the concept space.
+        concepts: The space itself, so that a changed file changes no run.
+        search: Name of the search.
+        judge: Name of the judge.
+        above: Cells with at least this rate belong to modes; by default half-way from the landscape's mean to
+            its worst cell, but at least twice the baseline's rate and five points more.
+        labels_file: Names of labels by WordNet id.
+        parts: Shares of the inputs: discovery and confirmation are drawn here, repair and verification never.
+        budget: Limits. The number of images is part of the design and cannot be changed later.
+        fdr: Bound on the expected share of false findings.
+        seed: Everything random follows from it.
+    """
+
+    target: str
+    images: str = ""
+    space: str = "image-125"
+    concepts: dict[str, Any] = field(default_factory=dict)
+    search: str = "auto"
+    judge: str = "discrepancy"
+    above: float | None = None
+    labels_file: str | None = None
+    parts: dict[str, float] = field(default_factory=dict)
+    budget: str = "images=10000"
+    fdr: float = 0.05
+    seed: int = 0
+
+    @property
+    def queries(self) -> int:
+        """The most queries."""
+        return int(Budget.parse(self.budget)["images"])
+
+    @property
+    def concept_space(self) -> ConceptSpace:
+        """The space."""
+        return space_from(self.concepts) if self.concepts else load_space(self.space)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapParts:
+    """What a task brings.
+
+    Attributes:
+        target: The model.
+        source: Draws cells; with `place` and `contexts` if a policy can choose inputs.
+        judge: By discrepancy.
+        inputs: How many inputs a cell can show.
+        digests: Of model and data, for run.yaml.
+        counts: Inputs per part, for people.
+        after: Called with the run when all has been asked, for what a task adds to the result.
+    """
+
+    target: Target
+    source: Source
+    judge: Judge
+    inputs: int = ENDLESS
+    digests: Mapping[str, str] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    after: Callable[[Run], None] | None = None
+
+
+#: By the task of a space: "module:function" from (settings, space, target or its name) to parts.
+TASKS: Final[dict[str, str]] = {
+    "image": "weakspot.studies.map_parts:image_parts",
+    "world": "weakspot.studies.map_parts:world_parts",
+    "text": "weakspot.studies.map_tasks:text_parts",
+    "prompt": "weakspot.studies.map_tasks:prompt_parts",
+}
+
+
+def check(settings: MapSettings) -> None:
+    """Refuse settings that cannot be meant, before anything is loaded or written."""
+    space = settings.concept_space
+    find(settings.search)
+    images = Budget.parse(settings.budget)["images"]
+    if math.isinf(images):
+        raise WeakspotError("the budget has no number of images", fix="write e.g. images=10k,seconds=600")
+    if images < LEAST:
+        raise WeakspotError(f"{images:.0f} queries are too few to map anything", fix=f"give {LEAST} at least")
+    if settings.search == "exhaustive" and images * SEARCHED < space.size:
+        raise WeakspotError(
+            f"the space {space.name!r} has {space.size:,} cells, more than the search has queries",
+            fix=f"give images={math.ceil(space.size / SEARCHED):,}".replace(",", "")
+            + ", or use --search auto, which learns from the cells beside",
+        )
+    if settings.above is not None and not 0 < settings.above < 1:
+        raise WeakspotError(f"a rate cannot be {settings.above}", fix="write e.g. --above 0.3")
+    if not 0 < settings.fdr < 1:
+        raise WeakspotError(f"a false-discovery rate cannot be {settings.fdr}", fix="write e.g. --fdr 0.05")
+
+
+#: The part of the budget that the search gets; the baseline and the confirmation share the rest.
+SEARCHED: Final = 0.7
+
+
+def load(settings: MapSettings, *, target: Any = None, source: Any = None, judge: Any = None) -> MapParts:
+    """Build the parts of the space's task; objects may be given in place of names."""
+    space = settings.concept_space
+    if source is not None:
+        model = part(target, settings.target, MODELS, Target)
+        return MapParts(
+            target=model,
+            source=source,
+            judge=_judge(settings, judge),
+            inputs=int(getattr(source, "inputs", ENDLESS)),
+            digests=_digest("target", model),
+        )
+    if space.task not in TASKS:
+        raise WeakspotError(
+            f"nothing draws the task {space.task!r} of the space {space.name!r} yet",
+            fix=f"give a source from Python: weakspot.map(…, source=…); built in are: {', '.join(TASKS)}",
+        )
+    module, _, name = TASKS[space.task].partition(":")
+    build: Callable[..., MapParts] = getattr(import_module(module), name)
+    return build(settings, space, target=target, judge=judge)
+
+
+def image_parts(
+    settings: MapSettings, space: ConceptSpace, *, target: Any = None, judge: Any = None
+) -> MapParts:
+    """Pictures of a folder, transformed."""
+    from weakspot.sources.labelled import PARTS, labelled_images, part_digest, split
+    from weakspot.sources.transform import TransformedImages
+
+    if not settings.images:
+        raise WeakspotError("no pictures are named", fix="--images FOLDER, or --images world:2000")
+    model = part(target, settings.target, MODELS, Target)
+    images = labelled_images(
+        settings.images, labels=tuple(getattr(model, "labels", ())), labels_file=settings.labels_file
+    )
+    parts = split(images, seed=settings.seed, shares=settings.parts or PARTS)
+    source = TransformedImages(
+        images,
+        space=space,
+        parts={Stage.EXPLORE: parts["discovery"], Stage.CONFIRM: parts["confirmation"]},
+    )
+    source.probe()
+    return MapParts(
+        target=model,
+        source=source,
+        judge=_judge(settings, judge),
+        inputs=len(parts["discovery"]),
+        digests={
+            **_digest("target", model),
+            "images": images.digest,
+            **{f"images for {name}": part_digest(images, some) for name, some in parts.items()},
+        },
+        counts={name: len(some) for name, some in parts.items()},
+    )
+
+
+def world_parts(
+    settings: MapSettings, space: ConceptSpace, *, target: Any = None, judge: Any = None
+) -> MapParts:
+    """Scenes of the world, drawn as they are needed: no two parts ever share one."""
+    from weakspot.sources.transform import WorldScenes
+
+    model = part(target, settings.target, MODELS, Target)
+    return MapParts(
+        target=model,
+        source=WorldScenes(space),
+        judge=_judge(settings, judge),
+        digests=_digest("target", model),
+    )
+
+
+def settings_of(run: Run, *, budget: str | None = None) -> MapSettings:
+    """The settings of a run as its run.yaml has them, with the budget it was last given."""
+    given = dict(run.config.settings)
+    wrong = [*(set(given) - {f.name for f in fields(MapSettings)}), *({"target"} - set(given))]
+    if wrong:
+        raise WeakspotError(
+            f"the settings in {run.folder / 'run.yaml'} do not fit map: {wrong[0][:80]!r}",
+            fix="restore the file from a copy",
+        )
+    begun = MapSettings(**given)
+    latest = budget if budget is not None else run.ledger.fact("budget")
+    settings = MapSettings(**(given | ({} if latest is None else {"budget": latest})))
+    check(settings)
+    if settings.queries != begun.queries:
+        raise WeakspotError(
+            f"this run was laid out for {begun.queries:,} images, which cannot be changed now",
+            fix=f"keep images={begun.queries} and change the other limits, or begin a new run",
+        )
+    return settings
+
+
+def _judge(settings: MapSettings, given: Any) -> Judge:
+    found: Judge = part(given, settings.judge, JUDGES, Judge)
+    return found
+
+
+def _digest(what: str, thing: object) -> dict[str, str]:
+    digest = getattr(thing, "digest", None)
+    return {what: str(digest)} if digest else {}

@@ -1,0 +1,370 @@
+"""What a blind spot does downstream: both prompts are drawn, and each picture is matched to a prompt.
+
+A text-to-image model that is guided by the tested encoder draws the two prompts alike. The published study
+asks people of every picture: prompt 1, prompt 2, neither, or are the two visually the same? A pair is a
+downstream failure when a picture gets the wrong prompt or 'neither'. Here a matcher answers first: an encoder
+other than the tested one, or the world's verifier. The same items are written for people, each with an id
+that joins answers to questions; what a picture was drawn from stands in another file than what is shown.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from random import Random
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.core import Encoder, Generator, Hypothesis, Source, WeakspotError, case_seed
+from weakspot.stats import wilson
+from weakspot.stats.clustered import ClusteredRate, clustered_rate
+from weakspot.store.blobs import Blobs, png, write_whole
+
+#: Pictures of each prompt. The published study shows one of each.
+IMAGES: Final = 1
+#: A picture that is nearer to more than this share of other texts than to either prompt shows neither.
+NEITHER: Final = 0.1
+#: Cosines nearer than this are alike to a matcher.
+SAME: Final = 1e-4
+
+Picture = NDArray[np.uint8]
+#: Told what is being done, how much is done, and of how much.
+Progress = Callable[[str, int, int], None]
+
+
+class Choice(StrEnum):
+    """Which prompt a picture shows."""
+
+    FIRST = "prompt 1"
+    SECOND = "prompt 2"
+    NEITHER = "neither"
+    SAME = "same"
+
+
+class Match(NamedTuple):
+    """The choice for one picture, and how well it fits the first and the second prompt (any scale)."""
+
+    choice: Choice
+    first: float
+    second: float
+
+
+@runtime_checkable
+class Matcher(Protocol):
+    """Says which of two prompts a picture shows."""
+
+    def match(self, images: Sequence[Picture], first: str, second: str) -> list[Match]:
+        """One match per picture of a pair."""
+        ...
+
+
+class EncoderMatcher:
+    """By an encoder of texts and pictures: the nearer prompt, or neither.
+
+    Neither is said if, of other texts, more than the share `neither` is nearer than both prompts.
+
+    Args:
+        encoder: Not the tested one: it would be blind to the same.
+        others: Texts that belong to other pictures, e.g. the prompts of other pairs. Without any, 'neither'
+            is never said.
+        neither: See above.
+    """
+
+    def __init__(self, encoder: Encoder, *, others: Iterable[str] = (), neither: float = NEITHER) -> None:
+        self.encoder, self.neither = encoder, neither
+        texts = list(dict.fromkeys(others))
+        self._others = np.asarray(encoder.embed_texts(texts), np.float64) if texts else None
+
+    def match(self, images: Sequence[Picture], first: str, second: str) -> list[Match]:
+        """See `Matcher`."""
+        prompts = np.asarray(self.encoder.embed_texts([first, second]), np.float64)
+        pictures = np.asarray(self.encoder.embed_images(list(images)), np.float64)
+        near = pictures @ prompts.T
+        if near.shape != (len(images), 2) or not np.isfinite(near).all():
+            raise WeakspotError("the matcher gave no finite number for each picture", fix="check the model")
+        found = []
+        for picture, (one, two) in zip(pictures, near.tolist(), strict=True):
+            choice = Choice.FIRST if one > two else Choice.SECOND
+            if abs(one - two) <= SAME:
+                choice = Choice.SAME
+            if (
+                self._others is not None
+                and float((self._others @ picture > max(one, two)).mean()) > self.neither
+            ):
+                choice = Choice.NEITHER
+            found.append(Match(choice, one, two))
+        return found
+
+
+class VerifierMatcher:
+    """By something that says whether a picture shows a text, such as the world's verifier.
+
+    Args:
+        verifier: Has `shows(images, texts)`: one truth value for each.
+    """
+
+    def __init__(self, verifier: Any) -> None:
+        self.verifier = verifier
+
+    def match(self, images: Sequence[Picture], first: str, second: str) -> list[Match]:
+        """See `Matcher`. A picture that shows both is `SAME`."""
+        one, two = (self.verifier.shows(list(images), [text] * len(images)) for text in (first, second))
+        table = {
+            (True, False): Choice.FIRST,
+            (False, True): Choice.SECOND,
+            (False, False): Choice.NEITHER,
+            (True, True): Choice.SAME,
+        }
+        return [Match(table[bool(a), bool(b)], float(a), float(b)) for a, b in zip(one, two, strict=True)]
+
+
+def matcher(model: Any, *, others: Iterable[str] = ()) -> Matcher:
+    """A matcher of a model: its own, a verifier's, or an encoder's."""
+    if isinstance(model, Matcher):
+        return model
+    if hasattr(model, "shows"):
+        return VerifierMatcher(model)
+    if isinstance(model, Encoder):
+        return EncoderMatcher(model, others=others)
+    raise WeakspotError(
+        f"{type(model).__name__} cannot match pictures and texts", fix="give an encoder or a verifier"
+    )
+
+
+# -- results -------------------------------------------------------------------------------------------
+
+
+class Drawn(NamedTuple):
+    """One picture of a pair.
+
+    Attributes:
+        item: Its id, which joins people's answers to it.
+        prompt: 1 or 2: what it was drawn from.
+        seed: Of the picture.
+        digest: SHA-256 of its PNG.
+        choice: What the matcher chose.
+        first: How well it fits prompt 1.
+        second: How well it fits prompt 2.
+    """
+
+    item: str
+    prompt: int
+    seed: int
+    digest: str
+    choice: Choice
+    first: float
+    second: float
+
+    @property
+    def failed(self) -> bool | None:
+        """Whether it got the wrong prompt or neither; None if both prompts fit."""
+        if self.choice is Choice.SAME:
+            return None
+        return self.choice is not (Choice.FIRST if self.prompt == 1 else Choice.SECOND)
+
+
+@dataclass(frozen=True, slots=True)
+class PairDrawn:
+    """A pair and its pictures.
+
+    Attributes:
+        first: Prompt 1.
+        second: Prompt 2.
+        pictures: All of both prompts; () if it could not be drawn.
+        failed: A picture got the wrong prompt or 'neither'; None if none could be drawn or all fit both.
+        error: Why it could not be drawn, or "".
+    """
+
+    first: str
+    second: str
+    pictures: tuple[Drawn, ...]
+    failed: bool | None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Downstream:
+    """All pairs.
+
+    Attributes:
+        pairs: In the order they were given.
+        failures: Pairs that failed.
+        n: Pairs with a verdict.
+        rate: failures / n; nan if there are none.
+        low: Of its 95 % interval.
+        high: Of its 95 % interval.
+        images: How often a single picture fails, clustered by pairs.
+        same: Pairs whose pictures all fit both prompts.
+        errors: Pairs that could not be drawn.
+    """
+
+    pairs: tuple[PairDrawn, ...]
+    failures: int
+    n: int
+    rate: float
+    low: float
+    high: float
+    images: ClusteredRate
+    same: int
+    errors: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        found = asdict(self)
+        found["images"] = self.images._asdict()
+        found["pairs"] = [
+            {
+                **asdict(pair),
+                "pictures": [{**d._asdict(), "choice": d.choice.value} for d in pair.pictures],
+            }
+            for pair in self.pairs
+        ]
+        return found
+
+
+def downstream(
+    pairs: Sequence[tuple[str, str]],
+    source: Source | Generator,
+    matcher: Matcher,
+    *,
+    images_each: int = IMAGES,
+    seed: int = 0,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+) -> Downstream:
+    """Draw both prompts of each pair and say which prompt each picture shows.
+
+    Args:
+        pairs: Prompts.
+        source: Draws them: a source of pictures (`world:renderer`), or a text-to-image model.
+        matcher: Says which prompt a picture shows; see `matcher`.
+        images_each: Pictures of each prompt.
+        seed: Picture k of a prompt follows from it, the prompt and k alone.
+        folder: Where pictures (blobs/), items.jsonl and key.jsonl are written for people; None for nowhere.
+        progress: Told after each pair.
+
+    Raises:
+        WeakspotError: There are no pairs, or none could be drawn.
+    """
+    if not pairs or images_each < 1:
+        raise WeakspotError(
+            f"{len(pairs)} pairs with {images_each} pictures each cannot be drawn", fix="give at least one"
+        )
+    blobs = Blobs(folder / "blobs") if folder is not None else None
+    found = []
+    for done, (first, second) in enumerate(pairs, 1):
+        try:
+            found.append(_pair(first, second, source, matcher, images_each, seed, blobs))
+        except Exception as error:  # a generator, or a text it cannot draw, may raise anything
+            if blobs is not None and isinstance(error, OSError):
+                raise
+            what = error.what if isinstance(error, WeakspotError) else f"{type(error).__name__}: {error}"
+            found.append(PairDrawn(first, second, (), None, error=what[:300]))
+        if progress is not None:
+            progress("pairs", done, len(pairs))
+    if all(pair.error for pair in found):
+        raise WeakspotError(
+            f"none of {len(found)} pairs could be drawn: {found[0].error}",
+            fix="use a source that can draw these prompts",
+        )
+    if folder is not None:
+        write_items(found, folder, seed=seed)
+    return _summary(found)
+
+
+def _pair(
+    first: str,
+    second: str,
+    source: Source | Generator,
+    matcher: Matcher,
+    each: int,
+    seed: int,
+    blobs: Blobs | None,
+) -> PairDrawn:
+    pictures: list[tuple[int, int, Picture]] = []
+    for prompt, text in ((1, first), (2, second)):
+        drawn = draw(source, text, each, seed=seed)
+        pictures += [(prompt, own, picture) for own, picture in drawn]
+    matches = matcher.match([picture for _, _, picture in pictures], first, second)
+    rows = []
+    for (prompt, own, picture), match in zip(pictures, matches, strict=True):
+        content = png(picture)
+        digest = blobs.put(content) if blobs is not None else hashlib.sha256(content).hexdigest()
+        told = json.dumps([first, second, prompt, own, digest])
+        item = hashlib.sha256(told.encode("utf-8", "backslashreplace")).hexdigest()[:16]
+        rows.append(Drawn(item, prompt, own, digest, *match))
+    verdicts = [row.failed for row in rows]
+    failed = True if True in verdicts else False if False in verdicts else None
+    return PairDrawn(first, second, tuple(rows), failed)
+
+
+def draw(source: Source | Generator, text: str, n: int, *, seed: int) -> list[tuple[int, Picture]]:
+    """The first n pictures of a prompt, with their seeds."""
+    hypothesis = Hypothesis(text, origin="downstream")
+    if isinstance(source, Source):
+        return [(case.seed, case.input) for case in source.draw(hypothesis, range(n), seed=seed)]
+    seeds = [case_seed(seed, hypothesis, i) for i in range(n)]
+    return list(zip(seeds, source.generate([text] * n, seeds), strict=True))
+
+
+def _summary(found: Sequence[PairDrawn]) -> Downstream:
+    judged = [pair for pair in found if pair.failed is not None]
+    failures, n = sum(bool(pair.failed) for pair in judged), len(judged)
+    low, high = wilson(failures, n)
+    single = [(float(d.failed), i) for i, p in enumerate(found) for d in p.pictures if d.failed is not None]
+    return Downstream(
+        pairs=tuple(found),
+        failures=failures,
+        n=n,
+        rate=failures / n if n else float("nan"),
+        low=low,
+        high=high,
+        images=clustered_rate([value for value, _ in single], [cluster for _, cluster in single]),
+        same=sum(pair.failed is None and not pair.error for pair in found),
+        errors=sum(bool(pair.error) for pair in found),
+    )
+
+
+# -- for people ----------------------------------------------------------------------------------------
+
+
+def write_items(found: Sequence[PairDrawn], folder: Path, *, seed: int) -> None:
+    """Write items.jsonl, which may be shown to people, and key.jsonl, which may not.
+
+    An item is a picture and the two prompts, in an order drawn for it; items are shuffled. The key has, for
+    each id, what the picture was drawn from and what the matcher chose.
+    """
+    items, keys = [], []
+    for number, pair in enumerate(found):
+        for drawn in pair.pictures:
+            turned = Random(f"{seed} {drawn.item}").random() < 0.5  # noqa: S311
+            shown = [pair.second, pair.first] if turned else [pair.first, pair.second]
+            items.append(
+                {
+                    "item": drawn.item,
+                    "image": drawn.digest,
+                    "file": f"blobs/{drawn.digest[:2]}/{drawn.digest}",
+                    "prompts": shown,
+                    "choices": [choice.value for choice in Choice],
+                }
+            )
+            right = 2 if (drawn.prompt == 1) == turned else 1
+            keys.append(
+                {
+                    "item": drawn.item,
+                    "pair": number,
+                    "drawn_from": drawn.prompt,
+                    "right": f"prompt {right}",
+                    "turned": turned,
+                    "matcher": drawn.choice.value,
+                }
+            )
+    Random(f"{seed} items").shuffle(items)  # noqa: S311
+    for name, rows in (("items.jsonl", items), ("key.jsonl", keys)):
+        write_whole(folder / name, "".join(json.dumps(row) + "\n" for row in rows).encode())

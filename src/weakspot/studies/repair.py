@@ -1,0 +1,392 @@
+"""repair: change a model where it fails, and prove what moved (after Sagar, Taparia and Senanayake, 2024).
+
+The weak spots that a map or a hunt found, as far as people mind them, are learnt away on inputs of the
+repair part: the last layer alone (as published), all layers, or an adapter. Then the same cases of the
+verification part, which neither the search nor the training saw, are shown to the model before and after,
+in pairs. What was removed, what was newly made, the inputs as they are and the whole landscape are counted,
+and a paired test decides.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.core import MODELS, Hypothesis, Target, WeakspotError
+from weakspot.engine import Watch
+from weakspot.store import Run, RunConfig
+from weakspot.studies.loading import name_of
+from weakspot.studies.repair_parts import Job, RepairSettings, Spot, folder_of, job_of
+
+__all__ = ["RepairSettings", "conduct", "go_on", "repair", "settings_of"]
+
+#: Cases that are shown at once.
+BATCH: Final = 256
+#: Pictures kept for people, of each kind.
+KEPT: Final = 6
+#: Told what is being done, how much of it is done, and of how much.
+Progress = Callable[[str, int, int], None]
+
+
+def repair(
+    run: str | Path | Run,
+    *,
+    modes: str | Sequence[int] = "preferred",
+    method: str = "full",
+    target: str | Target | None = None,
+    layer: str = "",
+    rate: float = 0.5,
+    epochs: int = 0,
+    learning_rate: float = 0.0,
+    distil: float = 1.0,
+    mirror: bool = True,
+    reset_head: bool = False,
+    draws: int = 10_000,
+    most: int = 2_000,
+    device: str = "auto",
+    seed: int = 0,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    began: Callable[[Path], None] | None = None,
+) -> Run:
+    """Repair weak spots of a model and prove it.
+
+    Args:
+        run: A run of map or hunt.
+        modes: Numbers of its modes (or findings), or "preferred": those people chose, the worst otherwise.
+        method: last-layer, full, lora; data writes only the data set, for a trainer of your own.
+        target: The model, if it is not to be the one of the run, or has no name.
+        layer: Name of the last layer, where it cannot be found.
+        rate: Share of the pictures that are transformed in training.
+        epochs: At most; 0 takes the method's own number.
+        learning_rate: 0 takes the method's own.
+        distil: How much of the wanted answer is the model's former one to the plain picture.
+        mirror: Whether a mirrored picture means the same.
+        reset_head: The last layer begins anew.
+        draws: Pairs over the whole landscape.
+        most: Cases of each mode at most.
+        device: "auto", "cpu", "cuda".
+        seed: The same seed gives the same repair.
+        out: The new run's folder; one below runs/ by default.
+        progress: Who is told of the progress.
+        began: Told the new run's folder.
+
+    Returns:
+        A run of its own, open for reading; its ledger's fact "repair" has the result, `model/` the model.
+    """
+    folder = folder_of(run)
+    settings = RepairSettings(
+        run=str(folder),
+        modes=modes if isinstance(modes, str) else ",".join(map(str, modes)),
+        method=method,
+        target="" if target is None else name_of(target),
+        layer=layer,
+        rate=rate,
+        epochs=epochs,
+        learning_rate=learning_rate,
+        distil=distil,
+        mirror=mirror,
+        reset_head=reset_head,
+        draws=draws,
+        most=most,
+        device=device,
+        seed=seed,
+    )
+    settings.check()
+    given = None if target is None or isinstance(target, str) else target
+    with Run.read(folder) as past:
+        job = job_of(past, settings, target=given)
+        network = _network(job, settings)
+        digests = dict(job.digests)
+        if digest := getattr(job.target, "digest", None):
+            digests["target"] = str(digest)
+        subject = past.config.subject
+        config = RunConfig(study="repair", subject=subject, settings=asdict(settings), digests=digests)
+        with Run.create(config, folder=None if out is None else Path(out)) as own:
+            if began is not None:
+                began(own.folder)
+            conduct(own, settings, job, network, progress)
+    return Run.read(own.folder)
+
+
+def go_on(
+    run: Run, *, budget: str | None = None, watch: Watch | None = None, target: Target | None = None
+) -> None:
+    """Go on with an interrupted repair, from its last checkpoint."""
+    del budget
+    settings = settings_of(run)
+
+    def told(words: str, done: int, of: int) -> None:
+        if watch is not None and hasattr(watch, "say"):
+            watch.say(f"{words} · {done:,} of {of:,}")
+
+    with Run.read(Path(settings.run)) as past:
+        job = job_of(past, settings, target=target)
+        conduct(run, settings, job, _network(job, settings), told)
+
+
+def settings_of(run: Run, *, budget: str | None = None) -> RepairSettings:
+    """The settings of a run as its run.yaml has them."""
+    del budget
+    given = dict(run.config.settings)
+    wrong = [*(set(given) - {f.name for f in fields(RepairSettings)}), *({"run"} - set(given))]
+    if wrong:
+        raise WeakspotError(
+            f"the settings in {run.folder / 'run.yaml'} do not fit repair: {wrong[0][:80]!r}",
+            fix="restore the file from a copy",
+        )
+    settings = RepairSettings(**given)
+    settings.check()
+    return settings
+
+
+def conduct(
+    run: Run, settings: RepairSettings, job: Job, network: Any, progress: Progress | None = None
+) -> None:
+    """The method: the data set or the training, the model kept with its card, the proof."""
+    told, ledger = progress or (lambda *_: None), run.ledger
+    ledger.set_fact("state", "running")
+    ledger.set_fact("parts", dict(job.counts))
+    if settings.method == "data":
+        from weakspot.repair.dataset import write_folder
+
+        rows = job.samples(settings.rate, settings.seed)
+        written = write_folder(run.folder / "data", rows, spots=[s.words for s in job.chosen], model=job.name)
+        ledger.set_fact(
+            "repair", {"method": "data", "data": written, "verdict": "", "chosen": _words(job.chosen)}
+        )
+        ledger.set_fact("state", "finished")
+        return
+    from weakspot.repair.keep import keep
+    from weakspot.repair.train import train
+
+    began = time.monotonic()
+    lessons = job.lessons(network.labels)
+    trained = train(
+        network,
+        lessons,
+        _training(settings),
+        folder=run.folder,
+        told=lambda epoch, of, row: told(f"training: {_row(row)}", epoch, of),
+    )
+    learnt = {**trained._asdict(), "pictures": len(lessons), "seconds": round(time.monotonic() - began, 1)}
+    name = keep(
+        network, run.folder / "model", spots=_words(job.chosen), settings=asdict(settings), trained=learnt
+    )
+    after: Target = MODELS.load(name) if name else network
+    ledger.set_fact("training", learnt)
+    result = proof(run, job, after, settings, told)
+    ledger.set_fact(
+        "repair", result | {"method": settings.method, "training": learnt, "model": name, "target": job.name}
+    )
+    ledger.set_fact("state", "finished")
+    keep(
+        network,
+        run.folder / "model",
+        spots=_words(job.chosen),
+        settings=asdict(settings),
+        trained=learnt,
+        result=result,
+    )
+
+
+def proof(run: Run, job: Job, after: Target, settings: RepairSettings, told: Progress) -> dict[str, Any]:
+    """Show the same cases to the model as it was and as it is, and say what moved."""
+    from weakspot.repair.proof import adjusted, change, verdict
+
+    pairs = _Pairs(run, job, after, told)
+    spots = [*job.chosen, *job.others, job.clean]
+    counted = []
+    for i, spot in enumerate(spots):
+        before, now = pairs.of(spot, settings.most, keep=spot in job.chosen or spot is job.clean)
+        told(f"proof: {spot.words}", i + 1, len(spots))
+        counted.append(change(spot.words, before, now))
+    many = len(job.chosen)
+    chosen, others = adjusted(counted[:many]), adjusted(counted[many:])
+    said = verdict(chosen, others)
+    landscape = None if job.space is None or not settings.draws else pairs.landscape(settings)
+    return {
+        "verdict": said,
+        "chosen": [c.to_json() | {"number": s.number} for c, s in zip(chosen, job.chosen, strict=True)],
+        "others": [c.to_json() | {"number": s.number} for c, s in zip(others[:-1], job.others, strict=True)],
+        "clean": others[-1].to_json(),
+        "landscape": landscape,
+        "errors": pairs.errors,
+        "shown": pairs.shown,
+    }
+
+
+class _Pairs:
+    """The same cases, before and after.
+
+    Args:
+        run: Keeps some pictures.
+        job: What is drawn, and who answered before.
+        after: Who answers now.
+        told: Of the progress.
+    """
+
+    def __init__(self, run: Run, job: Job, after: Target, told: Progress) -> None:
+        self._run, self._job, self._after, self._told = run, job, after, told
+        self.errors = 0
+        self.shown: list[dict[str, Any]] = []
+
+    def of(self, spot: Spot, most: int, *, keep: bool = False) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Failures of a spot's cases; those without a verdict on either side are left out."""
+        rows: list[tuple[bool, bool]] = []
+        each = max(1, most // len(spot.hypotheses))
+        for hypothesis in spot.hypotheses:
+            n = min(each, self._job.available(hypothesis))
+            rows += self._ask(hypothesis, n, spot.words if keep else "")
+        both = np.array(rows, bool).reshape(-1, 2)
+        return both[:, 0], both[:, 1]
+
+    def landscape(self, settings: RepairSettings) -> dict[str, Any]:
+        """All cells alike, or as many of them as there are draws."""
+        from weakspot.repair.proof import moved
+        from weakspot.search.modes import modes
+
+        space = self._job.space
+        assert space is not None  # noqa: S101 (asked before)
+        rng = np.random.default_rng([settings.seed, 32])
+        cells = np.arange(space.size)
+        if space.size > settings.draws:
+            cells = np.sort(rng.choice(space.size, settings.draws, replace=False))
+        each = max(1, settings.draws // len(cells))
+        where, rows = [], []
+        for i, cell in enumerate(cells.tolist()):
+            hypothesis = space.hypothesis(cell)
+            answers = self._ask(hypothesis, min(each, self._job.available(hypothesis)), "")
+            where += [cell] * len(answers)
+            rows += answers
+            if i % 10 == 0:
+                self._told("the landscape before and after", len(rows), each * len(cells))
+        both = np.array(rows, bool).reshape(-1, 2)
+        found = moved(
+            space.distances(), np.array(where, np.int64), both[:, 0], both[:, 1], seed=settings.seed
+        )
+        above = float(self._run_above(found.before))
+        after = modes(space, found.after, above=above)
+        return {
+            "axes": [{"name": axis.name, "values": list(axis.values)} for axis in space.axes],
+            "n": found.n,
+            "rate_before": float(both[:, 0].mean()),
+            "rate_after": float(both[:, 1].mean()),
+            "removed": found.removed,
+            "made": found.made,
+            "distance": found.distance,
+            "exact": found.exact,
+            "p": found.p,
+            "unplaced": found.unplaced,
+            "above": above,
+            "modes_before": [_mode(m) for m in modes(space, found.before, above=above)[:8]],
+            "modes_after": [_mode(m) for m in after[:8]],
+            "before": np.round(found.before, 4).tolist() if space.size <= 20_000 else None,
+            "after": np.round(found.after, 4).tolist() if space.size <= 20_000 else None,
+        }
+
+    def _run_above(self, before: NDArray[np.float64]) -> float:
+        """Where a mode begins: half-way from the mean to the worst cell, as it was before."""
+        return (float(before.mean()) + float(before.max())) / 2
+
+    def _ask(self, hypothesis: Hypothesis, n: int, keep: str) -> list[tuple[bool, bool]]:
+        rows = []
+        for at in range(0, n, BATCH):
+            cases = self._job.source.draw(hypothesis, range(at, min(at + BATCH, n)), seed=self._job.seed)
+            said = [target.answer(cases) for target in (self._job.target, self._after)]
+            verdicts = [self._job.judge.judge(cases, outputs) for outputs in said]
+            for i, (case, before, after) in enumerate(zip(cases, *verdicts, strict=True)):
+                if before.failed is None or after.failed is None:
+                    self.errors += 1
+                    continue
+                rows.append((before.failed, after.failed))
+                if keep and before.failed != after.failed:
+                    self._keep(case, keep, said[0][i].answer, said[1][i].answer, made=after.failed)
+        return rows
+
+    def _keep(self, case: Any, words: str, before: str | None, after: str | None, *, made: bool) -> None:
+        if sum(row["made"] == made and row["words"] == words for row in self.shown) >= KEPT:
+            return
+        from weakspot.store.blobs import png
+
+        blob = self._run.blobs.put(png(case.input))
+        self.shown.append(
+            {
+                "words": words,
+                "made": made,
+                "blob": blob,
+                "expected": case.expected,
+                "before": before,
+                "after": after,
+            }
+        )
+
+
+def _mode(mode: Any) -> dict[str, Any]:
+    return {"words": mode.words, "rate": mode.rate, "cells": len(mode.cells)}
+
+
+def _network(job: Job, settings: RepairSettings) -> Any:
+    """What is trained: the model behind the target; nothing where only data is wanted."""
+    if settings.method == "data":
+        return None
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise WeakspotError(
+            f"training needs a library that is missing: {error}",
+            fix="pip install 'weakspot[torch]', or --method data for a trainer of your own",
+        ) from error
+    from weakspot.repair.network import network_of
+
+    network = network_of(job.target, name=job.name)
+    if settings.method == "last-layer":  # before there is a run
+        from weakspot.repair.head import last_layer
+
+        case = job.source.draw(job.clean.hypotheses[0], [0], seed=job.seed)[0]
+        last_layer(
+            network.module, network.prepare([case.input] * 2), labels=len(network.labels), name=settings.layer
+        )
+    if settings.method == "lora":
+        from weakspot.repair.lora import need_peft
+
+        need_peft()
+    if job.target is network or getattr(job.target, "module", None) is network.module:
+        import copy
+
+        network.module = copy.deepcopy(network.module)  # the target must stay as it was
+    return network
+
+
+def _training(settings: RepairSettings) -> Any:
+    from weakspot.repair.train import TrainSettings
+
+    same = (
+        "method",
+        "layer",
+        "rate",
+        "epochs",
+        "learning_rate",
+        "distil",
+        "mirror",
+        "reset_head",
+        "device",
+        "seed",
+    )
+    return TrainSettings(**{name: getattr(settings, name) for name in same})
+
+
+def _words(spots: Sequence[Spot]) -> list[str]:
+    return [spot.words for spot in spots]
+
+
+def _row(row: dict[str, float]) -> str:
+    return (
+        f"fails {100 * row['transformed']:.1f} % transformed, {100 * row['plain']:.1f} % plain (validation)"
+    )

@@ -1,0 +1,343 @@
+"""What `repair` is made with: its settings, and the job that a run of another study leaves it.
+
+A job says which weak spots are to go, what must stay as it is, what to learn from, and what to prove it on:
+inputs that neither the search nor the training saw. `JOBS` says who makes it of which study.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.core import Hypothesis, Judge, Source, Stage, Target, WeakspotError, nearest
+from weakspot.search.concepts import ConceptSpace
+from weakspot.store import Run
+
+Image = NDArray[np.uint8]
+METHODS: Final = ("last-layer", "full", "lora", "data")
+#: Fewer pictures teach nothing.
+LEAST: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairSettings:
+    """What is repaired, and how; kept in run.yaml.
+
+    Attributes:
+        run: The folder of the run whose weak spots are repaired.
+        modes: Their numbers, "1,3", or "preferred".
+        method: last-layer, full, lora, or data (only the data set).
+        target: Name of the model; that of the run by default.
+        layer: Name of the last layer, where it cannot be found.
+        rate: Share of the pictures that are transformed in training.
+        epochs: At most; 0 takes the method's own number.
+        learning_rate: 0 takes the method's own.
+        distil: How much of the wanted answer is the model's former one to the plain picture.
+        mirror: Whether a mirrored picture means the same.
+        reset_head: The last layer begins anew.
+        draws: Pairs over the whole landscape.
+        most: Cases of each mode at most.
+        device: "auto", "cpu", "cuda".
+        seed: Everything random follows from it.
+        budget: Always the number of pairs; kept for `resume`.
+    """
+
+    run: str
+    modes: str = "preferred"
+    method: str = "full"
+    target: str = ""
+    layer: str = ""
+    rate: float = 0.5
+    epochs: int = 0
+    learning_rate: float = 0.0
+    distil: float = 1.0
+    mirror: bool = True
+    reset_head: bool = False
+    draws: int = 10_000
+    most: int = 2_000
+    device: str = "auto"
+    seed: int = 0
+    budget: str = "images=1000000"
+
+    def check(self) -> None:
+        """Refuse what cannot be meant, before anything is loaded."""
+        if self.method not in METHODS:
+            raise WeakspotError(
+                f"no method is called {self.method[:60]!r}",
+                fix=nearest(self.method, METHODS) or f"choose from: {', '.join(METHODS)}",
+            )
+        if not 0 < self.rate <= 1:
+            raise WeakspotError(f"the rate cannot be {self.rate:g}", fix="choose a share above 0 and up to 1")
+        if self.draws < 0 or self.most < 50 or self.epochs < 0 or self.learning_rate < 0:
+            raise WeakspotError(
+                "a number is too small",
+                fix="draws, epochs and the learning rate are at least 0, and most is at least 50",
+            )
+
+    @property
+    def numbers(self) -> list[int] | None:
+        """The modes' numbers; None for the preferred ones."""
+        if self.modes == "preferred":
+            return None
+        parts = [part.strip() for part in self.modes.split(",")]
+        if not all(part.isdecimal() and len(part) < 5 for part in parts):
+            raise WeakspotError(
+                f"{self.modes[:60]!r} are not numbers of modes", fix="write e.g. 1,3 or preferred"
+            )
+        found = [int(part) for part in parts]
+        if len(set(found)) < len(found):
+            raise WeakspotError(f"a mode is named twice in {self.modes[:60]!r}", fix="name each once")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Some inputs whose failures are counted before and after.
+
+    Attributes:
+        words: Which.
+        hypotheses: What is drawn, in equal parts.
+        number: Of the mode or finding; 0 if it is none.
+    """
+
+    words: str
+    hypotheses: tuple[Hypothesis, ...]
+    number: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What is to be done.
+
+    Attributes:
+        target: The model as it is.
+        name: Its name.
+        judge: Says what a failure is.
+        chosen: What is to be repaired.
+        others: What must not get worse.
+        clean: Inputs as they are.
+        source: Draws what the proof is made on.
+        seed: For these draws.
+        lessons: What is learnt from, given the labels of the network.
+        samples: Pictures for the data set: (picture, label, why), given how many and a seed.
+        space: Whose landscape is measured; None where there is none.
+        counts: Inputs per part, for people.
+        digests: Of data, for run.yaml.
+    """
+
+    target: Target
+    name: str
+    judge: Judge
+    chosen: tuple[Spot, ...]
+    others: tuple[Spot, ...]
+    clean: Spot
+    source: Source
+    seed: int
+    lessons: Callable[[Sequence[str]], Any]
+    samples: Callable[[float, int], list[tuple[Image, str, str]]]
+    space: ConceptSpace | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)
+
+    def available(self, hypothesis: Hypothesis) -> int:
+        """How many independent draws there are."""
+        some = getattr(self.source, "available", None)
+        return 1 << 31 if some is None else int(some(hypothesis, seed=self.seed, stage=Stage.EXPLORE))
+
+
+#: By study: "module:function" from (run, settings, target) to a job.
+JOBS: Final[dict[str, str]] = {
+    "map": "weakspot.studies.repair_parts:map_job",
+    "hunt": "weakspot.studies.repair_hunt:hunt_job",
+}
+
+
+def job_of(run: Run, settings: RepairSettings, *, target: Target | None = None) -> Job:
+    """The job that a run leaves.
+
+    Raises:
+        WeakspotError: The study leaves none, the modes do not exist, there are too few pictures.
+    """
+    made = JOBS.get(run.config.study)
+    if made is None:
+        raise WeakspotError(
+            f"{run.folder} is a run of {run.config.study[:60]}, which repair cannot take up",
+            fix=f"name a run of {' or '.join(JOBS)}",
+        )
+    module, _, name = made.partition(":")
+    build: Callable[..., Job] = getattr(import_module(module), name)
+    return build(run, settings, target=target)
+
+
+def map_job(run: Run, settings: RepairSettings, *, target: Target | None = None) -> Job:
+    """The modes of a map: the repair part is learnt from, the verification part proves it."""
+    from weakspot.studies.map_parts import image_parts, settings_of, world_parts
+    from weakspot.studies.map_preferences import modes_of, preferred
+
+    mapped = settings_of(run)
+    space, known = mapped.concept_space, modes_of(run)
+    numbers = chosen_of(settings, preferred(run) if settings.numbers is None else None, len(known), "mode")
+    spots = [
+        Spot(mode["words"], (space.hypothesis(tuple(tuple(v) for v in mode["region"]), origin="mode"),), i)
+        for i, mode in enumerate(known, start=1)
+    ]
+    regions = [tuple(tuple(v) for v in known[i - 1]["region"]) for i in numbers]
+    if space.task not in ("image", "world"):
+        raise WeakspotError(
+            f"a map of the task {space.task!r} cannot be repaired here",
+            fix="repair takes maps of pictures and scenes",
+        )
+    wanted: Any = target if target is not None else (settings.target or mapped.target)
+    build = image_parts if space.task == "image" else world_parts
+    parts = build(_with_target(mapped, settings), space, target=wanted)
+    common = {
+        "target": parts.target,
+        "name": settings.target or mapped.target,
+        "judge": parts.judge,
+        "chosen": tuple(spots[i - 1] for i in numbers),
+        "others": tuple(spot for spot in spots if spot.number not in numbers),
+        "clean": Spot("as they are", (space.outside(),)),
+        "space": space,
+    }
+    if space.task == "world":
+        return _of_scenes(common, parts.source, settings)
+    return _of_pictures(common, parts, run, mapped, regions)
+
+
+def _with_target(mapped: Any, settings: RepairSettings) -> Any:
+    from dataclasses import replace
+
+    return replace(mapped, target=settings.target) if settings.target else mapped
+
+
+def _of_pictures(common: dict[str, Any], parts: Any, run: Run, mapped: Any, regions: Sequence[Any]) -> Job:
+    from weakspot.repair.lessons import TransformedLessons
+    from weakspot.sources.labelled import PARTS, part_digest, split
+    from weakspot.sources.pixels import amounts_of, transform
+    from weakspot.sources.transform import TransformedImages
+
+    images, space = parts.source.images, common["space"]
+    cut = split(images, seed=mapped.seed, shares=mapped.parts or PARTS)
+    for name in ("repair", "verification"):
+        if len(cut.get(name, ())) < LEAST:
+            raise WeakspotError(
+                f"{len(cut.get(name, ()))} pictures are too few for {name}",
+                fix=f"map with more pictures, so that {LEAST} at least are left for it",
+            )
+        then = run.config.digests.get(f"images for {name}")
+        if then is not None and then != part_digest(images, cut[name]):
+            raise WeakspotError(
+                "the pictures are not those the map was made with (the digest differs)",
+                fix="use the old ones, or map again",
+            )
+    mine = cut["repair"]
+    cells = [space.cells(region).tolist() for region in regions]
+
+    def transformed(pictures: list[Image], modes: Sequence[int], seeds: Sequence[int]) -> list[Image]:
+        by: dict[int, list[int]] = {}
+        for i, (mode, seed) in enumerate(zip(modes, seeds, strict=True)):
+            by.setdefault(random.Random(seed).choice(cells[mode]), []).append(i)  # noqa: S311
+        found: list[Image] = list(pictures)
+        for cell, places in by.items():
+            amounts = amounts_of(space.assignment(cell))
+            after = transform([pictures[i] for i in places], amounts, [seeds[i] for i in places])
+            for i, image in zip(places, after, strict=True):
+                found[i] = image
+        return found
+
+    def lessons(labels: Sequence[str]) -> TransformedLessons:
+        pictures = [images.picture(i) for i in mine]
+        numbers = [list(labels).index(images.labels[i]) for i in mine]
+        return TransformedLessons(pictures, numbers, change=transformed, modes=len(regions))
+
+    def samples(rate: float, seed: int) -> list[tuple[Image, str, str]]:
+        rng = np.random.default_rng([seed, 31])
+        rows = []
+        for i in mine:
+            if rng.random() < rate:
+                mode, own = int(rng.integers(len(regions))), int(rng.integers(1 << 62))
+                image = transformed([images.picture(i)], [mode], [own])[0]
+                rows.append((image, images.labels[i], common["chosen"][mode].words))
+            else:
+                rows.append((images.picture(i), images.labels[i], "as it is"))
+        return rows
+
+    return Job(
+        **common,
+        source=TransformedImages(images, space=space, parts={Stage.EXPLORE: cut["verification"]}),
+        seed=derived(mapped.seed, "verification"),
+        lessons=lessons,
+        samples=samples,
+        counts={name: len(some) for name, some in cut.items()},
+        digests={k: v for k, v in parts.digests.items() if k.startswith("images")},
+    )
+
+
+#: Scenes that are drawn to learn from: of the weak spots, and as they are.
+SCENES: Final = 3_000
+
+
+def _of_scenes(common: dict[str, Any], source: Source, settings: RepairSettings) -> Job:
+    """Scenes are drawn as they are needed; map, training and proof have seeds of their own."""
+    from weakspot.repair.lessons import DrawnLessons
+
+    base = common["clean"].hypotheses[0]
+    spots = [spot.hypotheses[0] for spot in common["chosen"]]
+
+    def drawn(hypothesis: Hypothesis, n: int) -> list[Any]:
+        return source.draw(hypothesis, range(n), seed=derived(settings.seed, "repair"))
+
+    def lessons(labels: Sequence[str]) -> DrawnLessons:
+        place = {label: i for i, label in enumerate(labels)}
+        weak = [(c.input, place[c.expected]) for c in mixed([drawn(h, SCENES // len(spots)) for h in spots])]
+        return DrawnLessons(weak, [(c.input, place[c.expected]) for c in drawn(base, len(weak))])
+
+    def samples(rate: float, seed: int) -> list[tuple[Image, str, str]]:
+        del seed
+        weak = mixed([drawn(h, int(SCENES * rate) // len(spots)) for h in spots])
+        usual = drawn(base, int(SCENES * (1 - rate)))
+        return [(c.input, c.expected, c.hypothesis.text) for c in [*weak, *usual]]
+
+    return Job(
+        **common, source=source, seed=derived(settings.seed, "verification"),
+        lessons=lessons, samples=samples, counts={"repair": 2 * (SCENES // len(spots)) * len(spots)},
+    )  # fmt: skip
+
+
+def mixed(rows: Sequence[Sequence[Any]]) -> list[Any]:
+    """One of each in turn."""
+    return [row[i] for i in range(max(map(len, rows), default=0)) for row in rows if i < len(row)]
+
+
+def chosen_of(settings: RepairSettings, preferred: list[int] | None, count: int, what: str) -> list[int]:
+    """The numbers that are meant.
+
+    Raises:
+        WeakspotError: One does not exist.
+    """
+    numbers = settings.numbers if preferred is None else preferred
+    wrong = [n for n in numbers or [] if not 1 <= n <= count]
+    if wrong or not numbers:
+        raise WeakspotError(
+            f"there is no {what} {wrong[0] if wrong else ''}".rstrip(),
+            fix=f"the run has {what}s 1 to {count}",
+        )
+    return numbers
+
+
+def derived(seed: int, what: str) -> int:
+    """Another seed, for another purpose."""
+    return int.from_bytes(hashlib.blake2b(f"{seed}:{what}".encode(), digest_size=6).digest(), "big")
+
+
+def folder_of(run: str | Path | Run) -> Path:
+    """The folder of a run however it is given."""
+    return run.folder if isinstance(run, Run) else Path(run)

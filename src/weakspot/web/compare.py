@@ -1,0 +1,138 @@
+"""Two runs side by side: what they were asked, how often the same words fail, the same cases paired."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from weakspot.core import Hypothesis, Rate, Tally
+from weakspot.report.chart import Axis, Bar, axis
+from weakspot.stats.paired import mcnemar, paired_difference
+from weakspot.store import Run, rate
+from weakspot.web.runs import phrases
+from weakspot.web.trials import reading
+
+#: Hypotheses that are compared, and trials of each that are looked at case by case.
+MOST, CASES = 200, 5_000
+
+
+class Paired(NamedTuple):
+    """The same cases in both runs.
+
+    Attributes:
+        n: Cases with a verdict in both.
+        first: Of those, failed in the first run only.
+        second: Failed in the second only.
+        low: Of the 95 % interval of the difference of the rates, second minus first.
+        high: Its upper end.
+        p: Of McNemar's exact test.
+    """
+
+    n: int
+    first: int
+    second: int
+    low: float
+    high: float
+    p: float
+
+    @property
+    def difference(self) -> float:
+        """Second minus first."""
+        return (self.second - self.first) / self.n
+
+
+class Line(NamedTuple):
+    """A hypothesis of both runs."""
+
+    hypothesis: Hypothesis
+    phrase: str
+    first: Rate
+    second: Rate
+    bars: tuple[Bar, Bar]
+    paired: Paired | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two runs.
+
+    Attributes:
+        settings: (name, in the first, in the second) of those that differ.
+        same_seed: Equal words draw equal cases.
+        lines: Hypotheses of both, those that differ most first.
+        only_first: Findings of the first alone, by their words.
+        only_second: Of the second alone.
+        both: Of both.
+        shared: How many hypotheses both have.
+    """
+
+    settings: tuple[tuple[str, str, str], ...]
+    same_seed: bool
+    lines: tuple[Line, ...]
+    scale: Axis
+    only_first: tuple[str, ...]
+    only_second: tuple[str, ...]
+    both: tuple[str, ...]
+    shared: int
+
+
+def compared(first: Path, second: Path) -> Comparison:
+    """Read both; either may be running."""
+    with Run.read(first) as one, Run.read(second) as two, reading(first) as left, reading(second) as right:
+        ours, theirs = one.config.settings, two.config.settings
+        drawn = ("seed", "source", "images", "corpus", "benchmark")
+        same = all(ours.get(key) == theirs.get(key) for key in drawn) and "seed" in ours
+        keys = {h.id: key for key, h in left.hypotheses().items()}
+        words = phrases(left.hypotheses().values())
+        pairs = [(h, keys[h.id], key) for key, h in right.hypotheses().items() if h.id in keys]
+        tallies = left.tallies(), right.tallies()
+        rated = [
+            (h, a, b, rate(tallies[0].get(a, Tally())), rate(tallies[1].get(b, Tally()))) for h, a, b in pairs
+        ]
+        rated = [row for row in rated if row[3].n and row[4].n]
+        rated.sort(key=lambda row: -abs(row[3].value - row[4].value))
+        scale = axis([r for row in rated[:MOST] for r in row[3:]])
+        lines = [
+            Line(
+                h,
+                words[h.id],
+                before,
+                after,
+                (scale.bar(before), scale.bar(after)),
+                _paired(left.verdicts(a, CASES), right.verdicts(b, CASES)) if same else None,
+            )
+            for h, a, b, before, after in rated[:MOST]
+        ]
+        found = [{f.phrase: None for f in run.findings if f.confirmed} for run in (one, two)]
+        return Comparison(
+            settings=tuple(
+                (key, _plain(ours.get(key)), _plain(theirs.get(key)))
+                for key in dict.fromkeys([*ours, *theirs])
+                if ours.get(key) != theirs.get(key)
+            ),
+            same_seed=same,
+            lines=tuple(lines),
+            scale=scale,
+            only_first=tuple(p for p in found[0] if p not in found[1]),
+            only_second=tuple(p for p in found[1] if p not in found[0]),
+            both=tuple(p for p in found[0] if p in found[1]),
+            shared=len(pairs),
+        )
+
+
+def _paired(first: dict[int, bool], second: dict[int, bool]) -> Paired | None:
+    shared = first.keys() & second.keys()
+    if not shared:
+        return None
+    b = sum(first[i] and not second[i] for i in shared)
+    c = sum(second[i] and not first[i] for i in shared)
+    low, high = paired_difference(c, b, len(shared))
+    return Paired(len(shared), b, c, low, high, mcnemar(b, c))
+
+
+_NONE: Final = "–"
+
+
+def _plain(value: object) -> str:
+    return _NONE if value is None else str(value)

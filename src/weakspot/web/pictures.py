@@ -1,0 +1,96 @@
+"""Kept inputs, by digest: a picture made anew from its pixels, or plain text. Nothing else leaves a run."""
+
+from __future__ import annotations
+
+import io
+import threading
+import warnings
+from collections import OrderedDict
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from weakspot.core import WeakspotError
+from weakspot.store import Blobs
+
+#: The longest side of a small picture and of a large one, in pixels.
+SMALL, LARGE = 192, 1600
+#: Pictures above this many pixels are not decoded.
+PIXELS: Final = 50_000_000
+#: Bytes of made pictures that are kept in memory.
+ROOM: Final = 32 * 1024 * 1024
+
+
+class Made(NamedTuple):
+    """What is sent: bytes and their type."""
+
+    content: bytes
+    kind: str
+
+
+class Pictures:
+    """Pictures that were made lately, so that paging to and fro decodes nothing twice. Safe among threads."""
+
+    def __init__(self, room: int = ROOM) -> None:
+        self._room, self._used, self._lock = room, 0, threading.Lock()
+        self._made: OrderedDict[tuple[str, int], Made] = OrderedDict()
+
+    def get(self, folders: tuple[Path, ...], digest: str, longest: int) -> Made | None:
+        """The input of this digest, at most so large; None if no folder of the run has it."""
+        with self._lock:
+            if (known := self._made.get((digest, longest))) is not None and _there(folders, digest):
+                self._made.move_to_end((digest, longest))
+                return known
+        content = _read(folders, digest)
+        if content is None:
+            return None
+        made = _picture(content, longest) or _text(content)
+        if made is not None:
+            with self._lock:
+                self._made[digest, longest] = made
+                self._used = sum(len(one.content) for one in self._made.values())
+                while self._used > self._room:
+                    self._used -= len(self._made.popitem(last=False)[1].content)
+        return made
+
+
+def _there(folders: tuple[Path, ...], digest: str) -> bool:
+    return any(Blobs(folder).path(digest).is_file() for folder in folders)
+
+
+def _read(folders: tuple[Path, ...], digest: str) -> bytes | None:
+    for folder in folders:
+        try:
+            return Blobs(folder).get(digest)
+        except (WeakspotError, OSError):
+            continue
+    return None
+
+
+def _picture(content: bytes, longest: int) -> Made | None:
+    from PIL import Image
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            opened = Image.open(io.BytesIO(content), formats=("PNG", "JPEG", "WEBP"))
+            if opened.width * opened.height > PIXELS:
+                return None
+            opened.draft("RGB", (longest, longest))
+            picture = opened.convert("RGB")
+    except Exception:  # a decoder fed with damaged bytes may raise anything
+        return None
+    if max(picture.size) > longest:
+        picture.thumbnail((longest, longest), Image.Resampling.LANCZOS)
+    file = io.BytesIO()
+    if picture.width * picture.height <= 128 * 128:
+        picture.save(file, format="PNG", compress_level=6)
+        return Made(file.getvalue(), "image/png")
+    picture.save(file, format="JPEG", quality=88)
+    return Made(file.getvalue(), "image/jpeg")
+
+
+def _text(content: bytes) -> Made | None:
+    try:
+        return Made(content[:200_000].decode().encode(), "text/plain; charset=utf-8")
+    except UnicodeDecodeError:
+        return None

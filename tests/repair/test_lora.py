@@ -1,0 +1,65 @@
+"""LoRA of a transformer of the transformers library, and of a tiny diffusers pipeline."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tests.repair.colours import LABELS, pictures
+
+from weakspot.core import MODELS, WeakspotError
+from weakspot.repair.lessons import TransformedLessons
+from weakspot.repair.torch_model import TorchClassifier
+from weakspot.repair.train import TrainSettings, train
+
+pytest.importorskip("peft")
+pytest.importorskip("diffusers")
+
+
+def test_a_classifier_of_transformers_learns_by_an_adapter_that_is_merged_at_the_end() -> None:
+    transformers: Any = import_module("transformers")
+
+    torch.manual_seed(0)
+    module = transformers.ViTForImageClassification(
+        transformers.ViTConfig(
+            image_size=12, patch_size=6, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+            intermediate_size=16, num_labels=3,
+        )
+    )  # fmt: skip
+    names = set(module.state_dict())
+    network = TorchClassifier(module, labels=LABELS, device="cpu").network("vit")
+    images, labels = pictures(120)
+    lessons = TransformedLessons(list(images), labels.tolist(), change=lambda some, *_: some, modes=1)
+    given = TrainSettings(
+        method="lora", epochs=6, learning_rate=0.02, device="cpu", distil=0.0, rank=4, validation=0.1
+    )
+    found = train(network, lessons, given)
+    assert found.parameters < sum(p.numel() for p in module.parameters())
+    assert min(row["validation"] for row in found.curve) < found.curve[0]["validation"]
+    assert set(network.module.state_dict()) == names
+
+
+def test_a_pipeline_learns_pictures_under_prompts_and_is_a_generator_again(tmp_path: Path) -> None:
+    from tests.models.test_diffusers import build
+
+    from weakspot.repair.diffusion import ADAPTER, fit_generator
+
+    build(tmp_path / "tiny")
+    red = np.zeros((32, 32, 3), np.uint8) + np.array([220, 20, 20], np.uint8)
+    examples = [("a photo of a fly.", red), ("a photo of a bee.", 255 - red)] * 3
+    told: list[int] = []
+    fitted = fit_generator(
+        tmp_path / "tiny", examples, out=tmp_path / "fitted", steps=25, learning_rate=0.01, device="cpu",
+        told=lambda step, *_: told.append(step),
+    )  # fmt: skip
+    assert fitted.after < fitted.before
+    assert told == list(range(1, 26))
+    assert (tmp_path / "fitted" / ADAPTER).is_file()
+    generator = MODELS.load(f"diffusers:{tmp_path / 'fitted'}?steps=2&device=cpu")
+    assert generator.generate(["a photo of a fly."], seeds=[1])[0].shape == (32, 32, 3)
+    with pytest.raises(WeakspotError, match="too few"):
+        fit_generator(tmp_path / "tiny", examples[:1], out=tmp_path / "no")

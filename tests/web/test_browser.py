@@ -1,0 +1,170 @@
+"""As a person uses the pages: a real browser, real servers, keys. Few and whole, since a browser is heavy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.web.browser import Server, browser, watched
+from tests.web.web_parts import BAD, BASE, FLOWER, SCRIPT, make_ask, make_hunt, make_pairs, trial
+
+from weakspot.report import write
+from weakspot.store import Run
+from weakspot.web.labels import Labels
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with browser() as opened:
+        yield opened
+
+
+def test_explore_a_live_run(chromium: Any, toy: Path) -> None:
+    folder = make_hunt(toy / "runs" / "hunt-fly", state="running")
+    make_hunt(toy / "runs" / "other")
+    with Server("view", "runs", cwd=toy) as server:
+        page = chromium.new_page(viewport={"width": 1200, "height": 900})
+        errors = watched(page)
+        page.goto(server.link)
+        page.wait_for_url(f"{server.base}/")
+        page.get_by_role("link", name="running").click()
+        page.get_by_text("Running: what is shown grows").wait_for()
+        assert page.locator(".figures b").first.inner_text() == "102"
+        with Run.open(folder) as run:  # what a hunt does, while the page is open
+            run.ledger.record([trial(run, BASE, 500 + i, failed=True) for i in range(20)], {"images": 20})
+            page.locator(".figures b", has_text="122").first.wait_for()
+            run.ledger.set_fact("state", "finished")
+            page.get_by_text("1 weak spot confirmed").wait_for()
+        page.get_by_role("link", name="Trials").click()
+        page.get_by_label("Verdict").select_option("failed")
+        page.wait_for_url("**verdict=failed**")
+        assert page.locator(".tile.failed").count() == page.locator(".tile").count() == 60
+        assert page.locator(".tile img").first.evaluate("i => i.complete && i.naturalWidth") == 24
+        page.keyboard.press("n")
+        page.wait_for_url("**after=**")
+        assert page.locator(".tile").count() == 4 + 20 + 20 + 20 + 1 - 60
+        page.keyboard.press("p")
+        page.wait_for_url("**before=**")
+        assert page.locator(".tile").count() == 60
+        page.locator(".tile").first.focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/trial/**")
+        assert "draw" in page.locator("pre").first.inner_text()
+
+        page.goto(f"{server.base}/run/hunt-fly/trial/{BAD.id}/0")  # hostile words are words
+        assert SCRIPT in page.locator(".facts").inner_text()
+        page.goto(f"{server.base}/run/hunt-fly/trials?hypothesis={BAD.id}")
+        assert page.locator(".tile").count() == 1
+        assert page.title() == "Trials of hunt-fly – weakspot"
+
+        page.goto(f"{server.base}/run/hunt-fly/try")
+        page.get_by_label("Words to add").fill("it is on a yellow flower.")
+        page.get_by_label("At most").fill("64")
+        page.get_by_role("button", name="Draw and measure").click()
+        page.get_by_text("shown worse than the baseline").first.wait_for(timeout=60_000)
+        with Run.read(folder) as run:
+            mine = [h for h in run.ledger.hypotheses() if h.text.endswith("yellow flower.")]
+            assert mine[0].origin == "person"
+            assert run.ledger.fact("tries")[0][0] == mine[0].id
+
+        page.set_viewport_size({"width": 360, "height": 740})
+        for path in (
+            "/?all=1",
+            "/run/hunt-fly",
+            "/run/hunt-fly/trials",
+            f"/run/hunt-fly/trial/{FLOWER.id}/0",
+            "/compare",
+        ):
+            page.goto(server.base + path)
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            assert wide <= 360, (path, wide)
+        assert errors == []
+        page.close()
+
+
+def test_label_by_keys_be_killed_and_resume(chromium: Any, tmp_path: Path) -> None:
+    folder = make_pairs(tmp_path / "mine", pairs=12)
+    page = chromium.new_page(viewport={"width": 1000, "height": 900})
+    errors = watched(page)
+    order: dict[str, list[str]] = {"Ann": [], "Bob": []}
+
+    def begin(server: Server, name: str) -> None:
+        page.goto(server.link)
+        page.get_by_label("Your name").fill(name)
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**/as/{name}")
+
+    def answer(name: str, key: str) -> None:
+        order[name].append(page.locator("input[name=item]").get_attribute("value"))
+        done = len(order[name])
+        page.keyboard.press(key)
+        page.get_by_text(f"{done} of 24 done").wait_for()
+        page.wait_for_load_state()  # until then a key finds nobody who listens
+
+    with Server("label", str(folder)) as server:
+        begin(server, "Ann")
+        assert page.locator(".shown img").evaluate("i => i.decode().then(() => i.naturalWidth)") == 24
+        for number in range(11):
+            answer("Ann", "1234"[number % 4])
+        page.keyboard.press("u")  # the last one was wrong
+        page.wait_for_url("**item=**")
+        assert page.locator("input[name=item]").get_attribute("value") == order["Ann"].pop()
+        answer("Ann", "4")
+        assert errors == []
+        server.kill()
+    page.goto("about:blank")
+    errors.clear()  # of a picture that the server did not live to send
+    with Server("label", str(folder)) as server:
+        begin(server, "Ann")
+        assert page.title().startswith("11 of 24")
+        for _ in range(9):
+            answer("Ann", "2")
+        begin(server, "Bob")
+        assert page.title().startswith("0 of 24")
+        for _ in range(5):
+            answer("Bob", "1")
+        page.goto(f"{server.base}/")
+        assert page.get_by_text("20 of 24").count() == page.get_by_text("5 of 24").count() == 1
+    page.close()
+    said = Labels(folder).current("pairs")
+    assert len(said) == 25
+    assert {one.item for one in said if one.annotator == "Ann"} == set(order["Ann"])
+    assert [one.label for one in said if one.annotator == "Ann"][10] == "same"
+    assert order["Ann"][:5] != order["Bob"]
+    assert errors == []
+
+
+def test_a_report_opens_from_disk_without_a_request(chromium: Any, tmp_path: Path) -> None:
+    with Run.read(make_hunt(tmp_path / "hunt")) as run:
+        path = write(run)
+    context = chromium.new_context(offline=True)
+    page = context.new_page()
+    errors, asked = watched(page), list[str]()
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.resolve().as_uri())
+    page.get_by_role("heading", name="Weak spots").wait_for()
+    assert [url for url in asked if not url.startswith(("data:", "blob:"))] == [path.resolve().as_uri()]
+    assert errors == []
+    assert "weakspot hunt" in page.title()
+    context.close()
+
+
+def test_answers_of_models_stay_text_on_the_label_page(chromium: Any, tmp_path: Path) -> None:
+    page = chromium.new_page()
+    errors = watched(page)
+    with Server("label", str(make_ask(tmp_path / "ask", n=2))) as server:
+        page.goto(server.link)
+        page.get_by_label("Your name").fill("Ann")
+        page.keyboard.press("Enter")
+        page.get_by_text("0 of 2 done").wait_for()
+        shown = page.locator(".shown").inner_text()
+        page.get_by_role("button", name="Refuses", exact=False).last.click()
+        page.get_by_text("1 of 2 done").wait_for()
+        shown += page.locator(".shown").inner_text()
+    assert SCRIPT in shown
+    assert "<img src=x onerror=alert(1)>" in shown
+    assert errors == []
+    page.close()

@@ -1,0 +1,189 @@
+"""The explorer's pages say what the ledger says, and no word of a stranger is more than a word."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.web.web_parts import (
+    BAD,
+    BASE,
+    FLOWER,
+    HOSTILE,
+    SCRIPT,
+    Caller,
+    caller,
+    make_ask,
+    make_hunt,
+    make_map,
+    make_pairs,
+    trial,
+)
+
+from weakspot.core import Stage, WeakspotError, case_seed
+from weakspot.stats.paired import mcnemar
+from weakspot.store import Run
+from weakspot.web.compare import compared
+from weakspot.web.explorer import Explorer
+from weakspot.web.pictures import Pictures
+
+
+@pytest.fixture
+def view(hunt_folder: Path) -> Caller:
+    return caller(Explorer(hunt_folder.parent, attempt=tried).app()).open()
+
+
+def tried(folder: Path, words: str, label: str | None, most: int, update: Any) -> Mapping[str, Any]:
+    update(1, 10, 10)
+    if "break" in words:
+        raise WeakspotError(f"cannot: {words}", fix="other words")
+    rate = {"value": 0.5, "low": 0.2, "high": 0.8, "n": 10, "failures": 5}
+    return {
+        "verdict": "undecided", "rate": rate, "baseline": rate, "lift": 1.0, "confusions": [[SCRIPT, 1.0]],
+        "raced": False, "id": BASE.id, "drawn": most,
+    }  # fmt: skip
+
+
+def test_pages_escape_what_strangers_wrote(view: Caller, hunt_folder: Path) -> None:
+    make_ask(hunt_folder.parent / "ask")
+    make_pairs(hunt_folder.parent / "mine")
+    make_map(hunt_folder.parent / "map")
+    pages = [
+        "/", "/run/hunt-fly", "/run/hunt-fly/live", "/run/hunt-fly/trials", "/run/hunt-fly/try",
+        f"/run/hunt-fly/trials?hypothesis={BAD.id}&order=answer", f"/run/hunt-fly/trial/{BAD.id}/0",
+        "/compare?a=hunt-fly&b=hunt-fly", "/run/ask", "/run/ask/trials",
+        "/run/mine", "/run/mine/trials", "/run/map", "/run/map/try",
+        "/run/hunt-fly/trials?answer=%3Cscript%3Ealert(1)%3C/script%3E",
+        "/run/hunt-fly/trials?slice=%22%3E%3Cscript%3E",
+    ]  # fmt: skip
+    for path in pages:
+        got = view(path)
+        assert got.status == 200, path
+        assert "<img src=x" not in got.text, path
+        assert "alert(1)</script>" not in got.text, path
+        assert "document.title='owned'</script>" not in got.text, path
+        assert re.findall(r"<script(?! src=\"/static/\w+\.js\" defer></script>)", got.text) == [], path
+        assert not re.search(r"\son\w+=|\sstyle=|<style|javascript:", re.sub(r"&lt;.*?&gt;", "", got.text)), (
+            path
+        )
+        shown = re.sub(r'value="[^"]*"', "", got.text)  # a form gives back what it filters by, unseen
+        assert "\x1b" not in shown, path
+        assert "\u202e" not in shown, path
+    assert HOSTILE.split(" =")[0] in unescape(view("/run/hunt-fly").text)
+
+
+def test_run_page_says_what_the_ledger_says(view: Caller, hunt_folder: Path) -> None:
+    text = view("/run/hunt-fly").text
+    assert "it is on a flower." in text
+    assert ">102</b>" in text.replace(",", "")  # trials
+    assert "1 weak spot confirmed" in text
+    assert 'data-state="finished"' in text
+    with Run.open(hunt_folder) as run:
+        run.ledger.set_fact("state", "running")
+        run.ledger.record([trial(run, BASE, 900 + i, failed=True) for i in range(7)], {"images": 7})
+        live = view("/run/hunt-fly/live").text  # the writer holds the run
+    assert 'data-state="running"' in live
+    assert ">109</b>" in live
+    assert "<html" not in live
+
+
+def test_a_trial_tells_its_whole_story(view: Caller) -> None:
+    index = Stage.CONFIRM.start + 1
+    text = unescape(view(f"/run/hunt-fly/trial/{FLOWER.id}/{index}").text)
+    for told in (
+        FLOWER.text, "failed", "bee", "90\u00a0%", "caption", str(case_seed(7, FLOWER, index)), FLOWER.id,
+        "weakspot hunt python:toy:Classifier --label fly", f"[{index}], seed=7", "20 of 30 failed",
+        "not kept",
+        f"/trial/{FLOWER.id}/{index - 1}", f"/trial/{FLOWER.id}/{index + 1}",
+    ):  # fmt: skip
+        assert told in text, told
+    assert "<img" in view(f"/run/hunt-fly/trial/{FLOWER.id}/0").text
+
+
+def test_pictures_are_made_anew_and_kept(view: Caller, hunt_folder: Path) -> None:
+    with Run.read(hunt_folder) as run:
+        kept = run.ledger.trial(BASE, 0)
+        assert kept is not None
+        digest = kept.blob
+        page = run.blobs.put(f"{SCRIPT}".encode())
+        odd = run.blobs.put(b"\x00\xff\xfe" * 100)
+    small = view(f"/run/hunt-fly/small/{digest}")
+    assert (small.status, small.header("content-type")) == (200, "image/png")
+    assert "immutable" in small.header("cache-control")
+    text = view(f"/run/hunt-fly/picture/{page}")
+    assert text.header("content-type").startswith("text/plain")
+    assert view(f"/run/hunt-fly/picture/{odd}").status == 404
+    (hunt_folder / "blobs" / str(digest)[:2] / str(digest)).write_bytes(b"changed")
+    fresh = caller(Explorer(hunt_folder.parent).app()).open()
+    assert fresh(f"/run/hunt-fly/small/{digest}").status == 404  # not what its digest says
+
+
+def test_the_memory_of_pictures_is_bounded(hunt_folder: Path) -> None:
+    pictures = Pictures(room=5_000)
+    with Run.read(hunt_folder) as run:
+        digests = [t.blob for t in run.ledger.trials(FLOWER, kept=True) if t.blob]
+    for digest in digests:
+        assert pictures.get((hunt_folder / "blobs",), digest, 192) is not None
+    assert sum(len(made.content) for made in pictures._made.values()) <= 5_000
+    assert 0 < len(pictures._made) < len(digests)
+
+
+def test_two_runs_are_compared_case_by_case(tmp_path: Path) -> None:
+    first, second = make_hunt(tmp_path / "a"), make_hunt(tmp_path / "b", flower=60)
+    other = make_hunt(tmp_path / "c", seed=8)
+    with Run.open(second) as run:
+        run.ledger.record([trial(run, BASE, 100 + i, failed=True) for i in range(10)], {})
+    with Run.open(first) as run:
+        run.ledger.record([trial(run, BASE, 100 + i, failed=i < 2) for i in range(10)], {})
+    found = compared(first, second)
+    line = next(one for one in found.lines if one.hypothesis == BASE)
+    assert line.paired is not None
+    assert (line.paired.n, line.paired.first, line.paired.second) == (50, 0, 8)
+    assert line.paired.p == mcnemar(0, 8)
+    assert line.paired.low < line.paired.difference == 8 / 50 < line.paired.high
+    assert found.both == ("it is on a flower.",)
+    assert compared(first, other).same_seed is False
+    assert all(one.paired is None for one in compared(first, other).lines)
+    friend = caller(Explorer(tmp_path).app()).open()
+    assert "case by case" in friend("/compare?a=a&b=b").text
+    assert friend("/compare?a=a&b=..").status == 200
+
+
+def test_words_are_tried_one_at_a_time(view: Caller) -> None:
+    for words, n in (("", "10"), ("x" * 3000, "10"), ("fine", "0"), ("fine", "-3"), ("fine", "many")):
+        assert view("/run/hunt-fly/try", method="POST", form={"words": words, "n": n}).status == 422
+    assert (
+        view("/run/hunt-fly/try", method="POST", form={"words": f"break {HOSTILE}", "n": "9"}).status == 303
+    )
+    assert "cannot: break" in _until(view, "cannot: break")
+    assert view("/run/hunt-fly/try", method="POST", form={"words": "it is red.", "n": "9"}).status == 303
+    text = _until(view, "undecided")
+    assert "it is red." in text
+    assert SCRIPT not in text
+
+
+def _until(view: Caller, words: str) -> str:
+    for _ in range(200):
+        text = view("/run/hunt-fly/try/live").text
+        if words in text:
+            return text
+        time.sleep(0.02)
+    return text
+
+
+def test_damaged_and_old_runs_are_said_and_the_others_shown(view: Caller, hunt_folder: Path) -> None:
+    broken = make_hunt(hunt_folder.parent / "broken")
+    (broken / "ledger.db").write_bytes(b"no ledger")
+    (hunt_folder.parent / "empty").mkdir()
+    text = view("/").text
+    assert "is not a ledger, or it is damaged" in unescape(text)
+    assert "hunt-fly" in text
+    assert view("/run/broken").status == 500
+    with pytest.raises(WeakspotError, match="there is no folder"):
+        Explorer(hunt_folder / "nowhere")
+    assert "none here yet" in caller(Explorer(hunt_folder.parent / "empty").app()).open()("/").text
