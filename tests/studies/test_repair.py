@@ -148,7 +148,6 @@ def test_a_repair_that_trades_is_called_so(mapped: Path, monkeypatch: pytest.Mon
         mapped / "map",
         modes="1",
         method="full",
-        distil=0.0,
         out=mapped / "traded",
         **(LEARN | {"epochs": 15, "distil": 0.0}),
     ) as run:

@@ -313,3 +313,14 @@ def test_the_shipped_captioner_prefers_the_right_subject() -> None:
     scores = load().log_probabilities([image for _, image in drawn], sentences)
     right = [SUBJECTS[int(row.argmax())] == who for row, (who, _) in zip(scores, drawn, strict=True)]
     assert np.mean(right) > 0.8
+
+
+@REAL
+def test_it_says_whether_a_picture_shows_a_text() -> None:
+    model = load()
+    text = "a realistic photograph of a dog (canine). the background is a beach."
+    images = [c.input for c in Renderer().draw(Hypothesis(text), range(12), seed=3)]
+    assert model.shows(images, [text] * 12).mean() >= 0.8
+    other = text.replace("a beach", "snow")
+    assert model.shows(images, [other] * 12).mean() <= 0.1
+    assert model.shows(images[:1], ["a realistic photograph of a cat (feline)."]).tolist() == [False]

@@ -34,6 +34,9 @@ ROUNDS: Final = 30
 #: Standard deviations on either side of an interval: more than the 1.96 of 95 %, since the variances are
 #: themselves estimated and cells may be rougher than they look; `benchmarks/map_search.py` measures it.
 WIDTH: Final = 2.8
+#: The variance that effects of one axis, of two and of more usually have, and how many weights' worth of
+#: evidence that is: few trials alone would call every effect small, and the intervals too narrow.
+USUAL, LOOKS = (0.3, 0.02, 0.005), 2.0
 #: The least variance of a cell's own part: no landscape is exactly a sum of smooth effects.
 _FLOOR: Final = 0.0025
 #: An end of an interval that is nearer than this to 0 or to 1 is there.
@@ -146,6 +149,7 @@ def fit(
     x = smooth.rows(np.stack(np.unravel_index(cells, smooth.shape), axis=1))
     variances = np.full(len(widths), 0.3) if start is None else start.variances.copy()
     variances[0] = 10.0  # the constant is hardly restrained
+    usual = np.array([USUAL[min(len(axes), len(USUAL)) - 1] for axes in smooth.blocks])
     own = 0.05 if start is None else start.own
     pooled = (f.sum() + 0.5) / (total.sum() + 1.0)
     eta = np.full(len(cells), math.log(pooled / (1 - pooled)))
@@ -170,7 +174,7 @@ def fit(
         offset = share * (z - smooth_part)
         before, eta = eta, smooth_part + offset
         second = np.bincount(block, mean**2 + np.diag(cov), len(widths))
-        variances = np.maximum(second / np.asarray(widths), 1e-5)
+        variances = np.maximum((second + LOOKS * usual) / (np.asarray(widths) + LOOKS), 1e-5)
         variances[0] = 10.0
         if turn % 3 == 1:  # EM would take hundreds of rounds for this one
             tried = [max(own * factor, _FLOOR) for factor in (0.25, 0.6, 1.0, 1.7, 4.0)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +28,7 @@ from weakspot.engine import (
     confirm,
     stop,
 )
+from weakspot.engine.budget import COUNTED
 from weakspot.search.concepts import ConceptSpace, load_space
 from weakspot.search.map_problem import Log
 from weakspot.search.map_searches import DEFAULT, SEARCHES, search
@@ -45,6 +47,8 @@ BASELINE, BASELINE_SHARE = 400, 0.1
 LEARNED: Final = 0.6
 #: Modes and minimal sets that are confirmed.
 CONFIRMED: Final = 5
+#: Fresh draws of each of them, and of the baseline, at least.
+FRESH: Final = 64
 #: Inputs kept as evidence per cell and per finding: (failing, passing).
 KEPT: Final = {Stage.EXPLORE: (1, 0), Stage.CONFIRM: (12, 4)}
 
@@ -201,18 +205,22 @@ def threshold(usual: Tally) -> float:
 def _confirmed(
     engine: Engine, landscape: Landscape, base: Hypothesis, settings: MapSettings
 ) -> BudgetSpent | None:
-    """Test modes and minimal sets on inputs that the search never saw."""
+    """Test modes and minimal sets, as many as can be afforded, on inputs that the search never saw."""
     space = landscape.space
-    regions = [mode.region for mode in landscape.modes[:CONFIRMED]]
-    regions += [one.region for one in landscape.sets[:CONFIRMED] if one.region != space.whole]
-    named = {h.id: h for h in (space.hypothesis(region, origin="mode") for region in regions)}
+    modes = [mode.region for mode in landscape.modes[:CONFIRMED]]
+    sets = [one.region for one in landscape.sets[:CONFIRMED] if one.region != space.whole]
+    both = [region for pair in zip_longest(modes, sets) for region in pair if region is not None]
+    named = {h.id: h for h in (space.hypothesis(region, origin="mode") for region in both)}
+    named = dict(list(named.items())[: max(1, engine.spending.room() // FRESH - 1)])
     if not named:
         engine.run.ledger.set_findings([])
         return None
-    wanted = ConfirmSettings(fdr=settings.fdr, least=64, most=256, baseline=engine.tally(base).drawn + 64)
+    usual = engine.tally(base).drawn + FRESH
+    wanted = ConfirmSettings(fdr=settings.fdr, least=FRESH, most=4 * FRESH, baseline=usual)
     lanes, spent = confirm(engine, list(named.values()), against=base, settings=wanted)
     engine.run.ledger.set_findings(findings(engine, lanes))
-    return spent
+    # The number of images is the run's design: what they did not settle is not confirmed, and that is that.
+    return None if spent is not None and spent.what in COUNTED else spent
 
 
 def _search_of(settings: MapSettings) -> str:

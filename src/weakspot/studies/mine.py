@@ -123,7 +123,7 @@ def mine(
         written: Pairs it is asked for, per failure and stage.
         images: A folder of captioned images: the check with pictures.
         downstream: A text-to-image source: does it draw failing pairs alike?
-        matcher: An encoder that says which text a drawn picture shows; for the world its verifier.
+        matcher: An encoder that says which text a drawn picture shows; for the world its captioner.
         budget: Limits; a measured pair is a call.
         seed: The same seed gives the same run.
         fdr: Bound on the false-discovery rate.

@@ -58,7 +58,7 @@ class MineSettings:
         written: Pairs the language model is asked for, per failure and stage.
         images: A folder of captioned images for the check with pictures.
         downstream: Name of a text-to-image source that draws both texts of failing pairs.
-        matcher: Name of the encoder that says which text a drawn picture shows; None: the world's verifier.
+        matcher: Name of the encoder that says which text a drawn picture shows; None: the world's captioner.
         budget: Limits; a measured pair is a call.
         seed: Everything random follows from it.
         fdr: Bound on the false-discovery rate.
@@ -361,11 +361,8 @@ def _see(tested: TextEncoder, settings: MineSettings) -> None:
 
 
 def _matcher(settings: MineSettings, given: Any, again: str) -> Any:
-    from weakspot.world.verifier import Verifier
-
-    if settings.matcher is None:
-        return Verifier()
-    return part(given, settings.matcher, MODELS, object, without_name=again)
+    name = settings.matcher or "world:captioner"
+    return part(given, name, MODELS, object, without_name=again)
 
 
 def _unheard(encoder: TextEncoder) -> str:

@@ -17,6 +17,8 @@ from weakspot.core import WeakspotError
 from weakspot.models.images import planes
 from weakspot.models.onnx_graph import Graph
 from weakspot.world import shipped
+from weakspot.world.grammar import complete, parse
+from weakspot.world.scene import Scene
 from weakspot.world.words import Words
 
 #: Height and width of the pictures; pictures of another size are resized.
@@ -58,6 +60,12 @@ class WorldCaptioner:
             fix=shipped.FIX,
         )
         self.digest = shipped.joint_digest(*FILES)
+
+    def shows(self, images: Sequence[NDArray[np.uint8]], texts: Sequence[str]) -> NDArray[np.bool_]:
+        """Whether each picture, as its caption tells it, is one that its text allows."""
+        told = [_read(caption) for caption in self.captions(images)]
+        pairs = zip(told, texts, strict=True)
+        return np.array([scene is not None and parse(text).matches(scene) for scene, text in pairs], np.bool_)
 
     # -- saying -------------------------------------------------------------------------------------
 
@@ -235,6 +243,13 @@ class WorldCaptioner:
 def _nothing(memory: NDArray[np.float32]) -> NDArray[np.float32]:
     """The past before the first word: that of a memory, with no place in it."""
     return np.zeros((*memory.shape[:4], 0, memory.shape[5]), np.float32)
+
+
+def _read(caption: str) -> Scene | None:
+    try:
+        return complete(parse(caption))
+    except WeakspotError:
+        return None
 
 
 def load(*, device: str = "cpu") -> WorldCaptioner:
