@@ -345,14 +345,14 @@ class Always:
 def test_names(toy: Path) -> None:
     assert isinstance(differs(), RuleJudge)
     assert isinstance(differs("world"), SceneJudge)
-    (toy / "mine.py").write_text(
+    (toy / "own_differs.py").write_text(
         "class Judge:\n    def differ(self, pairs):\n        return [None for _ in pairs]\n\nclass No: pass\n"
     )
-    judge = differs("python:mine:Judge")
+    judge = differs("python:own_differs:Judge")
     assert isinstance(judge, DiffersJudge)
     assert judge.differ(PAIRS) == [None] * 4
     for wrong, what in (
-        ("python:mine:No", "cannot judge"),
+        ("python:own_differs:No", "cannot judge"),
         ("rulez", "no judge of differences"),
         ("rules?x=1", "no options"),
         ("hf:", "no judge"),
