@@ -6,6 +6,9 @@ READY  := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
+# Compiled modules are kept, whatever the surroundings say: tests start many processes.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast lint bench bench-world screenshots clean
 

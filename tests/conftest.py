@@ -10,6 +10,11 @@ import pytest
 
 # As in an activated environment: the `weakspot` under test is the one the shell finds.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+# One worker per core: threads of a library would only wait for each other, and burn the core meanwhile.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Reports draw their figures without Vega-Lite, which takes a second to start; its own tests use it.
+os.environ.setdefault("WEAKSPOT_CHARTS", "plain")
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -122,6 +127,34 @@ def data() -> Path:
         if os.environ.get("WEAKSPOT_REQUIRE_DATA") == "1":
             pytest.fail(message)
         pytest.skip(message)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def smoke_generator(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `training/generator.py --smoke` makes, once for all workers; copy it to change it."""
+    import fcntl
+    import subprocess
+
+    pytest.importorskip("diffusers")
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder = shared / "smoke" / "generator"
+    folder.parent.mkdir(exist_ok=True)
+    with (folder.parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder.parent / "whole").exists():
+            script = str(ROOT / "training" / "generator.py")
+            done = subprocess.run(
+                [sys.executable, "-W", "ignore", script, "--smoke", "--out", str(folder)],
+                capture_output=True,
+                text=True,
+                timeout=300,
+                env={**os.environ, "TOKENIZERS_PARALLELISM": "false"},
+                check=False,
+            )
+            assert done.returncode == 0, done.stderr[-3000:]
+            (folder.parent / "whole").touch()
     return folder
 
 

@@ -1,6 +1,7 @@
 """The documentation is true: its commands run, its links lead somewhere, its tables match the data.
 
-Blocks of README.md and docs/*.md are run in order; those of one file share an empty folder.
+Blocks of README.md and docs/*.md are run in order; those of one file share an empty folder. `weakspot …` is
+run within this process, which spares its start (tests/cli starts it as a process); programs are processes.
 
 - ```sh: every line is a command. ```console: lines after "$ " are. They must exit with 0.
 - ```python: a program; or a file to be written, if its first line is `# file: NAME`.
@@ -16,17 +17,21 @@ A comment above a block changes how it is tested:
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import shlex
 import subprocess
 import sys
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 import weakspot
+from weakspot.cli import run as cli
 from weakspot.world.classifier import truth
 
 ROOT = Path(__file__).parent.parent
@@ -81,8 +86,31 @@ def run(command: list[str], folder: Path, fine: tuple[int, ...], where: str) -> 
     return done.stdout
 
 
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The current folder, empty; modules that a page puts there are forgotten afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+def run_here(args: list[str], fine: tuple[int, ...], where: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """As `run`, for a command of weakspot."""
+    importlib.invalidate_caches()
+    capsys.readouterr()
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        code = cli(args)
+    said = capsys.readouterr()
+    assert code in fine, f"{where}: exit {code}\n{said.out}{said.err}"
+    return said.out
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_what_a_page_shows_works(page: Path, tmp_path: Path) -> None:
+def test_what_a_page_shows_works(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed = ""
     for block in blocks(page):
         where, body = f"{page.name}:{block.line}", block.body
@@ -98,12 +126,15 @@ def test_what_a_page_shows_works(page: Path, tmp_path: Path) -> None:
             assert BUDGET.search(body), f"{where}: there is no budget to replace"
             body, fine = BUDGET.sub(rf"\g<flag>{rest}", body), (0, 3)
         if block.kind == "python" and body.startswith("# file: "):
-            (tmp_path / body.splitlines()[0].removeprefix("# file: ")).write_text(body, encoding="utf-8")
+            (folder / body.splitlines()[0].removeprefix("# file: ")).write_text(body, encoding="utf-8")
         elif block.kind == "python":
-            printed = run([sys.executable, "-c", body], tmp_path, fine, where)
+            printed = run([sys.executable, "-c", body], folder, fine, where)
         elif block.kind in ("sh", "console"):
             for command in commands(block._replace(body=body)):
-                printed = run(shlex.split(command), tmp_path, fine, f"{where}: {command}")
+                name, *args = shlex.split(command)
+                at = f"{where}: {command}"
+                here = name == "weakspot"
+                printed = run_here(args, fine, at, capsys) if here else run([name, *args], folder, fine, at)
 
 
 def test_pages_show_commands() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -37,7 +38,8 @@ def _measured(text: str, answer: str, n: int) -> float:
 
 @pytest.mark.slow
 def test_confirmed_findings_are_true_and_the_flower_is_found(tmp_path: Path) -> None:
-    seeds, found_flower, false = range(10), 0, []
+    seeds, found_flower, false = range(10 if os.environ.get("WEAKSPOT_LONG") else 4), 0, []
+    base = _measured("a realistic photograph of a fly (insect).", "bee", 4000)
     for seed in seeds:
         command = ["weakspot", "hunt", "world:classifier", "--label", "fly", "--target-label", "bee"]
         done = subprocess.run(
@@ -50,7 +52,6 @@ def test_confirmed_findings_are_true_and_the_flower_is_found(tmp_path: Path) -> 
         assert done.returncode == 0, f"seed {seed}: {done.stdout[-500:]} {done.stderr[-1500:]}"
         confirmed = [f for f in json.loads(done.stdout)["findings"] if f["confirmed"]]
         found_flower += any("flower" in f["phrase"] for f in confirmed)
-        base = _measured("a realistic photograph of a fly (insect).", "bee", 4000)
         for f in confirmed:
             rate = _measured(f["hypothesis"]["text"], "bee", 300)
             if rate <= 4 * base:  # not clear at once
@@ -58,7 +59,7 @@ def test_confirmed_findings_are_true_and_the_flower_is_found(tmp_path: Path) -> 
             if rate <= base:
                 false.append((seed, f["phrase"], rate, base))
     assert not false
-    assert found_flower >= 9
+    assert found_flower >= len(seeds) - 1
 
 
 class Unrendered(Renderer):
@@ -102,7 +103,7 @@ def test_nothing_is_found_where_nothing_is_wrong(tmp_path: Path) -> None:
             Evenly((0.01, 0.03, 0.1, 0.3)[seed % 4]),
             label="fly",
             source=Unrendered(),
-            budget="images=8000",
+            budget=f"images={(2000, 4000, 8000)[seed % 3]}",
             seed=seed,
             out=tmp_path / str(seed),
         )

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 import torch
 from export import run_onnx, save, settings, write_results
-from pictures import Pictures, draw
+from pictures import Pictures, draw, present
+from safetensors.torch import load_file, save_file
 from step import adamw, cosine, recorded
 from torch import nn
 from torch.nn import functional as F
@@ -44,8 +45,13 @@ class Settings:
     seed: int = 1
     #: Seed of the first picture.
     first: int = 100_000_000
+    #: Weights to go on from, as another run left them beside its results (safetensors); "" begins anew.
+    start: str = ""
     #: Pictures to train on. Few natural ones, so that rare combinations (a fly on a flower) stay rare.
     images: int = 100_000
+    #: Further sets, each "first:pictures", with commas: they join as soon as another script has drawn them
+    #: into the cache.
+    more: str = ""
     #: Pictures held out, of the same kind.
     held_out: int = 20_000
     #: Channels of the first stage (residual networks), width of a token (ViT).
@@ -157,7 +163,7 @@ class Fair(nn.Module):
             nn.Conv2d(3, w // 2, 3, 1, 1, bias=False), nn.BatchNorm2d(w // 2), nn.ReLU(),
             nn.Conv2d(w // 2, w, 3, 2, 1, bias=False), nn.BatchNorm2d(w), nn.ReLU(),
         )  # fmt: skip
-        widths = [w, w, w, 2 * w, 2 * w, 3 * w, 3 * w, 4 * w, 4 * w]
+        widths = [w, *[w] * 2, *[2 * w] * 3, *[3 * w] * 3, *[4 * w] * 3]
         self.stages = nn.Sequential(*(Block(a, b) for a, b in pairwise(widths)))
         self.features = nn.Sequential(
             nn.Conv2d(4 * w, 80, 1, bias=False), nn.BatchNorm2d(80), nn.ReLU(), nn.Flatten(),
@@ -221,19 +227,33 @@ def main(s: Settings) -> None:
     torch.manual_seed(s.seed)
     train = draw(s.scenes, s.first, s.images, workers=s.workers, cache=s.cache)
     held = draw(s.scenes, 90_000_000_000, s.held_out, workers=s.workers, cache=s.cache)
-    x = torch.from_numpy(np.array(train.images)).to(device)
-    codes = torch.from_numpy(np.array(train.codes)).to(device)
+    further = [tuple(map(int, name.split(":"))) for name in s.more.split(",") if name]
+    room = s.images + sum(n for _, n in further)
+    x = torch.empty((room, *train.images.shape[1:]), dtype=torch.uint8, device=device)
+    codes = torch.empty((room, len(ATTRIBUTES)), dtype=torch.uint8, device=device)
+    count = torch.zeros((), device=device)
+
+    def take(pictures: Pictures) -> None:
+        """Add pictures to those that the steps choose from."""
+        start, stop = int(count), int(count) + len(pictures.images)
+        x[start:stop] = torch.from_numpy(np.array(pictures.images)).to(device)
+        codes[start:stop] = torch.from_numpy(np.array(pictures.codes)).to(device)
+        count.fill_(stop)
+
+    take(train)
     print(f"{s.images + s.held_out:,} pictures after {time.time() - began:.0f} s", flush=True)
     began_training = time.time()
 
     model = ARCHS[s.arch](s).to(device).to(memory_format=torch.channels_last)
+    if s.start:
+        model.load_state_dict(load_file(s.start, device))
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters", flush=True)
     optimizer, rate = adamw(model.parameters(), device, weight_decay=s.weight_decay)
     mirror = [torch.tensor(row, device=device) for row in mirrored()]
     total = torch.zeros((), device=device)
 
     def step(net: Callable[..., Any] = model) -> None:
-        rows = torch.randint(s.images, (s.batch,), device=device)
+        rows = (torch.rand(s.batch, device=device) * count).long()
         images, said = x[rows], codes[rows].long()
         if s.mirror:
             flip = torch.rand(s.batch, device=device) < 0.5
@@ -257,6 +277,8 @@ def main(s: Settings) -> None:
         gone = max(done / s.steps, (time.time() - began_steps) / s.seconds if s.seconds else 0.0)
         rate.fill_(cosine(min(gone, 1.0), s.peak_rate))
         again()
+        if done % 100 == 0 and further and present(s.scenes, *further[0], cache=s.cache):
+            take(draw(s.scenes, *further.pop(0), cache=s.cache))
         if done % every == 0:
             loss = total.item() / every
             total.zero_()
@@ -264,12 +286,14 @@ def main(s: Settings) -> None:
             model.train()
             curve.append({"step": done, "loss": loss, "held_out": accuracy})
             print(
-                f"{Path(s.out).stem} step {done:,} loss {loss:.4f} held out {accuracy:.4f} "
-                f"{time.time() - began_training:.0f} s",
+                f"{Path(s.out).stem} step {done:,} of {int(count):,} pictures, loss {loss:.4f} "
+                f"held out {accuracy:.4f} {time.time() - began_training:.0f} s",
                 flush=True,
             )
 
     seconds = time.time() - began_training
+    kept = {k: v.contiguous().half() if v.is_floating_point() else v for k, v in model.state_dict().items()}
+    save_file(kept, Path(s.out).with_suffix(".safetensors"))
     names = ("logits", "attributes", "features") if s.arch == "fair" else ("logits",)
     outputs = {name: {0: "n"} for name in names}
     save(model, (torch.zeros(2, 3, 64, 64),), Path(s.out), inputs={"image": {0: "n"}}, outputs=outputs)
@@ -278,7 +302,8 @@ def main(s: Settings) -> None:
         both = Path(s.out).with_name(f"{Path(s.out).stem}-both.onnx")
         save(BothWays(model), (torch.zeros(2, 3, 64, 64),), both, inputs={"image": {0: "n"}}, outputs=outputs)
         results["both_ways"] = measure(both, held, s)
-    results |= {"training_seconds": seconds, "steps_done": done, "settings": vars(s), "curve": curve}
+    results |= {"training_seconds": seconds, "steps_done": done, "pictures": int(count)}
+    results |= {"settings": vars(s), "curve": curve}
     write_results(Path(s.out).with_suffix(".json"), results)
 
 

@@ -4,9 +4,11 @@
 
 Three networks, all small and all from diffusers and transformers: an autoencoder (64 × 64 pictures to
 32 × 32 latents), a text encoder, and a U-Net that learns the straight way from noise to the latents of a
-picture given its text. The prompts are what a study writes (a subject and up to five sentences, every value
-as likely as any other); the picture is a natural scene among those the prompt allows. Needs torch, diffusers,
-transformers.
+picture given its text. The text encoder first learns to say what is in the picture from the text alone. Where
+subjects stand, errors count more: they are small, and everything is about them.
+
+The prompts are what a study writes (a subject and up to five sentences, every value as likely as any other);
+the picture is a natural scene among those the prompt allows. Needs torch, diffusers, transformers.
 """
 
 from __future__ import annotations
@@ -29,10 +31,12 @@ from diffusers import (
 )
 from export import settings, write_results
 from pictures import draw
-from step import Masters, adamw, cosine, recorded
+from step import Masters, Muon, adamw, cosine, recorded
+from torch import nn
 from torch.nn import functional as F
 from transformers import CLIPTextConfig, CLIPTextModel, CLIPTokenizer
 
+from weakspot.world.scene import ATTRIBUTES
 from weakspot.world.words import Words, default_tokens
 
 
@@ -45,7 +49,7 @@ class Settings:
     seed: int = 1
     #: Pictures of random prompts to train on: first seed and number of each set, with commas.
     sets: str = "500000000:1000000"
-    #: Channels of the U-Net at 32 × 32, 16 × 16 and 8 × 8; it attends to the text at 8 × 8.
+    #: Channels of the U-Net at 32 × 32, 16 × 16 and 8 × 8; it attends to the text at the last two.
     channels: str = "48,96,160"
     #: Width and layers of the text encoder.
     text_width: int = 160
@@ -61,10 +65,19 @@ class Settings:
     vae_seconds: float = 0.0
     #: Weight of the latents' distance from a normal distribution.
     kl: float = 1e-4
+    #: Steps in which the text encoder alone learns to say the attributes, and the weight of that afterwards.
+    lesson: int = 1_500
+    says: float = 0.02
     #: Of the U-Net; 0 trains only the autoencoder.
     steps: int = 10_000
-    batch: int = 1024
-    rate: float = 6e-4
+    batch: int = 512
+    rate: float = 1e-3
+    #: "adamw", or "muon" for the weights that are matrices.
+    optimizer: str = "muon"
+    #: How much more an error counts where a subject stands.
+    subject: float = 3.0
+    #: Noise levels are drawn around this (of the logistic scale).
+    level: float = 0.4
     #: Share of prompts that are left empty, for guidance.
     unprompted: float = 0.1
     #: The shipped weights are a moving average.
@@ -128,8 +141,9 @@ def unet(s: Settings) -> UNet2DConditionModel:
         sample_size=32, in_channels=6, out_channels=6, layers_per_block=1, norm_num_groups=8,
         block_out_channels=channels, cross_attention_dim=s.text_width,
         attention_head_dim=[max(1, c // 32) for c in channels],
-        down_block_types=("DownBlock2D", "DownBlock2D", "CrossAttnDownBlock2D"),
-        up_block_types=("CrossAttnUpBlock2D", "UpBlock2D", "UpBlock2D"),
+        addition_embed_type="text", addition_embed_type_num_heads=4, resnet_time_scale_shift="scale_shift",
+        down_block_types=("DownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D"),
+        up_block_types=("CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "UpBlock2D"),
     )  # fmt: skip
 
 
@@ -239,6 +253,51 @@ def latents_of(vae: AutoencoderKL, x: torch.Tensor, device: str) -> torch.Tensor
     return torch.cat(parts)
 
 
+# -- the text, and where subjects are --------------------------------------------------------------
+
+
+def said(logits: torch.Tensor, codes: torch.Tensor) -> torch.Tensor:
+    """Cross entropy of the attributes, given logits of all of them one after the other."""
+    parts = logits.float().split([len(values) for values in ATTRIBUTES.values()], 1)
+    return torch.stack([F.cross_entropy(part, codes[:, i]) for i, part in enumerate(parts)]).mean()
+
+
+def learn_to_read(
+    reader: CLIPTextModel, head: nn.Linear, ids: torch.Tensor, codes: torch.Tensor, s: Settings, device: str
+) -> None:
+    """Teach the text encoder to say what is in the picture, as far as the text tells."""
+    weights = [*reader.parameters(), *head.parameters()]
+    optimizer, rate = adamw(weights, device, weight_decay=0.01, betas=(0.9, 0.99))
+    total = torch.zeros((), device=device)
+
+    def step() -> None:
+        pick = torch.randint(len(ids), (s.batch,), device=device)
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda", cache_enabled=False):
+            loss = said(head(reader(ids[pick].long()).pooler_output), codes[pick].long())
+        loss.backward()
+        optimizer.step()
+        total.add_(loss.detach())
+
+    again = recorded(step, device)
+    for done in range(s.lesson):
+        rate.fill_(cosine(done / s.lesson, 1e-3, warm=0.1))
+        again()
+        if (done + 1) % max(1, s.lesson // 5) == 0:
+            print(f"lesson {done + 1} loss {total.item() / max(1, s.lesson // 5):.4f}", flush=True)
+            total.zero_()
+
+
+def emphasis(spots: torch.Tensor, edge: int, more: float) -> torch.Tensor:
+    """How much an error counts at each place: 1, and `more` added on subjects; (n, 1, edge, edge)."""
+    x, y, half = (spots.float() / 255).unbind(2)
+    axis = (torch.arange(edge, device=spots.device) + 0.5) / edge
+    across = (axis - x[..., None]).abs() <= 1.05 * half[..., None]
+    down = (axis - y[..., None]).abs() <= half[..., None]
+    there = (down[:, :, :, None] & across[:, :, None, :] & (half > 0)[:, :, None, None]).any(1)
+    return 1 + more * there[:, None].float()
+
+
 # -- from top to bottom ----------------------------------------------------------------------------
 
 
@@ -246,13 +305,15 @@ def main(s: Settings) -> None:
     began = time.time()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if s.smoke:
-        s.sets, s.vae_steps, s.vae_batch, s.steps, s.batch, s.workers, device = "7:96", 2, 8, 10, 8, 1, "cpu"
-        s.channels, s.text_width, s.text_layers, s.ema = "16,16,32", 32, 1, 0.5
+        s.sets, s.vae_steps, s.vae_batch, s.steps, s.batch, s.workers, device = "7:96", 2, 8, 4, 8, 1, "cpu"
+        s.channels, s.text_width, s.text_layers, s.ema, s.lesson = "16,16,32", 32, 1, 0.5, 5
     torch.manual_seed(s.seed)
     pairs = [tuple(map(int, name.split(":"))) for name in s.sets.split(",")]
     sets = [draw("prompts", first, n, workers=s.workers, cache=s.cache) for first, n in pairs]
     texts = np.concatenate([part.texts[:, 0] for part in sets])
     x = torch.cat([torch.from_numpy(np.array(part.images)).to(device) for part in sets])
+    codes = torch.cat([torch.from_numpy(np.array(part.codes)).to(device) for part in sets])
+    spots = torch.cat([torch.from_numpy(np.array(part.spots)).to(device) for part in sets])
     print(f"{len(x):,} pictures after {time.time() - began:.0f} s", flush=True)
     began_vae = time.time()
     vae_curve: list[dict[str, float]] = []
@@ -280,6 +341,7 @@ def main(s: Settings) -> None:
     ids = torch.cat(
         [translate(part, words, device) for part in np.array_split(texts, 1 + len(texts) // 50_000)]
     )
+    train = len(z) - min(4096, len(z) // 8)
     nothing = torch.tensor(words("", padding="max_length", max_length=LENGTH)["input_ids"], device=device)
     print(f"prompts read after {time.time() - began:.0f} s, {len(words)} tokens", flush=True)
 
@@ -288,31 +350,65 @@ def main(s: Settings) -> None:
     if s.start:
         net = UNet2DConditionModel.from_pretrained(Path(s.start) / "unet", torch_dtype=torch.float32)
         reader = CLIPTextModel.from_pretrained(Path(s.start) / "text_encoder", torch_dtype=torch.float32)
-    net, reader = net.to(device), reader.to(device)
-    masters = Masters([net, reader], device)
+    head = nn.Linear(s.text_width, sum(map(len, ATTRIBUTES.values())))
+    net, reader, head = net.to(device, memory_format=torch.channels_last), reader.to(device), head.to(device)
+    if s.lesson:
+        learn_to_read(reader, head, ids, codes, s, device)
+        print(f"read after {time.time() - began:.0f} s", flush=True)
+    masters = Masters([net, reader, head], device)
     average = [w.detach().clone() for w in masters.weights]
-    print(f"{sum(w.numel() for w in average):,} parameters", flush=True)
+    print(f"{sum(p.numel() for part in (net, reader) for p in part.parameters()):,} parameters", flush=True)
+    named = [name for part in (net, reader, head) for name, _ in part.named_parameters()]
     optimizer, rate = adamw(masters.weights, device, weight_decay=0.01, betas=(0.9, 0.99))
+    if s.optimizer == "muon":
+        optimizer = Muon(masters.weights, named, rate, device)
     total = torch.zeros((), device=device)
 
-    def step(move: Callable[..., Any] = net, read: Callable[..., Any] = reader) -> None:
-        pick = torch.randint(len(z), (s.batch,), device=device)
-        tokens = torch.where(torch.rand(s.batch, 1, device=device) < s.unprompted, nothing, ids[pick].long())
-        clean = z[pick].float()
-        noise = torch.randn_like(clean)
-        sigma = torch.sigmoid(torch.randn(s.batch, device=device))
+    def losses(
+        pick: torch.Tensor, tokens: torch.Tensor, noise: torch.Tensor, level: torch.Tensor,
+        move: Callable[..., Any],
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:  # fmt: skip
+        """Error of the flow at each place, how much it counts, and what the text encoder says."""
+        clean, sigma = z[pick].float(), torch.sigmoid(level)
         mixed = clean + sigma[:, None, None, None] * (noise - clean)
-        flow = move(mixed.to(net.dtype), sigma * 1000, read(tokens)[0]).sample
-        loss = F.mse_loss(flow.float(), noise - clean)
-        loss.backward()
+        read = reader(tokens)
+        mixed = mixed.to(net.dtype).contiguous(memory_format=torch.channels_last)
+        flow = move(mixed, sigma * 1000, read.last_hidden_state).sample
+        off = (flow.float() - (noise - clean)).square().mean(1, keepdim=True)
+        return off, emphasis(spots[pick], z.shape[-1], s.subject), head(read.pooler_output)
+
+    def step(move: Callable[..., Any] = net) -> None:
+        pick = torch.randint(train, (s.batch,), device=device)
+        tokens = torch.where(torch.rand(s.batch, 1, device=device) < s.unprompted, nothing, ids[pick].long())
+        noise = torch.randn((s.batch, *z.shape[1:]), device=device)
+        off, counts, says = losses(pick, tokens, noise, torch.randn(s.batch, device=device) + s.level, move)
+        loss = (off * counts).mean()
+        (loss + s.says * said(says, codes[pick].long())).backward()
         masters.take()
         torch.nn.utils.clip_grad_norm_(masters.weights, 1.0)
         optimizer.step()
         masters.give()
         total.add_(loss.detach())
 
+    @torch.no_grad()
+    def check() -> dict[str, float]:
+        """On pictures not trained on: the error, that on subjects, and how much of it the text saves."""
+        fixed = torch.Generator(device).manual_seed(7)
+        sums = torch.zeros(4, device=device)
+        for pick in torch.arange(train, len(z), device=device).split(s.batch):
+            noise = torch.randn((len(pick), *z.shape[1:]), device=device, generator=fixed)
+            level = torch.randn(len(pick), device=device, generator=fixed)
+            for k, tokens in enumerate((ids[pick].long(), nothing.expand(len(pick), -1))):
+                off, counts, _ = losses(pick, tokens, noise, level, net)
+                there = (counts > 1).float()
+                sums[2 * k] += off.sum() / off.numel() * len(pick)
+                sums[2 * k + 1] += (off * there).sum() / there.sum().clamp(min=1) * len(pick)
+        error, subject, blind, subject_blind = (sums / (len(z) - train)).tolist()
+        return {"error": error, "subject": subject, "saved": 1 - error / blind,
+                "saved_subject": 1 - subject / subject_blind}  # fmt: skip
+
     also = partial(step, torch.compile(net)) if s.compiled else None
-    again, curve, every = recorded(step, device, also=also), [], max(1, s.steps // 40)
+    again, curve, every = recorded(step, device, also=also), [], max(1, s.steps // 20)
     began_net, done, gone = time.time(), 0, 0.0
     while gone < 1:
         done += 1
@@ -322,13 +418,11 @@ def main(s: Settings) -> None:
         if done % 10 == 0:
             keep = min(s.ema, (1 + done) / (10 + done)) ** 10
             torch._foreach_lerp_(average, [w.detach() for w in masters.weights], 1 - keep)
-        if done % every == 0:
-            curve.append({"step": done, "loss": total.item() / every})
+        if gone >= 1 or (done % every == 0 and not s.smoke):
+            curve.append({"step": done, "loss": total.item() / every, **check()})
             total.zero_()
-            print(
-                f"{Path(s.out).name} {done} loss {curve[-1]['loss']:.4f} {time.time() - began_net:.0f} s",
-                flush=True,
-            )
+            shown = " ".join(f"{k} {v:.4f}" for k, v in curve[-1].items() if k != "step")
+            print(f"{Path(s.out).name} {done} {shown} {time.time() - began_net:.0f} s", flush=True)
     net.float()
     reader.float()
     masters.give(average)

@@ -24,7 +24,7 @@ import numpy as np
 from weakspot.world.captions import caption, prompt
 from weakspot.world.grammar import describe, parse
 from weakspot.world.nature import sample, sample_uniform
-from weakspot.world.render import render
+from weakspot.world.render import layout, render
 from weakspot.world.scene import ATTRIBUTES, Scene, SceneSet
 from weakspot.world.words import Words, default_tokens
 
@@ -43,11 +43,17 @@ class Pictures:
         images: uint8 (n, 3, edge, edge).
         codes: uint8 (n, 16), the number of each attribute's value, in the order of `ATTRIBUTES`.
         texts: int16 (n, texts a picture, LENGTH), tokens of `Words(default_tokens())`.
+        spots: uint8 (n, 4, 3), where each subject stands: centre and half its width, in 255ths of the edge;
+            zeros where there are fewer, or where a fence fills the picture.
     """
 
     images: np.ndarray
     codes: np.ndarray
     texts: np.ndarray
+    spots: np.ndarray
+
+
+ARRAYS = ("images", "codes", "texts", "spots")
 
 
 def encode(scene: Scene) -> list[int]:
@@ -83,17 +89,23 @@ def subject_and_texts(kind: str, seed: int, texts: int) -> tuple[Scene, list[str
 
 def _paint(job: tuple[str, str, int, int, int, int, int]) -> None:
     folder, kind, first, start, stop, size, texts = job
-    images, codes, tokens = (
-        np.load(Path(folder) / f"{name}.npy", mmap_mode="r+") for name in ("images", "codes", "texts")
-    )
+    images, codes, tokens, spots = (np.load(Path(folder) / f"{name}.npy", mmap_mode="r+") for name in ARRAYS)
     words = Words(default_tokens())
     for i in range(start, stop):
         scene, said = subject_and_texts(kind, first + i, texts)
         images[i] = render(scene, first + i, size).transpose(2, 0, 1)
         codes[i] = encode(scene)
+        if scene.subject != "fence":
+            where = np.array([spot[:3] for spot in layout(scene, first + i)])
+            spots[i, : len(where)] = (where * 255).round().clip(0, 255)
         for j, text in enumerate(said):
             row = words.batch([text], LENGTH)[0]
             tokens[i, j, : len(row)] = row
+
+
+def present(kind: str, first: int, n: int, *, cache: str, size: int = 64) -> bool:
+    """Whether a set without texts lies whole in the cache."""
+    return (Path(cache) / f"{kind}-{first}-{n}-0-{size}" / "done").exists()
 
 
 def draw(
@@ -102,18 +114,18 @@ def draw(
     """n pictures with the seeds from `first` on: drawn, or from the cache (the head of a larger set, too)."""
     texts = 1 if kind == "prompts" else texts
     folder = Path(cache or tempfile.mkdtemp()) / f"{kind}-{first}-{n}-{texts}-{size}"
-    for present in sorted(Path(cache).glob(f"{kind}-{first}-*-*-{size}")) if cache else []:
-        has, told = map(int, present.name.split("-")[2:4])
+    for there in sorted(Path(cache).glob(f"{kind}-{first}-*-*-{size}")) if cache else []:
+        has, told = map(int, there.name.split("-")[2:4])
         if has >= n and told >= texts:
-            folder = present
+            folder = there
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
         while not (folder / "done").exists():
             time.sleep(1)
     else:
-        shapes = {"images": (n, 3, size, size), "codes": (n, len(ATTRIBUTES)), "texts": (n, texts, LENGTH)}
-        for name, shape in shapes.items():
+        shapes = [(n, 3, size, size), (n, len(ATTRIBUTES)), (n, texts, LENGTH), (n, 4, 3)]
+        for name, shape in zip(ARRAYS, shapes, strict=True):
             dtype = np.int16 if name == "texts" else np.uint8
             np.lib.format.open_memmap(folder / f"{name}.npy", "w+", dtype, shape).flush()
         jobs = [(str(folder), kind, first, i, min(i + CHUNK, n), size, texts) for i in range(0, n, CHUNK)]
@@ -126,9 +138,8 @@ def draw(
                     pass
         (folder / "done").touch()
     if cache:
-        files = (folder / f"{name}.npy" for name in ("images", "codes", "texts"))
-        return Pictures(*(np.load(file, mmap_mode="r")[:n] for file in files))
-    arrays = [np.load(folder / f"{name}.npy") for name in ("images", "codes", "texts")]
+        return Pictures(*(np.load(folder / f"{name}.npy", mmap_mode="r")[:n] for name in ARRAYS))
+    arrays = [np.load(folder / f"{name}.npy") for name in ARRAYS]
     shutil.rmtree(folder.parent)
     return Pictures(*arrays)
 

@@ -114,3 +114,57 @@ class Masters:
     def give(self, weights: list[torch.Tensor] | None = None) -> None:
         """Copy the weights (or others of the same shapes) to the networks."""
         torch._foreach_copy_(self.low, weights or self.weights)
+
+
+class Muon:
+    """Steps of equal size in all directions for weights that are matrices, AdamW for the others.
+
+    The momentum of a matrix (a convolution's kernel counts as one, a row per channel) is made orthogonal by
+    five Newton-Schulz steps, all matrices of a shape at once, and scaled so that the same rate suits both.
+
+    Args:
+        weights: Parameters with gradients.
+        names: Of the parameters; embeddings and the first and last layers of a U-Net are left to AdamW.
+        rate: The rate, a tensor that can be filled between steps.
+        device: "cuda" or "cpu".
+    """
+
+    def __init__(
+        self, weights: list[torch.nn.Parameter], names: list[str], rate: torch.Tensor, device: str
+    ) -> None:
+        aside = ("embedding", "conv_in", "conv_out")
+        pairs = list(zip(weights, names, strict=True))
+        matrices = [w for w, name in pairs if w.ndim > 1 and not any(part in name for part in aside)]
+        kept = {id(w) for w in matrices}
+        options = {"fused": True, "capturable": True} if device == "cuda" else {}
+        others = [w for w in weights if id(w) not in kept]
+        self.adamw = torch.optim.AdamW(others, lr=rate, weight_decay=0.01, betas=(0.9, 0.99), **options)
+        self.rate, self.groups = rate, {}
+        for w in matrices:
+            self.groups.setdefault(tuple(w.flatten(1).shape), []).append(w)
+        self.momenta = {
+            shape: torch.zeros(len(group), *shape, device=device) for shape, group in self.groups.items()
+        }
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """One step along the gradients."""
+        self.adamw.step()
+        for shape, group in self.groups.items():
+            gradient = torch.stack([w.grad.flatten(1) for w in group])
+            momentum = self.momenta[shape].lerp_(gradient, 0.05)
+            move = orthogonal(gradient.lerp(momentum, 0.95)) * (0.2 * max(shape) ** 0.5)
+            for w, part in zip(group, move, strict=True):
+                w.mul_(1 - self.rate * 0.01).sub_(self.rate * part.view_as(w))
+
+
+def orthogonal(matrices: torch.Tensor) -> torch.Tensor:
+    """Matrices with nearly the same singular vectors and singular values near one: (n, rows, columns)."""
+    x = matrices.bfloat16()
+    wide = x.shape[1] <= x.shape[2]
+    x = x if wide else x.mT
+    x = x / (x.norm(dim=(1, 2), keepdim=True) + 1e-7)
+    for _ in range(5):
+        square = x @ x.mT
+        x = 3.4445 * x + (-4.7750 * square + 2.0315 * square @ square) @ x
+    return (x if wide else x.mT).float()

@@ -128,11 +128,11 @@ def test_realism_of_an_exported_set(over: Path, capsys: Any) -> None:
     assert "there is no folder" in capsys.readouterr().err
 
 
-def test_the_process_itself(over: Path, weakspot: Callable[..., Any]) -> None:
-    done = weakspot("export", "run", "--format", "parquet")
+def test_the_process_itself(over: Path, process: Callable[..., Any]) -> None:
+    done = process("export", "run", "--format", "parquet")
     assert done.returncode == 0, done.stderr
     assert "next     weakspot transfer run --target MODEL" in done.stdout
-    assert weakspot("export", "run", "--format", "parkett").returncode == 2
+    assert process("export", "run", "--format", "parkett").returncode == 2
 
 
 def test_ctrl_c_says_that_nothing_is_lost(over: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,8 +110,8 @@ def test_an_error_as_json(toy: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert json.loads(capsys.readouterr().out)["exit_code"] == 2
 
 
-def test_debug_shows_the_traceback(weakspot: Shell) -> None:
-    quiet, loud = weakspot(*WORLD, "--label", "fli"), weakspot(*WORLD, "--label", "fli", "--debug")
+def test_debug_shows_the_traceback(process: Shell) -> None:
+    quiet, loud = process(*WORLD, "--label", "fli"), process(*WORLD, "--label", "fli", "--debug")
     assert "Traceback" not in quiet.stderr
     assert len(quiet.stderr.splitlines()) == 2
     assert "Traceback" in loud.stderr
@@ -290,20 +290,24 @@ def small_disk(toy: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(mount)], check=True)
 
 
-def test_a_full_disk_loses_nothing(weakspot: Shell, meadow: list[str], toy: Path, small_disk: Path) -> None:
-    done = weakspot(*meadow, "--out", str(small_disk / "run"))
+def test_a_full_disk_loses_nothing(
+    process: Shell, weakspot: Shell, meadow: list[str], toy: Path, small_disk: Path
+) -> None:
+    done = process(*meadow, "--out", str(small_disk / "run"))
     assert done.returncode == 1
     _explained(done.stderr, "space")
     _goes_on(weakspot, meadow, toy, small_disk / "run")
 
 
-def test_a_file_size_limit_loses_nothing(weakspot: Shell, meadow: list[str], toy: Path) -> None:
+def test_a_file_size_limit_loses_nothing(
+    process: Shell, weakspot: Shell, meadow: list[str], toy: Path
+) -> None:
     """The same through the limit on the size of files, which needs no privilege."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))
 
-    done = weakspot(*meadow, "--out", "run", preexec_fn=limit)
+    done = process(*meadow, "--out", "run", preexec_fn=limit)
     assert done.returncode == 1
     _explained(done.stderr, "space")
     _goes_on(weakspot, meadow, toy, toy / "run")

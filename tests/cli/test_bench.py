@@ -9,7 +9,7 @@ import pytest
 from weakspot.cli import run as cli
 
 PLANTED = ["bench", "planted", "--retrained", "0"]
-SMALL = [*PLANTED, "--worlds", "2", "--seed", "3", "--budget", "1500", "--methods", "ours,keywords"]
+SMALL = [*PLANTED, "--worlds", "2", "--seed", "3", "--budget", "800", "--methods", "ours,keywords"]
 
 
 def test_figures_for_every_method_and_every_world(capsys: pytest.CaptureFixture[str]) -> None:
@@ -21,7 +21,7 @@ def test_figures_for_every_method_and_every_world(capsys: pytest.CaptureFixture[
         for figure in ("recall", "exact", "fdr"):
             low, high = result[method][f"{figure}_interval"]
             assert result[method][figure] is None or 0 <= low <= result[method][figure] <= high <= 1
-        assert 0 < result[method]["images"] <= 1500
+        assert 0 < result[method]["images"] <= 800
     assert [len(world["planted"]) for world in result["details"]] == [
         len(world["planted"]) for world in result["details"] if 0.001 <= world["baseline"] <= 0.02
     ]

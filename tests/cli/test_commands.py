@@ -25,8 +25,8 @@ def lines(text: str) -> dict[str, str]:
     return {line.split(" ", 1)[0]: line.split(" ", 1)[1].strip() for line in text.splitlines() if " " in line}
 
 
-def test_a_hunt_from_first_to_last_line(weakspot: Shell, meadow: list[str], toy: Path) -> None:
-    done = weakspot(*meadow, "--out", "run")
+def test_a_hunt_from_first_to_last_line(process: Shell, meadow: list[str], toy: Path) -> None:
+    done = process(*meadow, "--out", "run")
     assert done.returncode == 0, done.stderr
     progress = done.stderr.splitlines()
     assert progress[0] == "hunting python:toy:Classifier for 'fly' · up to 6,000 images · seed 7"
@@ -47,14 +47,14 @@ def test_a_hunt_from_first_to_last_line(weakspot: Shell, meadow: list[str], toy:
     assert re.fullmatch(r"[\d,]+ images · 0 errors · [\d.]+ s", last["trials"])
     assert (toy / last["report"]).is_file()
     assert shlex.split(last["next"]) == ["weakspot", "try", "run", "it is not on a flower."]
-    again = weakspot(*shlex.split(last["next"])[1:])
+    again = process(*shlex.split(last["next"])[1:])
     assert again.returncode == 0, again.stderr
     assert again.stdout.startswith("it is not on a flower.\nfailed   ")
     assert all(len(line) <= 120 for line in result)
 
 
-def test_json_is_all_that_is_on_stdout(weakspot: Shell, meadow: list[str], toy: Path) -> None:
-    done = weakspot(*meadow, "--out", "run", "--json")
+def test_json_is_all_that_is_on_stdout(process: Shell, meadow: list[str], toy: Path) -> None:
+    done = process(*meadow, "--out", "run", "--json")
     assert done.returncode == 0
     found = json.loads(done.stdout)
     assert found["exit_code"] == 0
@@ -217,16 +217,16 @@ def test_demo(weakspot: Shell, toy: Path) -> None:
     assert done.stdout.splitlines()[-1].startswith("next     weakspot hunt world:classifier --label wolf")
 
 
-def test_version_and_help(weakspot: Shell) -> None:
-    assert weakspot("--version").stdout == f"weakspot {ws.__version__}\n"
+def test_version_and_help(process: Shell) -> None:
+    assert process("--version").stdout == f"weakspot {ws.__version__}\n"
     for flag in ("--help", "-h"):
-        done = weakspot(flag)
+        done = process(flag)
         assert done.returncode == 0
         for command in ("hunt", "resume", "report", "try", "list", "doctor", "demo"):
             assert f"  {command} " in done.stdout
         assert "..." not in done.stdout.split("Commands:")[1]
-    assert weakspot().returncode == 2
-    assert "Usage: weakspot" in weakspot().stderr
+    assert process().returncode == 2
+    assert "Usage: weakspot" in process().stderr
 
 
 @pytest.mark.parametrize("command", ["hunt", "resume", "report", "try", "list", "doctor", "demo"])

@@ -68,16 +68,14 @@ def test_captioner(tmp_path: Path) -> None:
     assert len(json.loads((tmp_path / "captioner.json").read_text())["per_attribute"]) == 16
 
 
-def test_generator_and_its_measurement(tmp_path: Path) -> None:
-    pytest.importorskip("diffusers")
-    run("generator.py", "--out", str(tmp_path / "generator"))
-    index = json.loads((tmp_path / "generator" / "model_index.json").read_text())
+def test_generator_and_its_measurement(tmp_path: Path, smoke_generator: Path) -> None:
+    index = json.loads((smoke_generator / "model_index.json").read_text())
     assert index["_class_name"] == "StableDiffusionPipeline"
-    assert list((tmp_path / "generator").rglob("*.safetensors"))
-    assert not list((tmp_path / "generator").rglob("*.bin"))
+    assert list(smoke_generator.rglob("*.safetensors"))
+    assert not list(smoke_generator.rglob("*.bin"))
     fair = str(tmp_path / "classifier-fair.onnx")
     run("classifier.py", "--arch", "fair", "--scenes", "balanced", "--out", fair)
-    generated = ["--generator", str(tmp_path / "generator"), "--weights", str(tmp_path)]
+    generated = ["--generator", str(smoke_generator), "--weights", str(tmp_path)]
     run("generated.py", *generated, "--out", str(tmp_path / "generated"))
     results = json.loads((tmp_path / "generated.json").read_text())
     assert {"fid", "kid", "by_guidance", "drawn"} <= set(results)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,24 +11,13 @@ from weakspot.core import Hypothesis, WeakspotError
 from weakspot.testing import check_generator, check_source
 from weakspot.world import generator, shipped
 
-ROOT = Path(__file__).resolve().parents[2]
 FLY = "a realistic photograph of a fly (insect)."
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("diffusers")
-    folder = tmp_path_factory.mktemp("made") / "generator"
-    script = ROOT / "training" / "generator.py"
-    command = [sys.executable, "-W", "ignore", str(script), "--smoke", "--out", str(folder)]
-    subprocess.run(command, check=True, capture_output=True, timeout=300)
-    return folder
-
-
 @pytest.fixture
-def pipeline(made: Path, weights: Path) -> Path:
+def pipeline(smoke_generator: Path, weights: Path) -> Path:
     """The pipeline among the shipped weights."""
-    shutil.copytree(made, weights / "generator")
+    shutil.copytree(smoke_generator, weights / "generator")
     shipped.rewrite()
     return weights / "generator"
 

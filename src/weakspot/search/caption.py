@@ -67,8 +67,9 @@ class CaptionSearch:
 
 def sentences(caption: str) -> list[str]:
     """The sentences of a caption: one line each, printable, in lower case, ended by a full stop."""
-    clean = "".join(c if c.isprintable() else " " for c in caption).lower()
-    parts = (" ".join(part.split()) for part in clean.split("."))
+    if not caption.isprintable():
+        caption = "".join(c if c.isprintable() else " " for c in caption)
+    parts = (" ".join(part.split()) for part in caption.lower().split("."))
     return [f"{part}." for part in parts if 0 < len(part) < LONGEST]
 
 

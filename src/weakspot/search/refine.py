@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 #: Adjectives that describe what a thing looks like; without one the sentence speaks of more cases.
@@ -41,6 +42,7 @@ ADJECTIVES: Final = frozenset(
 _ARTICLES: Final = frozenset({"a", "an", "the", "some", "two", "three", "four", "several"})
 
 
+@lru_cache(8192)
 def without_adjectives(sentence: str) -> str:
     """The sentence without adjectives that stand before a noun: "on a yellow flower" → "on a flower".
 
@@ -70,6 +72,7 @@ _BESIDE: Final = re.compile(
 )
 
 
+@lru_cache(8192)
 def general_forms(sentence: str) -> frozenset[str]:
     """What else is true where a sentence is: the same without adjectives, a thing without its place.
 
