@@ -35,14 +35,16 @@ def run(args: list[str]) -> int:
     """
     import typer
 
-    from weakspot.cli.app import app
+    from weakspot.cli.environment import command_tree, tell_typos
 
     # The base of all misuse, whether this version of typer brings its own click or uses click's.
     usage_error = typer.BadParameter.__mro__[1]
     debug = "--debug" in args
     args = [a for a in args if a != "--debug"]
     try:
-        return int(app(args, prog_name="weakspot", standalone_mode=False) or 0)
+        tell_typos(os.environ)
+        only = next((arg for arg in args if not arg.startswith("-")), "")
+        return int(command_tree(only).main(args, prog_name="weakspot", standalone_mode=False) or 0)
     except typer.Exit as leave:
         return leave.exit_code
     except (KeyboardInterrupt, typer.Abort):
@@ -62,7 +64,7 @@ def _failed(args: list[str], error: Exception) -> int:
     from weakspot.core.errors import WeakspotError
 
     if isinstance(error, WeakspotError):
-        return _explain(args, error.what, error.fix, code=1)
+        return _explain(args, error.what, error.fix, code=getattr(error, "exit_code", 1))
     if isinstance(error, OSError):
         where = f" ({error.filename})" if error.filename else ""
         fix = "free some space or check the permissions; what was recorded is kept"

@@ -10,10 +10,13 @@ from weakspot._version import __version__
 from weakspot.cli import (
     ask,
     bench,
+    compare,
     demo,
     doctor,
     export,
+    gate,
     hunt,
+    init,
     judge,
     label,
     leaderboard,
@@ -25,8 +28,10 @@ from weakspot.cli import (
     repair,
     report,
     resume,
+    run_,
     transfer,
     try_,
+    validate,
     view,
 )
 from weakspot.cli import map as map_
@@ -65,11 +70,16 @@ app.command("map", short_help="Map which concepts make a model fail.")(map_.comm
 app.command("prefer", short_help="Say which modes of a map matter.")(prefer.command)
 app.command("repair", short_help="Train weak spots away, and prove what moved.")(repair.command)
 app.command("leaderboard", short_help="Many runs of ask in one table.")(leaderboard.command)
+app.command("init", short_help="Print a study as YAML, with every option.")(init.command)
+app.command("validate", short_help="Check a study in YAML; nothing is spent.")(validate.command)
+app.command("run", short_help="Run a study in YAML.")(run_.command)
 app.command("resume", short_help="Go on after Ctrl-C, a crash or a spent budget.")(resume.command)
 app.command("report", short_help="Write the report of a run again.")(report.command)
 app.command("try", short_help="Measure your own words against a hunt's baseline.")(try_.command)
 app.command("view", short_help="Explore runs in the browser, also while they run.")(view.command)
 app.command("export", short_help="Write the misread pictures of a hunt as a data set.")(export.command)
+app.command("compare", short_help="Two runs: what is new, gone, worse, better.")(compare.command)
+app.command("gate", short_help="Fail a build when a run breaks its limits.")(gate.command)
 app.command("transfer", short_help="Try a hunt's findings on other models and pictures.")(transfer.command)
 app.command("realism", short_help="Say how far pictures are from others: FID and KID.")(realism.command)
 app.command("list", short_help="List the models, sources or judges there are.")(listing.command)

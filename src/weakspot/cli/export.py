@@ -19,15 +19,17 @@ class Format(StrEnum):
     IMAGEFOLDER = "imagefolder"
     PARQUET = "parquet"
     JSONL = "jsonl"
+    HF = "hf"
     CSV = "csv"
 
 
 def command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a hunt, or of mine.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a hunt, of mine or of ask.")],
     format: Annotated[
         Format,
         typer.Option(
-            help="A folder per label, Parquet (needs weakspot[data]), or JSON lines; of mine: jsonl or csv."
+            help="A folder per label, Parquet or a Hugging Face data set (both need weakspot[data]), or JSON "
+            "lines; of mine also csv."
         ),
     ] = Format.IMAGEFOLDER,
     out: Annotated[
@@ -60,7 +62,8 @@ def command(
 ) -> int:
     """Write the pictures that a hunt found misread, with captions, seeds, labels and a data card.
 
-    Of a run of mine, write its pairs: csv as the published script does, or everything as JSON lines.
+    Of a run of mine, write its pairs: csv as the published script does, or everything as JSON lines, Parquet
+    or hf. Of a run of ask, its questions and answers with the verdicts.
 
     The folder appears whole or not at all. After Ctrl-C the same command goes on where it stopped. Exit
     code 3 if the budget ended the drawing early.
@@ -74,11 +77,14 @@ def command(
     from weakspot.studies.export import ExportSettings, export
 
     with Run.read(run) as opened:
-        if opened.config.study == "mine":
+        study = opened.config.study
+        if study == "ask" or (study == "mine" and format in (Format.PARQUET, Format.HF)):
+            return _rows(opened, format, out, licence, as_json=as_json)
+        if study == "mine":
             return _pairs(opened, format, out, as_json=as_json)
     if format is Format.CSV:
         raise typer.BadParameter(
-            "csv is for pairs of mine; pictures are written as imagefolder, parquet, jsonl"
+            "csv is for pairs of mine; pictures are written as imagefolder, parquet, jsonl, hf"
         )
     settings = ExportSettings(
         format=format.value,
@@ -130,11 +136,27 @@ def command(
     if counts.limit:
         typer.echo(f"stopped: the {counts.limit}")
     typer.echo(f"written  {shell([str(done.folder)])}")
-    if format is Format.PARQUET:
+    if format in (Format.PARQUET, Format.HF):
         typer.echo(f"next     {shell([program(), 'transfer', str(run), '--target'])} MODEL")
     else:
         typer.echo(f"next     {shell([program(), 'realism', str(done.folder), '--reference'])} FOLDER")
     return code
+
+
+def _rows(run: Run, format: Format, out: Path | None, licence: str, *, as_json: bool) -> int:
+    """The pairs of a run of mine, the answers of a run of ask."""
+    from weakspot.report.format import plural, shell
+    from weakspot.studies.rows_export import export_rows
+
+    form = Format.JSONL if format is Format.IMAGEFOLDER else format  # of texts there is no folder of pictures
+    folder, n = export_rows(run, form=form.value, out=out, licence=licence)
+    if as_json:
+        told = {"folder": str(folder), "format": form.value, "rows": n, "exit_code": 0}
+        typer.echo(json.dumps(told, indent=2))
+    else:
+        typer.echo(plural(n, "row"))
+        typer.echo(f"written  {shell([str(folder)])}")
+    return 0
 
 
 def _pairs(run: Run, format: Format, out: Path | None, *, as_json: bool) -> int:

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 
 def command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a map or a hunt.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a map, a hunt or a mine.")],
     modes: Annotated[
-        str, typer.Option(metavar="NUMBERS", help="Its modes (of a hunt: findings), e.g. 1,3; or preferred.")
+        str,
+        typer.Option(metavar="NUMBERS", help="Its modes (of hunt, mine: findings), e.g. 1,3; or preferred."),
     ] = "preferred",
     method: Annotated[
         str,
@@ -32,9 +33,10 @@ def command(
     rate: Annotated[
         float,
         typer.Option(
-            metavar="SHARE", help="Pictures that are transformed in training; the others stay as they are."
+            metavar="SHARE",
+            help="Inputs that are as the weak spots say in training; the others stay as they are.",
         ),
-    ] = 0.5,
+    ] = 0.4,
     epochs: Annotated[
         int, typer.Option(metavar="NUMBER", help="Rounds at most; 0 takes the method's own number.")
     ] = 0,
@@ -61,11 +63,12 @@ def command(
 ) -> int:
     """Train a model where it fails, and prove on untouched inputs what moved.
 
-    Learns from the repair part of the pictures, and shows the same cases of the verification part to the
+    Learns from the repair part of the inputs, and shows the same cases of the verification part to the
     model before and after: failures removed, failures newly made, the inputs as they are, the whole
-    landscape. A repair that trades one failure for another is called so. The model is kept as ONNX or
-    safetensors, with a card. Ctrl-C loses no round: go on with weakspot resume. Exit codes: 0 reduced, 1
-    cannot, 2 misused, 3 not reduced or traded, 130 interrupted.
+    landscape. A repair that trades one failure for another is called so. Classifiers, summarisers
+    (hf:FOLDER), generators (diffusers:FOLDER, --method lora) and the text tower of world:encoder can be
+    trained. The model is kept as ONNX or safetensors, with a card. Ctrl-C loses no round: go on with
+    weakspot resume. Exit codes: 0 reduced, 1 cannot, 2 misused, 3 not reduced or traded, 130 interrupted.
     """
     import sys
 

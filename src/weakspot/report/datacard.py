@@ -24,6 +24,7 @@ _LOADING: Final = {
         f'torchvision.datasets.ImageFolder("FOLDER/{SPLIT}")  # pictures and labels alone'
     ),
     "parquet": f'datasets.load_dataset("parquet", data_files={{"{SPLIT}": "FOLDER/data/*.parquet"}})',
+    "hf": f'datasets.load_dataset("FOLDER", split="{SPLIT}")',
     "jsonl": f'[json.loads(line) for line in open("FOLDER/{SPLIT}.jsonl", encoding="utf-8")]',
 }
 
@@ -60,6 +61,7 @@ def card(
     *,
     format: str,
     settings: Mapping[str, Any],
+    front: Mapping[str, Any] | None = None,
 ) -> str:
     """README.md of a data set.
 
@@ -70,11 +72,12 @@ def card(
         counts: How they came together.
         format: Of the files.
         settings: Of the export: cap per caption and others.
+        front: What a hub is to know of the files, besides.
     """
     target = str(config.settings.get("target", ""))
     labels = Counter(record.label for record in records)
     blocks = [
-        _front(config, len(records), str(settings["licence"])),
+        _front(config, len(records), str(settings["licence"]), front or {}),
         f"# Pictures that {escape(target, 120)} misreads",
         f"{show.plural(len(records), 'picture')} of {show.plural(len(labels), 'label')} "
         f"({_listed(labels)}), drawn from captions under which a hunt found this model to fail more often "
@@ -122,7 +125,7 @@ def provenance(
     return json.dumps(_plain(told), indent=2, allow_nan=False) + "\n"
 
 
-def _front(config: RunConfig, n: int, licence: str) -> str:
+def _front(config: RunConfig, n: int, licence: str, more: Mapping[str, Any]) -> str:
     """What a hub of data sets reads first."""
     sizes = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
     size = next((name for most, name in sizes if n < most), "n>100K")
@@ -133,6 +136,7 @@ def _front(config: RunConfig, n: int, licence: str) -> str:
         "task_categories": ["image-classification"],
         "size_categories": [size],
         "tags": ["adversarial", "weakspot"],
+        **more,
     }
     return f"---\n{yaml.safe_dump(front, sort_keys=False, allow_unicode=True)}---"
 

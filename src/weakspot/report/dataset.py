@@ -1,6 +1,6 @@
-"""Pictures with what is known of them as a data set: a folder per label, JSON lines, or Parquet.
+"""Pictures with what is known of them as a data set: a folder per label, JSON lines, Parquet, or for a hub.
 
-All three hold the same fields. Labels and captions are anybody's text: folder names are made harmless, and
+All hold the same fields. Labels and captions are anybody's text: folder names are made harmless, and
 what goes into a CSV file is text to a spreadsheet too, never a formula.
 """
 
@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
@@ -118,24 +118,7 @@ def write_jsonl(folder: Path, records: Sequence[Record], content: Content) -> No
 def write_parquet(folder: Path, records: Sequence[Record], content: Content) -> None:
     """`data/test-00000-of-00001.parquet`, the pictures inside, in the way of Hugging Face datasets."""
     pa, pq = need_pyarrow()
-    kinds = {"finding": "int64", "index": "int64", "run_seed": "int64", "seed": "uint64", "confirmed": "bool"}
-    named = {"int64": pa.int64(), "uint64": pa.uint64(), "bool": pa.bool_()}
-    columns: list[tuple[str, Any]] = [("image", pa.struct([("bytes", pa.binary()), ("path", pa.string())]))]
-    features: dict[str, Any] = {"image": {"_type": "Image"}}
-    for name in _names():
-        if name == "top":
-            columns.append(
-                (name, pa.list_(pa.struct([("label", pa.string()), ("probability", pa.float64())])))
-            )
-            features[name] = [
-                {"label": _value("string"), "probability": _value("float64")},
-            ]
-            continue
-        kind = kinds.get(name, "float64" if name == "score" else "string")
-        columns.append((name, named.get(kind, pa.float64() if kind == "float64" else pa.string())))
-        features[name] = _value(kind)
-    told = json.dumps({"info": {"features": features}})
-    schema = pa.schema(columns, metadata={"huggingface": told})
+    schema = schema_of(PICTURES)
     path = folder / "data" / f"{SPLIT}-00000-of-00001.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     names = file_names(records)
@@ -150,11 +133,71 @@ def write_parquet(folder: Path, records: Sequence[Record], content: Content) -> 
             writer.write_table(pa.Table.from_pylist(rows, schema=schema))
 
 
+#: What the columns of pictures hold. "image" and "answers" (labels with probabilities) are structures.
+PICTURES: Final[dict[str, str]] = {
+    "image": "image",
+    **{f.name: "string" for f in fields(Record)},
+    **dict.fromkeys(("finding", "index", "run_seed"), "int64"),
+    "seed": "uint64",
+    "confirmed": "bool",
+    "score": "float64",
+    "top": "answers",
+}
+_ANSWERS: Final = {"label": "string", "probability": "float64"}
+
+
+def schema_of(columns: Mapping[str, str]) -> Any:
+    """The schema of a Parquet file, with what Hugging Face datasets keeps in it."""
+    pa, _ = need_pyarrow()
+    plain = {"int64": pa.int64(), "uint64": pa.uint64(), "bool": pa.bool_(), "float64": pa.float64()}
+    kinds = plain | {
+        "string": pa.string(),
+        "image": pa.struct([("bytes", pa.binary()), ("path", pa.string())]),
+        "answers": pa.list_(pa.struct([("label", pa.string()), ("probability", pa.float64())])),
+    }
+    features: dict[str, Any] = {name: {"dtype": kind, "_type": "Value"} for name, kind in columns.items()}
+    for name, kind in columns.items():
+        if kind == "image":
+            features[name] = {"_type": "Image"}
+        elif kind == "answers":
+            features[name] = [{key: {"dtype": of, "_type": "Value"} for key, of in _ANSWERS.items()}]
+    told = json.dumps({"info": {"features": features}})
+    return pa.schema([(name, kinds[kind]) for name, kind in columns.items()], metadata={"huggingface": told})
+
+
+def front_of(columns: Mapping[str, str], n: int, size: int) -> dict[str, Any]:
+    """What the card of a Hugging Face data set says of its files: where they are, and their columns.
+
+    With it `datasets.load_dataset("FOLDER")` needs no further word, also after the folder was uploaded.
+
+    Args:
+        columns: What each holds.
+        n: Rows.
+        size: Bytes of the files.
+    """
+    inner = [{"name": key, "dtype": kind} for key, kind in _ANSWERS.items()]
+    features = [
+        {"name": name, "list": inner} if kind == "answers" else {"name": name, "dtype": kind}
+        for name, kind in columns.items()
+    ]
+    files = [{"split": SPLIT, "path": f"data/{SPLIT}-*.parquet"}]
+    return {
+        "configs": [{"config_name": "default", "data_files": files}],
+        "dataset_info": {
+            "features": features,
+            "splits": [{"name": SPLIT, "num_examples": n, "num_bytes": size}],
+            "download_size": size,
+            "dataset_size": size,
+        },
+    }
+
+
 #: How each format is written.
 FORMATS: Final[dict[str, Callable[[Path, Sequence[Record], Content], None]]] = {
     "imagefolder": write_imagefolder,
     "parquet": write_parquet,
     "jsonl": write_jsonl,
+    "hf": write_parquet,
 }
 
 
@@ -215,10 +258,6 @@ def neutral(value: Any) -> Any:
 
 def _names() -> list[str]:
     return [f.name for f in fields(Record)]
-
-
-def _value(kind: str) -> dict[str, str]:
-    return {"dtype": kind, "_type": "Value"}
 
 
 def _put(path: Path, content: bytes) -> None:

@@ -31,7 +31,7 @@ from weakspot.core import (
 from weakspot.engine.budget import Budget, BudgetSpent, Spending
 from weakspot.engine.executor import local
 from weakspot.report.datacard import Counts, card, provenance
-from weakspot.report.dataset import FORMATS, Record, need_pyarrow
+from weakspot.report.dataset import FORMATS, PICTURES, Record, front_of, need_pyarrow
 from weakspot.store import Run
 from weakspot.studies.journal import Draw, Journal, held
 from weakspot.studies.panel import BATCH, Batch, Member, ask
@@ -77,7 +77,7 @@ class ExportSettings:
     """What to export.
 
     Attributes:
-        format: "imagefolder", "parquet" or "jsonl".
+        format: "imagefolder", "parquet", "jsonl" or "hf".
         per_caption: Pictures per caption at most.
         only_confirmed: Leave out findings that fresh draws did not confirm.
         draw: Pictures drawn per caption at most, to find more that are misread; 0 takes what the run kept.
@@ -155,7 +155,7 @@ def check(settings: ExportSettings, folder: Path) -> None:
     if settings.draw < 0:
         raise WeakspotError(f"{settings.draw} pictures cannot be drawn", fix="choose e.g. --draw 1000, or 0")
     Budget.parse(settings.budget)
-    if settings.format == "parquet":
+    if settings.format in ("parquet", "hf"):
         need_pyarrow()
     if os.path.lexists(folder):
         raise _there(folder)
@@ -374,7 +374,9 @@ def _write(folder: Path, collected: _Collected, progress: Progress | None) -> No
     FORMATS[settings.format](folder, records, content)
     chosen = {name: getattr(settings, name) for name in settings.__slots__}
     config, findings, counts = collected.past.run.config, collected.past.findings, collected.counts
-    text = card(config, records, findings, counts, format=settings.format, settings=chosen)
+    size = sum(path.stat().st_size for path in folder.glob("data/*"))
+    front = front_of(PICTURES, len(records), size) if settings.format == "hf" else None
+    text = card(config, records, findings, counts, format=settings.format, settings=chosen, front=front)
     (folder / "README.md").write_text(text, encoding="utf-8")
     told = provenance(config, findings, counts, settings=chosen)
     (folder / "provenance.json").write_text(told, encoding="utf-8")

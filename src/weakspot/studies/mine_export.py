@@ -36,17 +36,25 @@ def export_pairs(run: Run, *, form: str, out: Path | None = None) -> tuple[Path,
         The file, and how many pairs it has.
     """
     if form not in FORMATS:
-        raise WeakspotError(f"pairs are not written as {form[:80]!r}", fix="choose --format csv or jsonl")
+        raise WeakspotError(f"pairs are not written as {form[:80]!r}", fix="choose --format csv, jsonl or hf")
     if out is not None and out.exists():
         raise WeakspotError(f"{out} exists", fix="choose another --out")
     mined = run.ledger.fact("mined")
     if mined is None:
         raise WeakspotError(f"{run.folder} has no pairs yet", fix=f"weakspot resume {run.folder}")
-    rows = list(mined["pairs"]) if form == "csv" else [*_mined(mined["pairs"]), *_new(run)]
+    rows = list(mined["pairs"]) if form == "csv" else list(all_pairs(run))
     path = out or run.folder / f"pairs.{form}"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, (_csv(rows) if form == "csv" else _lines(rows)).encode("utf-8", "backslashreplace"))
     return path, len(rows)
+
+
+def all_pairs(run: Run) -> Iterator[dict[str, Any]]:
+    """The mined pairs, then every new pair that was measured."""
+    mined = run.ledger.fact("mined")
+    if mined is not None:
+        yield from _mined(mined["pairs"])
+        yield from _new(run)
 
 
 def _csv(rows: list[dict[str, Any]]) -> str:

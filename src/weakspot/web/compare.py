@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from weakspot.core import Hypothesis, Rate, Tally
 from weakspot.report.chart import Axis, Bar, axis
-from weakspot.stats.paired import mcnemar, paired_difference
+from weakspot.report.compared import differing, why_separate
+from weakspot.report.measures import asks_items
+from weakspot.stats import adjusted_holm
+from weakspot.stats.contrast import contrast_paired
 from weakspot.store import Run, rate
 from weakspot.web.runs import phrases
 from weakspot.web.trials import reading
@@ -27,6 +30,7 @@ class Paired(NamedTuple):
         low: Of the 95 % interval of the difference of the rates, second minus first.
         high: Its upper end.
         p: Of McNemar's exact test.
+        adjusted: The p-value that holds for all lines together (Holm), whenever the runs stopped.
     """
 
     n: int
@@ -35,6 +39,7 @@ class Paired(NamedTuple):
     low: float
     high: float
     p: float
+    adjusted: float
 
     @property
     def difference(self) -> float:
@@ -80,9 +85,7 @@ class Comparison:
 def compared(first: Path, second: Path) -> Comparison:
     """Read both; either may be running."""
     with Run.read(first) as one, Run.read(second) as two, reading(first) as left, reading(second) as right:
-        ours, theirs = one.config.settings, two.config.settings
-        drawn = ("seed", "source", "images", "corpus", "benchmark")
-        same = all(ours.get(key) == theirs.get(key) for key in drawn) and "seed" in ours
+        same = not why_separate(one.config, two.config) and "seed" in one.config.settings
         keys = {h.id: key for key, h in left.hypotheses().items()}
         words = phrases(left.hypotheses().values())
         pairs = [(h, keys[h.id], key) for key, h in right.hypotheses().items() if h.id in keys]
@@ -100,17 +103,21 @@ def compared(first: Path, second: Path) -> Comparison:
                 before,
                 after,
                 (scale.bar(before), scale.bar(after)),
-                _paired(left.verdicts(a, CASES), right.verdicts(b, CASES)) if same else None,
+                _paired(left.verdicts(a, CASES), right.verdicts(b, CASES), watched=not asks_items(one))
+                if same and one.ledger.fact(f"items {h.id}") == two.ledger.fact(f"items {h.id}")
+                else None,
             )
             for h, a, b, before, after in rated[:MOST]
         ]
+        pairs_of = [line.paired for line in lines if line.paired is not None]
+        adjusted = iter(adjusted_holm([paired.adjusted for paired in pairs_of]))
+        lines = [
+            line._replace(paired=line.paired._replace(adjusted=next(adjusted))) if line.paired else line
+            for line in lines
+        ]
         found = [{f.phrase: None for f in run.findings if f.confirmed} for run in (one, two)]
         return Comparison(
-            settings=tuple(
-                (key, _plain(ours.get(key)), _plain(theirs.get(key)))
-                for key in dict.fromkeys([*ours, *theirs])
-                if ours.get(key) != theirs.get(key)
-            ),
+            settings=differing(one.config, two.config),
             same_seed=same,
             lines=tuple(lines),
             scale=scale,
@@ -121,18 +128,11 @@ def compared(first: Path, second: Path) -> Comparison:
         )
 
 
-def _paired(first: dict[int, bool], second: dict[int, bool]) -> Paired | None:
+def _paired(first: dict[int, bool], second: dict[int, bool], *, watched: bool) -> Paired | None:
     shared = first.keys() & second.keys()
     if not shared:
         return None
     b = sum(first[i] and not second[i] for i in shared)
     c = sum(second[i] and not first[i] for i in shared)
-    low, high = paired_difference(c, b, len(shared))
-    return Paired(len(shared), b, c, low, high, mcnemar(b, c))
-
-
-_NONE: Final = "–"
-
-
-def _plain(value: object) -> str:
-    return _NONE if value is None else str(value)
+    found = contrast_paired(b, c, len(shared), watched=watched)
+    return Paired(len(shared), b, c, found.low, found.high, found.exact, found.p)

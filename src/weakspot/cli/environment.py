@@ -1,0 +1,95 @@
+"""Environment variables mirror flags: `weakspot hunt --target-label bee` is WEAKSPOT_HUNT_TARGET_LABEL=bee.
+
+The name is WEAKSPOT, the command and the flag, in capitals, with _ between words. A flag on the command line
+comes first, then a study's file (`weakspot run`), then the environment, then the default.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from copy import copy
+from functools import cache
+from typing import Any, Final
+
+PREFIX: Final = "WEAKSPOT"
+#: Flags that ask for something else than the command does: they have no variable.
+_NOT_MIRRORED: Final = ("help", "version")
+
+
+@cache
+def command_tree(only: str | None = None) -> Any:
+    """The commands as click has them, with the variable of every flag entered; the same each time.
+
+    Args:
+        only: Build this command alone and leave the others as names with a line of help, which takes a tenth
+            of the time; "" for none. By default all.
+    """
+    from typer.main import get_command
+
+    from weakspot.cli.app import app
+
+    tree: Any = get_command(app if only is None else _partly(app, only))
+    for words, command in _commands(tree, ()):
+        for option, name in variables(words, command).items():
+            option.envvar, option.show_envvar = name, False
+    return tree
+
+
+def _partly(app: Any, only: str) -> Any:
+    """The app with all commands but one as stubs."""
+    from typer.models import CommandInfo
+
+    def stub() -> None: ...
+
+    partly = copy(app)
+    others = [*app.registered_commands, *app.registered_groups]
+    stubs = [
+        CommandInfo(name=i.name, callback=stub, short_help=i.short_help) for i in others if i.name != only
+    ]
+    order = [info.name for info in others]
+    real = [info for info in app.registered_commands if info.name == only]
+    partly.registered_commands = sorted([*real, *stubs], key=lambda info: order.index(info.name))
+    partly.registered_groups = [info for info in app.registered_groups if info.name == only]
+    return partly
+
+
+def tell_typos(environment: Mapping[str, str]) -> None:
+    """Tell variables that begin like one of a command and are none: they would be ignored in silence."""
+    prefixes = tuple(f"{PREFIX}_{name}_".replace("-", "_").upper() for name in command_tree("").commands)
+    if not any(name.startswith(prefixes) for name in environment):
+        return
+    from weakspot.core.errors import nearest
+
+    known = {n for words, c in _commands(command_tree(), ()) for n in variables(words, c).values()}
+    for name in sorted(environment):
+        if name.startswith(prefixes) and name not in known:
+            hint = nearest(name, known)
+            print(f"note: {name[:100]} mirrors no flag{f'; {hint}' if hint else ''}", file=sys.stderr)
+
+
+def variables(words: tuple[str, ...], command: Any) -> dict[Any, str]:
+    """The variable of each option of a command.
+
+    Args:
+        words: How the command is called; `mine run`, which needs no name, is called `mine`.
+        command: The click command.
+    """
+    found = {}
+    for option in command.params:
+        flags = [flag for flag in getattr(option, "opts", ()) if flag.startswith("--")]
+        if flags and option.name not in _NOT_MIRRORED:
+            parts = (PREFIX, *words, flags[0].removeprefix("--"))
+            found[option] = "_".join(parts).replace("-", "_").upper()
+    return found
+
+
+def _commands(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    from weakspot.cli.mine import DEFAULT
+
+    for name, inner in getattr(command, "commands", {}).items():
+        here = words if words and name == DEFAULT else (*words, name)
+        if hasattr(inner, "commands"):
+            yield from _commands(inner, here)
+        else:
+            yield here, inner
