@@ -1,7 +1,7 @@
 """Make the screenshots of the pages: `make screenshots`. Needs Chromium and playwright; takes some minutes.
 
 Runs of the drawn world are made first, in a folder that is kept if it is named: two hunts that differ in the
-model, and pictures drawn for pairs of prompts.
+model, a map, and pictures drawn for pairs of prompts.
 """
 
 from __future__ import annotations
@@ -48,6 +48,18 @@ def make_runs(runs: Path) -> None:
             done = subprocess.run([WEAKSPOT, "hunt", model, *arguments], check=False, capture_output=True)  # noqa: S603
             if done.returncode not in (0, 3):
                 raise SystemExit(done.stderr.decode())
+    if not (runs / "map").exists():
+        arguments = [
+            "--images",
+            "world:600",
+            "--budget",
+            "images=1000",
+            "--seed",
+            "7",
+            "--out",
+            str(runs / "map"),
+        ]
+        subprocess.run([WEAKSPOT, "map", "world:classifier", *arguments], check=True, capture_output=True)  # noqa: S603
     if not (runs / "prompts").exists():
         from weakspot.core import MODELS, SOURCES
         from weakspot.store import Run, RunConfig
@@ -116,6 +128,30 @@ def explore(browser: Any, runs: Path, out: Path) -> None:
         page.close()
 
 
+def report(browser: Any, runs: Path, out: Path) -> None:
+    """Figures of a report, and the head of one of two runs; from disk."""
+    for names, picture, scheme in (
+        (("map",), "report-map", "dark"),
+        (("fly-seed-7", "fly-vit"), "report-compared", "light"),
+    ):
+        folders = [f"{runs.name}/{name}" for name in names]
+        where = ["--out", f"{runs.name}/both.html"] if len(names) > 1 else []
+        done = subprocess.run(  # noqa: S603
+            [WEAKSPOT, "report", *folders, *where],
+            cwd=runs.parent,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        page = browser.new_page(viewport={"width": 1160, "height": 1000}, color_scheme=scheme)
+        page.goto((runs.parent / done.stdout.strip()).as_uri())
+        page.locator("h2").first.scroll_into_view_if_needed()
+        page.evaluate("scrollTo(0, document.querySelector('section').offsetTop - 24)")
+        page.wait_for_timeout(1_000)
+        shoot(page, picture, out)
+        page.close()
+
+
 def label(browser: Any, runs: Path, out: Path) -> None:
     """The labelling page."""
     with served("label", "prompts", cwd=runs) as link:
@@ -146,6 +182,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         explore(browser, runs, args.out)
         label(browser, runs, args.out)
+        report(browser, runs, args.out)
         browser.close()
 
 

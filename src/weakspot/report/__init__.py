@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weakspot.core import WeakspotError
 from weakspot.report import facts as _facts
 from weakspot.store import Run, write_whole
 
-__all__ = ["html", "markdown", "summary", "write"]
+if TYPE_CHECKING:
+    from weakspot.report.shell import Part, Place
+
+__all__ = ["html", "markdown", "part", "summary", "write", "write_several"]
 
 
 def write(run: Run, *, folder: Path | None = None) -> Path:
@@ -23,82 +27,104 @@ def write(run: Run, *, folder: Path | None = None) -> Path:
     Returns:
         The path of report.html.
     """
-    from weakspot.report import page, plain, words
-
     folder = run.folder if folder is None else folder
-    if run.config.study in ("ask", "map", "mine", "rare", "repair"):
-        texts = {
-            "report.json": _as_text(summary(run)),
-            "report.md": markdown(run),
-            "report.html": html(run),
-        }
-    else:
-        gathered = _facts.gather(run)
-        texts = {
-            "report.json": _as_text(plain.summary(gathered)),
-            "report.md": words.markdown(gathered),
-            "report.html": page.html(run, gathered),
-        }
-    try:
-        for name, text in texts.items():
-            write_whole(folder / name, text.encode("utf-8", "backslashreplace"))
-    except OSError as error:
-        raise WeakspotError(
-            f"the report cannot be written to {folder}: {error.strerror}",
-            fix="free some space, or check the permissions",
-        ) from error
+    texts = {
+        "report.json": _as_text(summary(run)),
+        "report.md": markdown(run),
+        "report.html": html(run),
+    }
+    for name, text in texts.items():
+        _write(folder / name, text)
     return folder / "report.html"
 
 
-def summary(run: Run) -> dict[str, Any]:
-    """The report as plain values under stable keys; what `--json` prints."""
-    from weakspot.report import ask_words, map_page, mine_page, plain, rare_page, repair_page
+def write_several(runs: Sequence[Run], path: Path) -> Path:
+    """Write one HTML file of several runs: those of one study set against each other, then each by itself.
 
-    if run.config.study == "ask":
-        return ask_words.summary(run)
-    if run.config.study == "mine":
-        return mine_page.summary(run)
-    if run.config.study == "map":
-        return map_page.summary(run)
-    if run.config.study == "rare":
-        return rare_page.summary(run)
-    if run.config.study == "repair":
-        return repair_page.summary(run)
-    return plain.summary(_facts.gather(run))
+    Args:
+        runs: Open for reading; at least two.
+        path: Of the file.
+    """
+    from weakspot.report.several import html as html_of
+
+    _write(path, html_of(runs))
+    return path
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """The report as plain values under stable keys; what `--json` prints.
+
+    Where people have labelled items of the run, `people` holds what follows, a value per task.
+    """
+    from weakspot.report import ask_words, map_page, mine_page, plain, rare_page, repair_page
+    from weakspot.report.people import scores
+
+    by_study = {
+        "ask": ask_words.summary,
+        "mine": mine_page.summary,
+        "map": map_page.summary,
+        "rare": rare_page.summary,
+        "repair": repair_page.summary,
+    }
+    study = by_study.get(run.config.study)
+    found = plain.summary(_facts.gather(run)) if study is None else study(run)
+    said = scores(run)
+    return found | {"people": said} if said else found
 
 
 def markdown(run: Run) -> str:
     """The report as Markdown, without pictures."""
-    from weakspot.report import ask_page, map_page, mine_page, rare_page, repair_page, words
+    from weakspot.report import ask_page, map_page, mine_page, people, rare_page, repair_page, words
 
-    if run.config.study == "ask":
-        return ask_page.markdown(run)
-    if run.config.study == "mine":
-        return mine_page.markdown(run)
-    if run.config.study == "map":
-        return map_page.markdown(run)
-    if run.config.study == "rare":
-        return rare_page.markdown(run)
-    if run.config.study == "repair":
-        return repair_page.markdown(run)
-    return words.markdown(_facts.gather(run))
+    by_study = {
+        "ask": ask_page.markdown,
+        "mine": mine_page.markdown,
+        "map": map_page.markdown,
+        "rare": rare_page.markdown,
+        "repair": repair_page.markdown,
+    }
+    study = by_study.get(run.config.study)
+    text = words.markdown(_facts.gather(run)) if study is None else study(run)
+    said = people.markdown(run)
+    return f"{text}\n{said}" if said else text
 
 
 def html(run: Run) -> str:
-    """The report as one HTML page with everything inside: style, charts, pictures."""
-    from weakspot.report import ask_page, map_page, mine_page, page, rare_page, repair_page
+    """The report as one HTML page with everything inside: style, charts, pictures, scripts."""
+    from weakspot.report.shell import page
 
-    if run.config.study == "ask":
-        return ask_page.html(run)
-    if run.config.study == "mine":
-        return mine_page.html(run)
-    if run.config.study == "map":
-        return map_page.html(run)
-    if run.config.study == "rare":
-        return rare_page.html(run)
-    if run.config.study == "repair":
-        return repair_page.html(run)
-    return page.html(run, _facts.gather(run))
+    one = part(run)
+    version = run.config.versions.get("weakspot", "")
+    return page([one], title=one.title, study=run.config.study, version=version)
+
+
+def part(run: Run, *, place: Place | None = None) -> Part:
+    """A run's part of a page, by itself or among others."""
+    from weakspot.report import ask_page, map_page, mine_page, page, rare_page, repair_page
+    from weakspot.report.shell import ALONE
+
+    place = ALONE if place is None else place
+    by_study = {
+        "ask": ask_page.part,
+        "mine": mine_page.part,
+        "map": map_page.part,
+        "rare": rare_page.part,
+        "repair": repair_page.part,
+    }
+    study = by_study.get(run.config.study)
+    if study is None:
+        return page.part(run, _facts.gather(run), place=place)
+    return study(run, place=place)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        write_whole(path, text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise WeakspotError(
+            f"the report cannot be written to {path.parent}: {error.strerror}",
+            fix="free some space, or check the permissions",
+        ) from error
 
 
 def _as_text(values: dict[str, Any]) -> str:

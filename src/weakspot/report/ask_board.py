@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from weakspot._version import __version__
 from weakspot.report import format as show
+from weakspot.report.ask_figures import trade_off
 from weakspot.report.ask_picture import picture
 from weakspot.report.ask_words import Table, rate
-from weakspot.report.page import _environment
+from weakspot.report.shell import page, part
 
 #: Rows of a table.
 ROWS: Final = 400
@@ -46,17 +48,17 @@ def _row(line: Line, values: Sequence[str]) -> tuple[str, ...]:
 def html(lines: Sequence[Line]) -> str:
     """The leaderboard as one HTML page, with everything inside."""
     drawn = picture((f"{line['model']} ({line['judge']})", _figures(line)) for line in lines)
-    return (
-        _environment()
-        .get_template("board.html.j2")
-        .render(
-            models=show.plural(len(lines), "row"),
-            conclusion=_conclusion(lines),
-            picture=drawn,
-            tables=[table(lines)],
-            rows=ROWS,
-        )
+    models = show.plural(len(lines), "row")
+    whole = part(
+        "board.html.j2",
+        title=f"Oversensitivity: {models}",
+        plots=[] if drawn is None else [trade_off(drawn)],
+        conclusion=_conclusion(lines),
+        picture=drawn,
+        tables=[table(lines)],
+        rows=ROWS,
     )
+    return page([whole], title=whole.title, study="leaderboard", version=__version__)
 
 
 def _figures(line: Line) -> dict[str, Any]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from weakspot.report import ask_words as words
 from weakspot.report import format as show
+from weakspot.report.ask_figures import ask_figures
 from weakspot.report.ask_picture import picture
-from weakspot.report.page import _environment
+from weakspot.report.people import people
+from weakspot.report.shell import ALONE, Part, Place
+from weakspot.report.shell import part as shell_part
 from weakspot.report.words import _code, _table, escape
 from weakspot.store import Run
 
 #: Rows of a table; further ones are only in report.json.
 ROWS: Final = 400
+#: Arms whose answers are shown, and how many that are wrong and that are right.
+ARMS, WRONG, RIGHT = 8, 8, 4
 
 
 def markdown(run: Run) -> str:
@@ -30,27 +35,52 @@ def markdown(run: Run) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def html(run: Run) -> str:
-    """The report as one HTML page."""
+def part(run: Run, *, place: Place = ALONE) -> Part:
+    """The part of a page."""
     figures = words.summary(run)
-    return (
-        _environment()
-        .get_template("ask.html.j2")
-        .render(
-            config=run.config,
-            folder=str(run.folder),
-            title=f"{figures['model']} · {run.config.subject}",
-            conclusion=figures["conclusion"],
-            figures=_key_figures(figures),
-            state=run.state.partition(":")[0],
-            reason=run.state.partition(":")[2].strip(),
-            resume=show.shell(["weakspot", "resume", str(run.folder)]),
-            picture=picture(_arms(figures)),
-            tables=words.tables(figures),
-            rows=ROWS,
-            settings=list(run.config.settings.items()),
-        )
+    drawn = picture(_arms(figures))
+    return shell_part(
+        "ask.html.j2",
+        place=place,
+        people=people(run),
+        plots=ask_figures(figures, drawn),
+        config=run.config,
+        folder=str(run.folder),
+        title=f"{figures['model']} · {run.config.subject}",
+        conclusion=figures["conclusion"],
+        figures=_key_figures(figures),
+        state=run.state.partition(":")[0],
+        reason=run.state.partition(":")[2].strip(),
+        resume=show.shell(["weakspot", "resume", str(run.folder)]),
+        picture=drawn,
+        answers=answers(run),
+        tables=words.tables(figures),
+        rows=ROWS,
+        settings=list(run.config.settings.items()),
     )
+
+
+class Answer(NamedTuple):
+    """One answer with its verdict."""
+
+    question: str
+    answer: str
+    grade: str
+    wrong: bool
+
+
+def answers(run: Run) -> list[tuple[str, list[Answer]]]:
+    """Some answers of every arm: the first that are wrong, then the first that are right."""
+    found = []
+    for arm in run.ledger.hypotheses()[:ARMS]:
+        some = [
+            *run.ledger.trials(arm, failed=True, limit=WRONG),
+            *run.ledger.trials(arm, failed=False, limit=RIGHT),
+        ]
+        rows = [Answer(t.caption, t.answer or "", t.detail, bool(t.failed)) for t in some]
+        if rows:
+            found.append((arm.text, rows))
+    return found
 
 
 def _arms(figures: words.Figures) -> list[tuple[str, words.Figures]]:

@@ -18,6 +18,7 @@ NONE: Final = "–"
 
 _SUPERSCRIPT: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _JOINERS: Final = "\u200c\u200d"  # Persian, Indic scripts and emoji need them
+_NO_CHARACTERS: Final = "\ufffe\uffff"  # XML, and so SVG, cannot hold them
 
 
 def percent(share: float) -> str:
@@ -152,7 +153,8 @@ def _bash_escape(character: str) -> str:
 
 def _visible(character: str) -> str:
     category = unicodedata.category(character)
-    if category not in ("Cc", "Cf", "Cs") or character in _JOINERS:
+    hidden = category in ("Cc", "Cf", "Cs") or character in _NO_CHARACTERS
+    if not hidden or character in _JOINERS:
         return character
     return f"‹U+{ord(character):04X}›"
 

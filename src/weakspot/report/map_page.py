@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any, Final
 
 from weakspot.report import format as show
-from weakspot.report import map_charts as charts
 from weakspot.report.evidence import Room, examples
-from weakspot.report.page import PICTURES, _environment
+from weakspot.report.map_figures import map_figures
+from weakspot.report.page import PICTURES
+from weakspot.report.people import people
 from weakspot.report.rare_page import Table
+from weakspot.report.shell import ALONE, Part, Place
+from weakspot.report.shell import part as shell_part
 from weakspot.report.words import _code, _table, escape
 from weakspot.store import Run
 
-#: Heat maps, and pictures of one finding, in the page.
-HEATS, SHOWN = 28, 6
-#: Cells that are drawn in space.
-CELLS: Final = 200
+#: Pictures of one finding in the page.
+SHOWN: Final = 6
 
 
 def summary(run: Run) -> dict[str, Any]:
@@ -202,52 +202,28 @@ def markdown(run: Run) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def html(run: Run) -> str:
-    """The report as one HTML page."""
+def part(run: Run, *, place: Place = ALONE) -> Part:
+    """The part of a page."""
     result = run.ledger.fact("map")
-    room = Room(PICTURES)
+    room = Room(PICTURES // place.of)
     shown = [
         (f.phrase, examples(run, f.hypothesis, f.failing, most=SHOWN, room=room))
         for f in run.findings
         if f.failing
     ]
-    return (
-        _environment()
-        .get_template("map.html.j2")
-        .render(
-            config=run.config,
-            folder=str(run.folder),
-            title=f"{run.config.settings.get('target', '')} · {run.config.subject}",
-            conclusion=conclusion(run),
-            state=run.state.partition(":")[0],
-            reason=run.state.partition(":")[2].strip(),
-            resume=show.shell(["weakspot", "resume", str(run.folder)]),
-            tables=tables(run),
-            charts=[] if result is None else _charts(run, result),
-            shown=[(phrase, some) for phrase, some in shown if some],
-            settings=[(k, v) for k, v in run.config.settings.items() if k != "concepts"],
-        )
+    return shell_part(
+        "map.html.j2",
+        place=place,
+        people=people(run),
+        plots=[] if result is None else map_figures(run, result),
+        config=run.config,
+        folder=str(run.folder),
+        title=f"{run.config.settings.get('target', '')} · {run.config.subject}",
+        conclusion=conclusion(run),
+        state=run.state.partition(":")[0],
+        reason=run.state.partition(":")[2].strip(),
+        resume=show.shell(["weakspot", "resume", str(run.folder)]),
+        tables=tables(run),
+        shown=[(phrase, some) for phrase, some in shown if some],
+        settings=[(k, v) for k, v in run.config.settings.items() if k != "concepts"],
     )
-
-
-def _charts(run: Run, result: dict[str, Any]) -> list[tuple[str, Any]]:
-    top = max((c["rate"] for c in result["worst"]), default=1.0)
-    found = [("Failures against queries", charts.curve(result["trace"], result["queries"]))]
-    axes, whole = result["axes"], run.ledger.fact("landscape")
-    if whole is not None and len(axes) >= 3:
-        shape = [len(axis["values"]) for axis in axes]
-        rows = sorted(
-            zip(itertools.product(*map(range, shape)), whole["rate"], strict=False), key=lambda r: -r[1]
-        )
-        cells = [
-            (place, rate, ", ".join(str(axis["values"][i]) for axis, i in zip(axes, place, strict=True)))
-            for place, rate in rows[:CELLS]
-        ]
-        found.append(
-            (f"The {len(cells)} worst cells, by the first three axes", charts.scatter(axes, cells, top))
-        )
-    for pair in result["heat"][:HEATS]:
-        names = " and ".join(axes[i]["name"] for i in pair["axes"])
-        highest = max(max(row) for row in pair["rates"])
-        found.append((f"Rate by {names}", charts.heat(axes, pair, highest)))
-    return found

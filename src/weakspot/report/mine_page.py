@@ -7,16 +7,17 @@ from typing import Any, Final, NamedTuple
 
 from weakspot.report import format as show
 from weakspot.report.chart import axis
-from weakspot.report.mine_facts import BINS, Example, Mined, Row, gather
-from weakspot.report.page import _environment
+from weakspot.report.mine_facts import Example, Mined, Row, gather
+from weakspot.report.mine_figures import mine_figures
+from weakspot.report.people import people
 from weakspot.report.plain import _plain
+from weakspot.report.shell import ALONE, Part, Place
+from weakspot.report.shell import part as shell_part
 from weakspot.report.words import _table, escape
 from weakspot.store import Run
 
 #: Mined pairs in the table.
 LISTED: Final = 40
-#: Height of a histogram in pixels.
-HEIGHT: Final = 34
 #: What the kinds of pairs are called.
 KINDS: Final = {"edited": "captions edited by rule", "written": "written by the language model"}
 
@@ -28,14 +29,6 @@ class Table(NamedTuple):
     note: str
     head: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
-
-
-class Bars(NamedTuple):
-    """One histogram: its name, how many pairs, and the bars as (x, width, y, height, alike)."""
-
-    name: str
-    n: int
-    bars: tuple[tuple[float, float, float, float, bool], ...]
 
 
 def summary(run: Run) -> dict[str, Any]:
@@ -279,31 +272,6 @@ def _downstream(told: Mined) -> Table | None:
     return Table("Downstream", note, ("what", "value"), rows)
 
 
-def histograms(told: Mined) -> list[Bars]:
-    """Similarities of random pairs, of the baseline's edits and of the categories, on one axis."""
-    rows = []
-    if told.mined:
-        rows.append(("random pairs of the corpus", told.mined["random"]))
-    rows += [(row.name, row.similarities) for row in (*told.bases[:1], *told.rows[:12])]
-    alike = told.threshold if told.threshold is not None else 1.0
-    found = []
-    for name, counts in rows:
-        most = max(counts, default=0)
-        bars = tuple(
-            (
-                round(100 * i / BINS, 2),
-                round(100 / BINS, 2),
-                round(HEIGHT - HEIGHT * n / most, 2),
-                round(HEIGHT * n / most, 2),
-                2 * (i + 1) / BINS - 1 > alike,
-            )
-            for i, n in enumerate(counts)
-            if n
-        )
-        found.append(Bars(name, sum(counts), bars))
-    return found
-
-
 def markdown(run: Run) -> str:
     """The report as Markdown."""
     told = gather(run)
@@ -333,30 +301,26 @@ def _pairs(examples: Sequence[Example]) -> list[tuple[str, ...]]:
     ]
 
 
-def html(run: Run) -> str:
-    """The report as one HTML page."""
+def part(run: Run, *, place: Place = ALONE) -> Part:
+    """The part of a page."""
     told = gather(run)
     scale = axis([row.rate for row in (*told.rows, *told.bases)])
-    return (
-        _environment()
-        .get_template("mine.html.j2")
-        .render(
-            config=run.config,
-            folder=str(run.folder),
-            title=str(run.config.settings.get("encoder", "")),
-            conclusion=conclusion(told),
-            state=run.state.partition(":")[0],
-            reason=run.state.partition(":")[2].strip(),
-            resume=show.shell(["weakspot", "resume", str(run.folder)]),
-            note=told.facts["unheard"] or "",
-            scale=scale,
-            base=scale.bar(told.bases[0].rate) if told.bases else None,
-            rows=[(row, scale.bar(row.rate)) for row in told.rows],
-            tables=tables(told),
-            histograms=histograms(told),
-            height=HEIGHT,
-            cut=None if told.threshold is None else round(50 * (told.threshold + 1), 2),
-            threshold=told.threshold,
-            settings=list(run.config.settings.items()),
-        )
+    return shell_part(
+        "mine.html.j2",
+        place=place,
+        people=people(run),
+        plots=mine_figures(told),
+        config=run.config,
+        folder=str(run.folder),
+        title=str(run.config.settings.get("encoder", "")),
+        conclusion=conclusion(told),
+        state=run.state.partition(":")[0],
+        reason=run.state.partition(":")[2].strip(),
+        resume=show.shell(["weakspot", "resume", str(run.folder)]),
+        note=told.facts["unheard"] or "",
+        scale=scale,
+        base=scale.bar(told.bases[0].rate) if told.bases else None,
+        rows=[(row, scale.bar(row.rate)) for row in told.rows],
+        tables=tables(told),
+        settings=list(run.config.settings.items()),
     )

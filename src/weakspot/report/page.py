@@ -1,4 +1,4 @@
-"""The report as one HTML file: no network, no scripts, every foreign word escaped and made visible."""
+"""The report of a hunt as HTML: every foreign word escaped and made visible."""
 
 from __future__ import annotations
 
@@ -14,8 +14,13 @@ from weakspot.report import format as show
 from weakspot.report.chart import Axis, Bar, axis
 from weakspot.report.evidence import Example, Room, examples
 from weakspot.report.facts import Facts, RaceLane
+from weakspot.report.figure import Figure
+from weakspot.report.hunt_figures import figures as figures_of
 from weakspot.report.measured import Base, Tried
+from weakspot.report.people import people
 from weakspot.report.reproduce import Recipe, recipe, resume_command
+from weakspot.report.shell import ALONE, Part, Place
+from weakspot.report.shell import part as shell_part
 from weakspot.report.telling import cases, changed, conclusion, figures, instead, misread, titled
 from weakspot.store import Run
 
@@ -107,45 +112,57 @@ class Trial(NamedTuple):
     passing: list[Example]
 
 
-def html(run: Run, facts: Facts) -> str:
-    """The page."""
-    room = Room(PICTURES)
+def part(run: Run, facts: Facts, *, place: Place = ALONE) -> Part:
+    """A hunt's part of a page."""
+    room = Room(PICTURES // place.of)
     scale = axis([r for f in facts.findings for r in (f.rate, f.baseline)])
     shown = enumerate(facts.confirmed[:CARDS], start=1)
     cards = [_card(run, facts, finding, rank, scale, room) for rank, finding in shown]
     race_scale = axis([lane.rate for lane in facts.lanes] + [base.rate for base in facts.bases])
     rows = _rows(facts, race_scale)
-    return (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            facts=facts,
-            config=facts.config,
-            folder=str(facts.folder),
-            title=_title(facts),
-            conclusion=conclusion(facts),
-            cases=cases(facts),
-            figures=figures(facts),
-            state=facts.state.partition(":")[0],
-            reason=facts.state.partition(":")[2].strip(),
-            resume=resume_command(facts),
-            scale=scale,
-            cards=cards,
-            further=_named(facts, facts.confirmed[CARDS:][:ROWS]),
-            candidates=_named(facts, facts.candidates[:ROWS]),
-            base=_base(run, facts, room),
-            race_scale=race_scale,
-            bases=facts.bases[:ROWS] if facts.labels else (),
-            doubts=_doubts(facts),
-            tries=[_tried(run, facts, tried, room) for tried in facts.tries[:CARDS]],
-            rows=rows[:ROWS],
-            rows_left_out=max(0, len(rows) - ROWS),
-            recipe=recipe(facts),
-            errors=facts.errors[:50],
-            errors_left_out=max(0, len(facts.errors) - 50),
-            settings=list(facts.config.settings.items())[:ROWS],
-        )
+    return shell_part(
+        "report.html.j2",
+        place=place,
+        title=_title(facts),
+        plots=[*figures_of(run, facts), *_card_figures(cards)],
+        facts=facts,
+        config=facts.config,
+        folder=str(facts.folder),
+        people=people(run),
+        conclusion=conclusion(facts),
+        cases=cases(facts),
+        figures=figures(facts),
+        state=facts.state.partition(":")[0],
+        reason=facts.state.partition(":")[2].strip(),
+        resume=resume_command(facts),
+        scale=scale,
+        cards=cards,
+        further=_named(facts, facts.confirmed[CARDS:][:ROWS]),
+        candidates=_named(facts, facts.candidates[:ROWS]),
+        base=_base(run, facts, room),
+        race_scale=race_scale,
+        bases=facts.bases[:ROWS] if facts.labels else (),
+        doubts=_doubts(facts),
+        tries=[_tried(run, facts, tried, room) for tried in facts.tries[:CARDS]],
+        rows=rows[:ROWS],
+        rows_left_out=max(0, len(rows) - ROWS),
+        recipe=recipe(facts),
+        errors=facts.errors[:50],
+        errors_left_out=max(0, len(facts.errors) - 50),
+        settings=list(facts.config.settings.items())[:ROWS],
     )
+
+
+def _card_figures(cards: Sequence[Card]) -> list[Figure]:
+    """The data of the pictures that cards hold; the template draws them."""
+    columns = ("of", "rate", "low", "high", "failures", "n")
+    found = []
+    for card in cards:
+        rates = (("with these words", card.finding.rate), ("baseline", card.finding.baseline))
+        rows = [(name, r.value, r.low, r.high, r.failures, r.n) for name, r in rates]
+        title = f"the failure rate of finding {card.rank}"
+        found.append(Figure(f"finding-{card.rank}", title, columns, rows, Markup("")))
+    return found
 
 
 def _title(facts: Facts) -> str:

@@ -7,7 +7,10 @@ from typing import Any, Final, NamedTuple
 
 from weakspot.report import format as show
 from weakspot.report.evidence import Room, examples
-from weakspot.report.page import PICTURES, _environment
+from weakspot.report.page import PICTURES
+from weakspot.report.people import people
+from weakspot.report.shell import ALONE, Part, Place
+from weakspot.report.shell import part as shell_part
 from weakspot.report.words import _code, _table, escape
 from weakspot.store import Run
 
@@ -161,30 +164,31 @@ def markdown(run: Run) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def html(run: Run) -> str:
-    """The report as one HTML page."""
+def part(run: Run, *, place: Place = ALONE) -> Part:
+    """The part of a page."""
     result = run.ledger.fact("rare")
     known = {h.id: h for h in run.ledger.hypotheses()}
     shown = []
     if result is not None and result["hypothesis"] in known:
         indices = [e["index"] for e in result["examples"] if e["blob"]]
-        shown = examples(run, known[result["hypothesis"]], indices, most=SHOWN, room=Room(PICTURES))
-    return (
-        _environment()
-        .get_template("rare.html.j2")
-        .render(
-            config=run.config,
-            folder=str(run.folder),
-            title=f"{run.config.settings.get('target', '')} · ‘{run.config.subject}’",
-            text=_text(run),
-            conclusion=conclusion(run),
-            state=run.state.partition(":")[0],
-            reason=run.state.partition(":")[2].strip(),
-            resume=show.shell(["weakspot", "resume", str(run.folder)]),
-            tables=[table for table in tables(run) if table.title != "Failing pictures" or not shown],
-            shown=shown,
-            settings=list(run.config.settings.items()),
+        shown = examples(
+            run, known[result["hypothesis"]], indices, most=SHOWN, room=Room(PICTURES // place.of)
         )
+    return shell_part(
+        "rare.html.j2",
+        place=place,
+        people=people(run),
+        config=run.config,
+        folder=str(run.folder),
+        title=f"{run.config.settings.get('target', '')} · ‘{run.config.subject}’",
+        text=_text(run),
+        conclusion=conclusion(run),
+        state=run.state.partition(":")[0],
+        reason=run.state.partition(":")[2].strip(),
+        resume=show.shell(["weakspot", "resume", str(run.folder)]),
+        tables=[table for table in tables(run) if table.title != "Failing pictures" or not shown],
+        shown=shown,
+        settings=list(run.config.settings.items()),
     )
 
 

@@ -6,19 +6,19 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import numpy as np
 from markupsafe import Markup
 
 from weakspot.core import WeakspotError
 from weakspot.report import format as show
 from weakspot.report import map_charts as charts
-from weakspot.report.page import _environment
+from weakspot.report.map_figures import repair_figures
+from weakspot.report.people import people
 from weakspot.report.rare_page import Table
+from weakspot.report.shell import ALONE, Part, Place
+from weakspot.report.shell import part as shell_part
 from weakspot.report.words import _code, _table, escape
 from weakspot.store import Run
 
-#: Pairs of axes whose maps are drawn.
-HEATS: Final = 10
 _SAID: Final = {
     "repaired": "The chosen weak spots fail at most half as often now; nothing else got worse beyond chance.",
     "reduced": "The chosen weak spots fail less often than before; nothing else got worse beyond chance.",
@@ -54,7 +54,8 @@ def conclusion(run: Run) -> str:
     if result is None:
         return "The repair is not finished."
     if result["method"] == "data":
-        many = show.plural(result["data"]["pictures"], "picture")
+        made = result["data"]
+        many = f"{show.count(made['pictures'])} {made.get('kind', 'pictures')}"
         return f"A data set of {many} was written, for a trainer of your own. Nothing was trained or proved."
     first = result["chosen"][0]
     text = f"{_SAID[result['verdict']]} "
@@ -112,29 +113,77 @@ def tables(run: Run) -> list[Table]:
     ]
     if landscape := result["landscape"]:
         found += _landscape(landscape)
+    if bias := result.get("bias"):
+        found.append(_bias(bias))
     training = result["training"]
     found.append(
         Table(
             "Training",
-            "Validation pictures are a part of the repair pictures that took no part in training.",
+            "Validation inputs are a part of the repair inputs that took no part in training.",
             ("what", "value"),
             [
                 ("method", str(result["method"])),
                 ("numbers trained", show.count(training["parameters"])),
                 ("last layer", training["layer"] or "(all)"),
-                ("pictures", show.count(training["pictures"])),
+                (str(training.get("kind", "pictures")), show.count(training["pictures"])),
                 ("rounds", f"{training['epochs']}, best: {training['best']}"),
                 ("seconds", f"{training['seconds']:.0f}"),
-                ("validation before", _validation(training["curve"][0])),
-                (
-                    "validation after",
-                    _validation(next(r for r in training["curve"] if r["epoch"] == training["best"])),
-                ),
+                *_validated(training["curve"], training["best"]),
                 ("model", show.shorten(str(result["model"]), 300)),
             ],
         )
     )
+    texts = [row for row in result.get("shown", []) if "text" in row]
+    if texts:
+        found.append(
+            Table(
+                "Inputs whose answer changed",
+                "Of the verification part: some that are right now, and some that are wrong now.",
+                ("which", "input", "before", "after", "where"),
+                [
+                    (
+                        "newly wrong" if row["made"] else "right now",
+                        show.shorten(row["text"], 400),
+                        show.shorten(str(row["before"]), 120),
+                        show.shorten(str(row["after"]), 120),
+                        show.shorten(row["words"], 80),
+                    )
+                    for row in texts
+                ],
+            )
+        )
     return found
+
+
+def _bias(bias: Mapping[str, Any]) -> Table:
+    """How often each value of the attribute was seen in the repaired modes, and how far from wanted."""
+    total = sum(bias["wanted"]) or 1.0
+    rows = []
+    for i, value in enumerate(bias["attribute"]):
+        shares = [
+            show.percent(bias[when]["counts"][i] / max(sum(bias[when]["counts"]), 1))
+            for when in ("before", "after")
+        ]
+        rows.append((show.shorten(value, 80), show.percent(bias["wanted"][i] / total), *shares))
+    apart = [
+        f"{bias[when]['apart']:.2f} [{bias[when]['low']:.2f}, {bias[when]['high']:.2f}]"
+        for when in ("before", "after")
+    ]
+    return Table(
+        "Bias in the repaired modes",
+        "How often each value was seen in pictures of the same prompts and noise, against what is wanted. "
+        "The last row is the total variation, 0 where the wanted shares are met.",
+        ("value", "wanted", "before", "after"),
+        [*rows, ("total variation", "0", *apart)],
+    )
+
+
+def _validated(curve: Sequence[Mapping[str, float]], best: int) -> list[tuple[str, str]]:
+    """Validation before and after, as far as the training had rounds."""
+    if not curve:
+        return []
+    kept = next((row for row in curve if row["epoch"] == best), curve[0])
+    return [("validation before", _validation(curve[0])), ("validation after", _validation(kept))]
 
 
 def _landscape(found: Mapping[str, Any]) -> list[Table]:
@@ -202,48 +251,26 @@ def markdown(run: Run) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def html(run: Run) -> str:
-    """The report as one HTML page."""
+def part(run: Run, *, place: Place = ALONE) -> Part:
+    """The part of a page."""
     result = run.ledger.fact("repair")
-    return (
-        _environment()
-        .get_template("repair.html.j2")
-        .render(
-            config=run.config,
-            folder=str(run.folder),
-            title=f"repair · {run.config.subject}",
-            conclusion=conclusion(run),
-            verdict="" if result is None else result["verdict"],
-            state=run.state.partition(":")[0],
-            reason=run.state.partition(":")[2].strip(),
-            resume=show.shell(["weakspot", "resume", str(run.folder)]),
-            tables=tables(run),
-            charts=[] if result is None else _charts(result),
-            shown=[] if result is None else _pictures(run, result),
-            settings=list(run.config.settings.items()),
-        )
+    return shell_part(
+        "repair.html.j2",
+        place=place,
+        people=people(run),
+        plots=[] if result is None else repair_figures(result),
+        config=run.config,
+        folder=str(run.folder),
+        title=f"repair · {run.config.subject}",
+        conclusion=conclusion(run),
+        verdict="" if result is None else result["verdict"],
+        state=run.state.partition(":")[0],
+        reason=run.state.partition(":")[2].strip(),
+        resume=show.shell(["weakspot", "resume", str(run.folder)]),
+        tables=tables(run),
+        shown=[] if result is None else _pictures(run, result),
+        settings=list(run.config.settings.items()),
     )
-
-
-def _charts(result: Mapping[str, Any]) -> list[tuple[str, Markup]]:
-    found = []
-    if training := result.get("training"):
-        found.append(("Validation failures against rounds", learning(training["curve"], training["best"])))
-    landscape = result.get("landscape")
-    if not landscape or landscape["before"] is None:
-        return found
-    axes = landscape["axes"]
-    shape = [len(axis["values"]) for axis in axes]
-    grids = [np.array(landscape[key]).reshape(shape) for key in ("before", "after")]
-    pairs = [(a, b) for a in range(len(axes)) for b in range(a + 1, len(axes))][:HEATS]
-    for a, b in pairs or [(0, 0)] if len(axes) > 1 else []:
-        rest = tuple(i for i in range(len(axes)) if i not in (a, b))
-        means = [grid.mean(axis=rest) for grid in grids]
-        top = float(max(mean.max() for mean in means))
-        for when, mean in zip(("before", "after"), means, strict=True):
-            name = f"{when}: rate by {axes[a]['name']} and {axes[b]['name']}"
-            found.append((name, charts.heat(axes, {"axes": [a, b], "rates": mean.tolist()}, top)))
-    return found
 
 
 def learning(curve: Sequence[Mapping[str, float]], best: int) -> Markup:
@@ -283,6 +310,8 @@ def _pictures(run: Run, result: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     rows = []
     for row in result.get("shown", []):
+        if "blob" not in row:
+            continue
         try:
             image = Image.open(io.BytesIO(run.blobs.get(row["blob"]))).convert("RGB")
         except (WeakspotError, OSError, ValueError):

@@ -1,0 +1,183 @@
+"""Pictures drawn as SVG without a library: rates with intervals in rows, histograms above one another.
+
+Colours are the page's, by their names, so that a picture is right in the light, in the dark and on paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from markupsafe import Markup
+
+from weakspot.core import Rate
+from weakspot.report import format as show
+from weakspot.report.chart import axis
+
+#: The whole picture, the names at its left, one row, and the axis at its foot.
+WIDE, NAMES, ROW, FOOT = 920.0, 310.0, 24.0, 26.0
+#: Of the series, in their order: the usual one first.
+INKS: Final = ("var(--base)", "var(--fail)", "var(--pass)", "var(--warn)", "var(--soft)")
+#: Likewise, of bars.
+BARS: Final = ("var(--base-bar)", "var(--fail-bar)", *INKS[2:])
+
+
+class Mark(NamedTuple):
+    """A rate in a row of a picture; rows of one group stand together under its name."""
+
+    row: str
+    series: str
+    rate: Rate
+    group: str = ""
+
+
+class Lanes(NamedTuple):
+    """Rates in rows.
+
+    Attributes:
+        marks: In the order of the rows.
+        series: Their names, in the order of the colours.
+        bands: By row, an interval that is shaded behind it.
+        bars: Bars from zero in place of points.
+    """
+
+    marks: Sequence[Mark]
+    series: tuple[str, ...]
+    bands: Mapping[str, Rate] = {}
+    bars: bool = False
+
+
+def lanes(data: Lanes, title: str) -> Markup:
+    """Rates with their intervals, a row each; several series of a row below one another."""
+    rates = [m.rate for m in data.marks] + list(data.bands.values())
+    scale = axis(rates)
+    span = WIDE - NAMES - 14
+
+    def x(share: float) -> float:
+        return round(NAMES + span * min(max(share / scale.top, 0.0), 1.0), 1)
+
+    inks = BARS if data.bars else INKS
+    head = 24.0 if len(data.series) > 1 else 6.0
+    step = ROW if len(data.series) == 1 else 6 + 12.0 * len(data.series)
+    parts, y, group = [], head, ""
+    rows: dict[tuple[str, str], list[Mark]] = {}
+    for mark in data.marks:
+        rows.setdefault((mark.group, mark.row), []).append(mark)
+    for (heading, row), marks in rows.items():
+        if heading != group:
+            group = heading
+            parts.append(_text(0, y + 15, brief(heading, 120), ink="var(--ink)", bold=True))
+            y += 22
+        band = data.bands.get(row)
+        if band is not None:
+            width = max(x(band.high) - x(band.low), 2)
+            parts.append(_rect(x(band.low), y, width, step, "var(--base-bar)", 0.55))
+        parts.append(_text(NAMES - 10, y + step / 2 + 4, brief(row, 44), "end", "var(--ink)"))
+        for mark in marks:
+            at = data.series.index(mark.series)
+            middle = y + (step / 2 if len(data.series) == 1 else 9 + 12 * at)
+            ink = inks[(at if len(data.series) > 1 else 1) % len(inks)]
+            parts += _mark(mark, x, middle, ink, bars=data.bars)
+        y += step
+    foot = [
+        Markup('<line x1="{0}" x2="{0}" y1="{1}" y2="{2}" stroke="var(--line)"/>').format(
+            x(scale.top * tick.x / 100), head, y
+        )
+        for tick in scale.ticks
+    ]
+    words = [
+        _text(x(scale.top * tick.x / 100), y + 16, tick.label, "end" if tick.x == 100 else "middle")
+        for tick in scale.ticks
+    ]
+    return svg(WIDE, y + FOOT, title, [*foot, *parts, *words, *_legend(data.series, inks)])
+
+
+def brief(text: str, most: int) -> str:
+    """The beginning of a text, as it may stand in a picture."""
+    text = show.clean(text[: most + 1])
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+def _mark(mark: Mark, x: Any, y: float, ink: str, *, bars: bool) -> list[Markup]:
+    rate = mark.rate
+    tip = ", ".join(brief(text, 160) for text in (mark.row, mark.series) if text) + f": {show.rate(rate)}"
+    if not rate.n:
+        return []
+    line = Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" stroke="{}" stroke-width="1.6"/>')
+    whisker = line.format(x(rate.low), x(rate.high), y, y, "var(--ink)" if bars else ink)
+    if bars:
+        bar = Markup('<rect x="{}" y="{}" width="{}" height="9" fill="{}"><title>{}</title></rect>')
+        return [bar.format(x(0), y - 4.5, max(x(rate.value) - x(0), 1), ink, tip), whisker]
+    dot = Markup('<circle cx="{}" cy="{}" r="4.5" fill="{}"><title>{}</title></circle>')
+    return [whisker, dot.format(x(rate.value), y, ink, tip)]
+
+
+def _legend(series: Sequence[str], inks: Sequence[str]) -> list[Markup]:
+    parts, at = [], NAMES
+    for i, name in enumerate(series if len(series) > 1 else ()):
+        parts.append(_rect(at, 3, 10, 10, inks[i % len(inks)], 1))
+        name = brief(name, 48)
+        parts.append(_text(at + 15, 12, name))
+        at += 34 + 6.2 * len(name)
+    return parts
+
+
+class Bins(NamedTuple):
+    """Counts in bins of equal width between two ends."""
+
+    name: str
+    counts: Sequence[int]
+
+
+def histograms(rows: Sequence[Bins], *, low: float, high: float, cut: float | None, title: str) -> Markup:
+    """Histograms above one another on one axis; what is beyond the cut is red."""
+    span, height, y = WIDE - NAMES - 14, 38.0, 6.0
+    parts = []
+
+    def x(value: float) -> float:
+        return round(NAMES + span * (value - low) / (high - low), 1)
+
+    for row in rows:
+        most, n = max(row.counts, default=0) or 1, sum(row.counts)
+        parts.append(_text(NAMES - 10, y + 20, brief(row.name, 44), "end", "var(--ink)"))
+        parts.append(_text(NAMES - 10, y + 34, show.plural(n, "pair"), "end"))
+        wide = (high - low) / len(row.counts)
+        for i, count in enumerate(row.counts):
+            if count:
+                a, tall = low + i * wide, (height - 4) * count / most
+                ink = "var(--fail-bar)" if cut is not None and a + wide > cut + 1e-9 else "var(--base-bar)"
+                parts.append(_rect(x(a), y + height - tall, x(a + wide) - x(a) - 0.6, tall, ink, 1))
+        parts.append(
+            Markup('<line x1="{}" x2="{}" y1="{y}" y2="{y}" stroke="var(--line)"/>').format(
+                x(low), x(high), y=y + height
+            )
+        )
+        y += height + 8
+    if cut is not None:
+        line = Markup('<line class="cut" x1="{0}" x2="{0}" y1="2" y2="{1}"/>')
+        parts.append(line.format(x(cut), y - 4))
+    parts += [
+        _text(x(v), y + 12, f"{v:g}".replace("-", "−"), "middle") for v in (low, (low + high) / 2, high)
+    ]
+    return svg(WIDE, y + 20, title, parts)
+
+
+def svg(wide: float, high: float, title: str, parts: Sequence[Markup]) -> Markup:
+    """The picture; it may be made narrower, and its text with it."""
+    head = Markup(
+        '<svg viewBox="0 0 {0:.0f} {1:.0f}" width="{0:.0f}" height="{1:.0f}" role="img" aria-label="{2}">'
+    )
+    return head.format(wide, high, title) + Markup("").join(parts) + Markup("</svg>")
+
+
+def _text(
+    x: float, y: float, text: str, anchor: str = "start", ink: str = "var(--soft)", *, bold: bool = False
+) -> Markup:
+    weight = Markup(' font-weight="600"') if bold else ""
+    found = Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}" fill="{}" font-size="12"{}>{}</text>')
+    return found.format(x, y, anchor, ink, weight, text)
+
+
+def _rect(x: float, y: float, wide: float, high: float, ink: str, opacity: float) -> Markup:
+    found = Markup('<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" fill="{}" opacity="{}"/>')
+    return found.format(x, y, wide, high, ink, opacity)
