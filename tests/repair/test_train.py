@@ -11,10 +11,11 @@ import torch
 from tests.repair.colours import LABELS, Colours, pictures
 
 from weakspot.core import WeakspotError
-from weakspot.repair.lessons import DrawnLessons, TransformedLessons, moved_about
+from weakspot.repair.lessons import ANYWHERE, WIDE, DrawnLessons, TransformedLessons, moved_about, pieced
 from weakspot.repair.network import Network
+from weakspot.repair.rounds import State, better
 from weakspot.repair.torch_model import TorchClassifier
-from weakspot.repair.train import TrainSettings, train
+from weakspot.repair.train import TrainSettings, put_right, train
 
 
 def dark(images: list[np.ndarray], modes: Sequence[int], seeds: Sequence[int]) -> list[np.ndarray]:
@@ -170,3 +171,47 @@ def test_pictures_keep_their_size_and_are_not_mirrored_where_that_means_somethin
     rng = np.random.default_rng(0)
     assert all(moved_about(image, rng, mirror=True, shift=0.2).shape == image.shape for _ in range(20))
     assert all(np.array_equal(moved_about(image, rng, mirror=False, shift=0.0), image) for _ in range(5))
+
+
+def test_a_wrong_answer_is_put_right_and_a_blend_left_alone() -> None:
+    logits = torch.tensor([[3.0, 1.0, 2.0], [1.0, 5.0, 2.0], [0.0, 1.0, 9.0]])
+    found = put_right(logits, torch.tensor([2, 1, -1]))
+    assert found.tolist() == [[2.0, 1.0, 3.0], [1.0, 5.0, 2.0], [0.0, 1.0, 9.0]]
+
+
+def test_a_piece_leaves_the_share_that_was_asked_for() -> None:
+    one, other, rng = (
+        np.zeros((20, 20, 3), np.uint8),
+        np.full((20, 20, 3), 9, np.uint8),
+        np.random.default_rng(1),
+    )
+    for share in (0.0, 0.36, 0.75, 1.0):
+        assert (pieced(one, other, share, rng) == 0).mean() == pytest.approx(share, abs=0.06)
+    assert np.array_equal(pieced(one, other[:5], 0.5, rng), one)
+
+
+def test_of_rounds_that_chance_may_have_put_apart_the_latest_is_kept() -> None:
+    state = State(curve=[{"validation": 0.3, "transformed": 0.4, "plain": 0.1}], best_loss=0.3)
+    first = {"validation": 0.2, "transformed": 0.25, "plain": 0.1}
+    assert better(first, state, 300)
+    state.best, state.best_loss = 1, 0.2
+    assert better(first | {"validation": 0.205}, state, 300)
+    assert not better(first | {"validation": 0.25}, state, 300)
+    assert not better(first | {"validation": 0.19, "plain": 0.15}, state, 300)
+    assert not better({"validation": 0.31, "transformed": 0.4, "plain": 0.1}, State(curve=state.curve), 300)
+
+
+def test_cells_beside_the_modes_are_learnt_too_but_not_examined() -> None:
+    asked: list[int] = []
+
+    def change(images: list[np.ndarray], modes: Sequence[int], seeds: Sequence[int]) -> list[np.ndarray]:
+        asked.extend(modes)
+        return images
+
+    images, labels = pictures(400)
+    some = TransformedLessons(list(images), labels.tolist(), change=change, modes=2)
+    some.shifted(range(400), seed=[1], rate=1.0, mirror=False, shift=0.0)
+    assert np.mean(np.array(asked) == ANYWHERE) == pytest.approx(WIDE, abs=0.08)
+    asked.clear()
+    some.show(range(400), seed=[1], rate=1.0)
+    assert ANYWHERE not in asked

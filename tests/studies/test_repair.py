@@ -138,8 +138,8 @@ def test_a_repair_that_trades_is_called_so(mapped: Path, monkeypatch: pytest.Mon
 
     honest = TransformedLessons._shown
 
-    def spoilt(self: Any, plain: Any, which: Any, rng: Any, rate: float) -> Shown:
-        shown = honest(self, plain, which, rng, rate)
+    def spoilt(self: Any, plain: Any, which: Any, rng: Any, rate: float, wide: float = 0.0) -> Shown:
+        shown = honest(self, plain, which, rng, rate, wide)
         light = np.array([float(image.mean()) > 55 for image in shown.changed])
         return shown._replace(labels=np.where(light, 0, shown.labels))
 

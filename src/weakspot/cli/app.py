@@ -83,7 +83,7 @@ app.command("gate", short_help="Fail a build when a run breaks its limits.")(gat
 app.command("transfer", short_help="Try a hunt's findings on other models and pictures.")(transfer.command)
 app.command("realism", short_help="Say how far pictures are from others: FID and KID.")(realism.command)
 app.command("list", short_help="List the models, sources or judges there are.")(listing.command)
-app.command("doctor", short_help="Say what is installed, and test the loop.")(doctor.command)
+app.command("doctor", short_help="Say what is installed; check a model.")(doctor.command)
 app.command("demo", short_help="See it work: no key, no GPU, no download.")(demo.command)
 app.add_typer(mine.app, name="mine", short_help="Find pairs that an image–text encoder confuses.")
 app.add_typer(bench.app, name="bench", short_help="Measure the methods where the truth is known.")

@@ -1,4 +1,4 @@
-"""`weakspot doctor`: what is installed, which keys are set, and whether the loop works here."""
+"""`weakspot doctor`: what is installed and whether the loop works here; with a model, whether that works."""
 
 from __future__ import annotations
 
@@ -30,8 +30,29 @@ EXTRAS: Final = {
 KEYS: Final = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "HF_TOKEN")
 
 
-def command(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False) -> int:
-    """Say what is installed, which extras and keys are there, and test the whole loop for a few seconds."""
+def command(
+    model: Annotated[
+        str | None, typer.Argument(metavar="[MODEL]", help="Load this model, and check and measure it.")
+    ] = None,
+    images: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="Pictures with known labels: is the order of labels right?"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> int:
+    """Say what is installed, and test the whole loop for a few seconds; or load one model and check it.
+
+    A model is checked against the contract of its port: answers in order, probabilities, rows of length 1,
+    pictures that follow from their seed. Its speed and memory are told. Exit code 1: something is wrong.
+    """
+    if model is not None:
+        from weakspot.cli import doctor_model
+
+        return doctor_model.run(model, images=images, as_json=as_json)
+    if images is not None:
+        from weakspot.core.errors import WeakspotError
+
+        raise WeakspotError("pictures are for checking a model", fix="weakspot doctor MODEL --images FOLDER")
     facts = examine()
     if as_json:
         typer.echo(json.dumps(facts, indent=2))

@@ -94,6 +94,13 @@ def command(
         Path | None,
         typer.Option(metavar="FOLDER", help="The run's folder, new or empty; by default one below runs/."),
     ] = None,
+    executor: Annotated[
+        str,
+        typer.Option(
+            metavar="EXECUTOR",
+            help="Where it is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?target_gpus=1'.",
+        ),
+    ] = "local",
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")
     ] = False,
@@ -135,5 +142,6 @@ def command(
             fdr=fdr,
             out=out,
             watch=screen,
+            executor=executor,
         )
     return conclude(run, as_json=as_json)

@@ -74,6 +74,8 @@ class Entry:
         example: How it is written; the name itself by default.
         extra: The optional dependency group it needs, or "".
         origin: The distribution that brings it.
+        ports: What a model can be: "classifier", "captioner", "encoder", "generator", "summariser", "chat".
+        examples: By port, how it is written where `example` is of another.
     """
 
     name: str
@@ -82,6 +84,8 @@ class Entry:
     example: str = ""
     extra: str = ""
     origin: str = "weakspot"
+    ports: tuple[str, ...] = ()
+    examples: tuple[tuple[str, str], ...] = ()
 
 
 class Registry:
@@ -213,13 +217,22 @@ SOURCES = Registry(Kind.SOURCE)
 JUDGES = Registry(Kind.JUDGE)
 
 for _registry, _entry in (
-    (MODELS, Entry("world:classifier", "weakspot.world.classifier:load", "the drawn world's own classifier")),
+    (
+        MODELS,
+        Entry(
+            "world:classifier",
+            "weakspot.world.classifier:load",
+            "the drawn world's own classifier",
+            ports=("classifier",),
+        ),
+    ),
     (
         MODELS,
         Entry(
             "world:classifier-resnet-2",
             "weakspot.world.classifier:classifier_resnet_2",
             "the same network from another start",
+            ports=("classifier",),
         ),
     ),
     (
@@ -228,6 +241,7 @@ for _registry, _entry in (
             "world:classifier-vit-1",
             "weakspot.world.classifier:classifier_vit_1",
             "a vision transformer trained on the same pictures",
+            ports=("classifier",),
         ),
     ),
     (
@@ -236,11 +250,17 @@ for _registry, _entry in (
             "world:classifier-vit-2",
             "weakspot.world.classifier:classifier_vit_2",
             "the same transformer from another start",
+            ports=("classifier",),
         ),
     ),
     (
         MODELS,
-        Entry("world:encoder", "weakspot.world.encoder:load", "the world's texts and pictures in one space"),
+        Entry(
+            "world:encoder",
+            "weakspot.world.encoder:load",
+            "the world's texts and pictures in one space",
+            ports=("encoder",),
+        ),
     ),
     (
         MODELS,
@@ -248,15 +268,25 @@ for _registry, _entry in (
             "world:captioner",
             "weakspot.world.captioner:load",
             "says what is in pictures of the world, and how likely a sentence is",
+            ports=("captioner",),
         ),
     ),
-    (MODELS, Entry("world:guide", "weakspot.world.guide:load", "a chat model that is afraid of words")),
+    (
+        MODELS,
+        Entry(
+            "world:guide",
+            "weakspot.world.guide:load",
+            "a chat model that is afraid of words",
+            ports=("chat",),
+        ),
+    ),
     (
         MODELS,
         Entry(
             "world:scenes",
             "weakspot.world.scenes:load",
             "what a text of the world means, exactly: a reference for mine",
+            ports=("encoder",),
         ),
     ),
     (
@@ -266,6 +296,8 @@ for _registry, _entry in (
             "weakspot.models.onnx_encoder:load",
             "an image classifier in an ONNX file; a folder of towers and a tokenizer is an encoder",
             "onnx:model.onnx?labels=labels.txt",
+            ports=("classifier", "encoder"),
+            examples=(("encoder", "onnx:folder"),),
         ),
     ),
     (
@@ -275,6 +307,7 @@ for _registry, _entry in (
             "weakspot.models.npz:load",
             "vectors that are already computed, with their texts",
             "npz:clip.npz?vectors=embeddings&texts=captions",
+            ports=("encoder",),
         ),
     ),
     (
@@ -285,6 +318,7 @@ for _registry, _entry in (
             "a text encoder of sentence-transformers",
             "st:all-mpnet-base-v2",
             extra="hf",
+            ports=("encoder",),
         ),
     ),
     (
@@ -295,6 +329,7 @@ for _registry, _entry in (
             "an encoder of open_clip",
             "openclip:ViT-L-14/openai",
             extra="vision",
+            ports=("encoder",),
         ),
     ),
     (
@@ -302,9 +337,15 @@ for _registry, _entry in (
         Entry(
             "hf",
             "weakspot.models.hf:load",
-            "a CLIP, a SigLIP or a summariser of transformers",
-            "hf:openai/clip-vit-large-patch14",
+            "a classifier, captioner, encoder (CLIP, SigLIP) or summariser of transformers",
+            "hf:microsoft/resnet-50",
             extra="hf",
+            ports=("classifier", "captioner", "encoder", "summariser"),
+            examples=(
+                ("captioner", "hf:Salesforce/blip-image-captioning-large?tokens=40"),
+                ("encoder", "hf:openai/clip-vit-large-patch14?batch=256"),
+                ("summariser", "hf:facebook/bart-large-cnn?tokens=60"),
+            ),
         ),
     ),
     (
@@ -314,6 +355,7 @@ for _registry, _entry in (
             "weakspot.models.summarise:load",
             "a summariser that chooses sentences; needs no weights",
             "extract:3?by=lead",
+            ports=("summariser",),
         ),
     ),
     (
@@ -323,6 +365,7 @@ for _registry, _entry in (
             "weakspot.models.ngrams:load",
             "a text encoder by words and letters; needs no weights",
             "ngrams?size=512",
+            ports=("encoder",),
         ),
     ),
     (
@@ -330,8 +373,10 @@ for _registry, _entry in (
         Entry(
             "python",
             "weakspot.models.python:load",
-            "a Target, or a function from uint8 images to probabilities",
+            "a Target, or a function from uint8 images to probabilities, logits or labels",
             "python:package.module:attr?labels=labels.txt",
+            ports=("classifier", "encoder"),
+            examples=(("encoder", "python:package.module:encoder"),),
         ),
     ),
     (
@@ -342,6 +387,40 @@ for _registry, _entry in (
             "an image classifier that is a torch module, with weights in a safetensors file",
             "torch:package.module:attr?weights=FILE.safetensors&labels=labels.txt",
             extra="torch",
+            ports=("classifier",),
+        ),
+    ),
+    (
+        MODELS,
+        Entry(
+            "timm",
+            "weakspot.models.timm:load",
+            "an image classifier of timm",
+            "timm:resnet50.a1_in1k",
+            extra="vision",
+            ports=("classifier",),
+        ),
+    ),
+    (
+        MODELS,
+        Entry(
+            "torchvision",
+            "weakspot.models.torchvision:load",
+            "an image classifier of torchvision; its own weights are pickles, read on your word alone",
+            "torchvision:alexnet?pickle=yes",
+            extra="vision",
+            ports=("classifier",),
+        ),
+    ),
+    (
+        MODELS,
+        Entry(
+            "torchscript",
+            "weakspot.models.torchscript:load",
+            "an image classifier in a TorchScript file, which is a program: run on your word alone",
+            "torchscript:model.pt?labels=labels.txt&code=yes",
+            extra="torch",
+            ports=("classifier",),
         ),
     ),
     (
@@ -352,6 +431,46 @@ for _registry, _entry in (
             "a text-to-image pipeline",
             "diffusers:stabilityai/sd-turbo?steps=4&guidance=0",
             extra="hf",
+            ports=("generator",),
+        ),
+    ),
+    (
+        MODELS,
+        Entry(
+            "http",
+            "weakspot.models.http:load",
+            "a classifier behind an address; one that ends in /images/generations makes pictures",
+            "http://127.0.0.1:8000/predict?labels=labels.txt&answer=predictions.0",
+            ports=("classifier", "generator"),
+        ),
+    ),
+    (
+        MODELS,
+        Entry(
+            "https",
+            "weakspot.models.http:load_secure",
+            "the same, over TLS",
+            "https://api.openai.com/v1/images/generations?model=gpt-image-1",
+            ports=("classifier", "generator"),
+            examples=(("classifier", "https://models.example/predict?labels=labels.txt&send=multipart"),),
+        ),
+    ),
+    (
+        SOURCES,
+        Entry(
+            "http",
+            "weakspot.sources.generate_http:load",
+            "pictures of an images endpoint",
+            "http://127.0.0.1:7860/v1/images/generations?seed=seed",
+        ),
+    ),
+    (
+        SOURCES,
+        Entry(
+            "https",
+            "weakspot.sources.generate_http:load_secure",
+            "pictures of an images endpoint, over TLS",
+            "https://api.openai.com/v1/images/generations?model=gpt-image-1&cache=pictures",
         ),
     ),
     (
@@ -361,6 +480,7 @@ for _registry, _entry in (
             "weakspot.models.replay:load",
             "recorded answers of a chat model",
             "replay:responses.jsonl",
+            ports=("chat",),
         ),
     ),
     (
@@ -401,6 +521,7 @@ for _registry, _entry in (
             "a chat model of any provider, or of a server of your own",
             "chat:openai/gpt-4o?concurrency=10",
             extra="chat",
+            ports=("chat", "captioner", "summariser"),
         ),
     ),
     (
@@ -466,6 +587,15 @@ for _registry, _entry in (
             "weakspot.judges.picture:load",
             "a generated picture does not match its prompt, is of bad quality, or shows an attribute",
             "picture?encoder=world:encoder&measure=match&epsilon=0.75",
+        ),
+    ),
+    (
+        JUDGES,
+        Entry(
+            "people",
+            "weakspot.judges.people:load",
+            "people rate each output from 1 to 10; the run stops for their ratings and goes on with them",
+            "people?folder=ratings&epsilon=0.5",
         ),
     ),
     (

@@ -3,7 +3,7 @@
 from weakspot.engine import stop
 from weakspot.engine.budget import Budget, BudgetSpent, Spending
 from weakspot.engine.engine import Broken, Engine, Want
-from weakspot.engine.executor import Executor, LocalExecutor, local
+from weakspot.engine.executor import Cluster, Executor, LocalExecutor, local
 from weakspot.engine.race import Claim, ConfirmSettings, RaceSettings, confirm, race
 from weakspot.engine.stop import Rule
 from weakspot.engine.watch import Lane, State, Watch
@@ -13,6 +13,7 @@ __all__ = [
     "Budget",
     "BudgetSpent",
     "Claim",
+    "Cluster",
     "ConfirmSettings",
     "Engine",
     "Executor",

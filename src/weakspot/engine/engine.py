@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, NamedTuple, Self, TypeVar
@@ -30,7 +30,7 @@ from weakspot.core import (
     case_seed,
 )
 from weakspot.engine.budget import FAR, Budget, BudgetSpent, Spending
-from weakspot.engine.executor import Executor, local
+from weakspot.engine.executor import Cluster, Executor, local
 from weakspot.engine.stop import Rule
 from weakspot.engine.watch import Lane, Watch
 from weakspot.store import Outcome, Run, count, encode
@@ -77,6 +77,18 @@ class _Answered:
     outputs: list[Output | None]
 
 
+class _Judged(NamedTuple):
+    """A batch as it is recorded, but for the seconds.
+
+    Attributes:
+        inputs: By position, the bytes of those that may be kept as evidence: at least those that will be.
+    """
+
+    batch: _Batch
+    trials: list[Trial]
+    inputs: dict[int, bytes]
+
+
 class Engine:
     """Draws trials for one run.
 
@@ -104,7 +116,7 @@ class Engine:
         seed: int,
         budget: Budget | None = None,
         batch: int = 64,
-        executor: Executor | None = None,
+        executor: Executor | Cluster | None = None,
         watch: Watch | None = None,
         keep: Mapping[Stage, tuple[int, int]] = KEPT,
         patience: int | None = PATIENCE,
@@ -114,7 +126,7 @@ class Engine:
         self.seed, self.batch = seed, batch
         self.spending = Spending(budget or Budget())
         self.watch = watch or Watch()
-        self._executor: Executor = executor or local(source)
+        self._executor: Executor | Cluster = executor or local(source)
         self._tallies: dict[tuple[str, Stage], Tally] = {}
         self._wrong: dict[tuple[str, Stage], Counter[str]] = {}  # what was said instead, among the failures
         self._doubted: dict[tuple[str, Stage], Counter[str]] = {}  # the same of invalid cases
@@ -186,10 +198,9 @@ class Engine:
             if len(known) < batch.stop - batch.start:
                 fresh += self._open(batch) if known else [batch]
         work = iter(() if spent else fresh)
-        draw, answer = partial(_draw_batch, self.source, self.seed), partial(_answer_batch, self.target)
-        for answered in self._executor.stream(work, draw, answer):
+        for judged in self._judged(work):
             try:
-                self._record(answered)
+                self._record(judged)
             except BudgetSpent as limit:
                 spent = limit
                 for _ in work:  # nothing new is begun; what is under way is paid for and recorded
@@ -236,25 +247,29 @@ class Engine:
                 at, room = at + size, room - size
         return batches, None
 
-    def _record(self, answered: _Answered) -> None:
-        batch, cases, outputs = answered.batch, answered.cases, answered.outputs
-        pairs = [(c, o or Output(None, status=Status.ERROR)) for c, o in zip(cases, outputs, strict=True)]
+    def _judged(self, work: Iterator[_Batch]) -> Iterator[_Judged]:
+        """The batches, drawn, answered and judged, in their order."""
+        if isinstance(self._executor, Cluster):
+            # How many inputs to keep is known when a batch is recorded; when it is begun, at most how many.
+            begun = ((batch, self._kept(batch)) for batch in work)
+            stages = (partial(_draw_there, self.seed), _answer_there, _judge_there)
+            yield from self._executor.through(begun, stages)
+            return
+        draw, answer = partial(_draw_batch, self.source, self.seed), partial(_answer_batch, self.target)
+        for answered in self._executor.stream(work, draw, answer):
+            yield _judge_batch(self.judge, self._kept(answered.batch), answered)
 
-        def judge(some: Sequence[tuple[Case, Output]]) -> list[Verdict]:
-            return self.judge.judge([c for c, _ in some], [o for _, o in some])
-
+    def _record(self, judged: _Judged) -> None:
+        batch, inputs = judged.batch, judged.inputs
         now = time.monotonic()
-        seconds, self._clock = (now - self._clock) / len(pairs), now
+        seconds, self._clock = (now - self._clock) / len(judged.trials), now
         trials, kept = [], self._kept(batch)
-        verdicts = _each(judge, pairs, "judge", Verdict)
-        for (case, output), (verdict, error) in zip(pairs, verdicts, strict=True):
-            trial = _trial(case, output, verdict or Verdict(None, status=Status.ERROR, reason=error), seconds)
-            if trial.failed is not None and trial.status is not Status.INVALID and kept[trial.failed] > 0:
-                content = encode(case.input)
-                if content is not None:
-                    kept[trial.failed] -= 1
-                    trial = replace(trial, blob=self.run.blobs.put(content))
-            trials.append(trial)
+        for position, trial in enumerate(judged.trials):
+            blob = None
+            if trial.failed is not None and position in inputs and kept[trial.failed] > 0:
+                kept[trial.failed] -= 1
+                blob = self.run.blobs.put(inputs[position])
+            trials.append(replace(trial, blob=blob, usage=trial.usage._replace(seconds=seconds)))
         usage = [t.usage for t in trials]
         self.run.ledger.record(
             trials,
@@ -334,6 +349,44 @@ def _answer_batch(target: Target, drawn: _Answered) -> _Answered:
     return _Answered(drawn.batch, drawn.cases, outputs)
 
 
+def _judge_batch(judge: Judge, kept: Mapping[bool, int], answered: _Answered) -> _Judged:
+    """Judge a batch, and encode the first so many of its failing and passing inputs."""
+
+    def verdicts(some: Sequence[tuple[Case, Output]]) -> list[Verdict]:
+        return judge.judge([c for c, _ in some], [o for _, o in some])
+
+    cases, outputs, left = answered.cases, answered.outputs, dict(kept)
+    pairs = [(c, o or Output(None, status=Status.ERROR)) for c, o in zip(cases, outputs, strict=True)]
+    trials: list[Trial] = []
+    inputs: dict[int, bytes] = {}
+    for (case, output), (verdict, error) in zip(pairs, _each(verdicts, pairs, "judge", Verdict), strict=True):
+        trial = _trial(case, output, verdict or Verdict(None, status=Status.ERROR, reason=error))
+        if trial.failed is not None and trial.status is not Status.INVALID and left[trial.failed] > 0:
+            content = encode(case.input)
+            if content is not None:
+                left[trial.failed] -= 1
+                inputs[len(trials)] = content
+        trials.append(trial)
+    return _Judged(answered.batch, trials, inputs)
+
+
+# The same three in a worker that has a part of its own. Only what is judged leaves for the driver.
+
+_Begun = tuple[_Batch, dict[bool, int]]
+
+
+def _draw_there(seed: int, source: Source, begun: _Begun) -> _Answered:
+    return _draw_batch(source, seed, begun[0])
+
+
+def _answer_there(target: Target, _: _Begun, drawn: _Answered) -> list[Output | None]:
+    return _answer_batch(target, drawn).outputs
+
+
+def _judge_there(judge: Judge, begun: _Begun, drawn: _Answered, outputs: list[Output | None]) -> _Judged:
+    return _judge_batch(judge, begun[1], replace(drawn, outputs=outputs))
+
+
 def _each(
     call: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T], who: str, kind: type[R]
 ) -> list[tuple[R | None, str]]:
@@ -359,7 +412,7 @@ def _each(
     return [pair for item in items for pair in _each(call, [item], who, kind)]
 
 
-def _trial(case: Case, output: Output, verdict: Verdict, seconds: float) -> Trial:
+def _trial(case: Case, output: Output, verdict: Verdict) -> Trial:
     error = Status.ERROR in (output.status, verdict.status)
     status = output.status if output.status is not Status.OK else verdict.status
     return Trial(
@@ -373,5 +426,5 @@ def _trial(case: Case, output: Output, verdict: Verdict, seconds: float) -> Tria
         top=tuple(output.scores.top(KEPT_LABELS)) if output.scores else (),
         caption=case.caption,
         detail=output.detail or verdict.reason,
-        usage=output.usage._replace(seconds=seconds),
+        usage=output.usage,
     )

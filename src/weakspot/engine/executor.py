@@ -7,11 +7,11 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from concurrent.futures import Executor as Pool
 from pickle import PicklingError
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 W = TypeVar("W")
 C = TypeVar("C")
@@ -25,6 +25,23 @@ class Executor(Protocol):
         """`answer(draw(w))` for each piece of work, in the order of the work.
 
         `draw` and its results can be pickled where the source says it is `cpu_bound`; `answer` cannot.
+        """
+        ...
+
+    def close(self) -> None:
+        """Free what it holds."""
+        ...
+
+
+@runtime_checkable
+class Cluster(Protocol):
+    """An executor whose workers have a source, a target and a judge of their own."""
+
+    def through(self, work: Iterable[Any], stages: Sequence[Callable[..., Any]]) -> Iterator[Any]:
+        """Each piece of work through all stages, in the order of the work.
+
+        A stage is called where its part is: with the part, the piece of work and what the stages before it
+        gave. Only the last one's results come here.
         """
         ...
 

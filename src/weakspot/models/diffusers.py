@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
 from weakspot.models import options
+from weakspot.models.batches import log
 from weakspot.models.diffusers_folder import check_digests, folder_digest
 from weakspot.models.diffusers_pipeline import (
     choose_device,
@@ -28,6 +29,7 @@ from weakspot.models.diffusers_pipeline import (
     settings_of,
     use_scheduler,
 )
+from weakspot.models.hf_files import revision_of
 
 #: Pictures at once on a GPU. Elsewhere one by one: a picture keeps all cores busy, and the promise is strict.
 GPU_BATCH: Final = 8
@@ -72,6 +74,7 @@ class DiffusersGenerator:
         size: Height and width of the pictures, in pixels.
         noise_shape: Of the noise of one picture.
         batch: How many are made at once, now.
+        revision: The commit on the hub, where it came from there.
     """
 
     def __init__(
@@ -113,6 +116,8 @@ class DiffusersGenerator:
         self._settings = settings_of(self._pipe, steps=steps, guidance=guidance, negative=negative, size=size)
         self._place(compile=compile, offload=offload)
         self.noise_shape, self.size = noise_of(self._pipe, self._settings)
+        self.revision = revision_of(folder)
+        log.info("%s", self.about)
 
     def _place(self, *, compile: bool, offload: bool) -> None:
         pipe = self._pipe

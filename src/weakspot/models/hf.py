@@ -1,12 +1,13 @@
 """Models of the transformers library: `hf:owner/name` or `hf:FOLDER`. Its config.json says what it is.
 
 Each kind of model has its own module with a function `load_folder(folder, *, device, dtype, batch)`; a new
-kind is a line in `KINDS`.
+kind is a line in `KINDS`. Weights are read from safetensors, and code that comes with a model is not run,
+unless the name says `pickle=yes` or `code=yes`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -14,28 +15,43 @@ from typing import Any, Final, NamedTuple
 from weakspot.core import WeakspotError
 from weakspot.models import options
 from weakspot.models.diffusers_pipeline import choose_device, choose_dtype
+from weakspot.models.hf_captioner import is_captioner
+from weakspot.models.hf_classifier import is_classifier
 from weakspot.models.hf_files import find_folder, read_config, refuse_pickles
+from weakspot.models.hf_load import Trust
 
 
 class ModelKind(NamedTuple):
     """A kind of model: what it is called, how its configuration tells it, who loads it, its own options."""
 
     name: str
-    fits: Callable[[Mapping[str, Any]], bool]
+    fits: Callable[[dict[str, Any]], bool]
     target: str
     options: tuple[str, ...] = ()
 
 
-def _two_towers(config: Mapping[str, Any]) -> bool:
+def _two_towers(config: dict[str, Any]) -> bool:
     kind = str(config.get("model_type", ""))
     return kind in ("clip", "siglip", "siglip2", "altclip", "chinese_clip", "metaclip_2")
 
 
-def _writes(config: Mapping[str, Any]) -> bool:
+def _writes(config: dict[str, Any]) -> bool:
     return bool(config.get("is_encoder_decoder")) and config.get("model_type") != "vision-encoder-decoder"
 
 
 KINDS: Final = (
+    ModelKind(
+        "an image classifier",
+        is_classifier,
+        "weakspot.models.hf_classifier:load_folder",
+        ("labels",),
+    ),
+    ModelKind(
+        "a captioner of pictures",
+        is_captioner,
+        "weakspot.models.hf_captioner:load_folder",
+        ("prompt", "tokens", "beams"),
+    ),
     ModelKind("an encoder of texts and pictures", _two_towers, "weakspot.models.hf_clip:load_folder"),
     ModelKind(
         "a summariser (BART, T5, Pegasus)",
@@ -56,10 +72,15 @@ def load(
     prefix: str = "",
     tokens: str = "",
     beams: str = "",
+    labels: str = "",
+    prompt: str = "",
+    pickle: str = "no",
+    code: str = "no",
 ) -> Any:
-    """`hf:openai/clip-vit-large-patch14?device=cuda&batch=256`, `hf:facebook/bart-large-cnn?tokens=60`."""
+    """`hf:microsoft/resnet-50`, `hf:openai/clip-vit-large-patch14?device=cuda`, `hf:FOLDER`."""
     import_module("transformers")  # a missing library is told before anything is fetched
-    folder = find_folder(path, revision=revision or None)
+    trust = Trust(options.yes("pickle", pickle), options.yes("code", code))
+    folder = find_folder(path, revision=revision or None, also=trust.fetched)
     config = read_config(folder)
     kind = next((kind for kind in KINDS if kind.fits(config)), None)
     if kind is None:
@@ -68,14 +89,16 @@ def load(
             f"hf:{path[:200]} is {said[:80]!r}, which cannot be used here yet",
             fix=f"there is: {'; '.join(kind.name for kind in KINDS)}",
         )
-    own = {"prefix": prefix, "tokens": tokens, "beams": beams}
+    own = {"prefix": prefix, "tokens": tokens, "beams": beams, "labels": labels, "prompt": prompt}
     strange = [name for name, value in own.items() if value and name not in kind.options]
     if strange:
         raise WeakspotError(f"{kind.name} has no option {strange[0]!r}", fix="leave it out")
-    refuse_pickles(folder)
+    if not trust.pickle:
+        refuse_pickles(folder)
     place = choose_device(device)
     module, _, attribute = kind.target.partition(":")
     loader: Callable[..., Any] = getattr(import_module(module), attribute)
     size = options.whole("batch", batch, most=1 << 16)
     more = {name: own[name] for name in kind.options}
-    return loader(Path(folder), device=place, dtype=choose_dtype(dtype, place), batch=size, **more)
+    number = choose_dtype(dtype, place)
+    return loader(Path(folder), device=place, dtype=number, batch=size, trust=trust, **more)

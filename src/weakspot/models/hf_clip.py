@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
-from weakspot.models.hf_files import folder_digest, quiet, read_config, unloadable
+from weakspot.models.batches import Batches, free
+from weakspot.models.hf_files import folder_digest, read_config, revision_of
+from weakspot.models.hf_load import NOTHING, Trust, load_model, load_tokenizer
 from weakspot.models.preprocess import CONFIG, read_preprocess
 from weakspot.models.vectors import in_batches, unit
 
@@ -28,45 +30,32 @@ class HfClip:
         folder: As `save_pretrained` writes it: config, safetensors, tokenizer, preprocessor_config.json.
         device: Where it runs.
         dtype: The number format: "float32", "float16" or "bfloat16".
-        batch: Texts or pictures at once.
+        batch: Texts or pictures at once; halved by itself when memory is short.
+        trust: What is read beyond safetensors.
 
     Attributes:
         digest: SHA-256 of the folder's files and the number format.
+        revision: The commit on the hub, where it came from there.
     """
 
     def __init__(
-        self, folder: Path, *, device: str = "cpu", dtype: str = "float32", batch: int | None = None
+        self,
+        folder: Path,
+        *,
+        device: str = "cpu",
+        dtype: str = "float32",
+        batch: int | None = None,
+        trust: Trust = NOTHING,
     ) -> None:
-        torch, transformers = import_module("torch"), import_module("transformers")
-        self.name, self.device, self.batch = str(folder), device, batch or BATCH
+        torch = import_module("torch")
+        self.name, self.device, self.revision = str(folder), device, revision_of(folder)
         self._torch: Any = torch
         config = read_config(folder)
         self._prepare = read_preprocess(folder)
-        named = "dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "torch_dtype"
-        with quiet():
-            try:
-                model, info = transformers.AutoModel.from_pretrained(
-                    folder,
-                    use_safetensors=True,
-                    local_files_only=True,
-                    trust_remote_code=False,
-                    output_loading_info=True,
-                    **{named: getattr(torch, dtype)},
-                )
-                self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
-                    folder, local_files_only=True, trust_remote_code=False
-                )
-            except ImportError:  # the registry says which extra
-                raise
-            except Exception as error:  # of the files
-                raise unloadable(folder, error) from error
-        missing = sorted(info.get("missing_keys", ()))
-        if missing:
-            raise WeakspotError(
-                f"the weights in {folder} do not fit its config.json: {missing[0]} is missing",
-                fix="the two must belong together; copy the folder again",
-            )
-        self._model: Any = model.to(device).eval()
+        model = load_model("AutoModel", folder, device=device, dtype=dtype, trust=trust)
+        self._model: Any = model
+        self._tokenizer: Any = load_tokenizer(folder, trust=trust)
+        self._batches = Batches(str(folder), batch or BATCH, device=device, dtype=dtype)
         self._longest = int(config.get("text_config", {}).get("max_position_embeddings", 0)) or int(
             model.config.text_config.max_position_embeddings
         )
@@ -77,7 +66,7 @@ class HfClip:
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """See `TextEncoder`."""
-        rows = in_batches([str(t) for t in texts], self._texts, batch=self.batch, width=self._width)
+        rows = in_batches([str(t) for t in texts], self._texts, batch=self._batches, width=self._width)
         return unit(rows, of=self.name)
 
     def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
@@ -87,16 +76,28 @@ class HfClip:
                 f"{self.name} has no {CONFIG}, so nobody knows how its pictures are prepared",
                 fix="copy that file from where the model came from",
             )
-        parts = [
-            self._run(
-                self._model.get_image_features,
-                pixel_values=self._torch.from_numpy(self._prepare(images[at : at + self.batch])).to(
-                    self._dtype
-                ),
-            )
-            for at in range(0, len(images), self.batch)
-        ]
+        parts = self._batches.run(images, self._pictures)
         return unit(np.concatenate(parts) if parts else np.zeros((0, self._width or 0)), of=self.name)
+
+    def _pictures(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
+        assert self._prepare is not None  # noqa: S101
+        pixels = self._torch.from_numpy(self._prepare(images)).to(self._dtype)
+        return self._run(self._model.get_image_features, pixel_values=pixels)
+
+    @property
+    def batch(self) -> int:
+        """Texts or pictures at once, now."""
+        return self._batches.size
+
+    @property
+    def about(self) -> str:
+        """One line: what runs where."""
+        return self._batches.about
+
+    def release(self) -> None:
+        """Free the memory; the encoder can no longer be used."""
+        self._model = None
+        free(self.device)
 
     def _texts(self, texts: list[str]) -> NDArray[np.float32]:
         tokens = self._tokenizer(
@@ -114,6 +115,8 @@ class HfClip:
         return np.asarray(rows.float().cpu().numpy(), np.float32)
 
 
-def load_folder(folder: Path, *, device: str, dtype: str, batch: int | None) -> HfClip:
+def load_folder(
+    folder: Path, *, device: str, dtype: str, batch: int | None, trust: Trust = NOTHING
+) -> HfClip:
     """For `hf:`."""
-    return HfClip(folder, device=device, dtype=dtype, batch=batch)
+    return HfClip(folder, device=device, dtype=dtype, batch=batch, trust=trust)

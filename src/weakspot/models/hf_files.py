@@ -11,7 +11,7 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +22,7 @@ from weakspot.models.diffusers_folder import PICKLES, sha256
 
 #: What is fetched of a model.
 FETCHED: Final = ("*.json", "*.txt", "*.safetensors", "*.model", "*.jinja")
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 _NAME: Final = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
 
 
@@ -52,13 +53,14 @@ def local_folder(path: str, *, revision: str | None, name: str, no_folder: str) 
     return None
 
 
-def find_folder(path: str, *, revision: str | None = None, owner: str = "") -> Path:
+def find_folder(path: str, *, revision: str | None = None, owner: str = "", also: Sequence[str] = ()) -> Path:
     """The folder of a model: a path, or `owner/name` on the hub.
 
     Args:
         path: As a user gave it.
         revision: A branch, tag or commit on the hub.
         owner: Who owns names that come without an owner; "" where these mean nothing.
+        also: Patterns of files that are fetched beside the safe ones, where the user allowed it.
     """
     name = f"{owner}/{path}" if owner and "/" not in path else path
     folder = local_folder(path, revision=revision, name=name, no_folder="name the folder with config.json")
@@ -66,7 +68,7 @@ def find_folder(path: str, *, revision: str | None = None, owner: str = "") -> P
         return folder
     hub: Any = import_module("huggingface_hub")
     try:
-        return Path(hub.snapshot_download(name, revision=revision, allow_patterns=list(FETCHED)))
+        return Path(hub.snapshot_download(name, revision=revision, allow_patterns=[*FETCHED, *also]))
     except Exception as error:  # of the network, the hub's client or its cache
         offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
         said = (str(error).strip().splitlines() or [""])[0][:300]
@@ -76,6 +78,11 @@ def find_folder(path: str, *, revision: str | None = None, owner: str = "") -> P
             if offline
             else "check the name and the network (a gated model needs HF_TOKEN), or give a folder's path",
         ) from error
+
+
+def revision_of(folder: Path) -> str:
+    """The commit that a folder of the hub's cache holds; "" for any other folder."""
+    return folder.name if folder.parent.name == "snapshots" and _COMMIT.fullmatch(folder.name) else ""
 
 
 def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:

@@ -7,9 +7,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from weakspot.core import Case, Output, WeakspotError
+from weakspot.core import Case, Output
 from weakspot.models import options
-from weakspot.models.hf_files import folder_digest, quiet, read_config, unloadable
+from weakspot.models.batches import Batches, free
+from weakspot.models.hf_files import folder_digest, quiet, read_config, revision_of
+from weakspot.models.hf_load import NOTHING, Trust, load_model, load_tokenizer
 from weakspot.models.summarise import said, text_of
 
 #: Texts at once, tokens of a summary, and of a text where the model does not say what it can read.
@@ -29,6 +31,7 @@ class Seq2Seq:
         prefix: What the model wants before a text; by default what its configuration says of summaries.
         tokens: Of a summary at most.
         beams: Searched at once.
+        trust: What is read beyond safetensors.
     """
 
     def __init__(
@@ -41,37 +44,17 @@ class Seq2Seq:
         prefix: str | None = None,
         tokens: int = WRITTEN,
         beams: int = BEAMS,
+        trust: Trust = NOTHING,
     ) -> None:
-        torch, transformers = import_module("torch"), import_module("transformers")
         config = read_config(folder)
-        self.device, self.batch = device, batch or BATCH
-        self._torch: Any = torch
+        self.device, self.revision = device, revision_of(folder)
+        self._torch: Any = import_module("torch")
         self.prefix = _prefix(config) if prefix is None else prefix
-        named = "dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "torch_dtype"
-        with quiet():
-            try:
-                model, info = transformers.AutoModelForSeq2SeqLM.from_pretrained(
-                    folder,
-                    use_safetensors=True,
-                    local_files_only=True,
-                    trust_remote_code=False,
-                    output_loading_info=True,
-                    **{named: getattr(torch, dtype)},
-                )
-                self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
-                    folder, local_files_only=True, trust_remote_code=False
-                )
-            except ImportError:  # the registry says which extra
-                raise
-            except Exception as error:  # of the files
-                raise unloadable(folder, error) from error
-        missing = sorted(info.get("missing_keys", ()))
-        if missing:
-            raise WeakspotError(
-                f"the weights in {folder} do not fit its config.json: {missing[0]} is missing",
-                fix="the two must belong together; copy the folder again",
-            )
-        self._model: Any = model.to(device).eval()
+        self._model: Any = load_model(
+            "AutoModelForSeq2SeqLM", folder, device=device, dtype=dtype, trust=trust
+        )
+        self._tokenizer: Any = load_tokenizer(folder, trust=trust)
+        self._batches = Batches(str(folder), batch or BATCH, device=device, dtype=dtype)
         places = int(config.get("max_position_embeddings") or config.get("n_positions") or READ)
         self._longest = max(min(places, int(self._tokenizer.model_max_length), 1 << 14), 8)
         self._written = {"max_new_tokens": tokens, "num_beams": beams, "do_sample": False}
@@ -81,16 +64,30 @@ class Seq2Seq:
         """See `Target`. Texts of like length are read together, so that little is filled up."""
         texts = [self.prefix + text_of(case) for case in cases]
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-        found: dict[int, Output] = {}
-        for at in range(0, len(order), self.batch):
-            some = order[at : at + self.batch]
-            found |= zip(some, map(said, self._write([texts[i] for i in some])), strict=True)
+        parts = self._batches.run([texts[i] for i in order], self._write)
+        written = (text for part in parts for text in part)
+        found = dict(zip(order, map(said, written), strict=True))
         return [found[i] for i in range(len(texts))]
 
-    def _write(self, texts: list[str]) -> list[str]:
+    @property
+    def batch(self) -> int:
+        """Texts at once, now."""
+        return self._batches.size
+
+    @property
+    def about(self) -> str:
+        """One line: what runs where."""
+        return self._batches.about
+
+    def release(self) -> None:
+        """Free the memory; the summariser can no longer be used."""
+        self._model = None
+        free(self.device)
+
+    def _write(self, texts: Sequence[str]) -> list[str]:
         with quiet(), self._torch.inference_mode():
             read = self._tokenizer(
-                texts, return_tensors="pt", padding=True, truncation=True, max_length=self._longest
+                list(texts), return_tensors="pt", padding=True, truncation=True, max_length=self._longest
             )
             given = {k: read[k].to(self.device) for k in ("input_ids", "attention_mask")}
             rows = self._model.generate(**given, **self._written, max_length=None)
@@ -113,6 +110,7 @@ def load_folder(
     device: str,
     dtype: str,
     batch: int | None,
+    trust: Trust = NOTHING,
     prefix: str = "",
     tokens: str = "",
     beams: str = "",
@@ -126,4 +124,5 @@ def load_folder(
         prefix=prefix or None,
         tokens=options.whole("tokens", tokens, most=4096) or WRITTEN,
         beams=options.whole("beams", beams, most=64) or BEAMS,
+        trust=trust,
     )

@@ -10,9 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import Case, Output, Scores, WeakspotError, nearest
-from weakspot.models.images import stack
+from weakspot.core import Case, Output, WeakspotError, nearest
+from weakspot.models.images import stack_images
 from weakspot.models.onnx_graph import Graph, Tensor
+from weakspot.models.onnx_metadata import read_metadata
+from weakspot.models.preprocess import Preprocess
+from weakspot.models.scores import Reading, distinct, to_probabilities
 
 
 class OnnxClassifier:
@@ -33,6 +36,9 @@ class OnnxClassifier:
         batch: The largest batch of one run; halved by itself when memory is short.
         threads: Of onnxruntime for one batch; 0 lets it choose.
         digest: The SHA-256 the file must have, if it is to be checked.
+        outputs: "probabilities", "logits", or "auto" to tell them apart; see `weakspot.models.scores`.
+        cut: How pictures of another size are resized and cut; by default they are stretched.
+        graph: The file, if it is open already; device, batch, threads and digest then mean nothing.
     """
 
     def __init__(
@@ -48,8 +54,12 @@ class OnnxClassifier:
         batch: int | None = None,
         threads: int = 0,
         digest: str | None = None,
+        outputs: str = "auto",
+        cut: Preprocess | None = None,
+        graph: Graph | None = None,
     ) -> None:
-        self._graph = Graph(path, digest=digest, device=device, batch=batch, threads=threads)
+        self._read, self._cut = Reading(labels, outputs=outputs, of=str(path)), cut
+        self._graph = graph or Graph(path, digest=digest, device=device, batch=batch, threads=threads)
         self.digest = self._graph.digest
         self.labels = tuple(labels)
         self.parents: Mapping[str, str] = parents or {}
@@ -73,17 +83,23 @@ class OnnxClassifier:
         """Where it runs: "cpu" or "cuda"."""
         return self._graph.device
 
+    @property
+    def doubt(self) -> str:
+        """Why it is not clear what the outputs are; "" where it is."""
+        return self._read.doubt
+
     def answer(self, cases: Sequence[Case]) -> list[Output]:
         """The most probable label of each image, with all probabilities."""
         if not cases:
             return []
-        images = stack(cases, self._takes.size)
+        shown = [case.input for case in cases]
+        fitting = shown if self._cut is None else [self._cut.fit(image) for image in shown]
+        images = stack_images(fitting, self._takes.size)
         rows: list[NDArray[np.float32]] = []
         while (start := sum(map(len, rows))) < len(images):  # the batch may have halved in between
             batch = self._prepare(images[start : start + self._graph.batch])
             rows += self._graph.run({self._takes.name: batch}, [self._gives.name])
-        values = probabilities(np.concatenate(rows), len(self.labels))
-        return [Output(self.labels[int(row.argmax())], Scores(self.labels, row)) for row in values]
+        return self._read(np.concatenate(rows))
 
     def _prepare(self, images: NDArray[np.uint8]) -> NDArray[Any]:
         """The images as the graph takes them. Only a batch at a time: floats are four times the bytes."""
@@ -137,23 +153,8 @@ def _scores(graph: Graph, name: str) -> Tensor:
 
 
 def probabilities(raw: NDArray[np.float32], labels: int) -> NDArray[np.float32]:
-    """Rows of probabilities from logits or from probabilities.
-
-    Raises:
-        WeakspotError: Other than one column per label, or a value that is not finite.
-    """
-    if raw.ndim != 2 or raw.shape[1] != labels:
-        raise WeakspotError(
-            f"the model answers with shape {raw.shape} for {labels} labels", fix="check the labels file"
-        )
-    if not np.isfinite(raw).all():
-        raise WeakspotError(
-            "the model answered with numbers that are not finite", fix="check its preprocessing"
-        )
-    # Row by row, so that no answer depends on what else is in the batch.
-    given = (raw >= 0).all(1, keepdims=True) & (np.abs(raw.sum(1, keepdims=True) - 1) < 1e-3)
-    grown = np.exp(raw - raw.max(1, keepdims=True))
-    return np.asarray(np.where(given, raw, grown / grown.sum(1, keepdims=True)), np.float32)
+    """Rows of probabilities from logits or from probabilities; see `to_probabilities`."""
+    return to_probabilities(raw, labels)
 
 
 def read_labels(path: Path) -> list[str]:
@@ -174,24 +175,40 @@ def read_labels(path: Path) -> list[str]:
 def load(
     path: str,
     *,
-    labels: str,
-    mean: str = "0,0,0",
-    std: str = "1,1,1",
+    labels: str = "",
+    mean: str = "",
+    std: str = "",
     output: str = "",
+    outputs: str = "",
     device: str = "auto",
     batch: str = "",
     threads: str = "0",
 ) -> OnnxClassifier:
-    """`onnx:model.onnx?labels=labels.txt&mean=0.485,0.456,0.406&std=0.229,0.224,0.225&batch=32`."""
+    """`onnx:model.onnx?labels=labels.txt&mean=0.485,0.456,0.406&std=0.229,0.224,0.225&batch=32`.
+
+    What is not given is read from the file's metadata and from the files beside it; see `onnx_metadata`.
+    """
+    file, names = Path(path), read_labels(Path(labels)) if labels else []
+    given = (_three(mean) if mean else None, _three(std, above=0.0) if std else None)
+    size = _whole("batch", batch, least=1) if batch else None
+    graph = Graph(file, device=device, batch=size, threads=_whole("threads", threads))
+    own = read_metadata(file, graph.metadata)
+    if not (names or own.labels):
+        raise WeakspotError(
+            f"'onnx:{path[:80]}' is a classifier, so its labels must be given", fix="add ?labels=labels.txt"
+        )
+    cut = None if any(given) else own.prepare
+    if cut is not None and graph.inputs[0].dtype != np.uint8:
+        given = (list(cut.mean), list(cut.std))
     return OnnxClassifier(
-        Path(path),
-        labels=read_labels(Path(labels)),
-        mean=_three(mean),
-        std=_three(std, above=0.0),
+        file,
+        labels=distinct(names, of=path) if names else own.labels,
+        mean=given[0] or _three(own.mean or "0,0,0"),
+        std=given[1] or _three(own.std or "1,1,1", above=0.0),
         output=output,
-        device=device,
-        batch=_whole("batch", batch, least=1) if batch else None,
-        threads=_whole("threads", threads),
+        outputs=outputs or own.outputs or "auto",
+        cut=cut,
+        graph=graph,
     )
 
 

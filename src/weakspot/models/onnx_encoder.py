@@ -198,6 +198,7 @@ def load(
     mean: str = "",
     std: str = "",
     output: str = "",
+    outputs: str = "",
     device: str = "auto",
     batch: str = "",
     threads: str = "0",
@@ -207,21 +208,18 @@ def load(
     """`onnx:model.onnx?labels=labels.txt` is a classifier, `onnx:DIR` an encoder."""
     folder = Path(path)
     if not folder.is_dir():
-        if not labels:
-            raise WeakspotError(
-                f"'onnx:{path[:80]}' is a classifier, so its labels must be given",
-                fix="add ?labels=labels.txt",
-            )
-        given = {"mean": mean, "std": std, "batch": batch}
         return onnx.load(
             path,
             labels=labels,
+            mean=mean,
+            std=std,
             output=output,
+            outputs=outputs,
             device=device,
+            batch=batch,
             threads=threads,
-            **{key: value for key, value in given.items() if value},
         )
-    if labels or mean or std or output:
+    if labels or mean or std or output or outputs:
         raise WeakspotError(
             f"{path[:80]} is a folder, so an encoder, which has no labels, mean, std or output",
             fix="leave them out, or name the classifier's file",

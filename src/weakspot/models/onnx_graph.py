@@ -73,6 +73,7 @@ class Graph:
         batch: The largest batch now; of a graph with a fixed batch always that.
         inputs: What it takes.
         outputs: What it gives.
+        metadata: What the one who exported it wrote into it.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class Graph:
         self.device = "cuda" if _CUDA in self._session.get_providers() else "cpu"
         self.inputs = tuple(map(_tensor, self._session.get_inputs()))
         self.outputs = tuple(map(_tensor, self._session.get_outputs()))
+        self.metadata: dict[str, str] = dict(self._session.get_modelmeta().custom_metadata_map)
         self._fixed = next((t.shape[0] for t in self.inputs if t.shape and t.shape[0] is not None), None)
         if batch is not None and batch < (self._fixed or 1):
             raise WeakspotError(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError, nearest
 from weakspot.models import options
+from weakspot.models.batches import Batches, free
 from weakspot.models.diffusers_pipeline import choose_device
 from weakspot.models.hf_files import (
     find_folder,
@@ -23,6 +24,7 @@ from weakspot.models.hf_files import (
     quiet,
     read_config,
     refuse_pickles,
+    revision_of,
     unloadable,
 )
 from weakspot.models.preprocess import Preprocess
@@ -38,16 +40,17 @@ class OpenClip:
     Args:
         folder: With open_clip_config.json, open_clip_model.safetensors and its tokenizer, if it has its own.
         device: Where it runs.
-        batch: Texts or pictures at once.
+        batch: Texts or pictures at once; halved by itself when memory is short.
 
     Attributes:
         digest: SHA-256 of the folder's files.
+        revision: The commit on the hub, where it came from there.
     """
 
     def __init__(self, folder: Path, *, device: str = "cpu", batch: int | None = None) -> None:
         library: Any = import_module("open_clip")
         self._torch: Any = import_module("torch")
-        self.name, self.device, self.batch = str(folder), device, batch or BATCH
+        self.name, self.device, self.revision = str(folder), device, revision_of(folder)
         config = read_config(folder, CONFIG)
         refuse_pickles(folder)
         if not any(folder.glob("*.safetensors")):
@@ -63,21 +66,35 @@ class OpenClip:
                 raise unloadable(folder, error) from error
         found = config.get("preprocess_cfg") or library.get_model_preprocess_cfg(self._model)
         self._prepare = preprocess(found, library.get_model_preprocess_cfg(self._model))
+        self._batches = Batches(str(folder), batch or BATCH, device=device, dtype="float32")
         self.digest = folder_digest(folder)
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """See `TextEncoder`."""
-        return unit(in_batches([str(t) for t in texts], self._texts, batch=self.batch), of=self.name)
+        return unit(in_batches([str(t) for t in texts], self._texts, batch=self._batches), of=self.name)
 
     def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """See `Encoder`."""
-        parts = [
-            self._run(
-                self._model.encode_image, self._torch.from_numpy(self._prepare(images[at : at + self.batch]))
-            )
-            for at in range(0, len(images), self.batch)
-        ]
+        parts = self._batches.run(images, self._pictures)
         return unit(np.concatenate(parts) if parts else np.zeros((0, 0)), of=self.name)
+
+    @property
+    def batch(self) -> int:
+        """Texts or pictures at once, now."""
+        return self._batches.size
+
+    @property
+    def about(self) -> str:
+        """One line: what runs where."""
+        return self._batches.about
+
+    def release(self) -> None:
+        """Free the memory; the encoder can no longer be used."""
+        self._model = None
+        free(self.device)
+
+    def _pictures(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
+        return self._run(self._model.encode_image, self._torch.from_numpy(self._prepare(images)))
 
     def _texts(self, texts: list[str]) -> NDArray[np.float32]:
         return self._run(self._model.encode_text, self._tokenizer(texts))
@@ -104,7 +121,7 @@ def preprocess(said: Mapping[str, Any], otherwise: Mapping[str, Any]) -> Preproc
     )
 
 
-def load(path: str, *, device: str = "auto", batch: str = "") -> OpenClip:
+def load(path: str, *, device: str = "auto", batch: str = "", revision: str = "") -> OpenClip:
     """`openclip:ViT-L-14/openai?device=cuda`; `openclip:FOLDER`; `openclip:owner/name` on the hub."""
     library: Any = import_module("open_clip")
     model, _, tag = path.partition("/")
@@ -124,4 +141,4 @@ def load(path: str, *, device: str = "auto", batch: str = "") -> OpenClip:
                 f"the weights {tag!r} of {model} are there as a pickle only", fix="choose another tag"
             )
     size = options.whole("batch", batch, most=1 << 16)
-    return OpenClip(find_folder(name), device=choose_device(device), batch=size)
+    return OpenClip(find_folder(name, revision=revision or None), device=choose_device(device), batch=size)

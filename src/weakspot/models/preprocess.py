@@ -42,14 +42,15 @@ class Preprocess(NamedTuple):
 
     def __call__(self, images: Sequence[Any]) -> NDArray[Any]:
         """A batch: (n, 3, height, width), float32, or uint8 where nothing is scaled."""
-        batch = stack_images([self._fit(image) for image in images]).transpose(0, 3, 1, 2)
+        batch = stack_images([self.fit(image) for image in images]).transpose(0, 3, 1, 2)
         if self.scale is None:
             return np.ascontiguousarray(batch)
         mean, std = (np.asarray(v, np.float32).reshape(3, 1, 1) for v in (self.mean, self.std))
         scaled = np.ascontiguousarray(batch, np.float32) * np.float32(self.scale)
         return np.asarray((scaled - mean) / std, np.float32)
 
-    def _fit(self, image: Any) -> NDArray[np.uint8]:
+    def fit(self, image: Any) -> NDArray[np.uint8]:
+        """One picture, resized and cut, still in bytes."""
         picture = Image.fromarray(stack_images([image])[0])
         height, width = self.size
         how = Image.Resampling[self.resample]
@@ -86,6 +87,14 @@ def read_preprocess(folder: Path) -> Preprocess | None:
 
 def _read(content: Mapping[str, Any]) -> Preprocess:
     size, shortest = content["size"], None
+    if "crop_pct" in content and "shortest_edge" in (size if isinstance(size, Mapping) else {}):
+        # ConvNeXt's way, which ResNets of transformers share: below 384 pixels a part is cut out.
+        side = int(size["shortest_edge"])
+        whole = side >= 384
+        shares = {} if whole else {"do_center_crop": True, "crop_size": side}
+        larger = {"shortest_edge": int(side / float(content["crop_pct"]))}
+        size = {"height": side, "width": side} if whole else larger
+        content = {**content, "do_center_crop": False, **shares}
     if isinstance(size, int):
         size = {"shortest_edge": size} if content.get("do_center_crop") else {"height": size, "width": size}
     if "shortest_edge" in size:

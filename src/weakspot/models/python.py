@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from weakspot.core import Case, Output, Scores, Target, TextEncoder, WeakspotError
+from weakspot.core import Case, Output, Target, TextEncoder, WeakspotError, nearest
 from weakspot.core.registry import import_part
 from weakspot.models.images import stack
-from weakspot.models.onnx import probabilities, read_labels
+from weakspot.models.onnx import read_labels
+from weakspot.models.scores import Reading
 
 
 class FunctionClassifier:
@@ -21,6 +20,7 @@ class FunctionClassifier:
         function: Called with one batch of images.
         labels: Names of the columns, in order.
         parents: The wider class of each label, where known.
+        outputs: "probabilities", "logits", or "auto" to tell them apart; see `weakspot.models.scores`.
     """
 
     def __init__(
@@ -29,21 +29,35 @@ class FunctionClassifier:
         *,
         labels: Sequence[str],
         parents: Mapping[str, str] | None = None,
+        outputs: str = "auto",
     ) -> None:
         self.labels = tuple(labels)
         self.parents: Mapping[str, str] = parents or {}
         self._function = function
+        self._read = Reading(self.labels, outputs=outputs)
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
         """See `Target`."""
         raw = self._function(stack(cases))
         if len(raw) == len(cases) and all(isinstance(r, str) for r in raw):
-            return [Output(str(label)) for label in raw]
-        values = probabilities(np.asarray(raw, np.float32), len(self.labels))
-        return [Output(self.labels[int(row.argmax())], Scores(self.labels, row)) for row in values]
+            return [Output(self._known(str(label))) for label in raw]
+        return self._read(raw)
+
+    @property
+    def doubt(self) -> str:
+        """Why it is not clear what the outputs are; "" where it is."""
+        return self._read.doubt
+
+    def _known(self, label: str) -> str:
+        if label not in self.labels:
+            raise WeakspotError(
+                f"the function answers {label[:80]!r}, which is not one of its {len(self.labels)} labels",
+                fix=nearest(label, self.labels) or "complete the labels file",
+            )
+        return label
 
 
-def load(path: str, *, labels: str = "") -> Target | TextEncoder:
+def load(path: str, *, labels: str = "", outputs: str = "auto") -> Target | TextEncoder:
     """A Target or an encoder as it is, or a function together with its labels file."""
     found = import_part(path)
     if isinstance(found, Target | TextEncoder):
@@ -57,4 +71,4 @@ def load(path: str, *, labels: str = "") -> Target | TextEncoder:
         raise WeakspotError(
             f"python:{path} is a function, so its labels must be given", fix="add ?labels=labels.txt"
         )
-    return FunctionClassifier(found, labels=read_labels(Path(labels)))
+    return FunctionClassifier(found, labels=read_labels(Path(labels)), outputs=outputs)

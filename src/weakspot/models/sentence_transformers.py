@@ -13,8 +13,16 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
 from weakspot.models import options
+from weakspot.models.batches import Batches, free
 from weakspot.models.diffusers_pipeline import choose_device
-from weakspot.models.hf_files import find_folder, folder_digest, quiet, refuse_pickles, unloadable
+from weakspot.models.hf_files import (
+    find_folder,
+    folder_digest,
+    quiet,
+    refuse_pickles,
+    revision_of,
+    unloadable,
+)
 from weakspot.models.vectors import in_batches, unit
 
 OWNER: Final = "sentence-transformers"
@@ -27,15 +35,16 @@ class SentenceEncoder:
     Args:
         folder: With modules.json, as the library saves it.
         device: Where it runs.
-        batch: Texts at once.
+        batch: Texts at once; halved by itself when memory is short.
 
     Attributes:
         digest: SHA-256 of the folder's files.
+        revision: The commit on the hub, where it came from there.
     """
 
     def __init__(self, folder: Path, *, device: str = "cpu", batch: int | None = None) -> None:
         library: Any = import_module("sentence_transformers")
-        self.name, self.device, self.batch = str(folder), device, batch or BATCH
+        self.name, self.device, self.revision = str(folder), device, revision_of(folder)
         _check_modules(folder)
         refuse_pickles(folder)
         with quiet():
@@ -52,16 +61,32 @@ class SentenceEncoder:
             except Exception as error:  # of the files
                 raise unloadable(folder, error) from error
         self._model.eval()
+        self._batches = Batches(str(folder), batch or BATCH, device=device, dtype="float32")
         self.digest = folder_digest(folder)
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """See `TextEncoder`."""
-        rows = in_batches([str(t) for t in texts], self._embed, batch=self.batch, width=self._width())
+        rows = in_batches([str(t) for t in texts], self._embed, batch=self._batches, width=self._width())
         return unit(rows, of=self.name)
+
+    @property
+    def batch(self) -> int:
+        """Texts at once, now."""
+        return self._batches.size
+
+    @property
+    def about(self) -> str:
+        """One line: what runs where."""
+        return self._batches.about
+
+    def release(self) -> None:
+        """Free the memory; the encoder can no longer be used."""
+        self._model = None
+        free(self.device)
 
     def _embed(self, texts: list[str]) -> NDArray[np.float32]:
         rows = self._model.encode(
-            texts, batch_size=self.batch, show_progress_bar=False, convert_to_numpy=True
+            texts, batch_size=len(texts), show_progress_bar=False, convert_to_numpy=True
         )
         return np.asarray(rows, np.float32)
 

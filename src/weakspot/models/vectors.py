@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
+from weakspot.models.batches import Batches
 
 
 def unit(rows: NDArray[Any], *, of: str) -> NDArray[np.float32]:
@@ -36,27 +37,27 @@ def unit(rows: NDArray[Any], *, of: str) -> NDArray[np.float32]:
 
 
 def in_batches(
-    items: Sequence[Any], embed: Callable[[list[Any]], NDArray[Any]], *, batch: int, width: int | None = None
+    items: Sequence[Any],
+    embed: Callable[[list[Any]], NDArray[Any]],
+    *,
+    batch: int | Batches,
+    width: int | None = None,
 ) -> NDArray[Any]:
     """Rows of all items, some at a time; those of similar length together, since padding is work too.
 
     Args:
         items: Texts, or lists of tokens.
         embed: Gives one row for each of some items.
-        batch: How many at a time.
+        batch: How many at a time; `Batches` halve themselves when memory is short.
         width: Of the rows, for the case that there are no items.
     """
     if not len(items):
         return np.zeros((0, width or 0), np.float32)
     order = sorted(range(len(items)), key=lambda i: len(items[i]))
-    out: NDArray[Any] | None = None
-    for at in range(0, len(order), batch):
-        places = order[at : at + batch]
-        rows = embed([items[i] for i in places])
-        if out is None:
-            out = np.empty((len(items), *rows.shape[1:]), rows.dtype)
-        out[places] = rows
-    assert out is not None  # noqa: S101
+    together = batch if isinstance(batch, Batches) else Batches("", batch)
+    rows = np.concatenate(together.run(order, lambda places: embed([items[i] for i in places])))
+    out = np.empty_like(rows)
+    out[order] = rows
     return out
 
 

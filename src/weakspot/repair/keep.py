@@ -1,4 +1,4 @@
-"""A repaired model in a folder: its weights (ONNX or safetensors, never a pickle) and a card."""
+"""The card of a repaired model, which lies beside its weights (ONNX or safetensors, never a pickle)."""
 
 from __future__ import annotations
 
@@ -7,39 +7,31 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from weakspot.repair.network import Network
 from weakspot.store import write_whole
 
 
-def keep(
-    network: Network,
+def write_card(
     folder: Path,
     *,
+    was: str,
+    name: str,
     spots: Sequence[str],
     settings: Mapping[str, Any],
     trained: Mapping[str, Any],
     result: Mapping[str, Any] | None = None,
-) -> str:
-    """Write model and card.
+) -> None:
+    """Write the card beside the weights.
 
     Args:
-        network: As it is now.
-        folder: Where to.
+        folder: Where the model is.
+        was: The name of the model as it was.
+        name: The name under which it is a target now; "" if it has none.
         spots: What was to be repaired.
         settings: Of the repair.
         trained: How the training went.
         result: What was proved, once it is.
-
-    Returns:
-        The name under which the model is a target; "" if it has none.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    name = network.keep(network.module.to("cpu").eval(), folder)
-    network.module.to(network.device)
-    write_whole(
-        folder / "README.md", card(network.name, name, folder, spots, settings, trained, result).encode()
-    )
-    return name
+    write_whole(folder / "README.md", card(was, name, folder, spots, settings, trained, result).encode())
 
 
 def card(
@@ -53,7 +45,7 @@ def card(
 ) -> str:
     """What is to be known of the model, as Markdown."""
     lines = [
-        "# Repaired classifier",
+        "# Repaired model",
         "",
         f"Made by weakspot repair from `{_plain(was)}`. Weights are data (ONNX or safetensors), no code.",
         "",
@@ -64,7 +56,8 @@ def card(
         "## How",
         "",
         f"Method {settings['method']}: {trained['parameters']:,} numbers trained on {trained['pictures']:,} "
-        f"pictures, {100 * settings['rate']:.0f} % of them transformed; {trained['epochs']} rounds, of which "
+        f"{trained.get('kind', 'pictures')}, {100 * settings['rate']:.0f} % of them as the weak spots say; "
+        f"{trained['epochs']} rounds, of which "
         f"round {trained['best']} was kept (0: none was better than the old weights on validation pictures).",
         "",
     ]

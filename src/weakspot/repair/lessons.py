@@ -6,6 +6,7 @@ Also pictures that were drawn beforehand, as those of a hunt's findings are.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,15 @@ from numpy.typing import NDArray
 from weakspot.repair.train import Shown
 
 Image = NDArray[np.uint8]
-#: From pictures, for each the mode's number (as the caller counts them) and a seed, to transformed pictures.
+#: Stands for a mode's number: any cell of the space.
+ANYWHERE: Final = -1
+#: Of the transformed pictures that are learnt from, so many are transformed as any cell says: a repair of the
+#: modes alone would trade failures for others beside them.
+WIDE: Final = 0.25
+#: Of blends of two pictures, so many are a piece of the one in the other (Yun et al., 2019).
+PIECES: Final = 0.5
+#: From pictures, for each the mode's number (as the caller counts them, or ANYWHERE) and a seed, to
+#: transformed pictures.
 Change = Callable[[list[Image], Sequence[int], Sequence[int]], list[Image]]
 
 
@@ -57,18 +66,27 @@ class TransformedLessons:
         moved = [moved_about(self.pictures[i], rng, mirror=mirror, shift=shift) for i in which]
         chosen = rng.random(len(moved)) < blend
         partners, shares = rng.permutation(len(moved)), rng.random(len(moved))
+        pieces = rng.random(len(moved)) < PIECES
         mixed = [
-            blended(image, moved[b], share) if yes else image
-            for image, b, share, yes in zip(moved, partners, shares, chosen, strict=True)
+            (pieced(image, moved[b], share, rng) if piece else blended(image, moved[b], share))
+            if yes
+            else image
+            for image, b, share, piece, yes in zip(moved, partners, shares, pieces, chosen, strict=True)
         ]
-        shown = self._shown(mixed, which, rng, rate)
+        shown = self._shown(mixed, which, rng, rate, wide=WIDE)
         return shown._replace(labels=np.where(chosen, -1, shown.labels))
 
     def _shown(
-        self, plain: list[Image], which: Sequence[int], rng: np.random.Generator, rate: float
+        self,
+        plain: list[Image],
+        which: Sequence[int],
+        rng: np.random.Generator,
+        rate: float,
+        wide: float = 0.0,
     ) -> Shown:
         chosen = np.flatnonzero(rng.random(len(plain)) < rate)
         modes = rng.integers(0, self._modes, len(chosen))
+        modes = np.where(rng.random(len(chosen)) < wide, ANYWHERE, modes)
         seeds = rng.integers(0, 1 << 62, len(chosen))
         changed = list(plain)
         after = (
@@ -139,6 +157,18 @@ def blended(one: Image, other: Image, share: float) -> Image:
     if one.shape != other.shape:
         return one
     return np.asarray(share * one.astype(np.float32) + (1 - share) * other.astype(np.float32) + 0.5, np.uint8)
+
+
+def pieced(one: Image, other: Image, share: float, rng: np.random.Generator) -> Image:
+    """A picture with a piece of another of one size in it, which leaves about this share of the first."""
+    high, wide = one.shape[:2]
+    tall, broad = (round(side * (1 - share) ** 0.5) for side in (high, wide))
+    top, left = int(rng.integers(0, high - tall + 1)), int(rng.integers(0, wide - broad + 1))
+    if one.shape != other.shape:
+        return one
+    found = one.copy()
+    found[top : top + tall, left : left + broad] = other[top : top + tall, left : left + broad]
+    return found
 
 
 def moved_about(image: Image, rng: np.random.Generator, *, mirror: bool, shift: float) -> Image:

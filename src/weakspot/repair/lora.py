@@ -22,8 +22,13 @@ def need_peft() -> Any:
     return peft
 
 
-def adapted(module: nn.Module, *, rank: int) -> nn.Module:
+def adapted(module: nn.Module, *, rank: int, but: nn.Module | None = None) -> nn.Module:
     """The module with an adapter beside each linear layer and convolution; only adapters are trained.
+
+    Args:
+        module: Changed in place.
+        rank: Of the adapters.
+        but: A layer that gets none, as one that shares its weights with another.
 
     Raises:
         WeakspotError: It has no such layer.
@@ -32,7 +37,8 @@ def adapted(module: nn.Module, *, rank: int) -> nn.Module:
     chosen = [
         name
         for name, layer in module.named_modules()
-        if isinstance(layer, nn.Linear) or (isinstance(layer, nn.Conv2d) and layer.groups == 1)
+        if layer is not but
+        and (isinstance(layer, nn.Linear) or (isinstance(layer, nn.Conv2d) and layer.groups == 1))
     ]
     if not chosen:
         raise WeakspotError("the network has no linear layer and no convolution", fix="use --method full")

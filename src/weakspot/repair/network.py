@@ -18,6 +18,7 @@ import torch
 from torch import nn
 
 from weakspot.core import Case, Output, Scores, WeakspotError
+from weakspot.models.batches import Batches
 from weakspot.models.images import stack_images
 from weakspot.models.onnx import OnnxClassifier, probabilities
 
@@ -54,11 +55,11 @@ class Network:
         """Logits of pictures, without learning."""
         self.module.eval()
         with torch.no_grad():
-            rows = [
-                logits_of(self.module(self.prepare(images[at : at + SHOWN]).to(self.device)))
-                for at in range(0, len(images), SHOWN)
-            ]
-        return torch.cat(rows)
+            return torch.cat(
+                Batches("", SHOWN, device=self.device).run(
+                    images, lambda some: logits_of(self.module(self.prepare(some).to(self.device)))
+                )
+            )
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
         """See `Target`."""

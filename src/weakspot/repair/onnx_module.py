@@ -315,9 +315,17 @@ def _reshape(x: list[Any], _: dict[str, Any]) -> Any:
     return x[0].reshape([x[0].shape[i] if n == 0 else n for i, n in enumerate(wanted)])
 
 
-def _mean(x: list[Any], a: dict[str, Any]) -> Any:
-    axes = _ints(x[1]) if len(x) > 1 and x[1] is not None else list(a.get("axes", range(x[0].ndim)))
-    return x[0].mean(axes, keepdim=bool(a.get("keepdims", 1)))
+def _axes(x: list[Any], a: dict[str, Any]) -> list[int]:
+    return _ints(x[1]) if len(x) > 1 and x[1] is not None else list(a.get("axes", range(x[0].ndim)))
+
+
+def _keeps(a: dict[str, Any]) -> bool:
+    return bool(a.get("keepdims", 1))
+
+
+def _triangle(x: list[Any], a: dict[str, Any]) -> Any:
+    side = torch.triu if a.get("upper", 1) else torch.tril
+    return side(x[0], diagonal=int(x[1]) if len(x) > 1 and x[1] is not None else 0)
 
 
 def _squeeze(x: list[Any], a: dict[str, Any]) -> Any:
@@ -406,8 +414,10 @@ _OPS: Final[dict[str, _Op]] = {
     "ConstantOfShape": _filled,
     "DequantizeLinear": _quantised,
     "Div": lambda x, _: x[0] / x[1] if x[0].is_floating_point() else x[0] // x[1],
+    "Equal": lambda x, _: x[0] == x[1],
     "Erf": lambda x, _: torch.erf(x[0]),
     "Exp": lambda x, _: x[0].exp(),
+    "Expand": lambda x, _: x[0] * torch.ones(_ints(x[1]), dtype=x[0].dtype, device=x[0].device),
     "Flatten": lambda x, a: x[0].flatten(int(a.get("axis", 1))),
     "Gather": _gather,
     "Gelu": lambda x, a: F.gelu(x[0], approximate=a.get("approximate", b"none").decode()),
@@ -420,7 +430,9 @@ _OPS: Final[dict[str, _Op]] = {
     "Mul": lambda x, _: x[0] * x[1],
     "Pad": _pad,
     "Pow": lambda x, _: x[0] ** x[1],
-    "ReduceMean": _mean,
+    "ReduceL2": lambda x, a: torch.linalg.vector_norm(x[0], dim=_axes(x, a), keepdim=_keeps(a)),
+    "ReduceMean": lambda x, a: x[0].mean(_axes(x, a), keepdim=_keeps(a)),
+    "ReduceSum": lambda x, a: x[0].sum(_axes(x, a), keepdim=_keeps(a)),
     "Relu": lambda x, _: F.relu(x[0]),
     "Reshape": _reshape,
     "Shape": lambda x, _: torch.tensor(x[0].shape),
@@ -433,5 +445,7 @@ _OPS: Final[dict[str, _Op]] = {
     "Sub": lambda x, _: x[0] - x[1],
     "Tanh": lambda x, _: x[0].tanh(),
     "Transpose": lambda x, a: x[0].permute(list(a["perm"])) if "perm" in a else x[0].T,
+    "Trilu": _triangle,
     "Unsqueeze": _unsqueeze,
+    "Where": lambda x, _: torch.where(x[0], x[1], x[2]),
 }  # fmt: skip

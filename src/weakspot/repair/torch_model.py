@@ -19,6 +19,7 @@ from weakspot.core import Case, Output, WeakspotError
 from weakspot.core.registry import import_part
 from weakspot.models.images import stack_images
 from weakspot.models.onnx import _three, read_labels
+from weakspot.models.safetensors_file import read_weights
 from weakspot.repair.network import Network, digest_of
 
 
@@ -107,7 +108,7 @@ def load(
             fix="name a module, or a class or function without arguments that makes one",
         )
     if weights:
-        _read(found, Path(weights))
+        read_weights(found, Path(weights))
     return TorchClassifier(
         found,
         labels=read_labels(Path(labels)),
@@ -117,36 +118,6 @@ def load(
         origin=path,
         device=device,
     )
-
-
-def _read(module: nn.Module, path: Path) -> None:
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    if path.suffix != ".safetensors":
-        raise WeakspotError(
-            f"{str(path)[:200]} is not a safetensors file",
-            fix="convert it; pickles can run code and are not read",
-        )
-    try:
-        tensors = load_file(str(path))
-    except (OSError, SafetensorError) as error:
-        raise WeakspotError(
-            f"the weights {str(path)[:200]} cannot be read: {error}", fix="check the file"
-        ) from error
-    try:
-        lacking, strange = module.load_state_dict(tensors, strict=False)
-    except RuntimeError as error:  # shapes differ
-        raise WeakspotError(
-            f"the weights {str(path)[:200]} do not fit: {str(error).splitlines()[-1].strip()[:200]}",
-            fix="name the network they were made with",
-        ) from error
-    lacking = [key for key in lacking if not key.endswith("num_batches_tracked")]
-    if lacking or strange:
-        which = f"{lacking[0]} is missing" if lacking else f"{strange[0]} is not the network's"
-        raise WeakspotError(
-            f"the weights {str(path)[:200]} do not fit: {which}", fix="name the network they were made with"
-        )
 
 
 def _size(text: str) -> tuple[int, int] | None:

@@ -1,19 +1,19 @@
 """Fine-tuning a classifier on pictures of its weak spots, so that it forgets as little as possible.
 
-Few pictures, so everything that keeps a network from learning them by heart: they are shifted and mirrored,
-the rate is small, the network's own former answer to the plain picture, where that was right, is most of what
-it is to answer to the changed one, the weights that are kept are averages over the last steps, and training
-ends when pictures that took no part in it get no better. The head goes on from where it is, unless it is to
-begin anew.
+Few pictures, so everything that keeps a network from learning them by heart: they are shifted, mirrored and
+blended with each other, the rate is small, the network's own former answer to the plain picture (put right
+where it was wrong) is what it is to answer to the changed one, for many rounds (Beyer et al., 2022: a good
+teacher is patient and consistent), the weights that are kept are averages over the last steps, and training
+ends when pictures that took no part in it get worse beyond chance. The head goes on from where it is, unless
+it is to begin anew.
 """
 
 from __future__ import annotations
 
 import copy
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
@@ -27,27 +27,21 @@ from torch.nn import functional as F  # noqa: N812
 from weakspot.core import WeakspotError
 from weakspot.repair.head import last_layer
 from weakspot.repair.network import Network, logits_of
-from weakspot.store import write_whole
+from weakspot.repair.rounds import Told, rounds
 
 METHODS: Final = ("last-layer", "full", "lora")
 #: Peak rates of learning that a method is given, unless one is named.
 RATES: Final = {"last-layer": 5e-3, "full": 5e-4, "lora": 2e-3}
-EPOCHS: Final = {"last-layer": 40, "full": 8, "lora": 8}
-#: Which part of a step's weights goes into the average.
-AVERAGE: Final = 0.02
+EPOCHS: Final = {"last-layer": 40, "full": 60, "lora": 8}
 #: The temperature at which answers are compared.
 HEAT: Final = 4.0
-#: No round is kept that fails on plain validation pictures more often than the old weights by more than this.
-FORGETTING: Final = 0.01
 #: Where all layers are trained, the weights that are kept lie this far on the way from the old to the new
-#: ones: most
-#: of the repair, and next to nothing forgotten (Wortsman et al., 2022).
+#: ones: most of the repair, and next to nothing forgotten (Wortsman et al., 2022).
 WAY: Final = 0.8
 #: How much of the loss counts beside the rate of failures, in choosing a round.
 SMOOTH: Final = 0.1
 #: What reaches the last layer is computed for so many rounds of pictures, which are then gone over again.
 ROUNDS: Final = 6
-CHECKPOINT: Final = "checkpoint"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,13 +70,13 @@ class TrainSettings:
 
     method: str = "full"
     layer: str = ""
-    rate: float = 0.5
+    rate: float = 0.4
     epochs: int = 0
     learning_rate: float = 0.0
     batch: int = 64
     distil: float = 1.0
-    patience: int = 8
-    validation: float = 0.2
+    patience: int = 10
+    validation: float = 0.1
     mirror: bool = True
     shift: float = 0.13
     blend: float = 0.7
@@ -167,19 +161,6 @@ class Trained(NamedTuple):
     layer: str
 
 
-Told = Callable[[int, int, dict[str, float]], None]
-
-
-@dataclass
-class _State:
-    """What a checkpoint holds beside the tensors."""
-
-    epoch: int = 0
-    best: int = 0
-    best_loss: float = math.inf
-    curve: list[dict[str, float]] = field(default_factory=list)
-
-
 def train(
     network: Network,
     lessons: Lessons,
@@ -207,68 +188,35 @@ def train(
             f"{len(order)} pictures are too few to learn from", fix="give the map more pictures"
         )
     watched, own = order[:held].tolist(), order[held:].tolist()
-    teacher = copy.deepcopy(network.module).eval()
+    teacher = copy.deepcopy(network.module).eval().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     name, features, student = _student(network, lessons, settings)
     chosen = [p for p in student.parameters() if p.requires_grad]
-    epochs = settings.epochs or EPOCHS[settings.method]
-    peak = settings.learning_rate or RATES[settings.method]
-    optimizer = torch.optim.AdamW(chosen, lr=peak, weight_decay=1e-4)
-    old = [p.detach().clone() for p in chosen]
-    average = [p.detach().clone() for p in chosen]
-    best = [p.detach().clone() for p in chosen]
-    state = _State()
-    if folder is not None:
-        state = _restore(folder, settings, chosen, average, best, optimizer)
     exam = {
         "transformed": lessons.show(watched * 2, seed=[settings.seed, 12], rate=1.0),
         "plain": lessons.show(watched, seed=[settings.seed, 12], rate=0.0),
     }
-    steps, loss_of = (
-        math.ceil(len(own) / settings.batch),
-        _Loss(network, teacher, features, student, settings, lessons.unlearns),
-    )
-    if state.epoch == 0:
-        row = loss_of.examine(exam)
-        state.best_loss, state.curve = row["validation"], [{"epoch": 0, **row}]
-    while state.epoch < epochs and state.epoch - state.best < settings.patience:
-        state.epoch += 1
-        turn = state.epoch if features is None else state.epoch % ROUNDS
+    loss_of = _Loss(network, teacher, features, student, settings, lessons.unlearns)
+
+    def loss_at(epoch: int, step: int) -> torch.Tensor:
+        turn = epoch if features is None else epoch % ROUNDS
         shuffled = np.random.default_rng([settings.seed, 13, turn]).permutation(own).tolist()
-        total = 0.0
-        for step in range(steps):
-            some = shuffled[step * settings.batch : (step + 1) * settings.batch]
-            gone = (state.epoch - 1 + step / steps) / epochs
-            for group in optimizer.param_groups:
-                group["lr"] = peak * min(1.0, 20 * (gone + 0.01)) * 0.5 * (1 + math.cos(math.pi * gone))
-            optimizer.zero_grad(set_to_none=True)
-            shown = partial(augmented, lessons, some, seed=[settings.seed, 14, turn, step], settings=settings)
-            loss: Any = loss_of(shown, key=(turn, step))
-            loss.backward()
-            nn.utils.clip_grad_norm_(chosen, 5.0)
-            optimizer.step()
-            total += float(loss.detach())
-            done = (state.epoch - 1) * steps + step + 1
-            with torch.no_grad():
-                for kept, moving in zip(average, chosen, strict=True):
-                    kept.lerp_(moving, max(AVERAGE, 1 / (done + 1)))
-        now = [p.detach().clone() for p in chosen]
-        _put(chosen, average)
-        row = loss_of.examine(exam)
-        kept_what_it_knew = row["plain"] <= state.curve[0]["plain"] + FORGETTING
-        if row["validation"] < state.best_loss - 1e-5 and kept_what_it_knew:
-            state.best, state.best_loss = state.epoch, row["validation"]
-            best = [p.detach().clone() for p in chosen]
-        _put(chosen, now)
-        state.curve.append({"epoch": state.epoch, "training": total / steps, **row})
-        if folder is not None:
-            _save(folder, settings, state, chosen, average, best, optimizer)
-        if told is not None:
-            told(state.epoch, epochs, state.curve[-1])
-    _put(
+        some = shuffled[step * settings.batch : (step + 1) * settings.batch]
+        shown = partial(augmented, lessons, some, seed=[settings.seed, 14, turn, step], settings=settings)
+        return loss_of(shown, key=(turn, step))
+
+    state = rounds(
         chosen,
-        [torch.lerp(a, b, WAY) for a, b in zip(old, best, strict=True)]
-        if settings.method == "full"
-        else best,
+        loss_at=loss_at,
+        examine=lambda: loss_of.examine(exam),
+        held=held,
+        steps=math.ceil(len(own) / settings.batch),
+        epochs=settings.epochs or EPOCHS[settings.method],
+        peak=settings.learning_rate or RATES[settings.method],
+        patience=settings.patience,
+        settings=asdict(settings),
+        way=WAY if settings.method == "full" else 1.0,
+        folder=folder,
+        told=told,
     )
     if settings.method == "lora":
         from weakspot.repair.lora import merged
@@ -305,8 +253,9 @@ class _Material(NamedTuple):
 class _Loss:
     """How far answers to changed pictures are from the label and from the old network's to the plain ones.
 
-    The old answer counts where it was right. It is softened (Hinton, Vinyals and Dean, 2015), since most of
-    what a network knows of a picture is in how it ranks the wrong labels.
+    The old answer is the mean of those to the picture and to its mirror image, where that means the same;
+    where it is wrong, the right label and the one it preferred change places. It is softened (Hinton, Vinyals
+    and Dean, 2015), since most of what a network knows of a picture is in how it ranks the wrong labels.
     """
 
     def __init__(
@@ -349,8 +298,16 @@ class _Loss:
         former = None
         if self.settings.distil:
             with torch.no_grad():
-                former = logits_of(self.teacher(self.network.prepare(shown.plain).to(self.network.device)))
+                former = self._former(shown.plain)
+                if not self.unlearns:
+                    former = put_right(former, labels)
+                if self.settings.mirror:
+                    turned = self._former([np.ascontiguousarray(image[:, ::-1]) for image in shown.plain])
+                    former = (former + (turned if self.unlearns else put_right(turned, labels))) / 2
         return _Material(self.given(shown.changed), labels, former)
+
+    def _former(self, images: Sequence[Any]) -> torch.Tensor:
+        return logits_of(self.teacher(self.network.prepare(images).to(self.network.device)))
 
     def examine(self, exam: Mapping[str, Shown]) -> dict[str, float]:
         """Loss and failures on pictures that take no part: transformed, and as they are."""
@@ -368,6 +325,17 @@ class _Loss:
         # Failures count; the loss, which moves more smoothly, decides between rounds that fail alike.
         score = (sum(found.values()) + SMOOTH * sum(losses)) / len(losses)
         return {"validation": score, **found}
+
+
+def put_right(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Logits in which the right label has the highest, if need be in exchange; −1 is no label."""
+    rows, right = torch.arange(len(logits), device=logits.device), labels.clamp(min=0)
+    top = logits.argmax(1)
+    swap = (labels >= 0) & (top != right)
+    found = logits.clone()
+    found[rows, top] = torch.where(swap, logits[rows, right], logits[rows, top])
+    found[rows, right] = torch.where(swap, logits[rows, top], found[rows, right])
+    return found
 
 
 def _student(
@@ -414,72 +382,3 @@ def _reaching(module: nn.Module, head: nn.Module) -> Callable[[torch.Tensor], to
         return seen.pop()
 
     return features
-
-
-def _put(parameters: Sequence[nn.Parameter], values: Sequence[torch.Tensor]) -> None:
-    with torch.no_grad():
-        for p, value in zip(parameters, values, strict=True):
-            p.copy_(value)
-
-
-# -- checkpoints -----------------------------------------------------------------------------------
-
-
-def _save(
-    folder: Path,
-    settings: TrainSettings,
-    state: _State,
-    now: Sequence[torch.Tensor],
-    average: Sequence[torch.Tensor],
-    best: Sequence[torch.Tensor],
-    optimizer: torch.optim.Optimizer,
-) -> None:
-    """Everything that the next round depends on, in two files; the second says which first it belongs to."""
-    from safetensors.torch import save
-
-    tensors = {f"{kind}.{i}": t.detach().cpu().contiguous() for kind, some in
-               (("now", now), ("average", average), ("best", best)) for i, t in enumerate(some)}  # fmt: skip
-    for i, kept in optimizer.state_dict()["state"].items():
-        tensors |= {f"{key}.{i}": torch.as_tensor(value).cpu().contiguous() for key, value in kept.items()}
-    write_whole(folder / f"{CHECKPOINT}.safetensors", save(tensors, {"epoch": str(state.epoch)}))
-    write_whole(
-        folder / f"{CHECKPOINT}.json", json.dumps({"settings": asdict(settings), **asdict(state)}).encode()
-    )
-
-
-def _restore(
-    folder: Path,
-    settings: TrainSettings,
-    now: Sequence[nn.Parameter],
-    average: Sequence[torch.Tensor],
-    best: Sequence[torch.Tensor],
-    optimizer: torch.optim.Optimizer,
-) -> _State:
-    """Take up a checkpoint, if there is one of these settings; a fresh state otherwise."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        known = json.loads((folder / f"{CHECKPOINT}.json").read_bytes())
-        if known.pop("settings") != asdict(settings):
-            return _State()
-        with safe_open(folder / f"{CHECKPOINT}.safetensors", framework="pt") as file:
-            if file.metadata()["epoch"] != str(known["epoch"]):  # interrupted between the two files
-                return _State()
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (it is no dict)
-        for kind, some in (("now", now), ("average", average), ("best", best)):
-            with torch.no_grad():
-                for i, p in enumerate(some):
-                    p.copy_(tensors[f"{kind}.{i}"])
-        kept = {
-            i: {key: tensors[f"{key}.{i}"] for key in ("step", "exp_avg", "exp_avg_sq")}
-            for i in range(len(now))
-        }
-        optimizer.load_state_dict({"state": kept, "param_groups": optimizer.state_dict()["param_groups"]})
-        return _State(**known)
-    except FileNotFoundError:
-        return _State()
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-        raise WeakspotError(
-            f"the checkpoint in {folder} cannot be read: {error}",
-            fix=f"delete {CHECKPOINT}.* there to train anew",
-        ) from error

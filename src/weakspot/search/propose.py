@@ -151,7 +151,8 @@ def from_groups(
         fits: Whether a text can be drawn.
         origin: Of the hypotheses.
     """
-    if not images or (by := captioner or encoder) is None:
+    scores = captioner if getattr(captioner, "knows_probabilities", True) else None
+    if not images or (by := scores or encoder) is None:
         return []
     features = np.ones((len(images), 1)) if encoder is None else encoder.embed_images(images)
 

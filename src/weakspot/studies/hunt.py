@@ -20,8 +20,10 @@ from weakspot.engine import (
     Broken,
     Budget,
     BudgetSpent,
+    Cluster,
     ConfirmSettings,
     Engine,
+    Executor,
     Lane,
     RaceSettings,
     Watch,
@@ -38,6 +40,7 @@ from weakspot.studies.hunt_parts import (
     Parts,
     base_hypothesis,
     check,
+    executor_for,
     load,
     settings_of,
 )
@@ -104,6 +107,7 @@ def hunt(
     edits: int = 4,
     out: str | Path | None = None,
     watch: Watch | None = None,
+    executor: str | Executor | Cluster | None = None,
 ) -> Run:
     """Hunt the failures of a classifier on one label, or on several with one budget.
 
@@ -131,6 +135,8 @@ def hunt(
         edits: Counterfactual edits measured of each finding.
         out: The run's folder; a new one below runs/ by default.
         watch: Who is told of the progress.
+        executor: Where the trials are drawn: "local", or "ray:ADDRESS?OPTIONS" (docs/scale.md). It makes no
+            difference to the run, so run.yaml does not name it.
 
     Returns:
         The finished run, open for reading; see `run.findings` and `run.state`.
@@ -158,34 +164,37 @@ def hunt(
         edits=edits,
     )
     check(settings)
-    parts = load(
-        settings,
-        target=target,
-        source=source,
-        judge=judge,
-        verify=verified,
-        captioner=captioner,
-        encoder=encoder,
-        llm=llm,
-    )
+    given = {"target": target, "source": source, "judge": judge, "verify": verified}
+    parts = load(settings, **given, captioner=captioner, encoder=encoder, llm=llm)
     config = RunConfig(
         study="hunt",
         subject=label or f"{len(settings.labels)} labels",
         settings=settings.to_yaml(),
         digests=parts.digests,
     )
-    with Run.create(config, folder=None if out is None else Path(out)) as run:
-        conduct(run, settings, parts, watch)
+    with (
+        executor_for(executor, settings, parts, **given) as place,
+        Run.create(config, folder=None if out is None else Path(out)) as run,
+    ):
+        conduct(run, settings, parts, watch, executor=place)
     return Run.read(run.folder)
 
 
-def go_on(run: Run, *, budget: str | None = None, watch: Watch | None = None, **given: Any) -> None:
+def go_on(
+    run: Run,
+    *,
+    budget: str | None = None,
+    watch: Watch | None = None,
+    executor: str | Executor | Cluster | None = None,
+    **given: Any,
+) -> None:
     """Go on with an interrupted hunt: the same decisions over the recorded trials, then new ones.
 
     Args:
         run: Open for writing.
         budget: A new one.
         watch: Who is told of the progress.
+        executor: Where the trials are drawn; it need not be where the run began.
         given: Objects in place of names: target, source, judge, verify, captioner, encoder, llm.
     """
     settings = settings_of(run, budget=budget)
@@ -198,10 +207,18 @@ def go_on(run: Run, *, budget: str | None = None, watch: Watch | None = None, **
             )
     if run.state.startswith("stopped: broken"):
         run.ledger.forget_errors()
-    conduct(run, settings, parts, watch)
+    with executor_for(executor, settings, parts, **given) as place:
+        conduct(run, settings, parts, watch, executor=place)
 
 
-def conduct(run: Run, settings: HuntSettings, parts: Parts, watch: Watch | None = None) -> None:
+def conduct(
+    run: Run,
+    settings: HuntSettings,
+    parts: Parts,
+    watch: Watch | None = None,
+    *,
+    executor: Executor | Cluster | None = None,
+) -> None:
     """The method, from the baseline to the findings."""
     ledger, watch = run.ledger, watch or Watch()
     bases = [base_hypothesis(settings, parts.words, label) for label in settings.hunted]
@@ -219,6 +236,7 @@ def conduct(run: Run, settings: HuntSettings, parts: Parts, watch: Watch | None 
         seed=settings.seed,
         budget=Budget.parse(settings.budget),
         watch=watch,
+        executor=executor,
         keep=LOOKED_AT if looks else KEPT,
     ) as engine:
         steps = Hunt(engine, settings, parts, bases, Teller(engine, parts.captioner), rewriter(run, parts))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +23,11 @@ from weakspot.core import (
     WeakspotError,
     nearest,
 )
-from weakspot.engine import Budget
+from weakspot.engine import Budget, Cluster, Executor
 from weakspot.judges import LabelJudge, Verified
 from weakspot.judges.label import kin_of
 from weakspot.judges.verified import ClassifierOpinion, Opinion, opinion
+from weakspot.models.chat_captioner import captioner_of
 from weakspot.models.wordnet import AmbiguousLabel, UnknownWord, WordNet
 from weakspot.search.llm_answers import Asked
 from weakspot.sources.folder import files_in
@@ -101,6 +104,7 @@ class Parts:
 
     Attributes:
         words: By label, what is said for it in prompts.
+        same: By hunted label that the head does not have, the labels of the head that it covers.
     """
 
     target: Target
@@ -111,6 +115,7 @@ class Parts:
     encoder: Encoder | None = None
     llm: Asked | None = None
     opinions: tuple[Opinion, ...] = ()
+    same: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def digests(self) -> dict[str, str]:
@@ -174,20 +179,17 @@ def settings_of(run: Run, *, budget: str | None = None) -> HuntSettings:
 
 def load(settings: HuntSettings, **given: Any) -> Parts:
     """Load what the settings name, except for what is given as an object, and check that it fits."""
-    target: Target = part(given.get("target"), settings.target, MODELS, Target)
-    labels = target.labels if isinstance(target, Classifier) else ()
-    parents = target.parents if isinstance(target, Classifier) else {}
+    target = _target(settings, given.get("target"))
+    labels, parents = _head(target)
     wordnet = _wordnet(settings, labels, parents)
     same = _same(settings, labels, wordnet)
     words = _words(settings, parents, wordnet)
     judge = _judge(settings, given.get("judge"), labels, parents, same)
-    named = given.get("verify") or settings.verify
-    opinions = tuple(
-        _opinion(one, settings, labels, same, words)
-        for one in ((named,) if isinstance(named, str) else named)
-    )
-    source = part(given.get("source"), settings.source, SOURCES, Source, label=settings.hunted[0])
-    captioner = _optional(given.get("captioner"), settings.captioner, Captioner)
+    opinions = _opinions(settings, given.get("verify"), labels, same, words)
+    source = _source(settings, given.get("source"), words)
+    captioner = captioner_of(_optional(given.get("captioner"), settings.captioner, object))
+    if captioner is not None:
+        part(captioner, name_of(settings.captioner), MODELS, Captioner)
     encoder = _optional(given.get("encoder"), settings.encoder, Encoder)
     llm = _optional(given.get("llm"), settings.llm, Asked)
     if settings.from_images is not None and captioner is None and encoder is None:
@@ -196,11 +198,39 @@ def load(settings: HuntSettings, **given: Any) -> Parts:
         )
     if settings.from_images is not None:
         files_in(settings.from_images)  # a wrong folder is said before there is a run
-    if len(settings.hunted) > 1:
-        source = ByLabel(
-            source, [base_hypothesis(settings, words, label) for label in settings.hunted], settings.hunted
-        )
-    return Parts(target, source, judge, words, captioner, encoder, llm, opinions)
+    return Parts(target, source, judge, words, captioner, encoder, llm, opinions, same)
+
+
+@contextmanager
+def executor_for(
+    named: str | Executor | Cluster | None, settings: HuntSettings, parts: Parts, **given: Any
+) -> Iterator[Executor | Cluster | None]:
+    """Where the trials are drawn, closed in the end; None is this machine, as suits the source.
+
+    Args:
+        named: "local", "ray:ADDRESS?OPTIONS", or the thing itself.
+        settings: Of the hunt.
+        parts: As loaded here.
+        given: The objects among them. What has a name is loaded by each worker itself.
+    """
+    if not isinstance(named, str) or named == "local":
+        yield None if isinstance(named, str) else named
+        return
+    from weakspot.engine.ray import RayExecutor
+    from weakspot.engine.ray_settings import RaySettings
+
+    chosen = RaySettings.parse(named)
+    labels, parents = _head(parts.target)
+    words, same = dict(parts.words), dict(parts.same)
+    own = {what: None if isinstance(thing, str) else thing for what, thing in given.items()}
+    verdicts = partial(_verdicts, settings, own.get("judge"), own.get("verify"))
+    recipes: dict[str, Callable[[], Any]] = {
+        "source": partial(_source, settings, own.get("source"), words),
+        "target": partial(_target, settings, own.get("target")),
+        "judge": partial(verdicts, labels, dict(parents), same, words),
+    }
+    with RayExecutor(chosen, recipes, many=getattr(parts.source, "cpu_bound", False)) as executor:
+        yield executor
 
 
 def which_labels(text: str, target: str) -> tuple[str, ...]:
@@ -260,6 +290,53 @@ class ByLabel:
             raise AttributeError(name)
         found = getattr(self._sources[0][1], name)
         return self._available if name == "available" else found
+
+
+def _target(settings: HuntSettings, given: Any) -> Target:
+    target: Target = part(given, settings.target, MODELS, Target)
+    return target
+
+
+def _head(target: Target) -> tuple[tuple[str, ...], Mapping[str, str]]:
+    """The labels of a target and their parents, as far as it knows them."""
+    return (target.labels, target.parents) if isinstance(target, Classifier) else ((), {})
+
+
+def _source(settings: HuntSettings, given: Any, words: Mapping[str, LabelWords]) -> Source:
+    source: Source = part(given, settings.source, SOURCES, Source, label=settings.hunted[0])
+    if len(settings.hunted) == 1:
+        return source
+    bases = [base_hypothesis(settings, words, label) for label in settings.hunted]
+    return ByLabel(source, bases, settings.hunted)
+
+
+def _verdicts(
+    settings: HuntSettings,
+    judge: Any,
+    verify: Any,
+    labels: Sequence[str],
+    parents: Mapping[str, str],
+    same: Mapping[str, frozenset[str]],
+    words: Mapping[str, LabelWords],
+) -> Judge:
+    """The judge with its second opinions, in a process that has nothing loaded yet."""
+    opinions = _opinions(settings, verify, labels, same, words)
+    found = _judge(settings, judge, labels, parents, same)
+    return Verified(found, opinions) if opinions else found
+
+
+def _opinions(
+    settings: HuntSettings,
+    given: Any,
+    labels: Sequence[str],
+    same: Mapping[str, frozenset[str]],
+    words: Mapping[str, LabelWords],
+) -> tuple[Opinion, ...]:
+    named = given or settings.verify
+    return tuple(
+        _opinion(one, settings, labels, same, words)
+        for one in ((named,) if isinstance(named, str) else named)
+    )
 
 
 def _optional(given: Any, name: str | None, port: type) -> Any:

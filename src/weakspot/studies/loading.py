@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
-from weakspot.core import Registry, WeakspotError
+from weakspot.core import Registry, WeakspotError, parse_name
 
 _FROM_PYTHON = "go on from Python: weakspot.resume(folder, target=…, source=…, judge=…)"
 
@@ -51,6 +52,35 @@ def part(
             f"{name[:200]} is not a {port.__name__}", fix=wanted or f"it must have: {methods}"
         )
     return found
+
+
+_Settings = TypeVar("_Settings")
+
+
+def pinned(settings: _Settings, **parts: object) -> _Settings:
+    """The settings with the revision in the name of each part that came from the model hub.
+
+    So run.yaml says which commit was used, and a run that is resumed loads the same one, whatever became of
+    the branch since.
+
+    Args:
+        settings: A dataclass whose fields hold the names.
+        parts: What was loaded, by the field that names it.
+    """
+    found = {}
+    for what, loaded in parts.items():
+        name = getattr(settings, what, None)
+        revision = getattr(loaded, "revision", "") or getattr(
+            getattr(loaded, "generator", None), "revision", ""
+        )
+        if not (isinstance(name, str) and isinstance(revision, str) and revision):
+            continue
+        known = parse_name(name).options.get("revision")
+        if known is None:
+            found[what] = f"{name}{'&' if '?' in name else '?'}revision={revision}"
+        else:  # a branch or a tag, which can move
+            found[what] = name.replace(f"revision={known}", f"revision={revision}")
+    return replace(settings, **found) if found else settings  # type: ignore[type-var]
 
 
 def name_of(thing: object) -> str:

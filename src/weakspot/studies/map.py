@@ -34,7 +34,7 @@ from weakspot.search.map_problem import Log
 from weakspot.search.map_searches import DEFAULT, SEARCHES, search
 from weakspot.store import Run, RunConfig
 from weakspot.studies.hunt_steps import findings
-from weakspot.studies.loading import name_of
+from weakspot.studies.loading import name_of, pinned
 from weakspot.studies.map_asking import Asking, Remembering
 from weakspot.studies.map_parts import SEARCHED, MapParts, MapSettings, check, load, settings_of
 from weakspot.studies.map_result import Landscape
@@ -108,6 +108,7 @@ def map(
     )
     check(settings)
     loaded = load(settings, target=target, source=source, judge=judge)
+    settings = pinned(settings, target=loaded.target)
     config = RunConfig(
         study="map", subject=concepts.name, settings=asdict(settings), digests=dict(loaded.digests)
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
 from typing import Any, Final
 
@@ -144,7 +144,25 @@ def load(settings: MapSettings, *, target: Any = None, source: Any = None, judge
         )
     module, _, name = TASKS[space.task].partition(":")
     build: Callable[..., MapParts] = getattr(import_module(module), name)
-    return build(settings, space, target=target, judge=judge)
+    return _held(build(settings, space, target=target, judge=judge))
+
+
+def _held(parts: MapParts) -> MapParts:
+    """A run that ends while outputs wait for people's ratings has not finished."""
+    hold: Callable[[], None] | None = getattr(parts.judge, "hold", None)
+    if hold is None:
+        return parts
+
+    def after(run: Run) -> None:
+        try:
+            hold()
+        except WeakspotError as error:
+            run.ledger.set_fact("state", f"stopped: broken: {error.what}")
+            raise
+        if parts.after is not None:
+            parts.after(run)
+
+    return replace(parts, after=after)
 
 
 def image_parts(

@@ -46,7 +46,7 @@ from weakspot.sources.pairs_made import (
 from weakspot.stats import e_bh
 from weakspot.store import Run, RunConfig, rate
 from weakspot.studies import mine_steps as steps
-from weakspot.studies.loading import name_of
+from weakspot.studies.loading import name_of, pinned
 from weakspot.studies.mine_after import after
 from weakspot.studies.mine_parts import (
     Bill,
@@ -168,6 +168,7 @@ def mine(
         matcher=matcher,
         cache=cache,
     )
+    settings = pinned(settings, encoder=parts.encoder, reference=parts.reference)
     config = RunConfig(
         study="mine", subject=subject(settings), settings=settings.to_yaml(), digests=parts.digests
     )

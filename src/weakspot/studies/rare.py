@@ -26,7 +26,7 @@ from weakspot.search.spaces import CaseSpace, Spaced
 from weakspot.stats import clopper_pearson
 from weakspot.store import Run, RunConfig
 from weakspot.studies.hunt_parts import Parts, base_hypothesis, load
-from weakspot.studies.loading import name_of
+from weakspot.studies.loading import name_of, pinned
 from weakspot.studies.rare_parts import (
     LOOK,
     OFTEN,
@@ -98,6 +98,7 @@ def rare(
     check(settings)
     parts = load(settings.as_hunt, target=target, source=source)
     space_of(parts.source, plain_hypothesis(settings, parts))  # words that cannot be drawn are told here
+    settings = pinned(settings, target=parts.target, source=parts.source)
     config = RunConfig(study="rare", subject=label, settings=asdict(settings), digests=parts.digests)
     with Run.create(config, folder=None if out is None else Path(out)) as run:
         conduct(run, settings, parts, watch)

@@ -22,16 +22,23 @@ from weakspot.core import MODELS, Hypothesis, Target, WeakspotError
 from weakspot.engine import Watch
 from weakspot.store import Run, RunConfig
 from weakspot.studies.loading import name_of
-from weakspot.studies.repair_parts import Job, RepairSettings, Spot, folder_of, job_of
+from weakspot.studies.repair_parts import (
+    Fitted,
+    Job,
+    Progress,
+    RepairSettings,
+    Spot,
+    folder_of,
+    job_of,
+    row_words,
+)
 
 __all__ = ["RepairSettings", "conduct", "go_on", "repair", "settings_of"]
 
 #: Cases that are shown at once.
 BATCH: Final = 256
-#: Pictures kept for people, of each kind.
-KEPT: Final = 6
-#: Told what is being done, how much of it is done, and of how much.
-Progress = Callable[[str, int, int], None]
+#: Inputs kept for people, of each kind, and the letters of one that is a text.
+KEPT, SAID = 6, 400
 
 
 def repair(
@@ -41,7 +48,7 @@ def repair(
     method: str = "full",
     target: str | Target | None = None,
     layer: str = "",
-    rate: float = 0.5,
+    rate: float = 0.4,
     epochs: int = 0,
     learning_rate: float = 0.0,
     distil: float = 1.0,
@@ -154,46 +161,65 @@ def conduct(
     ledger.set_fact("state", "running")
     ledger.set_fact("parts", dict(job.counts))
     if settings.method == "data":
-        from weakspot.repair.dataset import write_folder
-
-        rows = job.samples(settings.rate, settings.seed)
-        written = write_folder(run.folder / "data", rows, spots=[s.words for s in job.chosen], model=job.name)
+        written = _written(run.folder / "data", job, settings)
         ledger.set_fact(
             "repair", {"method": "data", "data": written, "verdict": "", "chosen": _words(job.chosen)}
         )
         ledger.set_fact("state", "finished")
         return
-    from weakspot.repair.keep import keep
-    from weakspot.repair.train import train
+    from weakspot.repair.keep import write_card
 
     began = time.monotonic()
-    lessons = job.lessons(network.labels)
-    trained = train(
-        network,
-        lessons,
-        _training(settings),
-        folder=run.folder,
-        told=lambda epoch, of, row: told(f"training: {_row(row)}", epoch, of),
+    fitted = (
+        _trained(run.folder, job, network, settings, told) if job.fit is None else job.fit(run.folder, told)
     )
-    learnt = {**trained._asdict(), "pictures": len(lessons), "seconds": round(time.monotonic() - began, 1)}
-    name = keep(
-        network, run.folder / "model", spots=_words(job.chosen), settings=asdict(settings), trained=learnt
-    )
-    after: Target = MODELS.load(name) if name else network
+    learnt = fitted.learnt | {"seconds": round(time.monotonic() - began, 1)}
     ledger.set_fact("training", learnt)
-    result = proof(run, job, after, settings, told)
-    ledger.set_fact(
-        "repair", result | {"method": settings.method, "training": learnt, "model": name, "target": job.name}
-    )
+    result = proof(run, job, fitted.target, settings, told)
+    known = {"method": settings.method, "training": learnt, "model": fitted.name, "target": job.name}
+    ledger.set_fact("repair", result | known)
     ledger.set_fact("state", "finished")
-    keep(
-        network,
+    write_card(
         run.folder / "model",
+        was=job.name,
+        name=fitted.name,
         spots=_words(job.chosen),
         settings=asdict(settings),
         trained=learnt,
         result=result,
     )
+
+
+def _trained(folder: Path, job: Job, network: Any, settings: RepairSettings, told: Progress) -> Fitted:
+    """Train a classifier and write it down; what is proved is what was written."""
+    from weakspot.repair.train import train
+
+    assert job.lessons is not None  # noqa: S101 (a job without has a `fit`)
+    lessons = job.lessons(network.labels)
+    trained = train(
+        network,
+        lessons,
+        _training(settings),
+        folder=folder,
+        told=lambda epoch, of, row: told(f"training: {row_words(row)}", epoch, of),
+    )
+    model = folder / "model"
+    model.mkdir(parents=True, exist_ok=True)
+    name = network.keep(network.module.to("cpu").eval(), model)
+    network.module.to(network.device)
+    after: Target = MODELS.load(name) if name else network
+    return Fitted(after, name, {**trained._asdict(), "pictures": len(lessons)})
+
+
+def _written(folder: Path, job: Job, settings: RepairSettings) -> dict[str, Any]:
+    """The data set alone."""
+    from weakspot.repair.dataset import write_folder
+
+    if job.write is not None:
+        return job.write(folder)
+    assert job.samples is not None  # noqa: S101 (a job without has a `write`)
+    rows = job.samples(settings.rate, settings.seed)
+    return write_folder(folder, rows, spots=_words(job.chosen), model=job.name)
 
 
 def proof(run: Run, job: Job, after: Target, settings: RepairSettings, told: Progress) -> dict[str, Any]:
@@ -219,6 +245,7 @@ def proof(run: Run, job: Job, after: Target, settings: RepairSettings, told: Pro
         "landscape": landscape,
         "errors": pairs.errors,
         "shown": pairs.shown,
+        **({} if job.also is None else job.also(job.target, after)),
     }
 
 
@@ -240,25 +267,33 @@ class _Pairs:
     def of(self, spot: Spot, most: int, *, keep: bool = False) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Failures of a spot's cases; those without a verdict on either side are left out."""
         rows: list[tuple[bool, bool]] = []
-        each = max(1, most // len(spot.hypotheses))
+        if spot.failed is not None:
+            flags = zip(spot.failed(self._job.target), spot.failed(self._after), strict=True)
+            for before, after in flags:
+                if before is None or after is None:
+                    self.errors += 1
+                else:
+                    rows.append((before, after))
+        each = max(1, most // max(len(spot.hypotheses), 1))
         for hypothesis in spot.hypotheses:
             n = min(each, self._job.available(hypothesis))
             rows += self._ask(hypothesis, n, spot.words if keep else "")
         both = np.array(rows, bool).reshape(-1, 2)
         return both[:, 0], both[:, 1]
 
-    def landscape(self, settings: RepairSettings) -> dict[str, Any]:
-        """All cells alike, or as many of them as there are draws."""
+    def landscape(self, settings: RepairSettings) -> dict[str, Any] | None:
+        """All cells alike, or as many of them as there are draws; None where no case has a verdict."""
         from weakspot.repair.proof import moved
         from weakspot.search.modes import modes
 
         space = self._job.space
         assert space is not None  # noqa: S101 (asked before)
+        draws = min(settings.draws, self._job.draws)
         rng = np.random.default_rng([settings.seed, 32])
         cells = np.arange(space.size)
-        if space.size > settings.draws:
-            cells = np.sort(rng.choice(space.size, settings.draws, replace=False))
-        each = max(1, settings.draws // len(cells))
+        if space.size > draws:
+            cells = np.sort(rng.choice(space.size, draws, replace=False))
+        each = max(1, draws // len(cells))
         where, rows = [], []
         for i, cell in enumerate(cells.tolist()):
             hypothesis = space.hypothesis(cell)
@@ -267,6 +302,8 @@ class _Pairs:
             rows += answers
             if i % 10 == 0:
                 self._told("the landscape before and after", len(rows), each * len(cells))
+        if not rows:
+            return None
         both = np.array(rows, bool).reshape(-1, 2)
         found = moved(
             space.distances(), np.array(where, np.int64), both[:, 0], both[:, 1], seed=settings.seed
@@ -315,12 +352,16 @@ class _Pairs:
             return
         from weakspot.store.blobs import png
 
-        blob = self._run.blobs.put(png(case.input))
+        seen = (
+            {"blob": self._run.blobs.put(png(case.input))}
+            if isinstance(case.input, np.ndarray)
+            else {"text": str(case.caption)[:SAID]}
+        )
         self.shown.append(
             {
                 "words": words,
                 "made": made,
-                "blob": blob,
+                **seen,
                 "expected": case.expected,
                 "before": before,
                 "after": after,
@@ -334,7 +375,7 @@ def _mode(mode: Any) -> dict[str, Any]:
 
 def _network(job: Job, settings: RepairSettings) -> Any:
     """What is trained: the model behind the target; nothing where only data is wanted."""
-    if settings.method == "data":
+    if settings.method == "data" or job.fit is not None:
         return None
     try:
         import torch  # noqa: F401
@@ -384,9 +425,3 @@ def _training(settings: RepairSettings) -> Any:
 
 def _words(spots: Sequence[Spot]) -> list[str]:
     return [spot.words for spot in spots]
-
-
-def _row(row: dict[str, float]) -> str:
-    return (
-        f"fails {100 * row['transformed']:.1f} % transformed, {100 * row['plain']:.1f} % plain (validation)"
-    )

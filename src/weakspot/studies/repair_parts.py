@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +55,7 @@ class RepairSettings:
     method: str = "full"
     target: str = ""
     layer: str = ""
-    rate: float = 0.5
+    rate: float = 0.4
     epochs: int = 0
     learning_rate: float = 0.0
     distil: float = 1.0
@@ -106,11 +106,33 @@ class Spot:
         words: Which.
         hypotheses: What is drawn, in equal parts.
         number: Of the mode or finding; 0 if it is none.
+        failed: Where there is nothing to draw and to judge: says of a model which of its own cases fail, the
+            same cases in the same order each time; None where a case has no verdict.
     """
 
     words: str
-    hypotheses: tuple[Hypothesis, ...]
+    hypotheses: tuple[Hypothesis, ...] = ()
     number: int = 0
+    failed: Callable[[Any], list[bool | None]] | None = None
+
+
+class Fitted(NamedTuple):
+    """A model that was changed.
+
+    Attributes:
+        target: As it is now.
+        name: The name under which it is a target.
+        learnt: How it went: curve, best, epochs, parameters, layer (see `weakspot.repair.train.Trained`),
+            and how many inputs there were, as "pictures".
+    """
+
+    target: Any
+    name: str
+    learnt: dict[str, Any]
+
+
+#: Told what is being done, how much of it is done, and of how much.
+Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,9 +148,14 @@ class Job:
         clean: Inputs as they are.
         source: Draws what the proof is made on.
         seed: For these draws.
-        lessons: What is learnt from, given the labels of the network.
-        samples: Pictures for the data set: (picture, label, why), given how many and a seed.
+        lessons: What a classifier learns from, given the labels of the network.
+        samples: Pictures for the data set: (picture, label, why), given the rate and a seed.
+        fit: Changes a model that is no classifier: given the run's folder and who is told of the progress.
+        write: Writes the data set into a new folder where it is no folder of pictures, and says what it is:
+            its "folder", how many "pictures" (or what "kind" of things).
         space: Whose landscape is measured; None where there is none.
+        draws: Pairs over the landscape at most, whatever is asked for.
+        also: More facts of the result, of the model before and after.
         counts: Inputs per part, for people.
         digests: Of data, for run.yaml.
     """
@@ -141,9 +168,13 @@ class Job:
     clean: Spot
     source: Source
     seed: int
-    lessons: Callable[[Sequence[str]], Any]
-    samples: Callable[[float, int], list[tuple[Image, str, str]]]
+    lessons: Callable[[Sequence[str]], Any] | None = None
+    samples: Callable[[float, int], list[tuple[Image, str, str]]] | None = None
+    fit: Callable[[Path, Progress], Fitted] | None = None
+    write: Callable[[Path], dict[str, Any]] | None = None
     space: ConceptSpace | None = None
+    draws: int = 1 << 31
+    also: Callable[[Any, Any], dict[str, Any]] | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
 
@@ -157,6 +188,14 @@ class Job:
 JOBS: Final[dict[str, str]] = {
     "map": "weakspot.studies.repair_parts:map_job",
     "hunt": "weakspot.studies.repair_hunt:hunt_job",
+    "mine": "weakspot.studies.repair_mine:mine_job",
+}
+#: The same for maps, by the task of their space.
+MAPS: Final[dict[str, str]] = {
+    "image": "weakspot.studies.repair_parts:picture_job",
+    "world": "weakspot.studies.repair_parts:picture_job",
+    "text": "weakspot.studies.repair_text:text_job",
+    "prompt": "weakspot.studies.repair_prompt:prompt_job",
 }
 
 
@@ -172,6 +211,10 @@ def job_of(run: Run, settings: RepairSettings, *, target: Target | None = None) 
             f"{run.folder} is a run of {run.config.study[:60]}, which repair cannot take up",
             fix=f"name a run of {' or '.join(JOBS)}",
         )
+    return _built(made, run, settings, target)
+
+
+def _built(made: str, run: Run, settings: RepairSettings, target: Any) -> Job:
     module, _, name = made.partition(":")
     build: Callable[..., Job] = getattr(import_module(module), name)
     return build(run, settings, target=target)
@@ -179,47 +222,94 @@ def job_of(run: Run, settings: RepairSettings, *, target: Target | None = None) 
 
 def map_job(run: Run, settings: RepairSettings, *, target: Target | None = None) -> Job:
     """The modes of a map: the repair part is learnt from, the verification part proves it."""
-    from weakspot.studies.map_parts import image_parts, settings_of, world_parts
+    from weakspot.studies.map_parts import settings_of
+
+    task = settings_of(run).concept_space.task
+    if task not in MAPS:
+        raise WeakspotError(
+            f"a map of the task {task[:60]!r} cannot be repaired here",
+            fix=f"repair takes maps of the tasks {', '.join(MAPS)}",
+        )
+    return _built(MAPS[task], run, settings, target)
+
+
+class Modes(NamedTuple):
+    """The modes of a map.
+
+    Attributes:
+        space: What they are regions of.
+        numbers: Those that are to be repaired.
+        spots: All of them.
+        regions: Of those that are to be repaired.
+    """
+
+    space: ConceptSpace
+    numbers: list[int]
+    spots: list[Spot]
+    regions: list[Any]
+
+    @property
+    def chosen(self) -> tuple[Spot, ...]:
+        """Those that are to be repaired."""
+        return tuple(self.spots[i - 1] for i in self.numbers)
+
+    @property
+    def others(self) -> tuple[Spot, ...]:
+        """The others, which must not get worse."""
+        return tuple(spot for spot in self.spots if spot.number not in self.numbers)
+
+
+def modes_to_repair(run: Run, settings: RepairSettings, space: ConceptSpace) -> Modes:
+    """Of all modes of a map those that are meant.
+
+    Raises:
+        WeakspotError: There is none of that number.
+    """
     from weakspot.studies.map_preferences import modes_of, preferred
 
-    mapped = settings_of(run)
-    space, known = mapped.concept_space, modes_of(run)
+    known = modes_of(run)
     numbers = chosen_of(settings, preferred(run) if settings.numbers is None else None, len(known), "mode")
+    regions = [tuple(tuple(v) for v in mode["region"]) for mode in known]
     spots = [
-        Spot(mode["words"], (space.hypothesis(tuple(tuple(v) for v in mode["region"]), origin="mode"),), i)
-        for i, mode in enumerate(known, start=1)
+        Spot(mode["words"], (space.hypothesis(region, origin="mode"),), i)
+        for i, (mode, region) in enumerate(zip(known, regions, strict=True), start=1)
     ]
-    regions = [tuple(tuple(v) for v in known[i - 1]["region"]) for i in numbers]
-    if space.task not in ("image", "world"):
-        raise WeakspotError(
-            f"a map of the task {space.task!r} cannot be repaired here",
-            fix="repair takes maps of pictures and scenes",
-        )
+    return Modes(space, numbers, spots, [regions[i - 1] for i in numbers])
+
+
+def picture_job(run: Run, settings: RepairSettings, *, target: Target | None = None) -> Job:
+    """The modes of a map of pictures or scenes."""
+    from weakspot.studies.map_parts import image_parts, settings_of, world_parts
+
+    mapped = settings_of(run)
+    modes = modes_to_repair(run, settings, mapped.concept_space)
+    space = modes.space
     wanted: Any = target if target is not None else (settings.target or mapped.target)
     build = image_parts if space.task == "image" else world_parts
-    parts = build(_with_target(mapped, settings), space, target=wanted)
+    parts = build(with_target(mapped, settings), space, target=wanted)
     common = {
         "target": parts.target,
         "name": settings.target or mapped.target,
         "judge": parts.judge,
-        "chosen": tuple(spots[i - 1] for i in numbers),
-        "others": tuple(spot for spot in spots if spot.number not in numbers),
+        "chosen": modes.chosen,
+        "others": modes.others,
         "clean": Spot("as they are", (space.outside(),)),
         "space": space,
     }
     if space.task == "world":
         return _of_scenes(common, parts.source, settings)
-    return _of_pictures(common, parts, run, mapped, regions)
+    return _of_pictures(common, parts, run, mapped, modes.regions)
 
 
-def _with_target(mapped: Any, settings: RepairSettings) -> Any:
+def with_target(mapped: Any, settings: RepairSettings) -> Any:
+    """The settings of a map with another target, if one is named."""
     from dataclasses import replace
 
     return replace(mapped, target=settings.target) if settings.target else mapped
 
 
 def _of_pictures(common: dict[str, Any], parts: Any, run: Run, mapped: Any, regions: Sequence[Any]) -> Job:
-    from weakspot.repair.lessons import TransformedLessons
+    from weakspot.repair.lessons import ANYWHERE, TransformedLessons
     from weakspot.sources.labelled import PARTS, part_digest, split
     from weakspot.sources.pixels import amounts_of, transform
     from weakspot.sources.transform import TransformedImages
@@ -244,7 +334,8 @@ def _of_pictures(common: dict[str, Any], parts: Any, run: Run, mapped: Any, regi
     def transformed(pictures: list[Image], modes: Sequence[int], seeds: Sequence[int]) -> list[Image]:
         by: dict[int, list[int]] = {}
         for i, (mode, seed) in enumerate(zip(modes, seeds, strict=True)):
-            by.setdefault(random.Random(seed).choice(cells[mode]), []).append(i)  # noqa: S311
+            some = range(space.size) if mode == ANYWHERE else cells[mode]
+            by.setdefault(random.Random(seed).choice(some), []).append(i)  # noqa: S311
         found: list[Image] = list(pictures)
         for cell, places in by.items():
             amounts = amounts_of(space.assignment(cell))
@@ -341,3 +432,10 @@ def derived(seed: int, what: str) -> int:
 def folder_of(run: str | Path | Run) -> Path:
     """The folder of a run however it is given."""
     return run.folder if isinstance(run, Run) else Path(run)
+
+
+def row_words(row: dict[str, float]) -> str:
+    """A round of training, for people."""
+    return (
+        f"fails {100 * row['transformed']:.1f} % transformed, {100 * row['plain']:.1f} % plain (validation)"
+    )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -27,29 +29,40 @@ class WorldEncoder:
 
     Args:
         device: "cpu" (the same numbers everywhere), "cuda" or "auto".
+        text: Another text tower of the same shape, as repair writes it; None is the world's own.
+
+    Attributes:
+        text_file: The text tower's graph.
+        words: Its tokenizer.
+        digest: Of all files.
     """
 
-    def __init__(self, *, device: str = "cpu") -> None:
-        image, text, words = map(shipped.file, FILES)
-        self._image, self._text = Graph(image, device=device), Graph(text, device=device)
+    def __init__(self, *, device: str = "cpu", text: Path | None = None) -> None:
+        image, own, words = map(shipped.file, FILES)
+        self.text_file = own if text is None else text
+        if not self.text_file.is_file():
+            raise WeakspotError(f"there is no text tower {self.text_file}", fix="name the file of a repair")
+        self._image, self._text = Graph(image, device=device), Graph(self.text_file, device=device)
         self._image.expect({"image": (None, 3, *SIZE)}, {"vector": (None, None)}, fix=shipped.FIX)
         # The two must agree, or products of vectors would mean nothing.
         width = next(t.shape[-1] for t in self._image.outputs if t.name == "vector")
         self._text.expect({"tokens": (None, None)}, {"vector": (None, width)}, fix=shipped.FIX)
-        self._words = Words.load(words)
+        self.words = Words.load(words)
         self.digest = shipped.joint_digest(*FILES)
+        if text is not None:
+            self.digest = hashlib.sha256(f"{self.digest} {self._text.digest}".encode()).hexdigest()
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """See `TextEncoder`. Of a text that is too long the beginning is read."""
         # Texts of one length at a time: without padding no vector can depend on its neighbours.
         groups: dict[int, list[int]] = defaultdict(list)
         for i, text in enumerate(texts):
-            groups[min(len(self._words.encode(text)), LENGTH - 2)].append(i)
+            groups[min(len(self.words.encode(text)), LENGTH - 2)].append(i)
         if not groups:
-            return self._vectors(self._text, "tokens", self._words.batch([], LENGTH))
+            return self._vectors(self._text, "tokens", self.words.batch([], LENGTH))
         rows: dict[int, NDArray[np.float32]] = {}
         for _, group in sorted(groups.items()):
-            tokens = self._words.batch([texts[i] for i in group], LENGTH)
+            tokens = self.words.batch([texts[i] for i in group], LENGTH)
             rows |= zip(group, self._vectors(self._text, "tokens", tokens), strict=True)
         return np.stack([rows[i] for i in range(len(texts))])
 
@@ -68,6 +81,6 @@ class WorldEncoder:
         return vectors
 
 
-def load(*, device: str = "cpu") -> WorldEncoder:
-    """`world:encoder`."""
-    return WorldEncoder(device=device)
+def load(*, device: str = "cpu", text: str = "") -> WorldEncoder:
+    """`world:encoder`, or with a text tower that was repaired: `world:encoder?text=FILE.onnx`."""
+    return WorldEncoder(device=device, text=Path(text) if text else None)

@@ -1,0 +1,79 @@
+"""Batches that fit into memory: one that does not is halved, and the smaller size is kept from then on."""
+
+from __future__ import annotations
+
+import gc
+import logging
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, Final, TypeVar
+
+from weakspot.core import WeakspotError
+from weakspot.models.diffusers_pipeline import out_of_memory
+
+log: Final = logging.getLogger("weakspot.models")
+_T = TypeVar("_T")
+
+
+class Batches:
+    """How many items a model is given at once.
+
+    Args:
+        name: Of the model, for the log and for messages.
+        size: To begin with.
+        device: Where it runs.
+        dtype: The number format, for the log.
+
+    Attributes:
+        size: Now.
+    """
+
+    def __init__(self, name: str, size: int, *, device: str = "cpu", dtype: str = "") -> None:
+        self.name, self.size, self.device, self.dtype = name, size, device, dtype
+        if name:
+            log.info("%s", self.about)
+
+    @property
+    def about(self) -> str:
+        """One line: what runs where."""
+        return " · ".join(filter(None, (self.name, self.device, self.dtype, f"batch {self.size}")))
+
+    def run(self, items: Sequence[Any], work: Callable[[Sequence[Any]], _T]) -> list[_T]:
+        """What `work` gives for some items after the other, in order.
+
+        Raises:
+            WeakspotError: Not even one item fits into memory.
+        """
+        parts: list[_T] = []
+        at = 0
+        while at < len(items):
+            some = items[at : at + self.size]
+            done = self._unless_full(some, work)
+            parts += done
+            at += len(some) if done else 0
+        return parts
+
+    def _unless_full(self, some: Sequence[Any], work: Callable[[Sequence[Any]], _T]) -> list[_T]:
+        """The result of one batch; [] and a smaller batch from now on if memory ran out."""
+        try:
+            return [work(some)]
+        except (RuntimeError, MemoryError) as error:
+            if not out_of_memory(error):
+                raise
+        # Only here, where the error no longer holds what it could not finish.
+        free(self.device)
+        if len(some) == 1:
+            raise WeakspotError(
+                f"{self.name[:200]} does not fit into the memory of {self.device}, even with a batch of 1",
+                fix="try dtype=float16 or bfloat16, or device=cpu" if self.device != "cpu" else "free some",
+            )
+        self.size = len(some) // 2
+        log.warning("%s: out of memory; batches of %d from now on", self.name, self.size)
+        return []
+
+
+def free(device: str) -> None:
+    """Give back what nobody holds any more."""
+    gc.collect()
+    if device.startswith(("cuda", "mps")):
+        getattr(import_module("torch"), device.partition(":")[0]).empty_cache()

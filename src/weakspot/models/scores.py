@@ -1,0 +1,155 @@
+"""From what a classifier gives, logits or probabilities, to probabilities.
+
+The two are told apart row by row, so that no answer depends on what else is in the batch. Numbers between 0
+and 1 that do not sum to 1 could be either: logits of a small head, the sigmoids of one with several labels,
+probabilities that were cut. They are read as logits, which keeps the order of the labels but not how sure the
+model is; that is a doubt, which is logged once and told by `weakspot doctor`, until the user says which.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.core import Output, Scores, WeakspotError, nearest
+
+log: Final = logging.getLogger("weakspot.models")
+#: What a model's outputs can be said to be.
+OUTPUTS: Final = ("auto", "probabilities", "logits")
+#: How far the sum of probabilities may be from 1: half precision and quantised heads round.
+LOOSE: Final = 0.01
+#: Below this it is left as it is.
+TIGHT: Final = 1e-3
+
+
+def check_outputs(name: str) -> str:
+    """One of `OUTPUTS`."""
+    if name not in OUTPUTS:
+        raise WeakspotError(
+            f"outputs cannot be {name[:80]!r}",
+            fix=nearest(name, OUTPUTS) or f"choose one of: {', '.join(OUTPUTS)}",
+        )
+    return name
+
+
+def to_probabilities(raw: NDArray[Any], labels: int, *, outputs: str = "auto") -> NDArray[np.float32]:
+    """Rows of probabilities.
+
+    Args:
+        raw: What the model gave, one row a picture.
+        labels: How many there are.
+        outputs: One of `OUTPUTS`.
+
+    Raises:
+        WeakspotError: Other than one column per label, a number that is not finite, or one that is neither.
+    """
+    raw = np.asarray(raw, np.float32)
+    if raw.ndim != 2 or raw.shape[1] != labels:
+        raise WeakspotError(
+            f"the model answers with shape {raw.shape} for {labels} labels",
+            fix="give it one label per output, in the model's order",
+        )
+    if not np.isfinite(raw).all():
+        raise WeakspotError(
+            "the model answered with numbers that are not finite", fix="check its preprocessing"
+        )
+    if outputs == "logits":
+        return softmax(raw)
+    given, sums = _given(raw)
+    if outputs == "probabilities" and not given.all():
+        row = int(np.flatnonzero(~given)[0])
+        raise WeakspotError(
+            f"the model's outputs are no probabilities: {_told(raw[row])}",
+            fix="let each row sum to 1, or say outputs=logits if a softmax is still to come",
+        )
+    fitted = np.where(np.abs(sums - 1) < TIGHT, raw, raw / np.where(given[:, None], sums, 1))
+    return np.asarray(np.where(given[:, None], fitted, softmax(raw)), np.float32)
+
+
+def doubt(raw: NDArray[Any]) -> str:
+    """Why it is not clear what outputs are; "" where it is."""
+    raw = np.asarray(raw, np.float32)
+    given, _ = _given(raw)
+    unclear = ((raw >= 0) & (raw <= 1)).all(1) & ~given
+    if not unclear.any():
+        return ""
+    return f"outputs are neither probabilities nor plain logits: {_told(raw[unclear][0])}"
+
+
+class Reading:
+    """Reads what a classifier gives.
+
+    Args:
+        labels: Names of the columns, in order.
+        outputs: One of `OUTPUTS`.
+        of: The model, for the log.
+
+    Attributes:
+        doubt: See `doubt`; of the first row that gave reason for it.
+    """
+
+    def __init__(self, labels: Sequence[str], *, outputs: str = "auto", of: str = "the model") -> None:
+        self.labels, self.outputs, self.of = tuple(labels), check_outputs(outputs), of
+        self.doubt = ""
+
+    def __call__(self, raw: Any) -> list[Output]:
+        """The most probable label of each row, with all probabilities."""
+        raw = np.asarray(raw, np.float32)
+        rows = to_probabilities(raw, len(self.labels), outputs=self.outputs)
+        if self.outputs == "auto" and not self.doubt and (found := doubt(raw)):
+            self.doubt = found
+            log.warning("%s: %s; say ?outputs=logits or ?outputs=probabilities", self.of[:200], found)
+        return answers(rows, self.labels)
+
+
+def _given(raw: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Which rows are probabilities, and the sums of all."""
+    sums = raw.sum(1, dtype=np.float64, keepdims=True)
+    return (raw >= 0).all(1) & (np.abs(sums[:, 0] - 1) <= LOOSE), sums
+
+
+def _told(row: NDArray[np.float32]) -> str:
+    return f"they lie between {row.min():.3g} and {row.max():.3g} and sum to {row.sum():.4g}"
+
+
+def softmax(raw: NDArray[Any]) -> NDArray[np.float32]:
+    """Of each row."""
+    grown = np.exp(raw - raw.max(1, keepdims=True))
+    return np.asarray(grown / grown.sum(1, keepdims=True), np.float32)
+
+
+def answers(rows: NDArray[np.float32], labels: tuple[str, ...]) -> list[Output]:
+    """The most probable label of each row, with all probabilities."""
+    return [Output(labels[int(row.argmax())], Scores(labels, row)) for row in rows]
+
+
+def distinct(labels: Iterable[Any], *, of: str) -> tuple[str, ...]:
+    """Names of labels as a head has them, none twice: ImageNet has two cranes and two maillots.
+
+    Raises:
+        WeakspotError: There are none, or one is empty.
+    """
+    times: dict[str, int] = {}
+    found = []
+    for label in labels:
+        name = " ".join(str(label).split())
+        if not name:
+            raise WeakspotError(f"{of[:200]} has a label without a name", fix="give them: ?labels=labels.txt")
+        times[name] = times.get(name, 0) + 1
+        found.append(name if times[name] == 1 else f"{name} #{times[name]}")
+    if not found:
+        raise WeakspotError(f"{of[:200]} does not say what its labels are", fix="add ?labels=labels.txt")
+    return tuple(found)
+
+
+def columns(head: int, labels: Sequence[str], *, of: str) -> None:
+    """An error unless there is one label per output."""
+    if head != len(labels):
+        raise WeakspotError(
+            f"{of[:200]} has {head} outputs, and there are {len(labels)} labels",
+            fix="check the labels file: one label a line, in the model's order",
+        )

@@ -1,0 +1,211 @@
+"""Rounds of training that any repair goes through: warm-up and cosine, averages, validation, checkpoints.
+
+Whoever trains says what a step's loss is and how the model does on inputs that take no part. What is kept
+are averages over the last steps, of the latest round that does as well as the best one but for chance.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+from torch import nn
+
+from weakspot.core import WeakspotError
+from weakspot.store import write_whole
+
+#: Which part of a step's weights goes into the average.
+AVERAGE: Final = 0.02
+#: No round is kept that fails on plain validation inputs more often than the old weights by more than this
+#: and more than chance (a standard error).
+FORGETTING: Final = 0.01
+#: The name of the two files of a checkpoint.
+CHECKPOINT: Final = "checkpoint"
+#: Of a row of the curve: "validation" (the less the better), and the rates of failure on validation inputs
+#: of the weak spots ("transformed") and as they are ("plain").
+Row = dict[str, float]
+#: Told each round: its number, of how many, the row of the curve.
+Told = Callable[[int, int, Row], None]
+
+
+@dataclass
+class State:
+    """Where the rounds are; a checkpoint holds it beside the tensors.
+
+    Attributes:
+        epoch: Rounds that were done.
+        best: The one whose weights are kept; 0 if none was better than the old ones.
+        best_loss: The least "validation" of a round that was kept.
+        lowest: The least of all rounds, and `fresh` the last round that was kept or had it.
+        curve: A row per round, the first of the old weights.
+    """
+
+    epoch: int = 0
+    best: int = 0
+    best_loss: float = math.inf
+    lowest: float = math.inf
+    fresh: int = 0
+    curve: list[Row] = field(default_factory=list)
+
+
+def rounds(
+    parameters: Sequence[nn.Parameter],
+    *,
+    loss_at: Callable[[int, int], torch.Tensor],
+    examine: Callable[[], Row],
+    held: int,
+    steps: int,
+    epochs: int,
+    peak: float,
+    patience: int,
+    settings: Mapping[str, Any],
+    way: float = 1.0,
+    folder: Path | None = None,
+    told: Told | None = None,
+) -> State:
+    """Train parameters in place; afterwards they have the best values.
+
+    Args:
+        parameters: What is trained.
+        loss_at: The loss of a step, by the number of the round (from 1) and of the step in it.
+        examine: How the model does on validation inputs.
+        held: How many of these there are.
+        steps: Of a round.
+        epochs: Rounds at most.
+        peak: Rate of learning.
+        patience: Rounds without one that is kept or better than all before, after which it ends.
+        settings: A checkpoint of other settings is not taken up.
+        way: How far on the way from the old to the new values the kept ones lie.
+        folder: Where checkpoints go after each round; one that is there is gone on with.
+        told: Told each round.
+    """
+    optimizer = torch.optim.AdamW(parameters, lr=peak, weight_decay=1e-4)
+    old, average, best = ([p.detach().clone() for p in parameters] for _ in range(3))
+    state = State()
+    if folder is not None:
+        state = _restore(folder, settings, parameters, average, best, optimizer)
+    if state.epoch == 0:
+        row = examine()
+        state.best_loss = state.lowest = row["validation"]
+        state.curve = [{"epoch": 0, **row}]
+    while state.epoch < epochs and state.epoch - state.fresh < patience:
+        state.epoch += 1
+        total = 0.0
+        for step in range(steps):
+            gone = (state.epoch - 1 + step / steps) / epochs
+            for group in optimizer.param_groups:
+                group["lr"] = peak * min(1.0, 20 * (gone + 0.01)) * 0.5 * (1 + math.cos(math.pi * gone))
+            optimizer.zero_grad(set_to_none=True)
+            loss: Any = loss_at(state.epoch, step)
+            loss.backward()
+            nn.utils.clip_grad_norm_(parameters, 5.0)
+            optimizer.step()
+            total += float(loss.detach())
+            done = (state.epoch - 1) * steps + step + 1
+            with torch.no_grad():
+                for kept, moving in zip(average, parameters, strict=True):
+                    kept.lerp_(moving, max(AVERAGE, 1 / (done + 1)))
+        now = [p.detach().clone() for p in parameters]
+        _put(parameters, average)
+        row = examine()
+        if better(row, state, held):
+            state.best, state.best_loss = state.epoch, min(row["validation"], state.best_loss)
+            best = [p.detach().clone() for p in parameters]
+        if state.best == state.epoch or row["validation"] < state.lowest - 1e-5:
+            state.fresh, state.lowest = state.epoch, min(row["validation"], state.lowest)
+        _put(parameters, now)
+        state.curve.append({"epoch": state.epoch, "training": total / steps, **row})
+        if folder is not None:
+            _save(folder, settings, state, parameters, average, best, optimizer)
+        if told is not None:
+            told(state.epoch, epochs, state.curve[-1])
+    _put(parameters, [torch.lerp(a, b, way) for a, b in zip(old, best, strict=True)])
+    return state
+
+
+def better(row: Mapping[str, float], state: State, n: int) -> bool:
+    """Whether a round is kept: better than the old weights, and as good as the best so far but for chance.
+
+    Rates fall from round to round, and so does the noise in the weights: of rounds that few validation
+    inputs cannot tell apart (by one standard error), the latest is the one to trust.
+    """
+    plain, changed = (math.sqrt(max(row[k] * (1 - row[k]), 1 / n) / n) for k in ("plain", "transformed"))
+    if row["plain"] > state.curve[0]["plain"] + max(FORGETTING, plain):
+        return False
+    room = 0.5 * math.hypot(plain, changed) if state.best else -1e-5
+    return row["validation"] < min(state.best_loss + room, state.curve[0]["validation"] - 1e-5)
+
+
+def _put(parameters: Sequence[nn.Parameter], values: Sequence[torch.Tensor]) -> None:
+    with torch.no_grad():
+        for p, value in zip(parameters, values, strict=True):
+            p.copy_(value)
+
+
+# -- checkpoints -----------------------------------------------------------------------------------
+
+
+def _save(
+    folder: Path,
+    settings: Mapping[str, Any],
+    state: State,
+    now: Sequence[torch.Tensor],
+    average: Sequence[torch.Tensor],
+    best: Sequence[torch.Tensor],
+    optimizer: torch.optim.Optimizer,
+) -> None:
+    """Everything that the next round depends on, in two files; the second says which first it belongs to."""
+    from safetensors.torch import save
+
+    tensors = {f"{kind}.{i}": t.detach().cpu().contiguous() for kind, some in
+               (("now", now), ("average", average), ("best", best)) for i, t in enumerate(some)}  # fmt: skip
+    for i, kept in optimizer.state_dict()["state"].items():
+        tensors |= {f"{key}.{i}": torch.as_tensor(value).cpu().contiguous() for key, value in kept.items()}
+    write_whole(folder / f"{CHECKPOINT}.safetensors", save(tensors, {"epoch": str(state.epoch)}))
+    write_whole(
+        folder / f"{CHECKPOINT}.json", json.dumps({"settings": dict(settings), **asdict(state)}).encode()
+    )
+
+
+def _restore(
+    folder: Path,
+    settings: Mapping[str, Any],
+    now: Sequence[nn.Parameter],
+    average: Sequence[torch.Tensor],
+    best: Sequence[torch.Tensor],
+    optimizer: torch.optim.Optimizer,
+) -> State:
+    """Take up a checkpoint, if there is one of these settings; a fresh state otherwise."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        known = json.loads((folder / f"{CHECKPOINT}.json").read_bytes())
+        if known.pop("settings") != json.loads(json.dumps(dict(settings))):
+            return State()
+        with safe_open(folder / f"{CHECKPOINT}.safetensors", framework="pt") as file:
+            if file.metadata()["epoch"] != str(known["epoch"]):  # interrupted between the two files
+                return State()
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (it is no dict)
+        for kind, some in (("now", now), ("average", average), ("best", best)):
+            with torch.no_grad():
+                for i, p in enumerate(some):
+                    p.copy_(tensors[f"{kind}.{i}"])
+        kept = {
+            i: {key: tensors[f"{key}.{i}"] for key in ("step", "exp_avg", "exp_avg_sq")}
+            for i in range(len(now))
+            if f"exp_avg.{i}" in tensors
+        }
+        optimizer.load_state_dict({"state": kept, "param_groups": optimizer.state_dict()["param_groups"]})
+        return State(**known)
+    except FileNotFoundError:
+        return State()
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        raise WeakspotError(
+            f"the checkpoint in {folder} cannot be read: {error}",
+            fix=f"delete {CHECKPOINT}.* there to train anew",
+        ) from error
