@@ -3,8 +3,8 @@
     python benchmarks/repair.py [world] [hunt] [mine] [cifar] [cifar56] [--methods full] [--out FOLDER]
 
 All 6,000 pictures of CIFAR-10 are given to the map, which cuts them: a quarter is learnt from, another
-quarter is asked at the very end and by nobody else. With `--apart N`, N pictures are in no folder that map or repair
-ever saw, and are asked too. Prints Markdown.
+quarter is asked at the very end and by nobody else. With `--apart N`, N pictures are in no folder that map or
+repair ever saw, and are asked too. Prints Markdown.
 """
 
 from __future__ import annotations
