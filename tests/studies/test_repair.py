@@ -108,6 +108,7 @@ def test_pictures_of_the_parts_are_disjoint(mapped: Path) -> None:
             )
         }
         drawn = {t.caption for h in run.ledger.hypotheses() for t in run.ledger.trials(h)}
+        assert job.lessons is not None
         lessons = job.lessons(colours.LABELS)
     images, _ = colours.pictures(800)
     learnt = {next(i for i, image in enumerate(images) if np.array_equal(image, p)) for p in lessons.pictures}
