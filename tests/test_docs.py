@@ -100,6 +100,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def run_here(args: list[str], fine: tuple[int, ...], where: str, capsys: pytest.CaptureFixture[str]) -> str:
     """As `run`, for a command of weakspot."""
     importlib.invalidate_caches()
+    for name, module in list(sys.modules.items()):  # another page's module of the same name
+        if "pytest-of" in (getattr(module, "__file__", None) or ""):
+            del sys.modules[name]
     capsys.readouterr()
     with warnings.catch_warnings():
         warnings.simplefilter("default")
