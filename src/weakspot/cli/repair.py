@@ -36,7 +36,7 @@ def command(
             metavar="SHARE",
             help="Inputs that are as the weak spots say in training; the others stay as they are.",
         ),
-    ] = 0.4,
+    ] = 0.5,
     epochs: Annotated[
         int, typer.Option(metavar="NUMBER", help="Rounds at most; 0 takes the method's own number.")
     ] = 0,

@@ -59,7 +59,7 @@ class SummariserSettings:
     """
 
     method: str = "full"
-    rate: float = 0.4
+    rate: float = 0.5
     epochs: int = 0
     learning_rate: float = 0.0
     rank: int = 8

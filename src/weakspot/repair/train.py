@@ -70,7 +70,7 @@ class TrainSettings:
 
     method: str = "full"
     layer: str = ""
-    rate: float = 0.4
+    rate: float = 0.5
     epochs: int = 0
     learning_rate: float = 0.0
     batch: int = 64

@@ -48,7 +48,7 @@ def repair(
     method: str = "full",
     target: str | Target | None = None,
     layer: str = "",
-    rate: float = 0.4,
+    rate: float = 0.5,
     epochs: int = 0,
     learning_rate: float = 0.0,
     distil: float = 1.0,

@@ -55,7 +55,7 @@ class RepairSettings:
     method: str = "full"
     target: str = ""
     layer: str = ""
-    rate: float = 0.4
+    rate: float = 0.5
     epochs: int = 0
     learning_rate: float = 0.0
     distil: float = 1.0
