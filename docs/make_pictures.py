@@ -1,17 +1,11 @@
-"""Make the pictures of the README.
+"""Make the picture of the drawn world in the README, docs/img/world.png. Pages: make_screenshots.py.
 
-    python docs/make_pictures.py                                 docs/img/world.png, from the renderer
-    python docs/make_pictures.py --report runs/…/report.html     docs/img/report.png too; needs chromium
-
-The world's picture follows from a fixed seed: it changes only when the world or the classifier does.
+The picture follows from a fixed seed: it changes only when the world or the classifier does.
 """
 
 from __future__ import annotations
 
 import argparse
-import shutil
-import subprocess
-import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -104,23 +98,6 @@ def contact_sheet() -> Image.Image:
     return sheet
 
 
-def screenshot(report: Path, *, width: int = 1100, height: int = 1480) -> Image.Image:
-    """The top of a report as a browser shows it."""
-    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if browser is None:
-        raise SystemExit("no chromium on the PATH: the picture of the report is left as it is")
-    with tempfile.TemporaryDirectory() as folder:
-        shot = Path(folder) / "report.png"
-        command = [
-            browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-            "--hide-scrollbars", f"--user-data-dir={folder}/profile", f"--window-size={width},{height}",
-            f"--screenshot={shot}", report.resolve().as_uri(),
-        ]  # fmt: skip
-        subprocess.run(command, check=True, capture_output=True, timeout=120)  # noqa: S603
-        with Image.open(shot) as image:
-            return image.convert("RGB")
-
-
 def save(image: Image.Image, path: Path) -> None:
     """Write a picture in 256 colours, which the eye does not miss and a repository does not mind."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -131,11 +108,5 @@ def save(image: Image.Image, path: Path) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--report", type=Path, help="the report.html of a run")
-    chosen = parser.parse_args()
+    argparse.ArgumentParser(description=__doc__).parse_args()
     save(contact_sheet(), IMAGES / "world.png")
-    if chosen.report is not None:
-        save(screenshot(chosen.report), IMAGES / "report.png")

@@ -1,7 +1,7 @@
 """Make the screenshots of the pages: `make screenshots`. Needs Chromium and playwright; takes some minutes.
 
-Runs of the drawn world are made first, in a folder that is kept if it is named: two hunts that differ in the
-model, a map, and pictures drawn for pairs of prompts.
+Runs of the drawn world are made first, in a folder that is kept if it is named: one of each study, two hunts
+that differ in the model, a map that waits for people, and pictures drawn for pairs of prompts.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from typing import Any
 
 WEAKSPOT = str(Path(sys.executable).with_name("weakspot"))
 IMAGES = Path(__file__).resolve().parent / "img"
+#: Pictures that also places show which know no WebP.
+PNGS = ("report",)
 PAIRS = [
     (f"a realistic photograph of a {label}. {one}", f"a realistic photograph of a {label}. {other}")
     for label, one, other in (
@@ -30,36 +32,32 @@ PAIRS = [
 ]
 
 
+#: What is asked of weakspot for the runs that are shown, by their folder.
+RUNS = {
+    "fly-seed-7": "hunt world:classifier --label fly --seed 7 --budget images=6000",
+    "fly-vit": "hunt world:classifier-vit-1 --label fly --seed 7 --budget images=6000",
+    "map": "map world:classifier --images world:600 --budget images=1000 --seed 7",
+    "mine": "mine world:encoder --reference world:scenes --corpus world?texts=300 --budget calls=8000 "
+    "--seed 7",
+    "ask": "ask world:guide --benchmark world:questions --contrast --seed 7",
+    "rare": "rare world:classifier --label crab --budget images=4000 --seed 7 --words",
+    "pictures": "map world:renderer --task generator --space prompt-world --search exhaustive "
+    "--budget images=60 --seed 7 --judge people?folder=ratings",
+}
+#: What a rare failure is looked for under: pictures in which little is strange.
+USUAL = "it is upright. it is behind nothing. it is fully visible. it is day. the weather is clear."
+
+
 def make_runs(runs: Path) -> None:
     """The runs that are shown; those that are there are used again."""
-    hunts = (("fly-seed-7", "world:classifier"), ("fly-vit", "world:classifier-vit-1"))
-    for name, model in hunts:
+    runs.mkdir(parents=True, exist_ok=True)
+    for name, words in RUNS.items():
         if not (runs / name).exists():
-            arguments = [
-                "--label",
-                "fly",
-                "--seed",
-                "7",
-                "--budget",
-                "images=6000",
-                "--out",
-                str(runs / name),
-            ]
-            done = subprocess.run([WEAKSPOT, "hunt", model, *arguments], check=False, capture_output=True)  # noqa: S603
-            if done.returncode not in (0, 3):
+            command = [WEAKSPOT, *words.split(), *([USUAL] if name == "rare" else []), "--out", name]
+            done = subprocess.run(command, check=False, capture_output=True, cwd=runs)  # noqa: S603
+            waits = name == "pictures"  # it stops for people's ratings
+            if done.returncode not in (0, 3) and not waits:
                 raise SystemExit(done.stderr.decode())
-    if not (runs / "map").exists():
-        arguments = [
-            "--images",
-            "world:600",
-            "--budget",
-            "images=1000",
-            "--seed",
-            "7",
-            "--out",
-            str(runs / "map"),
-        ]
-        subprocess.run([WEAKSPOT, "map", "world:classifier", *arguments], check=True, capture_output=True)  # noqa: S603
     if not (runs / "prompts").exists():
         from weakspot.core import MODELS, SOURCES
         from weakspot.store import Run, RunConfig
@@ -91,9 +89,13 @@ def shoot(page: Any, name: str, out: Path) -> None:
 
     page.wait_for_load_state("networkidle")
     page.evaluate("() => Promise.all([...document.images].map((i) => i.loading === 'lazy' || i.decode()))")
-    path = out / f"{name}.webp"
-    Image.open(io.BytesIO(page.screenshot())).convert("RGB").save(path, quality=88, method=6)
-    print(path)
+    image = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    path = out / (f"{name}.png" if name in PNGS else f"{name}.webp")
+    if name in PNGS:
+        image.quantize(256, method=Image.Quantize.MEDIANCUT).save(path, optimize=True)
+    else:
+        image.save(path, quality=88, method=6)
+    print(f"{path}: {path.stat().st_size / 1000:.0f} kB")
 
 
 def explore(browser: Any, runs: Path, out: Path) -> None:
@@ -128,12 +130,20 @@ def explore(browser: Any, runs: Path, out: Path) -> None:
         page.close()
 
 
+#: Reports: of which runs, what the picture is called, how tall it is, in which light, and what is at its top.
+REPORTS = (
+    (("fly-seed-7",), "report", 1640, "light", "header"),
+    (("map",), "report-map", 1000, "dark", "section"),
+    (("mine",), "report-mine", 1000, "light", "section:has(.category)"),
+    (("ask",), "report-ask", 1000, "light", "header"),
+    (("rare",), "report-rare", 1000, "light", "header"),
+    (("fly-seed-7", "fly-vit"), "report-compared", 1000, "light", "section"),
+)
+
+
 def report(browser: Any, runs: Path, out: Path) -> None:
-    """Figures of a report, and the head of one of two runs; from disk."""
-    for names, picture, scheme in (
-        (("map",), "report-map", "dark"),
-        (("fly-seed-7", "fly-vit"), "report-compared", "light"),
-    ):
+    """Reports from disk."""
+    for names, picture, tall, scheme, top in REPORTS:
         folders = [f"{runs.name}/{name}" for name in names]
         where = ["--out", f"{runs.name}/both.html"] if len(names) > 1 else []
         done = subprocess.run(  # noqa: S603
@@ -143,25 +153,29 @@ def report(browser: Any, runs: Path, out: Path) -> None:
             capture_output=True,
             text=True,
         )
-        page = browser.new_page(viewport={"width": 1160, "height": 1000}, color_scheme=scheme)
+        page = browser.new_page(viewport={"width": 1160, "height": tall}, color_scheme=scheme)
         page.goto((runs.parent / done.stdout.strip()).as_uri())
-        page.locator("h2").first.scroll_into_view_if_needed()
-        page.evaluate("scrollTo(0, document.querySelector('section').offsetTop - 24)")
+        page.evaluate("top => scrollTo(0, document.querySelector(top).offsetTop - 24)", top)
         page.wait_for_timeout(1_000)
         shoot(page, picture, out)
         page.close()
 
 
 def label(browser: Any, runs: Path, out: Path) -> None:
-    """The labelling page."""
-    with served("label", "prompts", cwd=runs) as link:
-        page = browser.new_page(viewport={"width": 1000, "height": 860})
-        page.goto(link)
-        page.get_by_label("Your name").fill("Ann")
-        page.keyboard.press("Enter")
-        page.get_by_text(" done").wait_for()
-        shoot(page, "label-pairs", out)
-        page.close()
+    """The labelling page, of several tasks."""
+    for run, picture in (
+        ("prompts", "label-pairs"),
+        ("ask", "label-refusals"),
+        ("pictures", "label-ratings"),
+    ):
+        with served("label", run, cwd=runs) as link:
+            page = browser.new_page(viewport={"width": 1000, "height": 860})
+            page.goto(link)
+            page.get_by_label("Your name").fill("Ann")
+            page.keyboard.press("Enter")
+            page.get_by_text(" done").wait_for()
+            shoot(page, picture, out)
+            page.close()
 
 
 def main() -> None:

@@ -22,6 +22,7 @@ STUDIES = {
     ),
     "map": ("map", "world:classifier", "--images", "world:60", "--budget", "images=100"),
     "ask": ("ask", "world:guide", "--benchmark", "world:questions", "--contrast"),
+    "rare": ("rare", "world:classifier", "--label", "fly", "--budget", "images=200"),
 }
 
 
@@ -53,6 +54,11 @@ def _poison(run: Run) -> None:
         for i in range(16)
     ]
     ledger.record(trials, {})
+    if study == "rare":
+        told = {"words": HOSTILE, "failing": 0.5, "usual": 0.01}
+        ledger.set_fact(
+            "rare", ledger.fact("rare") | {"common": [told], "answers": [[HOSTILE, 1.0]], "found": 8}
+        )
     if study in ("hunt", "map"):
         usual = ledger.tally(base, Stage.EXPLORE) if base is not None else ledger.tally(words, Stage.EXPLORE)
         own = rate(ledger.tally(words, Stage.CONFIRM))

@@ -9,11 +9,11 @@ from tests.web.web_parts import FLOWER, HOSTILE, make_ask, make_hunt, make_map, 
 from weakspot import report
 from weakspot.cli import run as cli
 from weakspot.report.format import interval, percent
+from weakspot.report.labels import Labels
 from weakspot.report.people import people
+from weakspot.report.tasks import task_of, trial_of
 from weakspot.stats import corrected_rate
 from weakspot.store import Run
-from weakspot.web.labels import Labels
-from weakspot.web.tasks import task_of, trial_of
 
 
 def cells(folder: Path) -> dict[str, tuple[str, ...]]:

@@ -95,7 +95,7 @@ def test_write_leaves_three_whole_files(hunted: Run) -> None:
     names = {p.name for p in hunted.folder.iterdir()}
     assert {"report.html", "report.md", "report.json"} <= names
     assert not [name for name in names if name.startswith(".part-")]
-    assert path.read_text() == report.html(hunted)
+    assert path.read_text() == report.html(hunted, beside=True)
     assert (hunted.folder / "report.md").read_text() == report.markdown(hunted)
     assert json.loads((hunted.folder / "report.json").read_text()) == report.summary(hunted)
 

@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.web.browser import Server, browser, watched
 from tests.web.web_parts import BAD, BASE, FLOWER, SCRIPT, make_ask, make_hunt, make_pairs, trial
 
+from weakspot.core import Case, Hypothesis, Output
+from weakspot.judges.people import PeopleJudge
 from weakspot.report import write
-from weakspot.store import Run
-from weakspot.web.labels import Labels
+from weakspot.report.labels import Labels
+from weakspot.store import Run, RunConfig
 
 
 @pytest.fixture(scope="module")
@@ -166,5 +169,35 @@ def test_answers_of_models_stay_text_on_the_label_page(chromium: Any, tmp_path: 
         shown += page.locator(".shown").inner_text()
     assert SCRIPT in shown
     assert "<img src=x onerror=alert(1)>" in shown
+    assert errors == []
+    page.close()
+
+
+def test_outputs_are_rated_by_keys(chromium: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "ratings"
+    words = Hypothesis("a fly")
+    inputs = np.random.default_rng(1).integers(0, 255, (3, 8, 8, 3)).astype(np.uint8)
+    cases = [Case(words, i, i, one, SCRIPT, "") for i, one in enumerate(inputs)]
+    outputs = [Output("a picture") for _ in cases]
+    PeopleJudge(folder).judge(cases, outputs)
+    config = RunConfig(study="map", subject="s", settings={"judge": f"people?folder={folder}"})
+    Run.create(config, folder=tmp_path / "run").close()
+    page = chromium.new_page(viewport={"width": 360, "height": 740})
+    errors = watched(page)
+    with Server("label", str(tmp_path / "run")) as server:
+        page.goto(server.link)
+        page.get_by_label("Your name").fill("Ann")
+        page.keyboard.press("Enter")
+        for done, key in enumerate("01u5"):
+            page.get_by_text(f"{done - 2 * (key == '5')} of 3 done").wait_for()
+            page.wait_for_load_state()
+            assert page.locator(".shown img").evaluate("i => i.decode().then(() => i.naturalWidth)") == 8
+            assert SCRIPT in page.locator(".shown").inner_text()
+            assert page.evaluate("document.documentElement.scrollWidth") <= 360
+            page.keyboard.press(key)
+        page.get_by_text("2 of 3 done").wait_for()
+    scores = sorted(v.score for v in PeopleJudge(folder).judge(cases, outputs) if v.score is not None)
+    assert set(scores) <= {4 / 9, 1.0}
+    assert sorted(one.label for one in Labels(tmp_path / "run").current("ratings")) == ["10", "5"]
     assert errors == []
     page.close()

@@ -27,7 +27,7 @@ from tests.web.web_parts import (
 
 from weakspot.core import Stage, WeakspotError, case_seed
 from weakspot.stats.paired import mcnemar
-from weakspot.store import Run
+from weakspot.store import Run, RunConfig
 from weakspot.web.compare import compared
 from weakspot.web.explorer import Explorer
 from weakspot.web.pictures import Pictures
@@ -187,3 +187,42 @@ def test_damaged_and_old_runs_are_said_and_the_others_shown(view: Caller, hunt_f
     with pytest.raises(WeakspotError, match="there is no folder"):
         Explorer(hunt_folder / "nowhere")
     assert "none here yet" in caller(Explorer(hunt_folder.parent / "empty").app()).open()("/").text
+
+
+def test_a_run_without_findings_says_what_it_found(view: Caller, hunt_folder: Path) -> None:
+    home = hunt_folder.parent
+    make_ask(home / "ask")
+    settings = {"target": "world:classifier", "label": "fly"}
+    rare = {
+        "rate": 1e-4, "low": 5e-5, "high": 2e-4, "method": "plain", "repeats": [], "common": [],
+    }  # fmt: skip
+    for name, fact in (("rare", rare), ("odd", {"rate": "x"})):
+        with Run.create(RunConfig(study="rare", subject="fly", settings=settings), folder=home / name) as run:
+            run.ledger.set_fact("rare", fact)
+            run.ledger.set_fact("state", "finished")
+    said = "100 per million [50, 200] of the time"
+    assert said in view("/").text
+    page = view("/run/rare").text
+    assert said in page
+    assert "Findings" not in page
+    assert "No trials were drawn" in page
+    assert view("/run/odd").status == 200  # a fact that is not as we know it
+    assert "weak spot" not in view("/run/ask").text
+    assert "Try words" in view("/run/hunt-fly").text
+    assert "Try words" not in view("/run/ask/trials").text
+
+
+def test_questions_are_their_own_input_and_nothing_found_has_a_way_on(
+    view: Caller, hunt_folder: Path
+) -> None:
+    folder = make_ask(hunt_folder.parent / "ask")
+    with Run.read(folder) as run:
+        first = next(iter(run.ledger.hypotheses()))
+        index = next(iter(run.ledger.trials(first))).index
+        caption = next(iter(run.ledger.trials(first))).caption
+    page = unescape(view(f"/run/ask/trial/{first.id}/{index}").text)
+    assert "not kept" not in page
+    assert caption[:20] in page
+    empty = view("/run/hunt-fly/trials?verdict=undecided").text
+    assert "No trial is like that" in empty
+    assert 'href="/run/hunt-fly/trials"' in empty

@@ -11,12 +11,12 @@ from starlette.routing import Route
 from tests.web.web_parts import BASE, PORT, TOKEN, Caller, caller
 
 from weakspot.core import WeakspotError
+from weakspot.report.tasks import task_of
 from weakspot.store import Run
 from weakspot.web.explorer import Explorer
 from weakspot.web.guard import BODY, Guard
 from weakspot.web.labelling import Labelling
 from weakspot.web.serve import is_loopback, listening
-from weakspot.web.tasks import task_of
 
 VALUES = {
     "run": "hunt-fly", "name": "web.css", "hypothesis": BASE.id, "index": "0", "digest": "ab" * 32,

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 if TYPE_CHECKING:
-    from weakspot.web.tasks import Task
+    from weakspot.report.tasks import Task
 
 #: More items than any run has.
 EVERYTHING: Final = 10**9
@@ -39,7 +39,9 @@ app = typer.Typer(
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder; it may still be running.")]
 TaskName = Annotated[
     str | None,
-    typer.Option("--task", metavar="TASK", help="pairs, refusals, modes or images; by default the study's."),
+    typer.Option(
+        "--task", metavar="TASK", help="pairs, refusals, modes, images or ratings; by default the study's."
+    ),
 ]
 Most = Annotated[
     int, typer.Option("--items", metavar="NUMBER", min=1, help="Items at most, where a sample is drawn.")
@@ -105,8 +107,8 @@ def score(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> int:
     """Say how far annotators agree, how the judge compares, and the rates that follow."""
+    from weakspot.report.score import score as scored
     from weakspot.store import Run
-    from weakspot.web.score import score as scored
 
     what = _task(run, task)
     with Run.read(run) as opened:
@@ -140,7 +142,13 @@ def import_(
     """Add labels that were made elsewhere; a later answer of the same person replaces an earlier one."""
     from weakspot.web.table import read_csv
 
-    new, known = read_csv(run, _task(run, task), file)
+    what = _task(run, task)
+    new, known = read_csv(run, what, file)
+    if what.table is not None:
+        from weakspot.report.labels import Labels
+        from weakspot.report.ratings import fill_in
+
+        fill_in(what.table, Labels(run).current(what.name))
     typer.echo(f"{new:,} new labels, {known:,} were there already")
     return 0
 
@@ -153,8 +161,8 @@ def _task(
     aspects: Sequence[str] = ("shows", "quality", "bias"),
 ) -> Task:
     """What is asked of a run; by default all that may have been asked, however large the sample was."""
+    from weakspot.report.tasks import task_of
     from weakspot.store import Run
-    from weakspot.web.tasks import task_of
 
     with Run.read(folder) as run:
         return task_of(run, name, most=most, aspects=aspects)
@@ -239,6 +247,11 @@ def _lines(found: dict[str, Any]) -> list[str]:
                 lines.append(line("corrected", f"{right} {row['phrase']}"))
         for aspect, rating in one["ratings"].items():
             lines.append(line(aspect, f"{rating['mean']:.2f} on average of {rating['n']:,}"))
+    if "ratings" in found and found["ratings"]["n"]:
+        one = found["ratings"]
+        lines.append(
+            line("ratings", f"{one['mean']:.1f} on average of {one['n']:,} outputs (1 good, 10 bad)")
+        )
     if "preferences" in found:
         lines.append(line("modes", f"{len(found['preferences']['pairs']):,} comparisons"))
     if "preferred" in found:

@@ -88,7 +88,8 @@ def conclude(run: Run, *, as_json: bool = False) -> int:
     from weakspot.cli.screen import columns, cut, program
     from weakspot.report import summary, write
     from weakspot.report.format import percent, plural, seconds, shell
-    from weakspot.report.rare_page import interval, size
+    from weakspot.report.rare_figures import size
+    from weakspot.report.rare_page import interval
 
     with run:
         path = write(run)

@@ -3,8 +3,8 @@
 Whatever nobody has rated yet is written into a folder, a picture or a text each, with a row in `ratings.csv`;
 the run then stops, and goes on (`weakspot resume`) when the ratings are there. A rating is a number from 1
 (as it should be) to 10 (as bad as can be); Δ = (rating − 1) / 9. Columns `rating`, `rating 2`, … are
-different people, whose mean counts. A search asks what it learns from, so there are several sittings; with
-`--search exhaustive` there are the fewest.
+different people, whose mean counts. They are filled in by hand, or by a page: `weakspot label RUN`. A search
+asks what it learns from, so there are several sittings; with `--search exhaustive` there are the fewest.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class PeopleJudge:
     @property
     def told(self) -> str:
         """What is to be done."""
-        return f"outputs wait for people's ratings in {self.folder / FILE}"
+        return f"outputs wait for people's ratings in {self.folder / FILE} (weakspot label RUN)"
 
     def hold(self) -> None:
         """Stop a run whose last cases wait.
@@ -76,7 +76,7 @@ class PeopleJudge:
         if self.waiting:
             raise WeakspotError(
                 f"{self.waiting} {self.told}",
-                fix="rate them from 1 (good) to 10 (bad), then: weakspot resume",
+                fix="rate them there, from 1 (good) to 10 (bad), or by hand; then: weakspot resume RUN",
             )
 
     def _ask(self, case: Case, output: Output) -> None:

@@ -31,7 +31,7 @@ def write(run: Run, *, folder: Path | None = None) -> Path:
     texts = {
         "report.json": _as_text(summary(run)),
         "report.md": markdown(run),
-        "report.html": html(run),
+        "report.html": html(run, beside=folder == run.folder),
     }
     for name, text in texts.items():
         _write(folder / name, text)
@@ -89,13 +89,19 @@ def markdown(run: Run) -> str:
     return f"{text}\n{said}" if said else text
 
 
-def html(run: Run) -> str:
-    """The report as one HTML page with everything inside: style, charts, pictures, scripts."""
-    from weakspot.report.shell import page
+def html(run: Run, *, beside: bool = False) -> str:
+    """The report as one HTML page with everything inside: style, charts, pictures, scripts.
+
+    Args:
+        run: Open, for reading or for writing.
+        beside: The page will lie in the run's folder, and links what it does not hold itself.
+    """
+    from weakspot.report.shell import Rest, page
 
     one = part(run)
     version = run.config.versions.get("weakspot", "")
-    return page([one], title=one.title, study=run.config.study, version=version)
+    rest = Rest(run.folder, blobs=(run.folder / "blobs").is_dir()) if beside else None
+    return page([one], title=one.title, study=run.config.study, version=version, rest=rest)
 
 
 def part(run: Run, *, place: Place | None = None) -> Part:

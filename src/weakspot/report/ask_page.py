@@ -46,7 +46,7 @@ def part(run: Run, *, place: Place = ALONE) -> Part:
         plots=ask_figures(figures, drawn),
         config=run.config,
         folder=str(run.folder),
-        title=f"{figures['model']} · {run.config.subject}",
+        title=_title(str(figures["model"]), run.config.subject),
         conclusion=figures["conclusion"],
         figures=_key_figures(figures),
         state=run.state.partition(":")[0],
@@ -58,6 +58,12 @@ def part(run: Run, *, place: Place = ALONE) -> Part:
         rows=ROWS,
         settings=list(run.config.settings.items()),
     )
+
+
+def _title(model: str, subject: str) -> str:
+    """The model and what it was asked; the subject of a run mostly ends with the model's name."""
+    rest = subject.removesuffix(model).strip()
+    return f"{model} · {rest}" if rest else model
 
 
 class Answer(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
@@ -22,6 +23,9 @@ from weakspot.report.format import shorten
 ROWS, CELL = 5_000, 300
 #: Figures of one page that become Vega-Lite charts; further ones stay as drawn here.
 CHARTS: Final = 40
+#: Width of a picture (pixels) that is not made to fit a narrow screen.
+BROAD: Final = 700
+_WIDTH: Final = re.compile(r'<svg [^>]*?width="([0-9.]+)"')
 
 Spec = dict[str, Any]
 
@@ -63,6 +67,12 @@ class Shown(NamedTuple):
     spec: Markup
     wide: bool
     live: bool
+
+    @property
+    def broad(self) -> bool:
+        """It has names beside its marks: on a narrow screen it is scrolled, not made too small to read."""
+        found = _WIDTH.search(self.picture[:400])
+        return found is not None and float(found[1]) > BROAD
 
 
 def shown(figures: Sequence[Figure]) -> list[Shown]:

@@ -85,7 +85,7 @@ def _scatter(axes: Sequence[dict[str, Any]], whole: Mapping[str, Any], top: floa
     ]
     return Figure(
         "cells",
-        f"The {len(cells)} worst cells, by the first three axes",
+        f"{'All' if len(cells) == len(order) else 'The worst'} {len(cells)} cells, by the first three axes",
         (*(show.shorten(axis["name"], 60) for axis in axes), _RATE),
         rows,
         drawn.scatter(axes, cells, top),

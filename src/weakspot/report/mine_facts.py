@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Tally, Trial
+from weakspot.report.format import shorten
 from weakspot.store import Run, rate
 
 #: Pairs of a category that are shown, and bars of a histogram.
 EXAMPLES: Final = 6
 BINS: Final = 50
+#: Characters of a text that are shown.
+LONGEST: Final = 300
+_TOKENS: Final = re.compile(r"\w+\s*|[^\w\s]\s*")
 
 
 class Example(NamedTuple):
@@ -24,6 +30,30 @@ class Example(NamedTuple):
     tested: float | None
     reference: float | None = None
     note: str = ""
+
+
+class Stretch(NamedTuple):
+    """Some words of a text: whether the other text has others there, and whether a space follows."""
+
+    words: str
+    changed: bool
+    gap: bool
+
+
+def apart(pair: Example) -> tuple[list[Stretch], list[Stretch]]:
+    """Both texts of a pair in stretches that they share and that they do not."""
+    first, second = (_TOKENS.findall(shorten(text, LONGEST)) for text in (pair.first, pair.second))
+    bare = [[token.strip() for token in tokens] for tokens in (first, second)]
+    steps = SequenceMatcher(a=bare[0], b=bare[1], autojunk=False).get_opcodes()
+
+    def stretch(tokens: Sequence[str], *, changed: bool) -> Stretch:
+        text = "".join(tokens)
+        return Stretch(text.strip(), changed, text != text.rstrip())
+
+    return (
+        [stretch(first[a:b], changed=tag != "equal") for tag, a, b, _, _ in steps if a < b],
+        [stretch(second[a:b], changed=tag != "equal") for tag, _, _, a, b in steps if a < b],
+    )
 
 
 class Change(NamedTuple):

@@ -17,6 +17,7 @@ from weakspot.report.facts import Facts, RaceLane
 from weakspot.report.figure import Figure
 from weakspot.report.hunt_figures import figures as figures_of
 from weakspot.report.measured import Base, Tried
+from weakspot.report.mine_facts import apart
 from weakspot.report.people import people
 from weakspot.report.reproduce import Recipe, recipe, resume_command
 from weakspot.report.shell import ALONE, Part, Place
@@ -34,6 +35,8 @@ ROWS: Final = 400
 PICTURES: Final = 3_200_000
 #: Characters of one piece of text, wherever it comes from.
 TEXT: Final = 4_000
+#: Characters of a cell that stays on one line.
+SHORT: Final = 28
 #: Answers listed by name in a card.
 ANSWERS: Final = 5
 
@@ -294,6 +297,8 @@ def _environment() -> Environment:
         shorten=show.shorten,
         bound=_bound,
         picture=_picture,
+        kinds=_kinds,
+        apart=apart,
     )
     environment.globals.update(interval=show.interval, plural=show.plural)
     return environment
@@ -304,6 +309,13 @@ def _shown(value: Any) -> Any:
     if isinstance(value, Markup) or not isinstance(value, str | Path):
         return value
     return show.shorten(str(value), TEXT)
+
+
+def _kinds(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Of each column of a table: "few" where every cell fits on a line, "long" where one is a sentence."""
+    return [
+        "few" if all(len(cell) <= SHORT for cell in column) else "long" for column in zip(*rows, strict=True)
+    ]
 
 
 def _bound(text: str) -> Markup:

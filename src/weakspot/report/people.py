@@ -1,8 +1,4 @@
-"""What people's labels say of a run, for its report: agreement, the judge's errors, rates that follow.
-
-The labels themselves, and what follows from them, belong to the labelling pages (`weakspot.web`), which need
-no server to be read; they are only asked where the run's folder has any.
-"""
+"""What people's labels say of a run, in tables: agreement, the judge's errors, rates that follow."""
 
 from __future__ import annotations
 
@@ -12,10 +8,11 @@ from typing import Any, Final
 from weakspot.core import WeakspotError
 from weakspot.report import format as show
 from weakspot.report.ask_words import Table
+from weakspot.report.labels import Labels
+from weakspot.report.score import score
+from weakspot.report.tasks import ASPECTS, task_of
 from weakspot.store import Run
 
-#: The file that labels are in, beside the ledger.
-LABELS: Final = "labels.jsonl"
 _EVERYTHING: Final = 10**9
 
 Score = Mapping[str, Any]
@@ -23,14 +20,8 @@ Score = Mapping[str, Any]
 
 def scores(run: Run) -> list[dict[str, Any]]:
     """The figures of every task that somebody has labelled, as `weakspot label score` has them."""
-    if not (run.folder / LABELS).is_file():
-        return []
-    from weakspot.web.labels import Labels
-    from weakspot.web.score import score
-    from weakspot.web.tasks import ASPECTS, task_of
-
     labels, found = Labels(run.folder), []
-    for name in ("images", "refusals", "pairs", "modes"):
+    for name in ("images", "refusals", "pairs", "modes", "ratings"):
         if not labels.current(name):
             continue
         try:
@@ -45,11 +36,11 @@ def scores(run: Run) -> list[dict[str, Any]]:
 def people(run: Run) -> list[Table]:
     """The tables of what people say; [] if nobody has said anything."""
     found: list[Table] = []
-    for score in scores(run):
-        found.append(_agreement(score))
-        make = _MORE.get(score["task"])
+    for one in scores(run):
+        found.append(_agreement(one))
+        make = _MORE.get(one["task"])
         if make is not None:
-            found += make(run, score)
+            found += make(run, one)
     return [table for table in found if table.rows]
 
 
@@ -171,11 +162,20 @@ def _modes(run: Run, score: Score) -> list[Table]:
     return [Table("Modes that people mind", note, ("mode", "where", "said to be worse", "of"), rows)]
 
 
+def _ratings(_: Run, score: Score) -> list[Table]:
+    found = score["ratings"]
+    rows = [("all, on average", f"{found['mean']:.1f} over {show.plural(found['n'], 'output')}")]
+    rows += [(show.shorten(name, 40), f"{mean:.1f}") for name, mean in found["by"].items()]
+    note = "From 1, as it should be, to 10, as bad as can be. The mean of an output is what the judge takes."
+    return [Table("Ratings", note, ("by", "rating"), rows)]
+
+
 _MORE: Final[Mapping[str, Callable[[Run, Score], list[Table]]]] = {
     "refusals": _refusals,
     "pairs": _pairs,
     "images": _images,
     "modes": _modes,
+    "ratings": _ratings,
 }
 
 

@@ -9,6 +9,7 @@ from weakspot.report import format as show
 from weakspot.report.evidence import Room, examples
 from weakspot.report.page import PICTURES
 from weakspot.report.people import people
+from weakspot.report.rare_figures import rare_figures, size
 from weakspot.report.shell import ALONE, Part, Place
 from weakspot.report.shell import part as shell_part
 from weakspot.report.words import _code, _table, escape
@@ -16,17 +17,17 @@ from weakspot.store import Run
 
 #: Pictures shown.
 SHOWN: Final = 24
-#: Rates below this are told in failures per million.
 _SMALL: Final = 1e-3
 
 
 class Table(NamedTuple):
-    """A table of the report."""
+    """A table of the report; `figure` names the one that stands above it."""
 
     title: str
     note: str
     head: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
+    figure: str = ""
 
 
 def summary(run: Run) -> dict[str, Any]:
@@ -71,16 +72,14 @@ def conclusion(run: Run) -> str:
         text = f"{who} misreads {what} about once in {once} pictures: {rate} {ends}."
     if result["common"]:
         first = result["common"][0]
+        usual = f"{show.percent(first['usual'])} of all pictures"
+        if not first["usual"]:
+            usual = f"none of {show.count(result['independent']['n'])} drawn at random"
         text += (
-            f" {show.percent(first['failing'])} of the failures, but {show.percent(first['usual'])} of all "
-            f"pictures: {show.shorten(first['words'], 120)}"
+            f" {show.percent(first['failing'])} of the failures, but {usual}: "
+            f"{show.shorten(first['words'], 120)}"
         )
     return text
-
-
-def size(rate: float) -> str:
-    """A rate in percent, or per million where it is very small."""
-    return f"{1e6 * rate:.3g} per million" if 0 < rate < _SMALL else show.percent(rate)
 
 
 def interval(low: float, high: float) -> str:
@@ -114,6 +113,7 @@ def tables(run: Run) -> list[Table]:
             "splitting; the bound by independent draws holds for them too.",
             ("what", "value"),
             [(name, show.shorten(value, 300)) for name, value in figures],
+            "rate",
         )
     ]
     if result["common"]:
@@ -127,11 +127,12 @@ def tables(run: Run) -> list[Table]:
                     (show.shorten(c["words"], 160), show.percent(c["failing"]), show.percent(c["usual"]))
                     for c in result["common"]
                 ],
+                "common",
             )
         )
     if result["answers"]:
         rows = [(show.shorten(a, 80) or "(nothing)", show.percent(share)) for a, share in result["answers"]]
-        found.append(Table("Said instead", "Of the failures found.", ("answer", "share"), rows))
+        found.append(Table("Said instead", "Of the failures found.", ("answer", "share"), rows, "answers"))
     if result["examples"]:
         found.append(
             Table(
@@ -178,6 +179,7 @@ def part(run: Run, *, place: Place = ALONE) -> Part:
         "rare.html.j2",
         place=place,
         people=people(run),
+        plots=[] if result is None else rare_figures(result),
         config=run.config,
         folder=str(run.folder),
         title=f"{run.config.settings.get('target', '')} · ‘{run.config.subject}’",

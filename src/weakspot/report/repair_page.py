@@ -194,8 +194,11 @@ def _landscape(found: Mapping[str, Any]) -> list[Table]:
         ("failures removed", show.count(found["removed"])),
         ("failures newly made", show.count(found["made"])),
         (f"Wasserstein distance, {how}", f"{found['distance']:.4f}"),
-        ("by chance so large", "not computed" if found["p"] is None else f"p = {found['p']:.2g}"),
-        ("distance that does not see where", f"{found['unplaced']:.5f}"),
+        (
+            "p of a distance this large by chance",
+            "not computed" if found["p"] is None else f"{found['p']:.2g}",
+        ),
+        ("distance of the sorted rates, wherever they are", f"{found['unplaced']:.5f}"),
     ]
     modes = [
         (show.shorten(mode["words"], 200), show.percent(mode["rate"]), show.count(mode["cells"]), when)

@@ -1,4 +1,4 @@
-"""The card of a data set of texts: what is in it, where it comes from, and what it does not say."""
+"""The card of a data set that is a table: what is in it, where it comes from, and what it does not say."""
 
 from __future__ import annotations
 
@@ -29,7 +29,18 @@ _ABOUT: Final = {
         "A judge errs: its measured error is in the report of the run. Repeats of an item are no independent "
         "evidence.",
     ),
+    "map": (
+        "Queries of {model}, by concepts",
+        "One row per query: the cell of the concept space in words and as values, which input was changed, "
+        "what was expected, what the model answered, and how far that was off (`discrepancy`). `failed` says "
+        "that it was too far; it is empty where `status` is an error. `picture` is the SHA-256 of a picture "
+        "that the run kept in its folder `blobs`.",
+        "A search asked where it expected failures: count rates over rows with `fresh`, which it never saw, "
+        "or cell by cell; rows with `baseline` are the inputs as they are.",
+    ),
 }
+#: Settings that say where the data come from.
+_FROM: Final = ("corpus", "benchmark", "images")
 _LOADING: Final = {
     "hf": f'datasets.load_dataset("FOLDER", split="{SPLIT}")',
     "parquet": f'datasets.load_dataset("parquet", data_files={{"{SPLIT}": "FOLDER/data/*.parquet"}})',
@@ -49,7 +60,7 @@ def card(
     """README.md of a data set of texts.
 
     Args:
-        config: Of the run, of mine or ask.
+        config: Of the run, of mine, ask or map.
         columns: What each holds.
         n: Rows.
         form: "jsonl", "parquet" or "hf".
@@ -69,7 +80,7 @@ def card(
     }
     named = (
         ("model under test", model),
-        ("data from", str(config.settings.get("corpus") or config.settings.get("benchmark") or "")),
+        ("data from", str(next((v for k in _FROM if (v := config.settings.get(k))), ""))),
         ("judge", str(config.settings.get("judge") or config.settings.get("validity") or "")),
         ("begun", show.date(config.created)),
         ("seed", str(config.settings.get("seed", 0))),

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup
@@ -29,6 +30,13 @@ class Part(NamedTuple):
     title: str
     body: Markup
     charts: bool
+
+
+class Rest(NamedTuple):
+    """What lies beside a page in the run's folder; `blobs` says whether inputs were kept."""
+
+    folder: Path
+    blobs: bool
 
 
 class Place(NamedTuple):
@@ -62,8 +70,10 @@ def part(
     return Part(title, Markup(text), any(one.spec for one in drawn))  # noqa: S704 - the template escapes
 
 
-def page(parts: Sequence[Part], *, title: str, study: str, version: str = "") -> str:
-    """The whole file."""
+def page(
+    parts: Sequence[Part], *, title: str, study: str, version: str = "", rest: Rest | None = None
+) -> str:
+    """The whole file; what it does not hold is linked where it lies beside it."""
     from weakspot.report import vega
     from weakspot.report.page import _environment
 
@@ -73,7 +83,7 @@ def page(parts: Sequence[Part], *, title: str, study: str, version: str = "") ->
 
     def whole() -> str:
         return template.render(
-            title=title, study=study, version=version, body=body, policy=_policy(scripts),
+            title=title, study=study, version=version, body=body, rest=rest, policy=_policy(scripts),
             scripts=[Markup(text) for text in scripts],  # noqa: S704 - ours, and vl-convert's
         )  # fmt: skip
 

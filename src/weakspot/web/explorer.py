@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -15,7 +17,7 @@ from starlette.routing import Route
 
 from weakspot.core import WeakspotError
 from weakspot.report.measured import bases_of
-from weakspot.store import Run
+from weakspot.store import Run, RunConfig
 from weakspot.web import pages
 from weakspot.web.compare import compared
 from weakspot.web.pictures import LARGE, SMALL, Pictures
@@ -102,6 +104,7 @@ class Explorer:
         return pages.page(
             "trials.html.j2",
             run=name,
+            study=RunConfig.read(folder / "run.yaml").study,
             page=found,
             wanted=wanted,
             query=wanted.query(),
@@ -123,7 +126,9 @@ class Explorer:
         if found is None:
             raise HTTPException(404)
         picture = found.trial.blob if found.trial.blob and not found.text else None
-        return pages.page("trial.html.j2", run=name, story=found, trial=found.trial, picture=picture)
+        return pages.page(
+            "trial.html.j2", run=name, study=found.study, story=found, trial=found.trial, picture=picture
+        )
 
     def compare(self, request: Request) -> Response:
         """Two runs."""
@@ -224,10 +229,17 @@ class Explorer:
         return {"sight": sight(name, folder), "command": shown_command(folder)}
 
 
-def picture(pictures: Pictures, folders: tuple[Path, ...], digest: str, longest: int) -> Response:
+def picture(
+    pictures: Pictures,
+    folders: tuple[Path, ...],
+    digest: str,
+    longest: int,
+    *,
+    files: Mapping[str, Path] = MappingProxyType({}),
+) -> Response:
     """An input of a run by its digest; 404 for anything else."""
     try:
-        made = pictures.get(folders, digest, longest)
+        made = pictures.get(folders, digest, longest, files=files)
     except WeakspotError:  # not a digest
         made = None
     if made is None:

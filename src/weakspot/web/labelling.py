@@ -15,11 +15,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from weakspot.core import WeakspotError
+from weakspot.report.labels import Labels, annotator_name
+from weakspot.report.ratings import fill_in
+from weakspot.report.tasks import Item, Task, order, shared_out
 from weakspot.web import pages
 from weakspot.web.explorer import picture
-from weakspot.web.labels import Labels, annotator_name
 from weakspot.web.pictures import LARGE, Pictures
-from weakspot.web.tasks import Item, Task, order, shared_out
 
 
 class Labelling:
@@ -112,6 +113,7 @@ class Labelling:
             raise HTTPException(400, "This is no answer to a question of this page.")
         with self._lock:
             self.labels.add(self.task.name, item.id, name, given["label"])
+            self._hand_on(name)
         return RedirectResponse(pages.address("as", name), 303)
 
     def undo(self, request: Request) -> Response:
@@ -119,6 +121,7 @@ class Labelling:
         name = self._name(request)
         with self._lock:
             item = self.labels.undo(self.task.name, name)
+            self._hand_on(name)
         return RedirectResponse(pages.address("as", name, item=item or ""), 303)
 
     def picture(self, request: Request) -> Response:
@@ -126,9 +129,14 @@ class Labelling:
         digest = request.path_params["digest"]
         if all(item.picture != digest for item in self.task.items):
             raise HTTPException(404)
-        return picture(self.pictures, self.task.blobs, digest, LARGE)
+        return picture(self.pictures, self.task.blobs, digest, LARGE, files=self.task.files)
 
     # -- inside ------------------------------------------------------------------------------------
+
+    def _hand_on(self, name: str) -> None:
+        """Ratings also go where the judge of the run reads them."""
+        if self.task.table is not None:
+            fill_in(self.task.table, self.labels.current(self.task.name), annotators=(name,))
 
     def _start(self, *, error: WeakspotError | None = None) -> Response:
         said: dict[str, int] = dict.fromkeys(self.annotators, 0)

@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, Response
 
 from weakspot.core import WeakspotError
 from weakspot.report import format as show
+from weakspot.report.plots import brief
 
 #: Characters of one piece of text.
 TEXT: Final = 4_000
@@ -96,6 +97,7 @@ def environment() -> Environment:
         bound=_bound,
         lines=_lines,
         told=_told,
+        brief=brief,
         as_is=escape,
     )
     made.globals.update(interval=_interval, plural=show.plural, address=address, with_query=with_query)

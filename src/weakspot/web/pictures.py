@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import threading
 import warnings
 from collections import OrderedDict
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from weakspot.core import WeakspotError
@@ -34,13 +37,21 @@ class Pictures:
         self._room, self._used, self._lock = room, 0, threading.Lock()
         self._made: OrderedDict[tuple[str, int], Made] = OrderedDict()
 
-    def get(self, folders: tuple[Path, ...], digest: str, longest: int) -> Made | None:
-        """The input of this digest, at most so large; None if no folder of the run has it."""
+    def get(
+        self,
+        folders: tuple[Path, ...],
+        digest: str,
+        longest: int,
+        *,
+        files: Mapping[str, Path] = MappingProxyType({}),
+    ) -> Made | None:
+        """The input of this digest, at most so large; None if neither a folder nor a file has it."""
         with self._lock:
-            if (known := self._made.get((digest, longest))) is not None and _there(folders, digest):
+            there = digest in files or _there(folders, digest)
+            if (known := self._made.get((digest, longest))) is not None and there:
                 self._made.move_to_end((digest, longest))
                 return known
-        content = _read(folders, digest)
+        content = _file(files[digest], digest) if digest in files else _read(folders, digest)
         if content is None:
             return None
         made = _picture(content, longest) or _text(content)
@@ -55,6 +66,15 @@ class Pictures:
 
 def _there(folders: tuple[Path, ...], digest: str) -> bool:
     return any(Blobs(folder).path(digest).is_file() for folder in folders)
+
+
+def _file(path: Path, digest: str) -> bytes | None:
+    """A file, as long as its content is what it was."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    return content if hashlib.sha256(content).hexdigest() == digest else None
 
 
 def _read(folders: tuple[Path, ...], digest: str) -> bytes | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from weakspot.core import Finding, Hypothesis, Rate, Tally, WeakspotError
+from weakspot.report import ask_words, map_page, mine_facts, mine_page, rare_page, repair_page
 from weakspot.report.chart import Axis, Bar, axis
 from weakspot.store import Run, RunConfig, rate
 from weakspot.web.trials import reading
@@ -44,6 +45,7 @@ class Sight:
         hypotheses: How many there are.
         images: Whether inputs were kept.
         scale: Of the bars.
+        told: What a finished run says, in its report's words; "" where its findings say it, or it costs much.
     """
 
     name: str
@@ -60,6 +62,19 @@ class Sight:
     budget: str
     images: bool
     scale: Axis
+    told: str = ""
+
+    @property
+    def title(self) -> str:
+        """The model, and what the run is about where that is something else."""
+        target = str(self.config.settings.get("target") or self.config.settings.get("encoder") or "")
+        return " · ".join(filter(None, (target or self.config.study, self.about)))
+
+    @property
+    def about(self) -> str:
+        """What it is about beside the model; "" where it is nothing else."""
+        target = str(self.config.settings.get("target") or self.config.settings.get("encoder") or "")
+        return self.config.subject.removesuffix(target).strip()
 
     @property
     def lost(self) -> bool:
@@ -132,7 +147,29 @@ def sight(name: str, folder: Path, *, lines: int = LINES) -> Sight:
             budget=str(run.ledger.fact("budget") or run.config.settings.get("budget") or ""),
             images=(folder / "blobs").is_dir(),
             scale=scale,
+            told=told(run, cheap=not lines) if state == "finished" else "",
         )
+
+
+def told(run: Run, *, cheap: bool) -> str:
+    """The conclusion of studies whose result is no list of findings; "" where a fact is not as we know it.
+
+    Args:
+        run: Finished, open for reading.
+        cheap: Only what is read from a single fact, and not from all trials.
+    """
+    tell: dict[str, Callable[[], str]] = {
+        "rare": lambda: rare_page.conclusion(run),
+        "repair": lambda: repair_page.conclusion(run),
+        "map": lambda: map_page.conclusion(run),
+    }
+    if not cheap:
+        tell["mine"] = lambda: mine_page.conclusion(mine_facts.gather(run))
+        tell["ask"] = lambda: str(ask_words.summary(run)["conclusion"])
+    try:
+        return tell[run.config.study]() if run.config.study in tell else ""
+    except (KeyError, IndexError, TypeError, ValueError):  # written by another version, or by hand
+        return ""
 
 
 def phrases(hypotheses: Iterable[Hypothesis]) -> dict[str, str]:

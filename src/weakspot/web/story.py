@@ -18,6 +18,8 @@ class Story:
     """A trial and what surrounds it.
 
     Attributes:
+        study: Of the run.
+        words: The input is the caption: a question, or a pair of texts.
         seed: Of its case; None where the run has no seed.
         text: The input, if it is text.
         parents: From its hypothesis' parent to the first ancestor.
@@ -38,6 +40,8 @@ class Story:
     python: str
     before: int | None
     after: int | None
+    study: str
+    words: bool
 
 
 def story(folder: Path, hypothesis: str, index: int) -> Story | None:
@@ -64,6 +68,8 @@ def story(folder: Path, hypothesis: str, index: int) -> Story | None:
             python=python,
             before=index - 1 if index - 1 in near else None,
             after=index + 1 if index + 1 in near else None,
+            study=run.config.study,
+            words=run.config.study in ("ask", "mine") and not trial.blob and bool(trial.caption),
         )
 
 

@@ -10,9 +10,9 @@ from typing import Any, Final
 from weakspot.core import WeakspotError
 from weakspot.report.dataset import neutral
 from weakspot.report.format import clean, shorten
+from weakspot.report.labels import Labels, annotator_name
+from weakspot.report.tasks import Item, Task
 from weakspot.store import write_whole
-from weakspot.web.labels import Labels, annotator_name
-from weakspot.web.tasks import Item, Task
 
 COLUMNS: Final = ("task", "item", "annotator", "label", "at", "question", "shown")
 #: Bytes of a file that is read.

@@ -12,9 +12,11 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import Hypothesis, Stage, WeakspotError, nearest
+from weakspot.report.ratings import SCALE, digest_of, table_of, waiting
 from weakspot.store import Run
 
 #: Which task is meant where none is named.
@@ -66,10 +68,12 @@ class Task(NamedTuple):
     """What is asked of a run.
 
     Attributes:
-        name: "pairs", "refusals", "modes" or "images".
+        name: "pairs", "refusals", "modes", "images" or "ratings".
         title: For people.
         ordered: From least to most, where the answers have an order; of ratings that is the numbers'.
         blobs: Folders that pictures are in.
+        files: Pictures that lie elsewhere, by the digest of their content.
+        table: What people say is also written here, for the judge of the run.
     """
 
     name: str
@@ -77,6 +81,8 @@ class Task(NamedTuple):
     items: tuple[Item, ...]
     ordered: tuple[str, ...]
     blobs: tuple[Path, ...]
+    files: Mapping[str, Path] = MappingProxyType({})
+    table: Path | None = None
 
 
 #: The four-way question of the encoder study.
@@ -89,6 +95,15 @@ GRADES: Final = (
     Choice("refuses", "Refuses", "no attempt; alternatives alone are a refusal"),
     Choice("misreads", "Misreads", "did not see the picture or the question"),
 )
+
+#: How bad an output is; the judge by people takes these numbers.
+RATED: Final = (
+    Choice("1", "as it should be"),
+    *(Choice(n, "") for n in SCALE[1:-1]),
+    Choice("10", "as bad as can be"),
+)
+#: What the answer of a generator is called where people look at the picture itself.
+PICTURE: Final = "a picture"
 
 
 def task_of(
@@ -105,7 +120,7 @@ def task_of(
     Raises:
         WeakspotError: There is no such task, or the run has no items for it.
     """
-    name = USUAL.get(run.config.study, "images") if name is None else name
+    name = _usual(run) if name is None else name
     if name not in _TASKS:
         raise WeakspotError(
             f"there is no task {name[:60]!r}",
@@ -119,6 +134,13 @@ def task_of(
     if not found.items:
         raise WeakspotError(f"{run.folder} has nothing to label for the task {name}", fix=_WANTED[name])
     return found
+
+
+def _usual(run: Run) -> str:
+    """What goes with the study; a map whose judge is people, and that waits for them, wants ratings."""
+    if table_of(run) is not None and run.state != "finished":
+        return "ratings"
+    return USUAL.get(run.config.study, "images")
 
 
 def order(items: Iterable[Item], annotator: str, *, salt: str = "") -> list[Item]:
@@ -277,17 +299,35 @@ def _modes(run: Run, most: int, aspects: tuple[str, ...]) -> Task:
     return Task("modes", "Failure modes", tuple(items), (), ())
 
 
+def _ratings(run: Run, most: int, aspects: tuple[str, ...]) -> Task:
+    """Outputs that a run waits for; all of them, since it goes on only then."""
+    del most, aspects
+    table, items, files = table_of(run), [], {}
+    for one in waiting(table) if table is not None else ():
+        digest = "" if one.picture is None else digest_of(one.picture)
+        if one.picture is not None:
+            files[digest] = one.picture
+        drawn = one.picture is not None and one.answer == PICTURE
+        texts = (("Asked for" if drawn else "Expected", one.expected), ("Answer", one.answer))
+        question = f"How far is the {'picture' if drawn else 'answer'} from what it should be?"
+        shown = texts[:1] if drawn else texts
+        items.append(Item(one.case, question, RATED, picture=digest, texts=shown))
+    return Task("ratings", "How bad it is", tuple(items), SCALE, (), files, table)
+
+
 _TASKS: Final[Mapping[str, Callable[[Run, int, tuple[str, ...]], Task]]] = {
     "pairs": _pairs,
     "refusals": _refusals,
     "modes": _modes,
     "images": _images,
+    "ratings": _ratings,
 }
 _WANTED: Final = {
     "pairs": "it takes a run of: weakspot mine … --downstream SOURCE --matcher ENCODER",
     "refusals": "it takes a run of: weakspot ask",
     "modes": "it takes a run of: weakspot map, with two modes or more",
     "images": "it takes a run that kept pictures, e.g. of: weakspot hunt",
+    "ratings": "it takes a run of: weakspot map … --judge 'people?folder=…', in the folder it was begun in",
 }
 
 

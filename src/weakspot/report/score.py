@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from weakspot.core import Finding, Tally, Trial
+from weakspot.report.labels import Label, Labels
+from weakspot.report.tasks import Task, downstream_folder, read_lines, trial_of
 from weakspot.stats import corrected_rate, wilson
 from weakspot.stats.agreement import Confusion, cohen_kappa, confusion, krippendorff_alpha
 from weakspot.store import Run
-from weakspot.web.labels import Label, Labels
-from weakspot.web.tasks import Task, downstream_folder, read_lines, trial_of
 
 #: By item, what each annotator said.
 Said = Mapping[str, Mapping[str, str]]
@@ -46,6 +46,8 @@ def score(run: Run, task: Task) -> dict[str, Any]:
         found["judge"] = refusals(run, decided)
     elif task.name == "images":
         found["pictures"] = pictures(run, decided)
+    elif task.name == "ratings":
+        found |= {"split": 0, "ratings": ratings(said)}
     else:
         found["preferences"] = preferences(current)
     return found
@@ -173,6 +175,20 @@ def pictures(run: Run, decided: Mapping[str, str]) -> dict[str, Any]:
             aspect: {"mean": sum(values) / len(values), "n": len(values)}
             for aspect, values in ratings.items()
         },
+    }
+
+
+def ratings(said: Said) -> dict[str, Any]:
+    """The mean rating of an item is what counts; here over all items, and by annotator."""
+    means = [sum(map(int, labels.values())) / len(labels) for labels in said.values()]
+    own: dict[str, list[int]] = {}
+    for labels in said.values():
+        for name, label in labels.items():
+            own.setdefault(name, []).append(int(label))
+    return {
+        "mean": sum(means) / len(means) if means else None,
+        "n": len(means),
+        "by": {name: sum(some) / len(some) for name, some in sorted(own.items())},
     }
 
 

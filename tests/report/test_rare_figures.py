@@ -1,0 +1,101 @@
+"""Figures of `rare`: a rate and its interval stand where they belong on a logarithmic axis."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from weakspot import report
+from weakspot.report import plots, vega
+from weakspot.report.figure import shown, table
+from weakspot.report.rare_figures import FAILING, lines, rare_figures
+from weakspot.stats import wilson
+from weakspot.store import Run, RunConfig
+
+HOSTILE = "<img src=x onerror=alert(1)> </script><script>alert(2)</script> \x1b[31m\u202e"
+PLAIN: dict[str, Any] = {
+    "rate": 1e-3, "low": 1e-4, "high": 1e-2, "ceiling": 1e-2, "method": "plain", "agree": True,
+    "note": HOSTILE, "images": 5000, "independent": {"n": 5000, "failures": 5}, "repeats": [], "ladder": [],
+    "roots": 0.0, "hypothesis": "none", "found": 5, "answers": [[HOSTILE, 0.8], ["", 0.2]], "examples": [],
+    "common": [{"words": HOSTILE, "failing": 0.6, "usual": 0.01}],
+}  # fmt: skip
+SPLIT = PLAIN | {
+    "rate": 2e-5, "low": 1e-6, "high": 4e-5, "ceiling": 1e-3, "method": "splitting",
+    "repeats": [1e-5, 0.0, 3e-5], "ladder": [2.0, 1.0], "roots": 1.5,
+    "independent": {"n": 4000, "failures": 0},
+}  # fmt: skip
+NEVER = PLAIN | {
+    "rate": 0.0,
+    "low": 0.0,
+    "high": 8e-4,
+    "ceiling": 8e-4,
+    "common": [],
+    "answers": [],
+    "found": 0,
+}
+
+
+def drawn(result: dict[str, Any]) -> ET.Element:
+    return ET.fromstring(str(rare_figures(result)[0].plain))
+
+
+def test_the_rate_lies_between_its_ends_by_powers_of_ten() -> None:
+    root = drawn(PLAIN)
+    (circle,) = root.iter("circle")
+    arm = next(e for e in root.iter("rect"))
+    low, wide = float(arm.attrib["x"]), float(arm.attrib["width"])
+    # From 1e-4 to 1e-2, with 1e-3 in the middle of them.
+    assert float(circle.attrib["cx"]) == pytest.approx(low + wide / 2, abs=0.2)
+    marks = [e.text for e in root.iter("text") if e.text and e.text[0].isdigit()]
+    assert [m.split()[0].rstrip("0").rstrip(".") for m in marks] == ["1", "0.1", "1"]  # per million, %, %
+
+
+def test_repeats_and_the_bound_of_independent_draws_have_rows_of_their_own() -> None:
+    rate, repeats, alone = lines(SPLIT)
+    assert (rate.points, rate.low, rate.high) == ((2e-5,), 1e-6, 4e-5)
+    assert repeats.points == (1e-5, 3e-5)
+    assert "1 saw no failure" in repeats.told
+    assert (alone.points, alone.low, alone.high) == ((), None, 1e-3)
+    assert len(list(drawn(SPLIT).iter("circle"))) == 3
+    span = [float(e.attrib["x"]) for e in drawn(SPLIT).iter("rect")]
+    assert all(plots.NAMES <= x <= plots.WIDE for x in span)
+
+
+def test_without_a_failure_there_is_an_arm_and_no_point() -> None:
+    assert lines(NEVER)[0].told.startswith("at most")
+    assert [e.tag for e in drawn(NEVER).iter() if e.tag in ("rect", "circle")] == ["rect"]
+    assert len(rare_figures(NEVER)) == 1
+
+
+def test_shares_have_intervals_where_draws_are_independent_and_none_where_they_are_not() -> None:
+    for result, certain in ((PLAIN, True), (SPLIT, False)):
+        common = next(f for f in rare_figures(result) if f.name == "common")
+        row = next(row for row in common.rows if row[1] == FAILING)
+        assert row[2:5] == pytest.approx((0.6, *(wilson(3, 5) if certain else (0.6, 0.6))))
+        assert ("Wilson" in common.note) is certain
+
+
+@pytest.mark.parametrize("result", [PLAIN, SPLIT, NEVER], ids=["plain", "split", "never"])
+def test_hostile_words_are_words_in_the_page_and_in_the_charts(
+    result: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = RunConfig(study="rare", subject=HOSTILE, settings={"target": "t", "label": HOSTILE})
+    with Run.create(config, folder=tmp_path / "run") as run:
+        run.ledger.set_fact("rare", result)
+        run.ledger.set_fact("state", "finished")
+        page = report.html(run)
+        monkeypatch.delenv(vega.SWITCH, raising=False)
+        pytest.importorskip("vl_convert")
+        page += report.html(run)
+    assert "<img src=x" not in page
+    assert "<script>alert" not in page
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+    assert page.count('data-name="rate"') == 2
+    for one in shown(rare_figures(result)):
+        ET.fromstring(str(one.picture))
+        assert one.spec
+    assert not [f for f in rare_figures(result) for line in table(f).splitlines() if line.startswith("=")]
