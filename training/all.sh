@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Train the generators and the verifier, and measure them, all at once on one GPU machine.
+# Train the generators, the captioner and the verifier, and measure the generators, all at once on one GPU machine.
 #
 #   PYTHONPATH=src bash training/all.sh OUT CACHE [SECONDS]
 #
-# The cores draw one set of pictures after the other; each training starts as soon as its set is there. What OUT holds
-# already (autoencoder, generator, generator-small, classifier-fair.onnx) is not trained again. Logs, results and weights
-# land in OUT, a line per event in OUT/log. CACHE wants 40 GB and should be memory (/dev/shm). A training is told when
-# to end, so a step more or less depends on the machine; its results say how many it took.
+# The cores draw pictures and layers; each training starts as soon as its set is there. What OUT holds already
+# (autoencoder, generator, generator-small, captioner-image.onnx, classifier-fair.onnx) is not trained again. Logs,
+# results and weights land in OUT, a line per event in OUT/log. CACHE wants 60 GB and should be memory (/dev/shm). A
+# training is told when to end, so a step more or less depends on the machine; its results say how many it took.
 set -u
 O=$1 C=$2 all=${3:-1700}
 mkdir -p "$O" "$C"
@@ -26,12 +26,14 @@ W=src/weakspot/world/weights
 mkdir -p "$O/weights"
 cp $W/classifier.onnx $W/truth.csv "$O/weights/"
 measure=$((all - 110)) # when all trainings must be over
-prompts=prompts:400000000:350000:1
-more=$(for i in 1 2 3 4 5 6 7; do printf '30%s000000:200000,' "$i"; done)
-first="balanced:90000000000:20000:0 balanced:300000000:300000:0 $prompts"
-[ -e "$O/generator/unet" ] || first="$prompts balanced:90000000000:20000:0 balanced:300000000:300000:0"
-# shellcheck disable=SC2046,SC2086
-python3 training/pictures.py --cache "$C" $first $(for s in ${more//,/ }; do echo "balanced:$s:0"; done) >"$O/pictures.log" 2>&1 &
+(
+  python3 training/pictures.py --cache "$C" balanced:90000000000:20000:0 prompts:400000000:350000:1 \
+    natural:200000000:400000:0 natural:90000000000:20000:0 >"$O/pictures.log" 2>&1
+) &
+(
+  drawn "balanced-90000000000-20000-0-64"
+  python3 training/layers.py --cache "$C/layers" --figures 2000000 >"$O/layers.log" 2>&1
+) &
 
 generator() { # NAME SECONDS OPTIONS
   local name=$1 seconds=$2
@@ -51,15 +53,15 @@ measured() { # NAME OPTIONS
   [ -e "$O/autoencoder/vae" ] || go autoencoder training/generator.py --cache "$C" --sets 400000000:200000 --steps 0 \
     --vae-steps 6000 --compiled --vae-seconds 100 --out "$O/autoencoder"
   generator generator 660
-  generator generator-small 360 --seed 2 --channels 32,64,96 --text-width 128 --text-layers 2
+  generator generator-small 360 --seed 2 --channels 32,48,64 --text-width 96 --text-layers 2
+  [ -e "$O/captioner-image.onnx" ] || go captioner training/captioner.py --cache "$C" --images 400000 \
+    --first-prompted 400000000 --prompted 350000 --steps 9000 --seconds 330 --mirror --out "$O"
 ) &
-generators=$!
-if [ ! -e "$O/classifier-fair.onnx" ]; then
-  drawn "balanced-300000000-300000-0-64"
-  go fair training/classifier.py --cache "$C" --arch fair --scenes balanced --width 64 --batch 1024 --mirror --compiled \
-    --first 300000000 --images 300000 --more "$more" --steps 60000 --seconds $(left "$measure") --out "$O/classifier-fair.onnx"
-fi
-wait $generators
+others=$!
+[ -e "$O/classifier-fair.onnx" ] || go fair training/classifier.py --cache "$C" --arch fair --scenes layers --width 64 \
+  --batch 1024 --mirror --compiled --optimizer muon --steps 80000 --seconds $(($(left "$measure") - 90)) \
+  --out "$O/classifier-fair.onnx"
+wait $others
 cp "$O/classifier-fair-both.onnx" "$O/weights/classifier-fair.onnx" # it looks both ways
 measured generator --compiled --batch 2000 --seconds $(($(left "$all") - 60))
 measured generator-small --cell 0

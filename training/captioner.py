@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 from export import save, settings, write_results
-from pictures import LENGTH, Pictures, decode, draw
+from pictures import LENGTH, Pictures, decode, draw, mirrored
 from step import adamw, cosine, recorded
 from torch import nn
 from torch.nn import functional as F
@@ -55,6 +55,8 @@ class Settings:
     seconds: float = 0.0
     batch: int = 1024
     peak_rate: float = 1e-3
+    #: Mirror half of the pictures (left and right change places in what is said of them).
+    mirror: bool = False
     #: Compile the networks where that makes a step quicker (GPU).
     compiled: bool = False
     weight_decay: float = 0.05
@@ -268,13 +270,20 @@ def main(s: Settings) -> None:
     optimizer, rate = adamw(parameters, device, weight_decay=s.weight_decay, betas=(0.9, 0.98))
     none = torch.zeros(s.batch, s.word_layers, 2, s.width // 32, 0, 32, device=device)
     total = torch.zeros((), device=device)
+    mirror = [torch.tensor(row, device=device) for row in mirrored()]
 
     def step(look: Callable[..., Any] = eyes, speak: Callable[..., Any] = mouth) -> None:
         rows = torch.randint(len(x), (s.batch,), device=device)
-        tokens = telling(codes[rows].long())[:, :96]
+        images, scenes = x[rows], codes[rows].long()
+        if s.mirror:
+            flip = torch.rand(s.batch, device=device) < 0.5
+            images = torch.where(flip[:, None, None, None], images.flip(3), images)
+            swapped = torch.stack([m[scenes[:, i]] for i, m in enumerate(mirror)], 1)
+            scenes = torch.where(flip[:, None], swapped, scenes)
+        tokens = telling(scenes)[:, :96]
         optimizer.zero_grad(set_to_none=True)
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda", cache_enabled=False):
-            images = (x[rows].float() / 255).contiguous(memory_format=torch.channels_last)
+            images = (images.float() / 255).contiguous(memory_format=torch.channels_last)
             logits, _ = speak(tokens[:, :-1], none, look(images))
         loss = F.cross_entropy(logits.float().flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=Words.pad)
         loss.backward()

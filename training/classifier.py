@@ -1,12 +1,13 @@
 """Train the world's classifiers: a small residual network or a small ViT, on natural or on balanced scenes.
 
     python training/classifier.py --arch vit --seed 1 --out weights/classifier-vit-1.onnx
-    python training/classifier.py --arch fair --scenes balanced --images 1000000 --out classifier-fair.onnx
+    python training/classifier.py --arch fair --scenes layers --cache pics --out classifier-fair.onnx
 
 Nothing here tells a natural classifier about flowers, snow or nets: it learns them because in its world bees
 sit on flowers and flies do not. The fair one sees every combination equally often, so it has no habits to
 learn; it also says every attribute of the scene, and its features measure how far generated pictures are from
-drawn ones. Needs torch and onnx; a GPU makes it minutes. Pictures are drawn on all cores.
+drawn ones. Needs torch and onnx; a GPU makes it minutes. Pictures are drawn on all cores, or ("layers") put
+together on the GPU from layers that `layers.py` draws meanwhile.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from typing import Any
 import numpy as np
 import torch
 from export import run_onnx, save, settings, write_results
-from pictures import Pictures, draw, present
+from layers import Stack, ready, store
+from pictures import Pictures, draw, mirrored, present
 from safetensors.torch import load_file, save_file
-from step import adamw, cosine, recorded
+from step import Muon, adamw, cosine, recorded
 from torch import nn
 from torch.nn import functional as F
 
@@ -39,7 +41,7 @@ class Settings:
     out: str = "classifier.onnx"
     #: "resnet", "vit" or "fair" (a larger residual network that says every attribute).
     arch: str = "resnet"
-    #: "natural" or "balanced" scenes to train on.
+    #: "natural" or "balanced" scenes to train on, or "layers": balanced, put together (see `layers.py`).
     scenes: str = "natural"
     #: Seed of initial weights and order.
     seed: int = 1
@@ -63,6 +65,8 @@ class Settings:
     seconds: float = 0.0
     batch: int = 256
     peak_rate: float = 3e-3
+    #: "adamw", or "muon" for the weights that are matrices.
+    optimizer: str = "adamw"
     weight_decay: float = 5e-2
     #: Label smoothing.
     smoothing: float = 0.02
@@ -163,13 +167,13 @@ class Fair(nn.Module):
             nn.Conv2d(3, w // 2, 3, 1, 1, bias=False), nn.BatchNorm2d(w // 2), nn.ReLU(),
             nn.Conv2d(w // 2, w, 3, 2, 1, bias=False), nn.BatchNorm2d(w), nn.ReLU(),
         )  # fmt: skip
-        widths = [w, *[w] * 2, *[2 * w] * 3, *[3 * w] * 3, *[4 * w] * 3]
+        widths = [w, *[w] * 2, *[2 * w] * 3, *[3 * w] * 3, *[7 * w // 2] * 2]
         self.stages = nn.Sequential(*(Block(a, b) for a, b in pairwise(widths)))
         self.features = nn.Sequential(
-            nn.Conv2d(4 * w, 80, 1, bias=False), nn.BatchNorm2d(80), nn.ReLU(), nn.Flatten(),
+            nn.Conv2d(widths[-1], 80, 1, bias=False), nn.BatchNorm2d(80), nn.ReLU(), nn.Flatten(),
             nn.Linear(80 * 16, 256, bias=False), nn.BatchNorm1d(256), nn.ReLU(),
         )  # fmt: skip
-        self.head = nn.Linear(256 + 4 * w, sum(map(len, ATTRIBUTES.values())))
+        self.head = nn.Linear(256 + widths[-1], sum(map(len, ATTRIBUTES.values())))
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Logits of the subject, of all attributes one after the other, and features."""
@@ -199,13 +203,70 @@ class BothWays(nn.Module):
 
 ARCHS = {"resnet": SmallResNet, "vit": SmallViT, "fair": Fair}
 
+# -- data ------------------------------------------------------------------------------------------
+
+
+class Drawn:
+    """Whole pictures on the device; further sets join when they are there."""
+
+    def __init__(self, s: Settings, device: str) -> None:
+        self.s, self.device = s, device
+        self.further = [tuple(map(int, name.split(":"))) for name in s.more.split(",") if name]
+        room = s.images + sum(n for _, n in self.further)
+        train = draw(s.scenes, s.first, s.images, workers=s.workers, cache=s.cache)
+        self.x = torch.empty((room, *train.images.shape[1:]), dtype=torch.uint8, device=device)
+        self.codes = torch.empty((room, len(ATTRIBUTES)), dtype=torch.uint8, device=device)
+        self.count = torch.zeros((), device=device)
+        self._take(train)
+
+    def _take(self, pictures: Pictures) -> None:
+        start, stop = self.many(), self.many() + len(pictures.images)
+        self.x[start:stop] = torch.from_numpy(np.array(pictures.images)).to(self.device)
+        self.codes[start:stop] = torch.from_numpy(np.array(pictures.codes)).to(self.device)
+        self.count.fill_(stop)
+
+    def many(self) -> int:
+        """Pictures to choose from."""
+        return int(self.count)
+
+    def more(self) -> None:
+        """Take the next set if it was drawn since."""
+        if self.further and present(self.s.scenes, *self.further[0], cache=self.s.cache):
+            self._take(draw(self.s.scenes, *self.further.pop(0), cache=self.s.cache))
+
+    def some(self, n: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """n random pictures in [0, 1], and the numbers of their attributes' values."""
+        rows = (torch.rand(n, device=self.device) * self.count).long()
+        return self.x[rows].float() / 255, self.codes[rows].long()
+
+
+class Stacked:
+    """Pictures put together from layers, never the same twice; `layers.py` draws them meanwhile."""
+
+    def __init__(self, s: Settings, device: str) -> None:
+        folder = Path(s.cache) / "layers"
+        if s.smoke:
+            store(folder, count=s.images, others=64, workers=1)
+        while ready(folder) < min(s.images, 50_000):
+            time.sleep(1)
+        self.stack = Stack(folder, device)
+        self.more()
+
+    def many(self) -> int:
+        """Figures to choose from."""
+        return self.stack.rows
+
+    def more(self) -> None:
+        """Take the figures that were drawn since."""
+        self.stack.take()
+
+    def some(self, n: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """As of `Drawn`."""
+        choice = self.stack.pick(n)
+        return self.stack.picture(choice), self.stack.codes(choice)
+
+
 # -- from top to bottom ----------------------------------------------------------------------------
-
-
-def mirrored() -> list[list[int]]:
-    """For each attribute the number its value has in the mirror."""
-    swap = {"left": "right", "right": "left", "tilted left": "tilted right", "tilted right": "tilted left"}
-    return [[values.index(swap.get(v, v)) for v in values] for values in ATTRIBUTES.values()]
 
 
 def loss_of(model: Callable[..., Any], x: torch.Tensor, codes: torch.Tensor, s: Settings) -> torch.Tensor:
@@ -225,23 +286,10 @@ def main(s: Settings) -> None:
         s.images, s.held_out, s.steps, s.workers, s.batch, device = 256, 128, 4, 1, 64, "cpu"
         s.width, s.depth = (24 if s.arch == "vit" else 8), 1
     torch.manual_seed(s.seed)
-    train = draw(s.scenes, s.first, s.images, workers=s.workers, cache=s.cache)
-    held = draw(s.scenes, 90_000_000_000, s.held_out, workers=s.workers, cache=s.cache)
-    further = [tuple(map(int, name.split(":"))) for name in s.more.split(",") if name]
-    room = s.images + sum(n for _, n in further)
-    x = torch.empty((room, *train.images.shape[1:]), dtype=torch.uint8, device=device)
-    codes = torch.empty((room, len(ATTRIBUTES)), dtype=torch.uint8, device=device)
-    count = torch.zeros((), device=device)
-
-    def take(pictures: Pictures) -> None:
-        """Add pictures to those that the steps choose from."""
-        start, stop = int(count), int(count) + len(pictures.images)
-        x[start:stop] = torch.from_numpy(np.array(pictures.images)).to(device)
-        codes[start:stop] = torch.from_numpy(np.array(pictures.codes)).to(device)
-        count.fill_(stop)
-
-    take(train)
-    print(f"{s.images + s.held_out:,} pictures after {time.time() - began:.0f} s", flush=True)
+    kind = "natural" if s.scenes == "natural" else "balanced"
+    held = draw(kind, 90_000_000_000, s.held_out, workers=s.workers, cache=s.cache)
+    data: Drawn | Stacked = Stacked(s, device) if s.scenes == "layers" else Drawn(s, device)
+    print(f"{data.many():,} pictures after {time.time() - began:.0f} s", flush=True)
     began_training = time.time()
 
     model = ARCHS[s.arch](s).to(device).to(memory_format=torch.channels_last)
@@ -249,20 +297,23 @@ def main(s: Settings) -> None:
         model.load_state_dict(load_file(s.start, device))
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters", flush=True)
     optimizer, rate = adamw(model.parameters(), device, weight_decay=s.weight_decay)
+    if s.optimizer == "muon":
+        names, weights = zip(*model.named_parameters(), strict=True)
+        optimizer = Muon(list(weights), list(names), rate, device, aside=("stem.0", "head"))
     mirror = [torch.tensor(row, device=device) for row in mirrored()]
     total = torch.zeros((), device=device)
 
     def step(net: Callable[..., Any] = model) -> None:
-        rows = (torch.rand(s.batch, device=device) * count).long()
-        images, said = x[rows], codes[rows].long()
+        images, said = data.some(s.batch)
         if s.mirror:
             flip = torch.rand(s.batch, device=device) < 0.5
             images = torch.where(flip[:, None, None, None], images.flip(3), images)
             swapped = torch.stack([m[said[:, i]] for i, m in enumerate(mirror)], 1)
             said = torch.where(flip[:, None], swapped, said)
-        optimizer.zero_grad(set_to_none=True)
+        for p in model.parameters():
+            p.grad = None
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda", cache_enabled=False):
-            images = (images.float() / 255).contiguous(memory_format=torch.channels_last)
+            images = images.contiguous(memory_format=torch.channels_last)
             loss = loss_of(net, images, said, s)
         loss.backward()
         optimizer.step()
@@ -277,23 +328,23 @@ def main(s: Settings) -> None:
         gone = max(done / s.steps, (time.time() - began_steps) / s.seconds if s.seconds else 0.0)
         rate.fill_(cosine(min(gone, 1.0), s.peak_rate))
         again()
-        if done % 100 == 0 and further and present(s.scenes, *further[0], cache=s.cache):
-            take(draw(s.scenes, *further.pop(0), cache=s.cache))
+        if done % 100 == 0:
+            data.more()
         if done % every == 0:
             loss = total.item() / every
             total.zero_()
             accuracy = held_out_accuracy(model, held, device)
             model.train()
             curve.append({"step": done, "loss": loss, "held_out": accuracy})
+            keep(model, Path(s.out))
             print(
-                f"{Path(s.out).stem} step {done:,} of {int(count):,} pictures, loss {loss:.4f} "
+                f"{Path(s.out).stem} step {done:,} of {data.many():,} pictures, loss {loss:.4f} "
                 f"held out {accuracy:.4f} {time.time() - began_training:.0f} s",
                 flush=True,
             )
 
     seconds = time.time() - began_training
-    kept = {k: v.contiguous().half() if v.is_floating_point() else v for k, v in model.state_dict().items()}
-    save_file(kept, Path(s.out).with_suffix(".safetensors"))
+    keep(model, Path(s.out))
     names = ("logits", "attributes", "features") if s.arch == "fair" else ("logits",)
     outputs = {name: {0: "n"} for name in names}
     save(model, (torch.zeros(2, 3, 64, 64),), Path(s.out), inputs={"image": {0: "n"}}, outputs=outputs)
@@ -302,9 +353,15 @@ def main(s: Settings) -> None:
         both = Path(s.out).with_name(f"{Path(s.out).stem}-both.onnx")
         save(BothWays(model), (torch.zeros(2, 3, 64, 64),), both, inputs={"image": {0: "n"}}, outputs=outputs)
         results["both_ways"] = measure(both, held, s)
-    results |= {"training_seconds": seconds, "steps_done": done, "pictures": int(count)}
+    results |= {"training_seconds": seconds, "steps_done": done, "pictures": data.many()}
     results |= {"settings": vars(s), "curve": curve}
     write_results(Path(s.out).with_suffix(".json"), results)
+
+
+def keep(model: nn.Module, out: Path) -> None:
+    """The weights beside the results: a run that ends early is not lost (`start` goes on from them)."""
+    kept = {k: v.contiguous().half() if v.is_floating_point() else v for k, v in model.state_dict().items()}
+    save_file(kept, out.with_suffix(".safetensors"))
 
 
 @torch.no_grad()

@@ -438,7 +438,7 @@ def main(s: Settings) -> None:
         feature_extractor=None,
         requires_safety_checker=False,
     )
-    pipeline.save_pretrained(s.out)
+    pipeline.save_pretrained(s.out, max_shard_size="10MB")
     ours = Words(default_tokens())
     some = [ours.decode(row) for row in texts[:64].tolist()]
     sheet(Path(s.out), some, device)

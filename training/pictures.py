@@ -67,6 +67,12 @@ def decode(codes: np.ndarray) -> Scene:
     return Scene(**{name: values[int(code)] for (name, values), code in pairs})
 
 
+def mirrored() -> list[list[int]]:
+    """For each attribute the number its value has in the mirror."""
+    swap = {"left": "right", "right": "left", "tilted left": "tilted right", "tilted right": "tilted left"}
+    return [[values.index(swap.get(v, v)) for v in values] for values in ATTRIBUTES.values()]
+
+
 def subject_and_texts(kind: str, seed: int, texts: int) -> tuple[Scene, list[str]]:
     """The scene of a seed, and texts about it.
 

@@ -124,15 +124,21 @@ class Muon:
 
     Args:
         weights: Parameters with gradients.
-        names: Of the parameters; embeddings and the first and last layers of a U-Net are left to AdamW.
+        names: Of the parameters.
         rate: The rate, a tensor that can be filled between steps.
         device: "cuda" or "cpu".
+        aside: Parts of names that are left to AdamW: embeddings, the first and the last layers.
     """
 
     def __init__(
-        self, weights: list[torch.nn.Parameter], names: list[str], rate: torch.Tensor, device: str
+        self,
+        weights: list[torch.nn.Parameter],
+        names: list[str],
+        rate: torch.Tensor,
+        device: str,
+        *,
+        aside: tuple[str, ...] = ("embedding", "conv_in", "conv_out"),
     ) -> None:
-        aside = ("embedding", "conv_in", "conv_out")
         pairs = list(zip(weights, names, strict=True))
         matrices = [w for w, name in pairs if w.ndim > 1 and not any(part in name for part in aside)]
         kept = {id(w) for w in matrices}

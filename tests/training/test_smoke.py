@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,14 +39,74 @@ def outputs(path: Path, **feed: np.ndarray) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("arch", ["resnet", "vit", "fair"])
 def test_classifier(tmp_path: Path, arch: str) -> None:
-    scenes = "balanced" if arch == "fair" else "natural"
-    run("classifier.py", "--arch", arch, "--scenes", scenes, "--mirror", "--out", str(tmp_path / "c.onnx"))
+    options = ["--scenes", "layers", "--cache", str(tmp_path)] if arch == "fair" else ["--scenes", "natural"]
+    run("classifier.py", "--arch", arch, *options, "--mirror", "--out", str(tmp_path / "c.onnx"))
     made = outputs(tmp_path / "c.onnx", image=np.zeros((3, 3, 64, 64), np.float32))
     assert made[0].shape == (3, 16)
     assert len(made) == (3 if arch == "fair" else 1)
     results = json.loads((tmp_path / "c.json").read_text())
     assert 0 <= results["held_out"] <= 1
     assert results["curve"]
+
+
+def test_pictures_put_together_from_layers_are_those_that_are_drawn(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    sys.path.insert(0, str(ROOT / "training"))
+    try:
+        import layers
+    finally:
+        sys.path.pop(0)
+    from weakspot.world.render import render, stream
+    from weakspot.world.scene import ATTRIBUTES, Scene
+
+    scenes = [
+        Scene(subject="cat", hidden="half", behind="fence", background="snow", weather="fog", light="dusk"),
+        Scene(subject="crab", on="rock", companion="ball", companion_at="left", background="sea"),
+        Scene(subject="fly", count="3", behind="grass", weather="rain", background="kitchen", light="night"),
+        Scene(subject="fence", companion="dog", companion_at="behind", weather="snowfall", light="glare"),
+        Scene(subject="duck", hidden="partly", position="right", background="underwater", behind="bars"),
+    ]
+    made: dict[str, tuple[list[np.ndarray], list[list[float]]]] = {name: ([], []) for name in layers.STORES}
+    camera, left = [], []
+    for seed, scene in enumerate(scenes):
+        figures, reach = layers.figures(scene, seed)
+        place, sun = layers.place(scene.background, scene.light, seed)
+        where = [layers.PLACES.index(scene.background), layers.LIGHTS.index(scene.light), *sun]
+        parts = {
+            "figures": (figures, [*layers.encode(scene), *reach]),
+            "places": (place, where),
+            "screens": (layers.screen(scene.behind if scene.behind != "nothing" else "net", seed), [0]),
+            "covers": (layers.covering(seed), [0]),
+            "falls": (layers.falling(scene.weather, seed), [0]),
+        }
+        for name, (image, facts) in parts.items():
+            made[name][0].append(image)
+            made[name][1].append(facts)
+        rng = stream(seed, "camera")
+        camera.append([int(rng.random() * 32), int(rng.random() * 32), rng.uniform(0.94, 1.05)])
+        left.append(sum(reach) / 2 < stream(seed, "cover").uniform(0.4, 0.6))
+    for name, (images, facts) in made.items():
+        np.save(tmp_path / f"{name}.npy", np.stack(images))
+        np.save(tmp_path / f"{name}-facts.npy", np.array(facts, np.float32))
+    (tmp_path / "ready").write_text(str(len(scenes)))
+    stack = layers.Stack(tmp_path, "cpu")
+    stack.take()
+
+    rows, (across, down, exposure) = torch.arange(len(scenes)), torch.tensor(camera).T
+
+    def values(name: str) -> Any:
+        return torch.tensor([ATTRIBUTES[name].index(getattr(scene, name)) for scene in scenes])
+
+    order = np.argsort([layers._ground(layers.PLACES.index(s.background)) for s in scenes], kind="stable")
+    choice = layers.Choice(
+        figure=rows, place=torch.from_numpy(np.argsort(order)), cover=rows, hidden=values("hidden"),
+        left=torch.tensor(left), screen=torch.where(values("behind") > 0, rows, -1), fall=rows,
+        weather=values("weather"), corner=torch.stack([across, down], 1).long(), exposure=exposure,
+    )  # fmt: skip
+    for seed, (scene, ours) in enumerate(zip(scenes, stack.picture(choice), strict=True)):
+        off = np.abs(ours.numpy() * 255 - render(scene, seed).transpose(2, 0, 1)).mean()
+        assert off < 2.5, scene
+    assert stack.codes(choice)[:, layers.NAMES.index("hidden")].tolist() == values("hidden").tolist()
 
 
 def test_encoder(tmp_path: Path) -> None:
