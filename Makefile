@@ -38,6 +38,7 @@ bench: $(READY_DEV) ## the measurements that the claims rest on
 
 bench-world: $(READY_DEV) ## what the world's own models can do
 	$(BIN)/python benchmarks/world.py
+	$(BIN)/python benchmarks/world_generator.py
 
 screenshots: $(READY_DEV) ## pictures of the pages, for README and docs
 	$(BIN)/python docs/make_screenshots.py
