@@ -101,9 +101,7 @@ def agreement() -> dict[str, float]:
             rates.append({(r["subject"], r["sentence"]): int(r["failures"]) / int(r["n"]) for r in rows})
     cells = [cell for cell in rates[0] if cell in rates[1]]
     rank = float(spearmanr(*([of[cell] for cell in cells] for of in rates)).statistic)
-    print(
-        f"Failure rates of world:classifier, generated and drawn: Spearman {rank:.3f} over {len(cells):,} cells"
-    )
+    print(f"Failures of world:classifier, generated and drawn: Spearman {rank:.3f} over {len(cells):,} cells")
     return {"spearman": rank, "cells": len(cells)}
 
 
