@@ -84,8 +84,39 @@ Weights are read as safetensors or ONNX. A pickle, and code that comes with a mo
 machine, so both are refused unless the name itself says otherwise, for that run: `pickle=yes` (`hf:`,
 `torchvision:`; torch's restricted reader is used), `code=yes` (`hf:`, `torchscript:`).
 
-Each names its device and number format in Python's log (`weakspot.models`, level INFO). Where memory runs
-out the batch is halved and the work goes on; the log says so. `release()` gives the memory back.
+Each names its device, number format and batch in Python's log (`weakspot.models`, level INFO). `release()`
+gives the memory back.
+
+## On a GPU
+
+| option | | unsaid |
+|---|---|---|
+| `device=` | `auto`, `cpu`, `cuda`, `cuda:1`, `mps` | `auto`: a GPU where there is one |
+| `dtype=` | `auto`, `float32`, `bfloat16`, `float16` | `auto`; see below |
+| `batch=` | a number | classifiers and generators on CUDA: what free memory will do for |
+| `compile=` | `yes`, `no` | `no` |
+
+- **Half precision.** `auto` is half precision on CUDA (bfloat16 where the GPU has it) and float32 elsewhere;
+  `torch:`, `torchscript:`, `openclip:` and `st:` are float32 unless told otherwise.
+  Classifiers, `openclip:` and `st:` keep their weights in float32 and multiply in half precision (autocast),
+  while norms and softmax stay in float32; encoders, captioners and summarisers of `hf:` and the networks of
+  `diffusers:` have their weights in half precision too. Outputs then differ a little, so the format is part
+  of a classifier's or an encoder's digest: a run is resumed with the format it began with.
+- **torch.compile** is for classifiers of `hf:`, `timm:`, `torchvision:` and `torch:`, and for `diffusers:`.
+  It is slow to begin, and again with another size of batch, then faster. Where a classifier cannot be
+  compiled (no compiler, an unusual network) a warning says so, and it is run as it is.
+- **Where memory runs out** the batch is halved, remembered, and the work goes on; the log says so. As another
+  batch can change the last bits of a picture, write `batch=8` for a generator where a run must be repeated
+  on another GPU.
+- **Several models on one GPU**, such as the generator, the classifier and the verifier of a hunt, compute one
+  at a time, so that memory must do for the work of one. Pictures are prepared, batches copied and trials
+  recorded meanwhile. Models on different GPUs, and on CPUs, do not wait for each other.
+
+## Encoders of sentences
+
+`hf:` reads MiniLM, MPNet and their kin without sentence-transformers: it averages the tokens, or takes the
+first, as the folder's `modules.json` says (without that file it averages). Where a folder asks for more
+(another layer, words before every text), write `st:`.
 
 ## Labels, logits, probabilities
 

@@ -177,6 +177,7 @@ def test_a_benchmark_is_compared_item_by_item(here: Path, capsys: Any) -> None:
         (["a", "nowhere"], "there is no run folder nowhere"),
         (["a", "b", "--adjust", "hollm"], "did you mean 'holm'?"),
         (["a", "b", "--alpha", "5"], "alpha cannot be 5"),
+        (["a", "b", "--markdown", "."], "check the path of --markdown"),
     ],
 )
 def test_compare_explains_what_is_wrong(here: Path, capsys: Any, given: list[str], says: str) -> None:

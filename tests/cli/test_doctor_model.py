@@ -39,6 +39,10 @@ def fickle(images, state=[0]):
 def breaks(images):
     raise ValueError("no such thing\\n  as this")
 
+class Falls:
+    def __init__(self):
+        1 / 0
+
 class Long:
     def embed_texts(self, texts):
         return np.full((len(texts), 3), 2.0, np.float32)
@@ -54,6 +58,7 @@ def doctor(
     monkeypatch.delitem(__import__("sys").modules, "mine", raising=False)
     monkeypatch.setattr(module, "MEASURED", 0.01)
     (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "unreadable.py").write_text("def f(:")
     (tmp_path / "labels.txt").write_text("red\ngreen\nblue\n")
 
     def run(*args: str) -> tuple[int, str, str]:
@@ -108,6 +113,8 @@ def test_models_that_break_their_contract(name: str, what: str, fix: str, doctor
     [
         ("hf:someone/nothing", "the model hub did not give it"),
         ("python:mine:gone", "cannot be imported"),
+        ("python:mine:Falls", "cannot be loaded: ZeroDivisionError"),
+        ("python:unreadable:f?labels=labels.txt", "cannot be loaded: SyntaxError"),
         ("oonx:model", "no model is called"),
     ],
 )

@@ -147,6 +147,22 @@ def test_all_that_is_wrong_is_told_at_once_with_its_line(here: Path, capsys: Any
             "study: hunt\ntarget: python:nomodule:x\nlabel: fly\n",
             "2: target: there is no module 'nomodule'",
         ),
+        (
+            "study: hunt\ntarget: world:classifier\nlabel: fly\nsource: diffusers:./nowhere\n",
+            "4: source: there is no './nowhere' here",
+        ),
+        (
+            "study: map\ntarget: world:classifier\nimages: world:100\nspace: image-152\n",
+            "4: space: no concept space is called",
+        ),
+        (
+            "study: map\ntarget: world:classifier\nimages: world:100\nsearch: dqnn\n",
+            "4: search: no search is called 'dqnn' (did you mean 'dqn'?)",
+        ),
+        (
+            "study: map\ntarget: world:classifier\nimages: world:100\nseed: -3\n",
+            "4: a seed cannot be -3",
+        ),
         ("study: hunt\ntarget: &a [*a]\nlabel: fly\n", "2: 'target' takes one text, not a list"),
     ],
 )

@@ -20,7 +20,14 @@ from weakspot.cli import run as cli
 from weakspot.core import MODELS, SOURCES, Generator, Hypothesis, WeakspotError
 from weakspot.models.diffusers import DiffusersGenerator
 from weakspot.models.diffusers_folder import check_digests, sha256
-from weakspot.models.diffusers_pipeline import choose_device, choose_dtype, out_of_memory, quiet
+from weakspot.models.diffusers_pipeline import (
+    choose_device,
+    choose_dtype,
+    fitting_batch,
+    free_memory,
+    out_of_memory,
+    quiet,
+)
 from weakspot.testing import check_generator, check_source
 
 LIBRARIES = ("torch", "diffusers", "transformers", "safetensors")
@@ -389,6 +396,52 @@ def test_out_of_memory_halves_the_batch_and_goes_on(
     assert all(map(np.array_equal, pictures, generator.generate(PROMPTS, SEEDS)))
     other.generate(["fly"], [9])
     assert tried[5:] == [1]  # it is remembered
+
+
+GB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("free", "size", "dtype", "wanted"),
+    [
+        (None, (64, 64), "float32", 1),  # no GPU
+        (130 * GB, (512, 512), "bfloat16", 8),  # more would not be faster
+        (21 * GB, (512, 512), "float16", 8),
+        (5 * GB, (512, 512), "float16", 2),
+        (21 * GB, (1024, 1024), "bfloat16", 2),
+        (75 * GB, (1024, 1024), "bfloat16", 8),
+        (2 * GB, (1024, 1024), "float32", 1),  # it will be tried
+        (8 * GB, (64, 64), "float32", 64),
+        (8 * GB, (256, 128), "float16", 32),
+    ],
+)
+def test_the_first_batch_follows_from_free_memory(
+    free: int | None, size: tuple[int, int], dtype: str, wanted: int
+) -> None:
+    assert fitting_batch(free, size=size, dtype=dtype) == wanted
+
+
+def test_a_gpu_that_others_use_gets_smaller_batches(
+    make: Callable[..., DiffusersGenerator], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A GPU that is not there: what it would say of its memory, and an error in the middle."""
+    assert free_memory("cpu") is None
+    cuda = library("torch").cuda
+    monkeypatch.setattr(cuda, "mem_get_info", lambda device: (40 << 20, 24 * GB))
+    monkeypatch.setattr(cuda, "memory_reserved", lambda device: 10 << 20)
+    monkeypatch.setattr(cuda, "memory_allocated", lambda device: 4 << 20)
+    assert free_memory("cuda:1") == 46 << 20
+    free = free_memory("cuda")
+    monkeypatch.setattr("weakspot.models.diffusers.free_memory", lambda device: free)
+    generator = make()
+    assert generator.batch == 4  # of 8 MB each
+    assert "batch 4" in generator.about
+    tried = hungry(generator, 2, oom("cuda"))
+    with caplog.at_level("WARNING", "weakspot.models"):
+        assert len(generator.generate(PROMPTS, SEEDS)) == 3
+    assert tried == [4, 2, 2]
+    assert "out of memory; batches of 2 from now on" in caplog.text
+    assert make(batch=16).batch == 16  # who says it knows better
 
 
 def test_out_of_memory_with_one_picture_is_explained(make: Callable[..., DiffusersGenerator]) -> None:

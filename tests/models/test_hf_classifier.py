@@ -124,12 +124,23 @@ def test_a_labels_file_goes_first(made: tuple[Path, Any, str], tmp_path: Path) -
         MODELS.load(f"hf:{made[0]}?labels={file}")
 
 
+def test_half_precision_and_compile_change_no_answer(
+    made: tuple[Path, Any, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch, "compile", lambda module: module)
+    usual = MODELS.load(f"hf:{made[0]}?device=cpu")
+    fast = MODELS.load(f"hf:{made[0]}?device=cpu&dtype=bfloat16&compile=yes")
+    assert fast.digest == usual.digest.replace("float32", "bfloat16")
+    for one, other in zip(usual.answer(CASES), fast.answer(CASES), strict=True):
+        np.testing.assert_allclose(one.scores.values, other.scores.values, atol=0.05)
+
+
 def test_out_of_memory_halves_the_batch_and_goes_on(
     made: tuple[Path, Any, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     model = MODELS.load(f"hf:{made[0]}?batch=8")
     wanted = model.answer(CASES)
-    real, sizes = model._module, []
+    real, sizes = model._model, []
 
     def tight(pixels: Any) -> Any:
         sizes.append(len(pixels))
@@ -137,7 +148,7 @@ def test_out_of_memory_halves_the_batch_and_goes_on(
             raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
         return real(pixels)
 
-    monkeypatch.setattr(model, "_module", tight)
+    monkeypatch.setattr(model, "_model", tight)
     found = model.answer(CASES)
     assert sizes == [5, 2, 2, 1]
     assert model.batch == 2
@@ -148,14 +159,14 @@ def test_out_of_memory_halves_the_batch_and_goes_on(
     def full(pixels: Any) -> Any:
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
 
-    monkeypatch.setattr(model, "_module", full)
+    monkeypatch.setattr(model, "_model", full)
     with pytest.raises(WeakspotError, match="even with a batch of 1"):
         model.answer(CASES)
 
     def broken(pixels: Any) -> Any:
         raise RuntimeError("shapes cannot be multiplied")
 
-    monkeypatch.setattr(model, "_module", broken)
+    monkeypatch.setattr(model, "_model", broken)
     with pytest.raises(RuntimeError, match="multiplied"):
         model.answer(CASES)
 
@@ -165,7 +176,7 @@ def test_it_gives_its_memory_back(made: tuple[Path, Any, str]) -> None:
     import weakref
 
     model = MODELS.load(f"hf:{made[0]}")
-    network = weakref.ref(model._module)
+    network = weakref.ref(model._model)
     model.release()
     gc.collect()
     assert network() is None

@@ -199,3 +199,12 @@ def test_the_hub_is_asked_for_safe_files_only(monkeypatch: pytest.MonkeyPatch, t
     with pytest.raises(WeakspotError, match="the model hub did not give it") as error:
         hf_files.find_folder("someone/clip")
     assert "HF_HUB_OFFLINE" in error.value.fix
+
+
+def test_released_it_says_so(made: tuple[Path, Any, str]) -> None:
+    encoder = HfClip(made[0], batch=2)
+    assert "batch 2" in encoder.about
+    encoder.release()
+    encoder.release()
+    with pytest.raises(WeakspotError, match="was released"):
+        encoder.embed_texts(["a dog"])

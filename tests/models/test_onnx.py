@@ -285,7 +285,7 @@ def test_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("onnx:m.onnx", "labels"),
         ("onnx:m.onnx?labels=none.txt", "labels file none.txt cannot be read"),
         ("onnx:m.onnx?labels=gap.txt", "has an empty line"),
-        ("onnx:m.onnx?labels=empty.txt", "has an empty line"),
+        ("onnx:m.onnx?labels=empty.txt", "is empty"),
         ("onnx:m.onnx?labels=bytes.txt", "cannot be read"),
         ("onnx:m.onnx?labels=labels.txt&mean=1,2", "three numbers"),
         ("onnx:m.onnx?labels=labels.txt&mean=a,b,c", "three numbers"),

@@ -51,6 +51,10 @@ def test_it_keeps_the_contract(folder: Path) -> None:
     assert check_encoder(encoder, TEXTS).shape == (4, 16)
     assert encoder.embed_texts([]).shape == (0, 16)
     assert encoder.digest == MODELS.load(f"st:{folder}").digest
+    half = MODELS.load(f"st:{folder}?device=cpu&dtype=bfloat16")
+    cosines = (half.embed_texts(TEXTS) * encoder.embed_texts(TEXTS)).sum(1)
+    assert (cosines > 0.999).all()
+    assert half.digest == f"{encoder.digest}-bfloat16"
 
 
 @pytest.mark.parametrize(

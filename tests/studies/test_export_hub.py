@@ -123,3 +123,38 @@ def test_pairs_of_mine(tmp_path: Path) -> None:
     assert (row["first"], row["second"], row["origin"]) == ("a | dog", "no dog <b>", "mined")
     assert row["failed"] is None
     assert not [path for path in tmp_path.iterdir() if ".part" in path.name]
+
+
+def test_queries_of_map(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    study = ["map", "world:classifier", "--images", "world:200", "--space", "image:rotate,darken"]
+    assert cli([*study, "--budget", "images=120", "--seed", "3", "--out", "run"]) == 0
+    assert cli(["export", "run", "--format", "hf"]) == 0
+    table = loaded(Path("run/export-hf")).to_pylist()
+    with Run.read(Path("run")) as run:
+        hypotheses = {h.id: h for h in run.ledger.hypotheses()}
+        trials = [t for h in hypotheses.values() for t in run.ledger.trials(h)]
+        base = hypotheses[run.ledger.fact("base")]
+        assert [row["discrepancy"] for row in table] == [trial.score for trial in trials]
+        assert [row["failed"] for row in table] == [trial.failed for trial in trials]
+        assert [row["cell"] for row in table] == [hypotheses[trial.hypothesis].text for trial in trials]
+        kept = [row["picture"] for row in table if row["picture"]]
+        assert kept
+        assert all(run.blobs.get(one) for one in kept)
+    assert {row["cell"] for row in table if row["baseline"]} == {base.text}
+    assert {type(json.loads(row["concepts"])) for row in table} == {dict}
+    assert "# Queries of world:classifier, by concepts" in card_of(Path("run/export-hf"))[1]
+    assert "world:200" in card_of(Path("run/export-hf"))[1]
+    assert cli(["export", "run"]) == 0  # without pictures of its own JSON lines are the default
+    rows = [json.loads(line) for line in Path("run/export-jsonl/test.jsonl").read_text().splitlines()]
+    assert rows == table
+    capsys.readouterr()
+    assert cli(["transfer", "run", "--target", "world:classifier-vit-1"]) == 1
+    assert "weakspot compare RUN OTHER" in capsys.readouterr().err
+
+
+def test_other_studies_say_what_can_be_exported(tmp_path: Path, capsys: Any) -> None:
+    for study in ("rare", "repair"):
+        Run.create(RunConfig(study=study, subject="x", settings={}), folder=tmp_path / study).close()
+        assert cli(["export", str(tmp_path / study)]) == 1
+        assert "runs of hunt, mine, map and ask can be exported" in capsys.readouterr().err

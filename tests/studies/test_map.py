@@ -192,6 +192,7 @@ def test_a_ranking_follows_few_answers() -> None:
         ({"space": "image-152"}, "no concept space is called"),
         ({"space": "text-16"}, "there are no texts"),
         ({"search": "dqnn"}, "no search is called"),
+        ({"seed": -3}, "a seed cannot be -3"),
         ({"budget": "images=30"}, "too few to map"),
         ({"budget": "seconds=5"}, "no number of images"),
         ({"images": ""}, "no pictures are named"),

@@ -206,6 +206,7 @@ def test_progress_and_cache(tmp_path: Path) -> None:
         ({"limit": 0}, "limit 0"),
         ({"blind": 0.4}, "blind 0.4"),
         ({"fdr": 1.0}, "fdr 1"),
+        ({"seed": -1}, "a seed cannot be -1"),
         ({"categories": ["colours"]}, "no change of captions"),
         ({"categories": ["left ↔ right"]}, "none of 1 changes"),
     ],

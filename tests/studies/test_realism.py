@@ -71,6 +71,8 @@ def test_folders_without_enough_pictures_are_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(WeakspotError, match="no pictures"):
         realism(tmp_path / "empty", reference=b, features=colours)
+    with pytest.raises(WeakspotError, match="a seed cannot be -1"):
+        realism(b, reference=b, features=colours, seed=-1)
     with pytest.raises(WeakspotError, match="less than two pictures"):
         realism(fill(tmp_path / "one", 1), reference=b, features=colours)
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +50,12 @@ def test_classifier(tmp_path: Path, arch: str) -> None:
     assert results["curve"]
 
 
-def test_pictures_put_together_from_layers_are_those_that_are_drawn(tmp_path: Path) -> None:
+def test_pictures_put_together_from_layers_are_those_that_are_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     torch = pytest.importorskip("torch")
-    sys.path.insert(0, str(ROOT / "training"))
-    try:
-        import layers
-    finally:
-        sys.path.pop(0)
+    monkeypatch.syspath_prepend(str(ROOT / "training"))
+    layers = import_module("layers")
     from weakspot.world.render import render, stream
     from weakspot.world.scene import ATTRIBUTES, Scene
 

@@ -27,7 +27,7 @@ from tests.web.web_parts import (
 
 from weakspot.core import Stage, WeakspotError, case_seed
 from weakspot.stats.paired import mcnemar
-from weakspot.store import Run, RunConfig
+from weakspot.store import Blobs, Run, RunConfig
 from weakspot.web.compare import compared
 from weakspot.web.explorer import Explorer
 from weakspot.web.pictures import Pictures
@@ -128,7 +128,7 @@ def test_the_memory_of_pictures_is_bounded(hunt_folder: Path) -> None:
     with Run.read(hunt_folder) as run:
         digests = [t.blob for t in run.ledger.trials(FLOWER, kept=True) if t.blob]
     for digest in digests:
-        assert pictures.get((hunt_folder / "blobs",), digest, 192) is not None
+        assert pictures.get((Blobs(hunt_folder / "blobs"),), digest, 192) is not None
     assert sum(len(made.content) for made in pictures._made.values()) <= 5_000
     assert 0 < len(pictures._made) < len(digests)
 

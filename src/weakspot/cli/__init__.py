@@ -83,10 +83,25 @@ def _misused(args: list[str], misuse: Exception) -> int:
         return 2
     option, context = getattr(misuse, "option_name", None), getattr(misuse, "ctx", None)
     known = [flag for p in context.command.params for flag in p.opts] if context else []
+    if option == "--executor" and context and (why := _stays_here(context.command_path)):
+        return _explain(args, *why, code=2)
     hint = nearest(option, known) if option and type(misuse).__name__ == "NoSuchOption" else ""
     what = f"there is no option {option}" if hint else _first_lower(misuse.format_message())  # type: ignore[attr-defined]
     command = context.command_path if context else "weakspot"
     return _explain(args, what.rstrip("."), f"{hint} see: {command} --help".strip(), code=2)
+
+
+def _stays_here(command: str) -> tuple[str, str] | None:
+    """Why a study is not spread over machines, if it is one that is not."""
+    from weakspot.core.errors import WeakspotError
+    from weakspot.studies.spread import HERE, check_spread
+
+    study = next((word for word in command.split() if word in HERE), "")
+    try:
+        check_spread(study or "hunt", "ray")
+    except WeakspotError as error:
+        return error.what, error.fix
+    return None
 
 
 def _first_lower(text: str) -> str:

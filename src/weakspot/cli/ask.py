@@ -93,6 +93,13 @@ def command(
         Path | None,
         typer.Option(metavar="FOLDER", help="The run's folder, new or empty; by default one below runs/."),
     ] = None,
+    blobs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Say what would be sent where and what it may cost; send nothing."),
@@ -131,6 +138,7 @@ def command(
             seed=seed,
             fdr=fdr,
             out=out,
+            blobs=blobs,
             as_json=as_json,
         )
     for name, value in (("--stimulus", stimulus), ("--llm", llm), ("--source", source), ("--pool", pool)):
@@ -155,7 +163,7 @@ def command(
     if dry_run:
         return _preview(target, given, as_json=as_json)
     with _screen(f"asking {target}", budget=budget, seed=seed) as screen, interruptible(screen):
-        run = ask(target, **given, out=out, watch=screen)
+        run = ask(target, **given, out=out, blobs=blobs, watch=screen)
     return conclude(run, as_json=as_json)
 
 

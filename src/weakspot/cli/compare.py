@@ -38,6 +38,7 @@ def command(
     the p-values of all comparisons have been adjusted. Exit code 0 whatever is found: see weakspot gate.
     """
     from weakspot.cli.screen import columns
+    from weakspot.core import WeakspotError
     from weakspot.report import compared_words
     from weakspot.report.compared import compare_folders
     from weakspot.store import write_whole
@@ -45,7 +46,12 @@ def command(
     found = compare_folders(first, second, adjustment=adjust, alpha=alpha)
     if markdown is not None:
         text = compared_words.markdown(found)
-        write_whole(markdown, text.encode("utf-8", "backslashreplace"))
+        try:
+            write_whole(markdown, text.encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            raise WeakspotError(
+                f"{markdown} cannot be written: {error.strerror}", fix="check the path of --markdown"
+            ) from error
     if as_json:
         typer.echo(json.dumps(compared_words.to_json(found) | {"exit_code": 0}, indent=2, allow_nan=False))
         return 0

@@ -24,7 +24,7 @@ class Format(StrEnum):
 
 
 def command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a hunt, of mine or of ask.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a hunt, of mine, map or ask.")],
     format: Annotated[
         Format,
         typer.Option(
@@ -63,7 +63,7 @@ def command(
     """Write the pictures that a hunt found misread, with captions, seeds, labels and a data card.
 
     Of a run of mine, write its pairs: csv as the published script does, or everything as JSON lines, Parquet
-    or hf. Of a run of ask, its questions and answers with the verdicts.
+    or hf. Of a run of ask, its questions and answers with the verdicts; of map, its queries by concepts.
 
     The folder appears whole or not at all. After Ctrl-C the same command goes on where it stopped. Exit
     code 3 if the budget ended the drawing early.
@@ -78,7 +78,7 @@ def command(
 
     with Run.read(run) as opened:
         study = opened.config.study
-        if study == "ask" or (study == "mine" and format in (Format.PARQUET, Format.HF)):
+        if study in ("ask", "map") or (study == "mine" and format in (Format.PARQUET, Format.HF)):
             return _rows(opened, format, out, licence, as_json=as_json)
         if study == "mine":
             return _pairs(opened, format, out, as_json=as_json)
@@ -144,7 +144,7 @@ def command(
 
 
 def _rows(run: Run, format: Format, out: Path | None, licence: str, *, as_json: bool) -> int:
-    """The pairs of a run of mine, the answers of a run of ask."""
+    """The pairs of a run of mine, the answers of a run of ask, the queries of a run of map."""
     from weakspot.report.format import plural, shell
     from weakspot.studies.rows_export import export_rows
 

@@ -94,6 +94,13 @@ def command(
         Path | None,
         typer.Option(metavar="FOLDER", help="The run's folder, new or empty; by default one below runs/."),
     ] = None,
+    blobs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.",
+        ),
+    ] = None,
     executor: Annotated[
         str,
         typer.Option(
@@ -141,6 +148,7 @@ def command(
             seed=seed,
             fdr=fdr,
             out=out,
+            blobs=blobs,
             watch=screen,
             executor=executor,
         )

@@ -75,6 +75,20 @@ def command(
         Path | None,
         typer.Option(metavar="FOLDER", help="The run's folder, new or empty; by default one below runs/."),
     ] = None,
+    blobs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.",
+        ),
+    ] = None,
+    executor: Annotated[
+        str,
+        typer.Option(
+            metavar="EXECUTOR",
+            help="Where it is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.",
+        ),
+    ] = "local",
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")
     ] = False,
@@ -110,7 +124,9 @@ def command(
             fdr=fdr,
             seed=seed,
             out=out,
+            blobs=blobs,
             watch=screen,
+            executor=executor,
         )
     return conclude(run, as_json=as_json)
 

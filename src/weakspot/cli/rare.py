@@ -49,6 +49,13 @@ def command(
         Path | None,
         typer.Option(metavar="FOLDER", help="The run's folder, new or empty; by default one below runs/."),
     ] = None,
+    blobs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.",
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")
     ] = False,
@@ -78,6 +85,7 @@ def command(
             budget=budget,
             seed=seed,
             out=out,
+            blobs=blobs,
             watch=screen,
         )
     return conclude(run, as_json=as_json)

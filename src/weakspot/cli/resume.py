@@ -14,6 +14,10 @@ def command(
         str | None,
         typer.Option(metavar="LIMITS", help="A larger budget for a run that was stopped by its own."),
     ] = None,
+    executor: Annotated[
+        str,
+        typer.Option(metavar="EXECUTOR", help="Where a hunt or a map goes on: local, or on Ray (see hunt)."),
+    ] = "local",
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")
     ] = False,
@@ -36,5 +40,5 @@ def command(
         screen_of(f"resuming {run}", budget=settings.budget, seed=settings.seed) as screen,
         interruptible(screen),
     ):
-        opened = resume(run, budget=budget, watch=screen)
+        opened = resume(run, budget=budget, watch=screen, executor=executor)
     return conclude(opened, as_json=as_json)

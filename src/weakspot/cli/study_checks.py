@@ -19,6 +19,7 @@ from weakspot.cli.study_options import Option, command_of, options_of
 from weakspot.core import JUDGES, MODELS, SOURCES, Registry, WeakspotError
 from weakspot.core.errors import nearest
 from weakspot.core.registry import Entry, _keywords, _resolve
+from weakspot.store.remote import check_url
 
 _REGISTRIES: Final[dict[str, Registry]] = {
     "MODEL": MODELS, "ENCODER": MODELS, "SOURCE": SOURCES, "JUDGE": JUDGES, "BENCHMARK": SOURCES,
@@ -27,6 +28,8 @@ _REGISTRIES: Final[dict[str, Registry]] = {
 _FILES: Final = frozenset(
     {"onnx", "npz", "replay", "mossbench", "questions", "xstest", "retrieve", "coco", "snli"}
 )
+#: Schemes after which a folder or a name on the model hub is named.
+_HUB: Final = frozenset({"diffusers", "hf", "openclip", "st", "timm"})
 _FILE_OPTIONS: Final = frozenset({"labels", "weights"})
 #: One of these is needed.
 _ONE_OF: Final = {"hunt": ("label", "labels"), "ask": ("benchmark", "scenarios")}
@@ -66,9 +69,20 @@ def check_study(found: StudyFile, *, load: bool = False) -> list[Problem]:
 
 def _checked(option: Option, value: Any, found: StudyFile) -> Iterator[tuple[str, str]]:
     """What is wrong with one value: (what, fix)."""
+    from weakspot.search.concepts import load_space
+    from weakspot.search.map_searches import find
+
     try:
         if option.placeholder == "LIMITS":
             _budget(found.study, str(value))
+        elif option.placeholder == "EXECUTOR":
+            yield from _executor(str(value))
+        elif option.name == "blobs":
+            check_url(str(value))
+        elif option.placeholder == "SPACE":
+            load_space(str(value))
+        elif option.placeholder == "SEARCH":
+            find(str(value))
         elif option.placeholder == "SHARE" and not 0 < float(value) < 1:
             yield f"{value} is no share", "choose a number between 0 and 1, e.g. 0.05"
         elif option.name == "out":
@@ -94,6 +108,14 @@ def _budget(study: str, text: str) -> None:
     Budget.parse(in_calls(text) if study == "mine" else text)
 
 
+def _executor(text: str) -> Iterator[tuple[str, str]]:
+    from weakspot.studies.spread import check_executor
+
+    check_executor(text)
+    if text != "local" and find_spec("ray") is None:
+        yield "the executor 'ray' needs ray, which is not installed", "pip install 'weakspot[scale]'"
+
+
 def _full(option: Option, value: str) -> str:
     if option.placeholder != "BENCHMARK":
         return value
@@ -116,7 +138,8 @@ def _named(registry: Registry, text: str) -> Iterator[tuple[str, str]]:
             yield f"{entry.name!r} has no option {option!r}", hint
         elif option in _FILE_OPTIONS and "." in value:
             yield from _there(value)
-    if entry.name in _FILES and name.rest:
+    is_path = entry.name in _HUB and name.rest.startswith(("/", "./", "../", "~"))
+    if name.rest and (entry.name in _FILES or is_path):
         yield from _there(name.rest)
     if entry.name in ("python", "torch"):
         yield from _module(name.rest)

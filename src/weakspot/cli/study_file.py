@@ -168,7 +168,8 @@ def _change(found: StudyFile, change: str, known: Mapping[str, Option]) -> None:
     key, sign, value = change.partition("=")
     key = key.strip().replace("-", "_")
     if not sign or key not in known:
-        hint = nearest(key, known) or f"write --set KEY=VALUE, with a key of: weakspot init {found.study}"
+        hint = "" if key in known else nearest(key, known)
+        hint = hint or f"write --set KEY=VALUE, with a key of: weakspot init {found.study}"
         found.problems.append(Problem(0, f"--set {change[:80]!r} sets no option of {found.study}", hint))
         return
     try:

@@ -92,7 +92,7 @@ MODELS: Final = (
     Entry(
         "hf",
         "weakspot.models.hf:load",
-        "a classifier, captioner, encoder (CLIP, SigLIP) or summariser of transformers",
+        "a classifier, captioner, encoder (CLIP, SigLIP, MiniLM) or summariser of transformers",
         "hf:microsoft/resnet-50",
         extra="hf",
         ports=("classifier", "captioner", "encoder", "summariser"),

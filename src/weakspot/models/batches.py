@@ -72,6 +72,45 @@ class Batches:
         return []
 
 
+class Batched:
+    """What models that lie on a device and run in batches have in common.
+
+    A subclass sets `device`, `_model` and `_batches` when it is made.
+
+    Attributes:
+        device: Where it runs.
+    """
+
+    device: str
+    _batches: Batches
+    _held: Any = None
+
+    @property
+    def _model(self) -> Any:
+        if self._held is None:
+            raise WeakspotError(f"{self._batches.name[:200]} was released", fix="load it again")
+        return self._held
+
+    @_model.setter
+    def _model(self, model: Any) -> None:
+        self._held = model
+
+    @property
+    def batch(self) -> int:
+        """Items at once, now."""
+        return self._batches.size
+
+    @property
+    def about(self) -> str:
+        """One line: what runs where."""
+        return self._batches.about
+
+    def release(self) -> None:
+        """Free the memory; the model can no longer be used."""
+        self._held = None
+        free(self.device)
+
+
 def free(device: str) -> None:
     """Give back what nobody holds any more."""
     gc.collect()

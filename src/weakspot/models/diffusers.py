@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ from weakspot.models.diffusers_pipeline import (
     choose_device,
     choose_dtype,
     find,
+    fitting_batch,
+    free_memory,
     load_pipeline,
     noise_of,
     out_of_memory,
@@ -29,10 +31,8 @@ from weakspot.models.diffusers_pipeline import (
     settings_of,
     use_scheduler,
 )
+from weakspot.models.gate import computing
 from weakspot.models.hf_files import revision_of
-
-#: Pictures at once on a GPU. Elsewhere one by one: a picture keeps all cores busy, and the promise is strict.
-GPU_BATCH: Final = 8
 
 
 class DiffusersGenerator:
@@ -59,7 +59,9 @@ class DiffusersGenerator:
         guidance: How strongly the words are followed (classifier-free guidance); 1 is without.
         negative: Words for what is not wanted.
         size: Of the pictures in pixels: both sides, or (height, width).
-        batch: Pictures made at once; by default one, on CUDA `GPU_BATCH`. Halved when memory runs out.
+        batch: Pictures made at once. By default one: a picture keeps all cores busy, and the promise is
+            strict. On CUDA as many as its free memory will do for, up to 64 (see `fitting_batch`). Halved
+            when memory runs out.
         scheduler: Another sampler: the name of a class of diffusers.
         revision: A branch, tag or commit on the hub.
         compile: Compile the denoising network: slow to begin, then faster.
@@ -104,7 +106,6 @@ class DiffusersGenerator:
             check_digests(folder, digests)
         self.device = choose_device(device)
         self.dtype = choose_dtype(dtype, self.device)
-        self.batch = batch or (GPU_BATCH if self.device.startswith("cuda") else 1)
         self.on_progress = on_progress
         self._lock = threading.RLock()  # a pipeline's sampler counts its steps, so one request at a time
         self._folder, self._negative = folder, negative
@@ -116,6 +117,7 @@ class DiffusersGenerator:
         self._settings = settings_of(self._pipe, steps=steps, guidance=guidance, negative=negative, size=size)
         self._place(compile=compile, offload=offload)
         self.noise_shape, self.size = noise_of(self._pipe, self._settings)
+        self.batch = batch or fitting_batch(free_memory(self.device), size=self.size, dtype=self.dtype)
         self.revision = revision_of(folder)
         log.info("%s", self.about)
 
@@ -202,6 +204,7 @@ class DiffusersGenerator:
                 fix="choose a smaller size, half precision (dtype=bfloat16), or on a GPU offload=yes",
             )
         self.batch //= 2
+        log.warning("%s: out of memory; batches of %d from now on", self.name, self.batch)
         return []
 
     def _run(
@@ -211,14 +214,16 @@ class DiffusersGenerator:
             raise WeakspotError(f"{self.name} was released", fix="load it again")
         rows = [min(i, len(prompts) - 1) for i in range(self.batch)]  # filled up with the last
         more = {"negative_prompt": [self._negative] * self.batch} if self._negative else {}
-        made = self._pipe(
-            prompt=[prompts[i] for i in rows],
-            latents=self._torch.from_numpy(latents[rows]).to(getattr(self._torch, self.dtype)),
-            generator=[self._randomness(seeds[i]) for i in rows],
-            output_type="np",
-            **self._settings,
-            **more,
-        )
+        start = self._torch.from_numpy(latents[rows]).to(getattr(self._torch, self.dtype))
+        with computing(self.device):
+            made = self._pipe(
+                prompt=[prompts[i] for i in rows],
+                latents=start,
+                generator=[self._randomness(seeds[i]) for i in rows],
+                output_type="np",
+                **self._settings,
+                **more,
+            )
         flags = getattr(made, "nsfw_content_detected", None)
         pictures = []
         for i, (prompt, picture) in enumerate(zip(prompts, made.images, strict=False)):

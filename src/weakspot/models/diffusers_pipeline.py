@@ -30,6 +30,11 @@ from weakspot.models.hf_files import local_folder
 _UNSEEDED: Final = ("DPMSolverSDEScheduler", "CosineDPMSolverMultistepScheduler")
 _OUT_OF_MEMORY: Final = ("out of memory", "defaultcpuallocator", "not enough memory", "alloc_failed")
 DTYPES: Final = ("float32", "float16", "bfloat16")
+#: Numbers that are held per pixel when a picture is decoded, the largest step of the usual pipelines: a few
+#: layers of 256 channels at full size.
+_PER_PIXEL: Final = 2048
+#: The part of the free memory that is counted on.
+_USED: Final = 0.7
 
 
 def find(path: str, *, revision: str | None = None) -> Path:
@@ -256,6 +261,37 @@ def choose_dtype(name: str, device: str) -> str:
             fix=nearest(name, DTYPES) or f"choose auto, {', '.join(DTYPES)}",
         )
     return name
+
+
+def free_memory(device: str) -> int | None:
+    """Bytes of a GPU's memory that nobody uses; None for other devices, where pictures are made singly."""
+    if not device.startswith("cuda"):
+        return None
+    cuda = import_module("torch").cuda
+    free, _ = cuda.mem_get_info(device)
+    kept = cuda.memory_reserved(device) - cuda.memory_allocated(device)  # by this process, for itself
+    return int(free + kept)
+
+
+def fitting_batch(free: int | None, *, size: tuple[int, int], dtype: str) -> int:
+    """How many pictures to make at once: a first guess, to be halved where it was too bold.
+
+    A power of two, since with these most kernels treat all places of a batch alike. No more than keeps a
+    GPU busy, because requests for fewer pictures are filled up: 8 of 512 × 512 pixels, and more of smaller
+    ones.
+
+    Args:
+        free: Bytes of the device's memory; None for one at a time.
+        size: Height and width of a picture.
+        dtype: The number format.
+    """
+    if free is None:
+        return 1
+    pixels = size[0] * size[1]
+    each = pixels * _PER_PIXEL * (4 if dtype == "float32" else 2)
+    busy = max(8, min(64, 8 * 512 * 512 // pixels))
+    most = min(int(_USED * free / each), busy)
+    return 1 << max(most, 1).bit_length() - 1
 
 
 @contextmanager

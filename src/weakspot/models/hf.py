@@ -1,6 +1,6 @@
 """Models of the transformers library: `hf:owner/name` or `hf:FOLDER`. Its config.json says what it is.
 
-Each kind of model has its own module with a function `load_folder(folder, *, device, dtype, batch)`; a new
+Each kind of model has its own module with a function `load_folder(folder, **how)` (see `hf_load.How`); a new
 kind is a line in `KINDS`. Weights are read from safetensors, and code that comes with a model is not run,
 unless the name says `pickle=yes` or `code=yes`.
 """
@@ -19,6 +19,7 @@ from weakspot.models.hf_captioner import is_captioner
 from weakspot.models.hf_classifier import is_classifier
 from weakspot.models.hf_files import find_folder, read_config, refuse_pickles
 from weakspot.models.hf_load import Trust
+from weakspot.models.hf_sentences import is_text_encoder
 
 
 class ModelKind(NamedTuple):
@@ -44,7 +45,7 @@ KINDS: Final = (
         "an image classifier",
         is_classifier,
         "weakspot.models.hf_classifier:load_folder",
-        ("labels",),
+        ("labels", "compile"),
     ),
     ModelKind(
         "a captioner of pictures",
@@ -58,6 +59,11 @@ KINDS: Final = (
         _writes,
         "weakspot.models.hf_seq2seq:load_folder",
         ("prefix", "tokens", "beams"),
+    ),
+    ModelKind(
+        "an encoder of sentences (BERT, MiniLM, MPNet)",
+        is_text_encoder,
+        "weakspot.models.hf_sentences:load_folder",
     ),
 )
 
@@ -74,6 +80,7 @@ def load(
     beams: str = "",
     labels: str = "",
     prompt: str = "",
+    compile: str = "",
     pickle: str = "no",
     code: str = "no",
 ) -> Any:
@@ -85,11 +92,21 @@ def load(
     kind = next((kind for kind in KINDS if kind.fits(config)), None)
     if kind is None:
         said = str(config.get("model_type") or "a model of no known type")
+        sentences = (folder / "modules.json").is_file()  # as sentence-transformers saves its models
         raise WeakspotError(
             f"hf:{path[:200]} is {said[:80]!r}, which cannot be used here yet",
-            fix=f"there is: {'; '.join(kind.name for kind in KINDS)}",
+            fix=f"it is an encoder of sentences: write st:{path[:200]}"
+            if sentences
+            else f"there is: {'; '.join(kind.name for kind in KINDS)}",
         )
-    own = {"prefix": prefix, "tokens": tokens, "beams": beams, "labels": labels, "prompt": prompt}
+    own = {
+        "prefix": prefix,
+        "tokens": tokens,
+        "beams": beams,
+        "labels": labels,
+        "prompt": prompt,
+        "compile": compile,
+    }
     strange = [name for name, value in own.items() if value and name not in kind.options]
     if strange:
         raise WeakspotError(f"{kind.name} has no option {strange[0]!r}", fix="leave it out")

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
 from weakspot.models import options
-from weakspot.models.batches import Batches, free
+from weakspot.models.batches import Batched, Batches
 from weakspot.models.hf_files import folder_digest, quiet, read_config, revision_of
-from weakspot.models.hf_load import NOTHING, Trust
+from weakspot.models.hf_load import How
 from weakspot.models.hf_speakers import PROMPT, Speaker, speaker_of
 
 #: Pictures at once, and tokens of a caption beyond its prefix.
@@ -41,7 +41,7 @@ class _Told(NamedTuple):
     own: list[int]
 
 
-class HfCaptioner:
+class HfCaptioner(Batched):
     """See `weakspot.core.Captioner`.
 
     Args:
@@ -66,15 +66,10 @@ class HfCaptioner:
         revision: str = "",
     ) -> None:
         self.name, self.digest, self.revision = name, digest, revision
-        self._speaker: Speaker | None = speaker
+        self._model = speaker
         self._tokens, self._beams, self.device = tokens, beams, speaker.device
         size = 1 if speaker.one_by_one else batch or BATCH
         self._batches = Batches(name, size, device=speaker.device, dtype=speaker.dtype)
-
-    @property
-    def about(self) -> str:
-        """One line: what runs where."""
-        return self._batches.about
 
     def captions(self, images: Sequence[NDArray[np.uint8]], *, prefix: str = "") -> list[str]:
         """See `Captioner`."""
@@ -120,12 +115,6 @@ class HfCaptioner:
 
     # -- words and tokens -----------------------------------------------------------------------------
 
-    @property
-    def _model(self) -> Speaker:
-        if self._speaker is None:
-            raise WeakspotError(f"{self.name} was released", fix="load it again")
-        return self._speaker
-
     def _words(self, text: str) -> list[int]:
         found: list[int] = self._model.tokenizer(text, add_special_tokens=False)["input_ids"] if text else []
         if len(found) + 1 >= self._model.longest:
@@ -146,31 +135,20 @@ class HfCaptioner:
         text: str = self._model.tokenizer.decode(list(ids), skip_special_tokens=True)
         return " ".join(text.split())
 
-    def release(self) -> None:
-        """Free the memory; the captioner can no longer be used."""
-        self._speaker = None
-        free(self.device)
-
 
 def load_folder(
-    folder: Path,
-    *,
-    device: str,
-    dtype: str,
-    batch: int | None,
-    trust: Trust = NOTHING,
-    prompt: str = "",
-    tokens: str = "",
-    beams: str = "",
+    folder: Path, *, prompt: str = "", tokens: str = "", beams: str = "", **how: Unpack[How]
 ) -> HfCaptioner:
     """`hf:FOLDER?prompt=…&tokens=40&beams=1`; the prompt is for vision-language models."""
-    config = read_config(folder)
-    speaker = speaker_of(folder, config, device=device, dtype=dtype, trust=trust, prompt=prompt or PROMPT)
+    dtype, config = how["dtype"], read_config(folder)
+    speaker = speaker_of(
+        folder, config, device=how["device"], dtype=dtype, trust=how["trust"], prompt=prompt or PROMPT
+    )
     most = options.whole("tokens", tokens, most=1024) or TOKENS
     return HfCaptioner(
         speaker,
         name=str(folder),
-        batch=batch,
+        batch=how["batch"],
         tokens=most,
         beams=options.whole("beams", beams, most=64) or 1,
         digest=f"{folder_digest(folder)}-{dtype}-{most}-{beams or 1}-{prompt}",

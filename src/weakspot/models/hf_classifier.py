@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from weakspot.core import WeakspotError
+from weakspot.models import options
 from weakspot.models.hf_files import folder_digest, read_config, revision_of
-from weakspot.models.hf_load import NOTHING, Trust, load_model
+from weakspot.models.hf_load import How, load_model
 from weakspot.models.onnx import read_labels
 from weakspot.models.onnx_metadata import in_order
 from weakspot.models.preprocess import CONFIG, read_preprocess
@@ -20,16 +21,9 @@ def is_classifier(config: dict[str, Any]) -> bool:
     return any(str(name).endswith("ForImageClassification") for name in config.get("architectures") or ())
 
 
-def load_folder(
-    folder: Path,
-    *,
-    device: str,
-    dtype: str,
-    batch: int | None,
-    trust: Trust = NOTHING,
-    labels: str = "",
-) -> ImageClassifier:
-    """`hf:FOLDER?labels=labels.txt`; by default the labels are those of config.json."""
+def load_folder(folder: Path, *, labels: str = "", compile: str = "", **how: Unpack[How]) -> ImageClassifier:
+    """`hf:FOLDER?labels=labels.txt&compile=yes`; by default the labels are those of config.json."""
+    fast = options.yes("compile", compile or "no")
     prepare = read_preprocess(folder)
     if prepare is None:
         raise WeakspotError(
@@ -38,7 +32,9 @@ def load_folder(
         )
     config = read_config(folder)
     names = read_labels(Path(labels)) if labels else in_order(config.get("id2label") or {}, of=folder)
-    model = load_model("AutoModelForImageClassification", folder, device=device, dtype=dtype, trust=trust)
+    device, dtype = how["device"], how["dtype"]
+    kind = "AutoModelForImageClassification"
+    model = load_model(kind, folder, device=device, dtype="float32", trust=how["trust"])
     columns(int(model.config.num_labels), names, of=str(folder))
     return ImageClassifier(
         model,
@@ -47,7 +43,8 @@ def load_folder(
         prepare=prepare,
         device=device,
         dtype=dtype,
-        batch=batch,
+        batch=how["batch"],
+        compile=fast,
         digest=f"{folder_digest(folder)}-{dtype}",
         revision=revision_of(folder),
     )

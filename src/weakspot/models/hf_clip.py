@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
-from weakspot.models.batches import Batches, free
+from weakspot.models.batches import Batched, Batches
+from weakspot.models.gate import computing
 from weakspot.models.hf_files import folder_digest, read_config, revision_of
-from weakspot.models.hf_load import NOTHING, Trust, load_model, load_tokenizer
+from weakspot.models.hf_load import NOTHING, How, Trust, load_model, load_tokenizer
 from weakspot.models.preprocess import CONFIG, read_preprocess
 from weakspot.models.vectors import in_batches, unit
 
@@ -23,7 +24,7 @@ BATCH: Final = 64
 _PADDED: Final = ("siglip", "siglip2")
 
 
-class HfClip:
+class HfClip(Batched):
     """See `weakspot.core.Encoder`. Texts longer than the tower reads are cut.
 
     Args:
@@ -53,7 +54,7 @@ class HfClip:
         config = read_config(folder)
         self._prepare = read_preprocess(folder)
         model = load_model("AutoModel", folder, device=device, dtype=dtype, trust=trust)
-        self._model: Any = model
+        self._model = model
         self._tokenizer: Any = load_tokenizer(folder, trust=trust)
         self._batches = Batches(str(folder), batch or BATCH, device=device, dtype=dtype)
         self._longest = int(config.get("text_config", {}).get("max_position_embeddings", 0)) or int(
@@ -84,21 +85,6 @@ class HfClip:
         pixels = self._torch.from_numpy(self._prepare(images)).to(self._dtype)
         return self._run(self._model.get_image_features, pixel_values=pixels)
 
-    @property
-    def batch(self) -> int:
-        """Texts or pictures at once, now."""
-        return self._batches.size
-
-    @property
-    def about(self) -> str:
-        """One line: what runs where."""
-        return self._batches.about
-
-    def release(self) -> None:
-        """Free the memory; the encoder can no longer be used."""
-        self._model = None
-        free(self.device)
-
     def _texts(self, texts: list[str]) -> NDArray[np.float32]:
         tokens = self._tokenizer(
             texts, padding=self._padding, truncation=True, max_length=self._longest, return_tensors="pt"
@@ -109,14 +95,13 @@ class HfClip:
         return self._run(self._model.get_text_features, **takes)
 
     def _run(self, features: Any, **inputs: Any) -> NDArray[np.float32]:
-        with self._torch.inference_mode():
-            out = features(**{name: value.to(self.device) for name, value in inputs.items()})
-        rows = getattr(out, "pooler_output", out)  # since version 5 the features come in an object
-        return np.asarray(rows.float().cpu().numpy(), np.float32)
+        moved = {name: value.to(self.device) for name, value in inputs.items()}
+        with self._torch.inference_mode(), computing(self.device):
+            out = features(**moved)
+            rows = getattr(out, "pooler_output", out)  # since version 5 the features come in an object
+            return np.asarray(rows.float().cpu().numpy(), np.float32)
 
 
-def load_folder(
-    folder: Path, *, device: str, dtype: str, batch: int | None, trust: Trust = NOTHING
-) -> HfClip:
+def load_folder(folder: Path, **how: Unpack[How]) -> HfClip:
     """For `hf:`."""
-    return HfClip(folder, device=device, dtype=dtype, batch=batch, trust=trust)
+    return HfClip(folder, **how)

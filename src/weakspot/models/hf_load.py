@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from weakspot.core import WeakspotError
 from weakspot.models.batches import free
@@ -31,7 +31,18 @@ class Trust(NamedTuple):
 NOTHING = Trust()
 
 
-def load_model(kind: str, folder: Path, *, device: str, dtype: str, trust: Trust = NOTHING) -> Any:
+class How(TypedDict):
+    """How a model is loaded: where it is to run, in which number format, with how many items at once."""
+
+    device: str
+    dtype: str
+    batch: int | None
+    trust: Trust
+
+
+def load_model(
+    kind: str, folder: Path, *, device: str, dtype: str, trust: Trust = NOTHING, unused: str = ""
+) -> Any:
     """The model, in evaluation mode, on its device.
 
     Args:
@@ -40,6 +51,7 @@ def load_model(kind: str, folder: Path, *, device: str, dtype: str, trust: Trust
         device: Where it is to run.
         dtype: "float32", "float16" or "bfloat16".
         trust: What is allowed beyond safetensors.
+        unused: What the names of weights begin with that may be missing, since nobody asks for them.
 
     Raises:
         WeakspotError: It cannot be loaded, or weights are missing.
@@ -61,7 +73,7 @@ def load_model(kind: str, folder: Path, *, device: str, dtype: str, trust: Trust
             raise
         except Exception as error:  # of the files
             raise unloadable(folder, error) from error
-    missing = sorted(info.get("missing_keys", ()))
+    missing = sorted(k for k in info.get("missing_keys", ()) if not (unused and k.startswith(unused)))
     if missing:
         raise WeakspotError(
             f"the weights in {folder} do not fit its config.json: {missing[0]} is missing",

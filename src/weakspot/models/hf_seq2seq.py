@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from weakspot.core import Case, Output
 from weakspot.models import options
-from weakspot.models.batches import Batches, free
+from weakspot.models.batches import Batched, Batches
+from weakspot.models.gate import computing
 from weakspot.models.hf_files import folder_digest, quiet, read_config, revision_of
-from weakspot.models.hf_load import NOTHING, Trust, load_model, load_tokenizer
+from weakspot.models.hf_load import NOTHING, How, Trust, load_model, load_tokenizer
 from weakspot.models.summarise import said, text_of
 
 #: Texts at once, tokens of a summary, and of a text where the model does not say what it can read.
@@ -20,7 +21,7 @@ BATCH, WRITTEN, READ = 8, 128, 1024
 BEAMS: Final = 4
 
 
-class Seq2Seq:
+class Seq2Seq(Batched):
     """See `weakspot.core.Target`. Texts longer than the model reads are cut.
 
     Args:
@@ -50,9 +51,7 @@ class Seq2Seq:
         self.device, self.revision = device, revision_of(folder)
         self._torch: Any = import_module("torch")
         self.prefix = _prefix(config) if prefix is None else prefix
-        self._model: Any = load_model(
-            "AutoModelForSeq2SeqLM", folder, device=device, dtype=dtype, trust=trust
-        )
+        self._model = load_model("AutoModelForSeq2SeqLM", folder, device=device, dtype=dtype, trust=trust)
         self._tokenizer: Any = load_tokenizer(folder, trust=trust)
         self._batches = Batches(str(folder), batch or BATCH, device=device, dtype=dtype)
         places = int(config.get("max_position_embeddings") or config.get("n_positions") or READ)
@@ -69,28 +68,14 @@ class Seq2Seq:
         found = dict(zip(order, map(said, written), strict=True))
         return [found[i] for i in range(len(texts))]
 
-    @property
-    def batch(self) -> int:
-        """Texts at once, now."""
-        return self._batches.size
-
-    @property
-    def about(self) -> str:
-        """One line: what runs where."""
-        return self._batches.about
-
-    def release(self) -> None:
-        """Free the memory; the summariser can no longer be used."""
-        self._model = None
-        free(self.device)
-
     def _write(self, texts: Sequence[str]) -> list[str]:
         with quiet(), self._torch.inference_mode():
             read = self._tokenizer(
                 list(texts), return_tensors="pt", padding=True, truncation=True, max_length=self._longest
             )
             given = {k: read[k].to(self.device) for k in ("input_ids", "attention_mask")}
-            rows = self._model.generate(**given, **self._written, max_length=None)
+            with computing(self.device):
+                rows = self._model.generate(**given, **self._written, max_length=None).cpu()
             written: list[str] = self._tokenizer.batch_decode(rows, skip_special_tokens=True)
         return written
 
@@ -105,24 +90,13 @@ def _prefix(config: Mapping[str, Any]) -> str:
 
 
 def load_folder(
-    folder: Path,
-    *,
-    device: str,
-    dtype: str,
-    batch: int | None,
-    trust: Trust = NOTHING,
-    prefix: str = "",
-    tokens: str = "",
-    beams: str = "",
+    folder: Path, *, prefix: str = "", tokens: str = "", beams: str = "", **how: Unpack[How]
 ) -> Seq2Seq:
     """`hf:FOLDER?prefix=summarize: &tokens=60&beams=1`."""
     return Seq2Seq(
         folder,
-        device=device,
-        dtype=dtype,
-        batch=batch,
         prefix=prefix or None,
         tokens=options.whole("tokens", tokens, most=4096) or WRITTEN,
         beams=options.whole("beams", beams, most=64) or BEAMS,
-        trust=trust,
+        **how,
     )

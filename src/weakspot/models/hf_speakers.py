@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from weakspot.core import WeakspotError
+from weakspot.models.gate import computing
 from weakspot.models.hf_files import quiet, unloadable
 from weakspot.models.hf_load import Trust, load_model, load_tokenizer
 from weakspot.models.images import stack_images
@@ -22,7 +24,7 @@ PROMPT: Final = "Say in short sentences what is in the picture."
 LONGEST: Final = 512
 
 
-class Speaker:
+class Speaker(ABC):
     """A model, its tokenizer, and what a text begins with.
 
     Attributes:
@@ -40,13 +42,13 @@ class Speaker:
         known = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
         self.pad = next(int(token) for token in known if token is not None)
 
+    @abstractmethod
     def write(self, images: Sequence[Any], begun: list[int], **how: Any) -> list[list[int]]:
         """The tokens of a text on each picture that begins with these."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, image: NDArray[np.uint8], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
         """What each text on a picture foretells: at place i, logits of its token i (texts, tokens, words)."""
-        raise NotImplementedError
 
     def _logits(self, logits: Any, tokens: int) -> NDArray[np.float64]:
         found: NDArray[np.float64] = logits[:, -tokens - 1 : -1].double().cpu().numpy()
@@ -80,15 +82,16 @@ class Captions(Speaker):
         """See `Speaker`."""
         # BLIP takes a text that is whole and drops the token at its end.
         given = [[*begun, self.pad] if self.kind == "blip" else begun] * len(images)
-        with self.torch.inference_mode():
-            rows = self.model.generate(**self._inputs(images, given), **how, max_length=None)
-        return [row[1:] for row in rows.tolist()]
+        inputs = self._inputs(images, given)
+        with self.torch.inference_mode(), computing(self.device):
+            rows = self.model.generate(**inputs, **how, max_length=None).tolist()
+        return [row[1:] for row in rows]
 
     def read(self, image: NDArray[np.uint8], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
         """See `Speaker`."""
-        with self.torch.inference_mode():
-            out = self.model(**self._inputs([image], rows))
-        return self._logits(out.logits, len(rows[0]))
+        inputs = self._inputs([image], rows)
+        with self.torch.inference_mode(), computing(self.device):
+            return self._logits(self.model(**inputs).logits, len(rows[0]))
 
 
 class Converses(Speaker):
@@ -131,16 +134,16 @@ class Converses(Speaker):
         rows = []
         for image in images:
             given = self._inputs(image, [begun])
-            with self.torch.inference_mode():
+            with self.torch.inference_mode(), computing(self.device):
                 [row] = self.model.generate(**given, **how, max_length=None).tolist()
             rows.append(row[given["input_ids"].shape[1] - len(begun) :])
         return rows
 
     def read(self, image: NDArray[np.uint8], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
         """See `Speaker`."""
-        with self.torch.inference_mode():
-            out = self.model(**self._inputs(image, rows))
-        return self._logits(out.logits, len(rows[0]))
+        inputs = self._inputs(image, rows)
+        with self.torch.inference_mode(), computing(self.device):
+            return self._logits(self.model(**inputs).logits, len(rows[0]))
 
 
 def speaker_of(

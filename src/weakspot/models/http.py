@@ -16,7 +16,7 @@ import numpy as np
 
 from weakspot.core import Case, Output, Status, WeakspotError, nearest
 from weakspot.models import options
-from weakspot.models.http_call import Unanswered
+from weakspot.models.http_call import Unanswered, check_url
 from weakspot.models.http_endpoint import Endpoint, found, read_endpoint
 from weakspot.models.http_images import HttpImages, images_of, is_images
 from weakspot.models.images import stack_images
@@ -65,7 +65,7 @@ class HttpClassifier:
                 raise WeakspotError(f"{got} came for {len(cases)} pictures", fix="check batch and answer")
             return [self._output(row) for row in rows]
         except Unanswered as error:
-            return [Output(None, status=Status.ERROR, detail=error.what)] * len(cases)
+            return [Output(None, status=Status.ERROR, detail=f"{error.what}; {error.fix}")] * len(cases)
         except WeakspotError as error:
             detail = self._caller.scrub(f"{self.endpoint.url}: {error.what}; {error.fix}")
             return [Output(None, status=Status.ERROR, detail=detail)] * len(cases)
@@ -142,6 +142,7 @@ def load(
         "concurrency": options.whole("concurrency", concurrency, most=256),
     }  # fmt: skip
     endpoint = read_endpoint(rest, scheme=scheme, given=given)
+    check_url(endpoint.url)
     if is_images(endpoint):
         return images_of(endpoint, model=model, size=size, seed=seed, cache=cache)
     if model or size or seed or cache:

@@ -93,8 +93,9 @@ class Caller:
         try:
             return json.loads(content)
         except (ValueError, RecursionError):
+            begins = f": {self._start(content)}" if content else ""
             raise Unanswered(
-                f"{self.url} answers with {_form(content, said)}, not JSON: {self._start(content)}",
+                f"{self.url} answers with {_form(content, said)}, not JSON{begins}",
                 fix="check the address; is a login page or a proxy in between?",
             ) from None
 
@@ -203,7 +204,7 @@ def _form(content: bytes, kind: str) -> str:
     start = content[:200].lstrip().lower()
     if "html" in kind or start.startswith((b"<!doctype html", b"<html")):
         return "HTML"
-    return kind.partition(";")[0].strip()[:60] or ("nothing" if not content else "something")
+    return (kind.partition(";")[0].strip()[:60] or "something") if content else "nothing"
 
 
 def _way_out(fault: Fault) -> str:

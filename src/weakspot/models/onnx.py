@@ -162,13 +162,13 @@ def read_labels(path: Path) -> list[str]:
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or error
         raise WeakspotError(
-            f"the labels file {path} cannot be read: {error}", fix="one label a line, in UTF-8"
+            f"the labels file {path} cannot be read: {why}", fix="one label a line, in UTF-8"
         ) from error
     if not lines or any(not line.strip() for line in lines):
-        raise WeakspotError(
-            f"the labels file {path} has an empty line", fix="one label a line, in the model's order"
-        )
+        what = "has an empty line" if lines else "is empty"
+        raise WeakspotError(f"the labels file {path} {what}", fix="one label a line, in the model's order")
     return [line.strip() for line in lines]
 
 

@@ -191,6 +191,13 @@ def _longest(tokenizer: Any) -> int:
     return int((tokenizer.truncation or {}).get("max_length", LONGEST))
 
 
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # not ours to see, which is told when it is opened
+        return False
+
+
 def load(
     path: str,
     *,
@@ -207,7 +214,7 @@ def load(
 ) -> onnx.OnnxClassifier | OnnxTextEncoder:
     """`onnx:model.onnx?labels=labels.txt` is a classifier, `onnx:DIR` an encoder."""
     folder = Path(path)
-    if not folder.is_dir():
+    if not _is_folder(folder):
         return onnx.load(
             path,
             labels=labels,

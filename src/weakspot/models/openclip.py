@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError, nearest
 from weakspot.models import options
-from weakspot.models.batches import Batches, free
-from weakspot.models.diffusers_pipeline import choose_device
+from weakspot.models.batches import Batched, Batches
+from weakspot.models.compute import autocast
+from weakspot.models.diffusers_pipeline import choose_device, choose_dtype
+from weakspot.models.gate import computing
 from weakspot.models.hf_files import (
     find_folder,
     folder_digest,
@@ -34,12 +36,13 @@ CONFIG: Final = "open_clip_config.json"
 BATCH: Final = 64
 
 
-class OpenClip:
+class OpenClip(Batched):
     """See `weakspot.core.Encoder`.
 
     Args:
         folder: With open_clip_config.json, open_clip_model.safetensors and its tokenizer, if it has its own.
         device: Where it runs.
+        dtype: The number format it multiplies in.
         batch: Texts or pictures at once; halved by itself when memory is short.
 
     Attributes:
@@ -47,10 +50,13 @@ class OpenClip:
         revision: The commit on the hub, where it came from there.
     """
 
-    def __init__(self, folder: Path, *, device: str = "cpu", batch: int | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, device: str = "cpu", dtype: str = "float32", batch: int | None = None
+    ) -> None:
         library: Any = import_module("open_clip")
         self._torch: Any = import_module("torch")
         self.name, self.device, self.revision = str(folder), device, revision_of(folder)
+        self.dtype = dtype
         config = read_config(folder, CONFIG)
         refuse_pickles(folder)
         if not any(folder.glob("*.safetensors")):
@@ -58,7 +64,7 @@ class OpenClip:
         source = f"local-dir:{folder}"
         with quiet():
             try:
-                self._model: Any = library.create_model(source, device=device, require_pretrained=True).eval()
+                self._model = library.create_model(source, device=device, require_pretrained=True).eval()
                 self._tokenizer: Any = library.get_tokenizer(source)
             except ImportError:
                 raise
@@ -66,8 +72,8 @@ class OpenClip:
                 raise unloadable(folder, error) from error
         found = config.get("preprocess_cfg") or library.get_model_preprocess_cfg(self._model)
         self._prepare = preprocess(found, library.get_model_preprocess_cfg(self._model))
-        self._batches = Batches(str(folder), batch or BATCH, device=device, dtype="float32")
-        self.digest = folder_digest(folder)
+        self._batches = Batches(str(folder), batch or BATCH, device=device, dtype=dtype)
+        self.digest = folder_digest(folder) + ("" if dtype == "float32" else f"-{dtype}")
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """See `TextEncoder`."""
@@ -78,21 +84,6 @@ class OpenClip:
         parts = self._batches.run(images, self._pictures)
         return unit(np.concatenate(parts) if parts else np.zeros((0, 0)), of=self.name)
 
-    @property
-    def batch(self) -> int:
-        """Texts or pictures at once, now."""
-        return self._batches.size
-
-    @property
-    def about(self) -> str:
-        """One line: what runs where."""
-        return self._batches.about
-
-    def release(self) -> None:
-        """Free the memory; the encoder can no longer be used."""
-        self._model = None
-        free(self.device)
-
     def _pictures(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         return self._run(self._model.encode_image, self._torch.from_numpy(self._prepare(images)))
 
@@ -100,8 +91,9 @@ class OpenClip:
         return self._run(self._model.encode_text, self._tokenizer(texts))
 
     def _run(self, encode: Any, values: Any) -> NDArray[np.float32]:
-        with self._torch.inference_mode():
-            return np.asarray(encode(values.to(self.device)).float().cpu().numpy(), np.float32)
+        values = values.to(self.device)
+        with self._torch.inference_mode(), computing(self.device), autocast(self.device, self.dtype):
+            return np.asarray(encode(values).float().cpu().numpy(), np.float32)
 
 
 def preprocess(said: Mapping[str, Any], otherwise: Mapping[str, Any]) -> Preprocess:
@@ -121,7 +113,9 @@ def preprocess(said: Mapping[str, Any], otherwise: Mapping[str, Any]) -> Preproc
     )
 
 
-def load(path: str, *, device: str = "auto", batch: str = "", revision: str = "") -> OpenClip:
+def load(
+    path: str, *, device: str = "auto", dtype: str = "float32", batch: str = "", revision: str = ""
+) -> OpenClip:
     """`openclip:ViT-L-14/openai?device=cuda`; `openclip:FOLDER`; `openclip:owner/name` on the hub."""
     library: Any = import_module("open_clip")
     model, _, tag = path.partition("/")
@@ -141,4 +135,6 @@ def load(path: str, *, device: str = "auto", batch: str = "", revision: str = ""
                 f"the weights {tag!r} of {model} are there as a pickle only", fix="choose another tag"
             )
     size = options.whole("batch", batch, most=1 << 16)
-    return OpenClip(find_folder(name, revision=revision or None), device=choose_device(device), batch=size)
+    place = choose_device(device)
+    folder, number = find_folder(name, revision=revision or None), choose_dtype(dtype, place)
+    return OpenClip(folder, device=place, dtype=number, batch=size)

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
 from weakspot.models import options
-from weakspot.models.batches import Batches, free
-from weakspot.models.diffusers_pipeline import choose_device
+from weakspot.models.batches import Batched, Batches
+from weakspot.models.compute import autocast
+from weakspot.models.diffusers_pipeline import choose_device, choose_dtype
+from weakspot.models.gate import computing
 from weakspot.models.hf_files import (
     find_folder,
     folder_digest,
@@ -29,12 +31,13 @@ OWNER: Final = "sentence-transformers"
 BATCH: Final = 64
 
 
-class SentenceEncoder:
+class SentenceEncoder(Batched):
     """See `weakspot.core.TextEncoder`. Texts longer than the model reads are cut.
 
     Args:
         folder: With modules.json, as the library saves it.
         device: Where it runs.
+        dtype: The number format it multiplies in.
         batch: Texts at once; halved by itself when memory is short.
 
     Attributes:
@@ -42,14 +45,17 @@ class SentenceEncoder:
         revision: The commit on the hub, where it came from there.
     """
 
-    def __init__(self, folder: Path, *, device: str = "cpu", batch: int | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, device: str = "cpu", dtype: str = "float32", batch: int | None = None
+    ) -> None:
         library: Any = import_module("sentence_transformers")
         self.name, self.device, self.revision = str(folder), device, revision_of(folder)
+        self.dtype = dtype
         _check_modules(folder)
         refuse_pickles(folder)
         with quiet():
             try:
-                self._model: Any = library.SentenceTransformer(
+                self._model = library.SentenceTransformer(
                     str(folder),
                     device=device,
                     trust_remote_code=False,
@@ -61,33 +67,19 @@ class SentenceEncoder:
             except Exception as error:  # of the files
                 raise unloadable(folder, error) from error
         self._model.eval()
-        self._batches = Batches(str(folder), batch or BATCH, device=device, dtype="float32")
-        self.digest = folder_digest(folder)
+        self._batches = Batches(str(folder), batch or BATCH, device=device, dtype=dtype)
+        self.digest = folder_digest(folder) + ("" if dtype == "float32" else f"-{dtype}")
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """See `TextEncoder`."""
         rows = in_batches([str(t) for t in texts], self._embed, batch=self._batches, width=self._width())
         return unit(rows, of=self.name)
 
-    @property
-    def batch(self) -> int:
-        """Texts at once, now."""
-        return self._batches.size
-
-    @property
-    def about(self) -> str:
-        """One line: what runs where."""
-        return self._batches.about
-
-    def release(self) -> None:
-        """Free the memory; the encoder can no longer be used."""
-        self._model = None
-        free(self.device)
-
     def _embed(self, texts: list[str]) -> NDArray[np.float32]:
-        rows = self._model.encode(
-            texts, batch_size=len(texts), show_progress_bar=False, convert_to_numpy=True
-        )
+        with computing(self.device), autocast(self.device, self.dtype):
+            rows = self._model.encode(
+                texts, batch_size=len(texts), show_progress_bar=False, convert_to_numpy=True
+            )
         return np.asarray(rows, np.float32)
 
     def _width(self) -> int:
@@ -114,9 +106,12 @@ def _check_modules(folder: Path) -> None:
         )
 
 
-def load(path: str, *, device: str = "auto", batch: str = "", revision: str = "") -> SentenceEncoder:
+def load(
+    path: str, *, device: str = "auto", dtype: str = "float32", batch: str = "", revision: str = ""
+) -> SentenceEncoder:
     """`st:all-mpnet-base-v2?device=cuda&batch=256`; names without an owner are the library's own models."""
     import_module("sentence_transformers")  # a missing library is told before anything is fetched
     folder = find_folder(path, revision=revision or None, owner=OWNER)
     size = options.whole("batch", batch, most=1 << 16)
-    return SentenceEncoder(folder, device=choose_device(device), batch=size)
+    place = choose_device(device)
+    return SentenceEncoder(folder, device=place, dtype=choose_dtype(dtype, place), batch=size)

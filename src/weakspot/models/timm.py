@@ -105,6 +105,7 @@ def load(
     device: str = "auto",
     dtype: str = "auto",
     batch: str = "",
+    compile: str = "no",
     revision: str = "",
 ) -> ImageClassifier:
     """`timm:resnet50.a1_in1k?device=cuda&dtype=bfloat16&batch=256`."""
@@ -121,7 +122,7 @@ def load(
         )
     head = int(config.get("num_classes") or settings.get("num_classes") or 1000)
     place = choose_device(device)
-    number = choose_dtype(dtype, place)
+    number, fast = choose_dtype(dtype, place), options.yes("compile", compile)
     with quiet():
         made = library.create_model(
             architecture, pretrained=False, num_classes=head, **(config.get("model_args") or {})
@@ -129,7 +130,6 @@ def load(
     read_weights(made, folder / WEIGHTS)
     names = read_labels(Path(labels)) if labels else label_names(config, head, of=str(folder))
     columns(head, names, of=str(folder))
-    made = made.to(getattr(import_module("torch"), number))
     return ImageClassifier(
         on_device(made, place, of=path),
         name=f"timm:{path}",
@@ -138,6 +138,7 @@ def load(
         device=place,
         dtype=number,
         batch=options.whole("batch", batch, most=1 << 16),
+        compile=fast,
         digest=f"{folder_digest(folder)}-{number}",
         revision=revision_of(folder),
     )

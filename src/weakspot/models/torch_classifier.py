@@ -9,27 +9,31 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import Case, Output, WeakspotError
-from weakspot.models.batches import Batches, free
+from weakspot.core import Case, Output
+from weakspot.models.batches import Batched, Batches
+from weakspot.models.compute import Compiled, autocast, pictures_at_once
+from weakspot.models.gate import computing
 from weakspot.models.preprocess import Preprocess
 from weakspot.models.scores import answers, columns, distinct, to_probabilities
 
-#: Pictures at once: on a CPU more make nothing faster.
+#: Pictures at once where the device does not tell its memory: on a CPU more make nothing faster.
 BATCH: Final = 32
-GPU_BATCH: Final = 256
 
 
-class ImageClassifier:
+class ImageClassifier(Batched):
     """See `weakspot.core.Classifier`. Every output is read as logits, as these libraries promise.
 
     Args:
-        module: On its device, from (n, 3, height, width) to logits, or to something with `.logits`.
+        module: On its device and in float32, from (n, 3, height, width) to logits, or to something with
+            `.logits`.
         name: For people and for the log.
         labels: Names of the outputs, in order.
         prepare: From pictures to what the module takes.
         device: Where the module is.
-        dtype: Its number format.
-        batch: Pictures at once; halved by itself when memory is short.
+        dtype: The number format it multiplies in.
+        batch: Pictures at once; by default what the free memory will do for. Halved by itself when memory
+            is short, and remembered.
+        compile: Make it faster with torch.compile: slow to begin.
         digest: Of the files it was read from.
         revision: The commit on the hub, where it came from there.
         parents: The wider class of each label, where known.
@@ -45,6 +49,7 @@ class ImageClassifier:
         device: str = "cpu",
         dtype: str = "float32",
         batch: int | None = None,
+        compile: bool = False,
         digest: str | None = None,
         revision: str = "",
         parents: Mapping[str, str] | None = None,
@@ -54,21 +59,13 @@ class ImageClassifier:
         self.parents: Mapping[str, str] = parents or {}
         self.digest, self.revision = digest, revision
         self._torch: Any = import_module("torch")
-        self._module = module.eval()
+        self._model = module.eval()
         if device.startswith("cuda"):
-            self._module = self._module.to(memory_format=self._torch.channels_last)
-        size = batch or (GPU_BATCH if device.startswith("cuda") else BATCH)
+            self._model = self._model.to(memory_format=self._torch.channels_last)
+        if compile:
+            self._model = Compiled(self._model, name=name)
+        size = batch or pictures_at_once(device, size=prepare.size, dtype=dtype, otherwise=BATCH)
         self._batches = Batches(name, size, device=device, dtype=dtype)
-
-    @property
-    def about(self) -> str:
-        """One line: what runs where."""
-        return self._batches.about
-
-    @property
-    def batch(self) -> int:
-        """Pictures at once, now."""
-        return self._batches.size
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
         """See `Target`."""
@@ -78,21 +75,15 @@ class ImageClassifier:
         return answers(to_probabilities(rows, len(self.labels), outputs="logits"), self.labels)
 
     def _logits(self, images: Sequence[Any]) -> NDArray[np.float32]:
-        if self._module is None:
-            raise WeakspotError(f"{self.name} was released", fix="load it again")
         torch = self._torch
         pixels = torch.from_numpy(self.prepare(images))
         if self.device.startswith("cuda"):
             pixels = pixels.pin_memory().to(self.device, non_blocking=True)
             pixels = pixels.contiguous(memory_format=torch.channels_last)
-        with torch.inference_mode():
-            given = self._module(pixels.to(self.device, getattr(torch, self.dtype)))
-        rows = np.asarray(getattr(given, "logits", given).float().cpu().numpy(), np.float32)
+        pixels = pixels.to(self.device, torch.float32)
+        with torch.inference_mode(), computing(self.device), autocast(self.device, self.dtype):
+            given = self._model(pixels)
+            rows = np.asarray(getattr(given, "logits", given).float().cpu().numpy(), np.float32)
         if rows.ndim == 2:
             columns(rows.shape[1], self.labels, of=self.name)
         return rows
-
-    def release(self) -> None:
-        """Free the memory; the classifier can no longer be used."""
-        self._module = None
-        free(self.device)

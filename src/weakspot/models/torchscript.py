@@ -14,7 +14,7 @@ from typing import Any
 
 from weakspot.core import WeakspotError
 from weakspot.models import options
-from weakspot.models.diffusers_pipeline import choose_device
+from weakspot.models.diffusers_pipeline import choose_device, choose_dtype
 from weakspot.models.onnx import _three, read_labels
 from weakspot.models.preprocess import Preprocess
 from weakspot.models.torch_classifier import ImageClassifier
@@ -29,6 +29,7 @@ def load(
     std: str = "1,1,1",
     code: str = "no",
     device: str = "auto",
+    dtype: str = "float32",
     batch: str = "",
 ) -> ImageClassifier:
     """`torchscript:model.pt?labels=labels.txt&size=224&mean=0.485,0.456,0.406&std=0.229,0.224,0.225&code=yes`."""
@@ -40,6 +41,7 @@ def load(
         )
     torch: Any = import_module("torch")
     place = choose_device(device)
+    number = choose_dtype(dtype, place)
     try:
         content = Path(path).read_bytes()
         with warnings.catch_warnings():
@@ -61,6 +63,7 @@ def load(
             side, resample="BILINEAR", mean=tuple(_three(mean)), std=tuple(_three(std, above=0.0))
         ),
         device=place,
+        dtype=number,
         batch=options.whole("batch", batch, most=1 << 16),
-        digest=hashlib.sha256(content).hexdigest(),
+        digest=hashlib.sha256(content).hexdigest() + ("" if number == "float32" else f"-{number}"),
     )

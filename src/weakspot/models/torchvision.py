@@ -67,6 +67,7 @@ def load(
     device: str = "auto",
     dtype: str = "auto",
     batch: str = "",
+    compile: str = "no",
 ) -> ImageClassifier:
     """`torchvision:alexnet?pickle=yes`, `torchvision:resnet50?weights=FILE.safetensors&labels=labels.txt`."""
     models: Any = import_module("torchvision.models")
@@ -79,8 +80,7 @@ def load(
         )
     names = read_labels(Path(labels)) if labels else list(entry.meta.get("categories") or ())
     place = choose_device(device)
-    number = choose_dtype(dtype, place)
-    torch: Any = import_module("torch")
+    number, fast = choose_dtype(dtype, place), options.yes("compile", compile)
     with quiet():
         made = models.get_model(name, weights=None, num_classes=len(names) or 1000)
         if own:
@@ -90,7 +90,6 @@ def load(
     digest = hashlib.sha256()
     for key, value in sorted(made.state_dict().items()):
         digest.update(key.encode() + value.detach().cpu().contiguous().numpy().tobytes())
-    made = made.to(getattr(torch, number))
     return ImageClassifier(
         on_device(made, place, of=name),
         name=f"torchvision:{name}",
@@ -99,6 +98,7 @@ def load(
         device=place,
         dtype=number,
         batch=options.whole("batch", batch, most=1 << 16),
+        compile=fast,
         digest=f"{digest.hexdigest()}-{number}",
     )
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from weakspot.core import Hypothesis, Trial, WeakspotError
 from weakspot.report import format as show
-from weakspot.store import Run
+from weakspot.store import Run, Unreachable
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -71,6 +71,8 @@ def examples(
         try:
             trial = run.ledger.trial(hypothesis, index)
             content = run.blobs.get(trial.blob) if trial is not None and trial.blob else b""
+        except Unreachable:  # it is not this input: there would be none at all, and nobody would know why
+            raise
         except (WeakspotError, OSError):
             continue
         example = _example(trial, content) if trial is not None and content else None

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from weakspot.core import Hypothesis, Stage, WeakspotError, nearest
 from weakspot.report.ratings import SCALE, digest_of, table_of, waiting
-from weakspot.store import Run
+from weakspot.store import Blobs, Run, Unreachable
 
 #: Which task is meant where none is named.
 USUAL: Final = {"mine": "pairs", "ask": "refusals", "map": "modes", "hunt": "images", "rare": "images"}
@@ -71,7 +71,7 @@ class Task(NamedTuple):
         name: "pairs", "refusals", "modes", "images" or "ratings".
         title: For people.
         ordered: From least to most, where the answers have an order; of ratings that is the numbers'.
-        blobs: Folders that pictures are in.
+        blobs: Where pictures are.
         files: Pictures that lie elsewhere, by the digest of their content.
         table: What people say is also written here, for the judge of the run.
     """
@@ -80,7 +80,7 @@ class Task(NamedTuple):
     title: str
     items: tuple[Item, ...]
     ordered: tuple[str, ...]
-    blobs: tuple[Path, ...]
+    blobs: tuple[Blobs, ...]
     files: Mapping[str, Path] = MappingProxyType({})
     table: Path | None = None
 
@@ -194,7 +194,8 @@ def _pairs(run: Run, most: int, aspects: tuple[str, ...]) -> Task:
                 picture=image,
             )
         )
-    return Task("pairs", "Pictures and prompts", tuple(items), (), ((folder or run.folder) / "blobs",))
+    pictures = run.blobs if folder is None else Blobs(folder / "blobs")
+    return Task("pairs", "Pictures and prompts", tuple(items), (), (pictures,))
 
 
 def _refusals(run: Run, most: int, aspects: tuple[str, ...]) -> Task:
@@ -210,7 +211,7 @@ def _refusals(run: Run, most: int, aspects: tuple[str, ...]) -> Task:
         for hypothesis, index, asked, answer, blob in _answers(run, most)
     ]
     grades = tuple(choice.value for choice in GRADES[:-1])
-    return Task("refusals", "Answers to requests", tuple(items), grades, (run.folder / "blobs",))
+    return Task("refusals", "Answers to requests", tuple(items), grades, (run.blobs,))
 
 
 def _answers(run: Run, most: int) -> list[tuple[Hypothesis, int, str, str, str | None]]:
@@ -230,9 +231,10 @@ def _picture(run: Run, blob: str | None) -> str | None:
     if blob is None:
         return None
     try:
-        with run.blobs.path(blob).open("rb") as file:
-            head = file.read(12)
-    except OSError:
+        head = run.blobs.head(blob, 12)
+    except Unreachable:
+        raise
+    except (WeakspotError, OSError):
         return None
     return blob if head.startswith((b"\x89PNG", b"\xff\xd8")) or head[8:12] == b"WEBP" else None
 
@@ -262,7 +264,7 @@ def _images(run: Run, most: int, aspects: tuple[str, ...]) -> Task:
         for aspect in aspects
     ]
     ordered = () if aspects == ("shows",) else tuple(str(n) for n in range(1, 6))
-    return Task("images", "Pictures", tuple(items), ordered, (run.folder / "blobs",))
+    return Task("images", "Pictures", tuple(items), ordered, (run.blobs,))
 
 
 def _ask(aspect: str, expected: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,28 @@ def _seed_of(noise: NDArray[np.float32]) -> int:
     return int.from_bytes(hashlib.blake2b(noise.tobytes(), digest_size=8).digest(), "big") >> 1
 
 
+def drawn_by(make: Callable[..., Any], rest: str, *, scheme: str, label: str, template: str) -> TextToImage:
+    """The source of a generator whose name is `scheme:rest`; nothing is loaded before the label is known.
+
+    Args:
+        make: Loads the generator.
+        rest: Of the name, for messages.
+        scheme: Of the name.
+        label: What the pictures show; "" where nobody said it.
+        template: See `TextToImage`.
+    """
+    if not label:
+        raise WeakspotError(
+            f"{scheme}:{rest[:200]} does not know what its pictures show", fix="say it: ?label=fly"
+        )
+    generator = make(rest)
+    if not isinstance(generator, Generator):
+        raise WeakspotError(
+            f"{scheme}:{rest[:200]} makes no pictures", fix="its address ends in /images/generations"
+        )
+    return TextToImage(generator, expected=label, template=template)
+
+
 def load(
     path: str,
     *,
@@ -112,12 +135,8 @@ def load(
     offload: str = "no",
 ) -> TextToImage:
     """`diffusers:folder?steps=8&template=a photo, {text}`; a study gives the label, others ?label=fly."""
-    if not label:
-        raise WeakspotError(
-            f"diffusers:{path[:200]} does not know what its pictures show", fix="say it: ?label=fly"
-        )
-    generator = diffusers.load(
-        path,
+    make = partial(
+        diffusers.load,
         device=device,
         dtype=dtype,
         steps=steps,
@@ -130,4 +149,4 @@ def load(
         compile=compile,
         offload=offload,
     )
-    return TextToImage(generator, expected=label, template=template)
+    return drawn_by(make, path, scheme="diffusers", label=label, template=template)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from weakspot.core import WeakspotError
 from weakspot.models import http
-from weakspot.models.http_images import HttpImages
-from weakspot.sources.generate import TextToImage
+from weakspot.sources.generate import TextToImage, drawn_by
 
 
 def load(
@@ -26,12 +24,8 @@ def load(
     concurrency: str = "",
 ) -> TextToImage:
     """`http://HOST:7860/v1/images/generations?seed=seed`; a study gives the label, others ?label=fly."""
-    if not label:
-        raise WeakspotError(
-            f"{scheme}:{rest[:200]} does not know what its pictures show", fix="say it: ?label=fly"
-        )
-    made = http.load(
-        rest,
+    make = partial(
+        http.load,
         scheme=scheme,
         model=model,
         size=size,
@@ -42,11 +36,7 @@ def load(
         attempts=attempts,
         concurrency=concurrency,
     )
-    if not isinstance(made, HttpImages):
-        raise WeakspotError(
-            f"{scheme}:{rest[:200]} makes no pictures", fix="its address ends in /images/generations"
-        )
-    return TextToImage(made, expected=label, template=template)
+    return drawn_by(make, rest, scheme=scheme, label=label, template=template)
 
 
 #: `https://…`.

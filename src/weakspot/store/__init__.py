@@ -5,7 +5,8 @@ from weakspot.store.config import RunConfig
 from weakspot.store.database import LedgerError, inspect_file
 from weakspot.store.ledger import Ledger, Outcome, count, tally_of
 from weakspot.store.rates import rate
-from weakspot.store.run import Run
+from weakspot.store.remote import Unreachable, check_url
+from weakspot.store.run import Run, kept_by
 
 __all__ = [
     "Blobs",
@@ -14,9 +15,12 @@ __all__ = [
     "Outcome",
     "Run",
     "RunConfig",
+    "Unreachable",
+    "check_url",
     "count",
     "encode",
     "inspect_file",
+    "kept_by",
     "png",
     "rate",
     "tally_of",

@@ -16,10 +16,18 @@ from weakspot.core import WeakspotError
 
 
 class Blobs:
-    """The folder `blobs/` of a run. A file is there whole or not at all: it is written by rename."""
+    """The folder `blobs/` of a run. A file is there whole or not at all: it is written by rename.
+
+    `weakspot.store.remote` has the same for other places.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+
+    @property
+    def place(self) -> str:
+        """For messages."""
+        return str(self.folder)
 
     def put(self, content: bytes) -> str:
         """Keep some bytes; their digest."""
@@ -40,20 +48,36 @@ class Blobs:
         try:
             content = self.path(digest).read_bytes()
         except FileNotFoundError:
-            raise WeakspotError(
-                f"no blob {digest[:12]}… in {self.folder}", fix="was the folder copied whole?"
-            ) from None
-        if hashlib.sha256(content).hexdigest() != digest:
-            raise WeakspotError(
-                f"blob {digest[:12]}… in {self.folder} is damaged", fix="restore it from a copy"
-            )
+            raise self._missing(digest) from None
+        self._check(content, digest)
         return content
+
+    def has(self, digest: str) -> bool:
+        """Whether the bytes of a digest are here."""
+        return self.path(digest).is_file()
+
+    def head(self, digest: str, n: int) -> bytes:
+        """The first bytes, unchecked."""
+        with self.path(digest).open("rb") as file:
+            return file.read(n)
 
     def path(self, digest: str) -> Path:
         """Where the bytes of a digest lie."""
+        self._known(digest)
+        return self.folder / digest[:2] / digest
+
+    def _known(self, digest: str) -> None:
         if len(digest) != 64 or not set(digest) <= set("0123456789abcdef"):
             raise WeakspotError(f"{digest[:80]!r} is not a digest", fix="it has 64 hexadecimal digits")
-        return self.folder / digest[:2] / digest
+
+    def _check(self, content: bytes, digest: str) -> None:
+        if hashlib.sha256(content).hexdigest() != digest:
+            raise WeakspotError(
+                f"blob {digest[:12]}… in {self.place} is damaged", fix="restore it from a copy"
+            )
+
+    def _missing(self, digest: str) -> WeakspotError:
+        return WeakspotError(f"no blob {digest[:12]}… in {self.place}", fix="was the folder copied whole?")
 
 
 def write_whole(path: Path, content: bytes) -> None:

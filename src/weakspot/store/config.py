@@ -39,6 +39,7 @@ class RunConfig(BaseModel):
         digests: SHA-256 of models and data, by the setting that names them.
         versions: Of the packages that drew and answered.
         created: When, in UTC.
+        blobs: Where kept inputs are, if not in the folder `blobs`: an address such as s3://bucket/folder.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -50,10 +51,12 @@ class RunConfig(BaseModel):
     digests: dict[str, str] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=_versions)
     created: str = Field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    blobs: str = ""
 
     def write(self, path: Path) -> None:
         """Write it as YAML, whole or not at all."""
-        text = yaml.safe_dump(self.model_dump(), sort_keys=False, allow_unicode=True, width=100)
+        content = self.model_dump(exclude=None if self.blobs else {"blobs"})
+        text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
         write_whole(path, text.encode())
 
     @classmethod

@@ -16,6 +16,7 @@ from weakspot.store.blobs import Blobs
 from weakspot.store.config import RunConfig
 from weakspot.store.database import inspect_file
 from weakspot.store.ledger import Ledger
+from weakspot.store.remote import begin_at, blobs_at
 
 
 class Run:
@@ -29,18 +30,30 @@ class Run:
         self.folder = folder
         self.config = config
         self.ledger = ledger
-        self.blobs = Blobs(folder / "blobs")
+        self.blobs = kept_by(folder, config)
         self._lock = lock
 
     @classmethod
-    def create(cls, config: RunConfig, *, folder: Path | None = None, parent: Path = Path("runs")) -> Self:
+    def create(
+        cls,
+        config: RunConfig,
+        *,
+        folder: Path | None = None,
+        parent: Path = Path("runs"),
+        blobs: str | None = None,
+    ) -> Self:
         """A new run.
 
         Args:
             config: What it will do.
             folder: Where; it must be empty or absent. By default a new folder below `parent`.
             parent: The folder of runs.
+            blobs: Where inputs are kept, as an address, e.g. s3://bucket/folder; by default in the folder.
+                It is tried first.
         """
+        if blobs is not None:
+            begin_at(blobs)
+            config = config.model_copy(update={"blobs": blobs})
         folder = folder or parent / _fresh_name(config)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -119,6 +132,11 @@ class Run:
         if found is None or found.blob is None:
             return None
         return np.asarray(Image.open(io.BytesIO(self.blobs.get(found.blob))).convert("RGB"))
+
+
+def kept_by(folder: Path, config: RunConfig) -> Blobs:
+    """The inputs that a run kept, wherever they are."""
+    return blobs_at(config.blobs) if config.blobs else Blobs(folder / "blobs")
 
 
 def _config(folder: Path) -> RunConfig:

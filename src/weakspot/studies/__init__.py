@@ -11,6 +11,7 @@ from weakspot.studies import ask, hunt, mine, rare
 from weakspot.studies import map as map_
 from weakspot.studies import repair as repair_
 from weakspot.studies.ask_settings import AskSettings
+from weakspot.studies.spread import SPREAD, check_executor, check_spread
 
 __all__ = ["resume", "settings_of"]
 
@@ -30,13 +31,18 @@ def resume(folder: str | Path, **changes: Any) -> Run:
 
     Args:
         folder: The run's.
-        changes: A larger budget, a watch, or objects for parts without a name (target, source, judge).
+        changes: A larger budget, a watch, an executor (of a hunt or a map), or objects for parts without a
+            name (target, source, judge).
 
     Returns:
         The run, open for reading.
     """
     with Run.open(Path(folder)) as run:
         study = _study(run)
+        check_spread(run.config.study, changes.get("executor"))
+        check_executor(changes.get("executor"))
+        if run.config.study not in SPREAD:
+            changes.pop("executor", None)
         if run.state != "finished":
             study.go_on(run, **changes)
     return Run.read(Path(folder))

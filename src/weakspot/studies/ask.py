@@ -20,7 +20,7 @@ from weakspot.engine.budget import COUNTED
 from weakspot.engine.engine import PATIENCE
 from weakspot.sources.benchmark import Benchmark
 from weakspot.sources.question import BENIGN
-from weakspot.store import Run, RunConfig, count
+from weakspot.store import Run, RunConfig, check_url, count
 from weakspot.studies import scenarios
 from weakspot.studies.ask_arms import DESCRIBE, PLAIN, STAGES, Arm, Questions, arm_of, plan
 from weakspot.studies.ask_reading import analysis, described
@@ -37,7 +37,7 @@ from weakspot.studies.ask_settings import (
     subject_of,
 )
 from weakspot.studies.ask_verdicts import Refusals, models_behind, together
-from weakspot.studies.loading import name_of
+from weakspot.studies.loading import name_of, pinned
 
 #: Questions of a set before the other set's turn, so that a budget that ends early cuts both.
 _TURN: Final = 64
@@ -59,6 +59,7 @@ def ask(
     seed: int = 0,
     fdr: float = 0.05,
     out: str | Path | None = None,
+    blobs: str | None = None,
     watch: Watch | None = None,
 ) -> Run:
     """Ask a chat model the questions of a benchmark and see which it refuses.
@@ -78,6 +79,7 @@ def ask(
         seed: Of the run.
         fdr: Bound on the false-discovery rate among slices.
         out: The run's folder; a new one below runs/ by default.
+        blobs: Where inputs are kept, as an address such as s3://bucket/folder; by default in that folder.
         watch: Who is told of the progress.
 
     Returns:
@@ -97,15 +99,17 @@ def ask(
         fdr=fdr,
     )
     systems = check(settings)
+    check_url(blobs)
     parts = load(settings, target=target, benchmark=benchmark, judge=judge)
     before(settings, parts, systems)
+    settings = pinned(settings, target=parts.target)
     config = RunConfig(
         study="ask",
         subject=subject_of(settings, parts),
         settings={k: plain(getattr(settings, k)) for k in settings.__slots__},
         digests=digests_of(parts),
     )
-    with Run.create(config, folder=None if out is None else Path(out)) as run:
+    with Run.create(config, folder=None if out is None else Path(out), blobs=blobs) as run:
         run.ledger.set_fact("systems", systems)
         conduct(run, settings, parts, systems, watch)
     return Run.read(run.folder)

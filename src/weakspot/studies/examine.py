@@ -28,6 +28,7 @@ from weakspot.core import (
     WeakspotError,
 )
 from weakspot.studies.label_order import LEAST, label_order
+from weakspot.studies.loading import part
 from weakspot.testing import check_captioner, check_encoder, check_generator, check_target
 
 #: Seconds that are spent on measuring the speed.
@@ -94,7 +95,7 @@ def examine(name: str, *, images: str | None = None, measured: float | None = No
     """
     found, before = Examined(name), resident()
     began = time.monotonic()
-    model = MODELS.load(name)
+    model = part(None, name, MODELS, object)
     found.seconds = time.monotonic() - began
     found.ports = ports(model)
     try:
@@ -221,7 +222,8 @@ def _told(outputs: Sequence[Any], found: Examined) -> None:
     errors = [output.detail for output in outputs if output.status is Status.ERROR]
     if errors:
         raise WeakspotError(
-            f"{len(errors)} of {len(outputs)} answers are errors: {errors[0]}", fix="see what it says"
+            f"{len(errors)} of {len(outputs)} answers are errors: {errors[0]}",
+            fix="mend what it says; docs/models.md has the options of each model",
         )
     del found
 

@@ -120,7 +120,11 @@ def export(
     settings = settings or ExportSettings()
     folder = run.folder / f"export-{settings.format}" if out is None else Path(out)
     check(settings, folder)
-    past = recall(run, only_confirmed=settings.only_confirmed)
+    past = recall(
+        run,
+        only_confirmed=settings.only_confirmed,
+        otherwise=f"runs of hunt, mine, map and ask can be exported; see {run.folder / 'report.json'}",
+    )
     # Beside the folder, so that a rename is enough; the same name each time, so that it is found again.
     part = folder.parent / f".{folder.name}.part"
     try:

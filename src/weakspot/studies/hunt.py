@@ -12,6 +12,7 @@ edited (denied, in another colour, at another place) to see what it hangs on.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,14 +35,14 @@ from weakspot.engine.engine import KEPT
 from weakspot.search.propose import distinct
 from weakspot.search.select import select
 from weakspot.search.told import Teller
-from weakspot.store import Run, RunConfig
+from weakspot.store import Run, RunConfig, check_url
 from weakspot.studies.hunt_parts import (
     HuntSettings,
     Parts,
     base_hypothesis,
     check,
-    executor_for,
     load,
+    recipes_of,
     settings_of,
 )
 from weakspot.studies.hunt_steps import (
@@ -60,7 +61,8 @@ from weakspot.studies.hunt_steps import (
     rewriter,
     sharpen,
 )
-from weakspot.studies.loading import name_of
+from weakspot.studies.loading import name_of, pinned
+from weakspot.studies.spread import check_executor, executor_for
 
 __all__ = [
     "HuntSettings",
@@ -106,6 +108,7 @@ def hunt(
     sentences: int = 3,
     edits: int = 4,
     out: str | Path | None = None,
+    blobs: str | None = None,
     watch: Watch | None = None,
     executor: str | Executor | Cluster | None = None,
 ) -> Run:
@@ -134,6 +137,7 @@ def hunt(
         sentences: At most so many sentences in a caption.
         edits: Counterfactual edits measured of each finding.
         out: The run's folder; a new one below runs/ by default.
+        blobs: Where inputs are kept, as an address such as s3://bucket/folder; by default in that folder.
         watch: Who is told of the progress.
         executor: Where the trials are drawn: "local", or "ray:ADDRESS?OPTIONS" (docs/scale.md). It makes no
             difference to the run, so run.yaml does not name it.
@@ -164,17 +168,28 @@ def hunt(
         edits=edits,
     )
     check(settings)
+    check_url(blobs)
+    check_executor(executor)
     given = {"target": target, "source": source, "judge": judge, "verify": verified}
     parts = load(settings, **given, captioner=captioner, encoder=encoder, llm=llm)
+    settings = pinned(
+        settings,
+        target=parts.target,
+        source=parts.source,
+        verify=parts.opinions,
+        captioner=parts.captioner,
+        encoder=parts.encoder,
+    )
     config = RunConfig(
         study="hunt",
         subject=label or f"{len(settings.labels)} labels",
         settings=settings.to_yaml(),
         digests=parts.digests,
     )
+    recipes, many = partial(recipes_of, settings, parts, **given), getattr(parts.source, "cpu_bound", False)
     with (
-        executor_for(executor, settings, parts, **given) as place,
-        Run.create(config, folder=None if out is None else Path(out)) as run,
+        executor_for(executor, recipes, many=many) as place,
+        Run.create(config, folder=None if out is None else Path(out), blobs=blobs) as run,
     ):
         conduct(run, settings, parts, watch, executor=place)
     return Run.read(run.folder)
@@ -198,6 +213,7 @@ def go_on(
         given: Objects in place of names: target, source, judge, verify, captioner, encoder, llm.
     """
     settings = settings_of(run, budget=budget)
+    check_executor(executor)
     parts = load(settings, **given)
     for what, digest in parts.digests.items():
         if run.config.digests.get(what, digest) != digest:
@@ -207,7 +223,8 @@ def go_on(
             )
     if run.state.startswith("stopped: broken"):
         run.ledger.forget_errors()
-    with executor_for(executor, settings, parts, **given) as place:
+    recipes, many = partial(recipes_of, settings, parts, **given), getattr(parts.source, "cpu_bound", False)
+    with executor_for(executor, recipes, many=many) as place:
         conduct(run, settings, parts, watch, executor=place)
 
 

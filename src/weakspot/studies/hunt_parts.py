@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
@@ -23,7 +22,7 @@ from weakspot.core import (
     WeakspotError,
     nearest,
 )
-from weakspot.engine import Budget, Cluster, Executor
+from weakspot.engine import Budget
 from weakspot.judges import LabelJudge, Verified
 from weakspot.judges.label import kin_of
 from weakspot.judges.verified import ClassifierOpinion, Opinion, opinion
@@ -35,6 +34,7 @@ from weakspot.sources.label_file import read_label_file
 from weakspot.sources.prompts import LabelWords, base_prompt, check_template, words_of
 from weakspot.store import Run
 from weakspot.studies.loading import name_of, part
+from weakspot.studies.spread import unnamed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,36 +201,22 @@ def load(settings: HuntSettings, **given: Any) -> Parts:
     return Parts(target, source, judge, words, captioner, encoder, llm, opinions, same)
 
 
-@contextmanager
-def executor_for(
-    named: str | Executor | Cluster | None, settings: HuntSettings, parts: Parts, **given: Any
-) -> Iterator[Executor | Cluster | None]:
-    """Where the trials are drawn, closed in the end; None is this machine, as suits the source.
+def recipes_of(settings: HuntSettings, parts: Parts, **given: Any) -> dict[str, Callable[[], Any]]:
+    """How a worker on another machine makes each part; see `weakspot.studies.spread`.
 
     Args:
-        named: "local", "ray:ADDRESS?OPTIONS", or the thing itself.
         settings: Of the hunt.
         parts: As loaded here.
-        given: The objects among them. What has a name is loaded by each worker itself.
+        given: The objects among them, or their names.
     """
-    if not isinstance(named, str) or named == "local":
-        yield None if isinstance(named, str) else named
-        return
-    from weakspot.engine.ray import RayExecutor
-    from weakspot.engine.ray_settings import RaySettings
-
-    chosen = RaySettings.parse(named)
     labels, parents = _head(parts.target)
-    words, same = dict(parts.words), dict(parts.same)
-    own = {what: None if isinstance(thing, str) else thing for what, thing in given.items()}
+    words, same, own = dict(parts.words), dict(parts.same), unnamed(given)
     verdicts = partial(_verdicts, settings, own.get("judge"), own.get("verify"))
-    recipes: dict[str, Callable[[], Any]] = {
+    return {
         "source": partial(_source, settings, own.get("source"), words),
         "target": partial(_target, settings, own.get("target")),
         "judge": partial(verdicts, labels, dict(parents), same, words),
     }
-    with RayExecutor(chosen, recipes, many=getattr(parts.source, "cpu_bound", False)) as executor:
-        yield executor
 
 
 def which_labels(text: str, target: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from weakspot.core import Registry, WeakspotError, parse_name
@@ -65,22 +66,45 @@ def pinned(settings: _Settings, **parts: object) -> _Settings:
 
     Args:
         settings: A dataclass whose fields hold the names.
-        parts: What was loaded, by the field that names it.
+        parts: What was loaded, by the field that names it; a tuple where the field holds several names.
     """
-    found = {}
+    found: dict[str, Any] = {}
     for what, loaded in parts.items():
         name = getattr(settings, what, None)
-        revision = getattr(loaded, "revision", "") or getattr(
-            getattr(loaded, "generator", None), "revision", ""
-        )
-        if not (isinstance(name, str) and isinstance(revision, str) and revision):
-            continue
-        known = parse_name(name).options.get("revision")
-        if known is None:
-            found[what] = f"{name}{'&' if '?' in name else '?'}revision={revision}"
-        else:  # a branch or a tag, which can move
-            found[what] = name.replace(f"revision={known}", f"revision={revision}")
-    return replace(settings, **found) if found else settings  # type: ignore[type-var]
+        if isinstance(name, str):
+            found[what] = _with_revision(name, loaded)
+        elif isinstance(name, tuple) and isinstance(loaded, tuple):
+            found[what] = tuple(map(_with_revision, name, loaded))
+    moved = {what: names for what, names in found.items() if names != getattr(settings, what)}
+    return replace(settings, **moved) if moved else settings  # type: ignore[type-var]
+
+
+def _with_revision(name: str, loaded: object) -> str:
+    # A source holds its generator, a second opinion its classifier or encoder.
+    inner = (getattr(loaded, within, None) for within in ("generator", "classifier", "encoder"))
+    revision = next((r for one in (loaded, *inner) if (r := getattr(one, "revision", ""))), "")
+    if not isinstance(revision, str) or not revision or name.startswith(("object:", "python:")):
+        return name
+    read = parse_name(name)
+    if _is_folder(read.rest):  # one of the hub's cache, named by its path: it has no other revision
+        return name
+    known = read.options.get("revision")
+    if known is None:
+        return f"{name}{'&' if '?' in name else '?'}revision={revision}"
+    return name.replace(f"revision={known}", f"revision={revision}")  # a branch or a tag, which can move
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return Path(path).expanduser().is_dir()
+    except (OSError, RuntimeError, ValueError):
+        return False
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed that the generators of random numbers refuse."""
+    if seed < 0:
+        raise WeakspotError(f"a seed cannot be {seed}", fix="choose a whole number from 0")
 
 
 def name_of(thing: object) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
@@ -21,8 +22,10 @@ from weakspot.engine import (
     Broken,
     Budget,
     BudgetSpent,
+    Cluster,
     ConfirmSettings,
     Engine,
+    Executor,
     Lane,
     Watch,
     confirm,
@@ -32,12 +35,13 @@ from weakspot.engine.budget import COUNTED
 from weakspot.search.concepts import ConceptSpace, load_space
 from weakspot.search.map_problem import Log
 from weakspot.search.map_searches import DEFAULT, SEARCHES, search
-from weakspot.store import Run, RunConfig
+from weakspot.store import Run, RunConfig, check_url
 from weakspot.studies.hunt_steps import findings
 from weakspot.studies.loading import name_of, pinned
-from weakspot.studies.map_asking import Asking, Remembering
-from weakspot.studies.map_parts import SEARCHED, MapParts, MapSettings, check, load, settings_of
+from weakspot.studies.map_asking import Asking, Remembering, Remote
+from weakspot.studies.map_parts import SEARCHED, MapParts, MapSettings, check, load, recipes_of, settings_of
 from weakspot.studies.map_result import Landscape
+from weakspot.studies.spread import check_executor, executor_for
 
 __all__ = ["MapSettings", "conduct", "go_on", "map", "settings_of"]
 
@@ -68,7 +72,9 @@ def map(
     fdr: float = 0.05,
     seed: int = 0,
     out: str | Path | None = None,
+    blobs: str | None = None,
     watch: Watch | None = None,
+    executor: str | Executor | Cluster | None = None,
 ) -> Run:
     """Map where a model fails.
 
@@ -86,7 +92,10 @@ def map(
         fdr: Bound on the expected share of false findings.
         seed: The same seed gives the same run.
         out: The run's folder; a new one below runs/ by default.
+        blobs: Where inputs are kept, as an address such as s3://bucket/folder; by default in that folder.
         watch: Who is told of the progress.
+        executor: Where the queries are made: "local", or "ray:ADDRESS?OPTIONS" (docs/scale.md). It makes no
+            difference to the run, so run.yaml does not name it.
 
     Returns:
         The finished run, open for reading; its ledger's fact "map" has the result.
@@ -107,26 +116,41 @@ def map(
         seed=seed,
     )
     check(settings)
+    check_url(blobs)
+    check_executor(executor)
     loaded = load(settings, target=target, source=source, judge=judge)
-    settings = pinned(settings, target=loaded.target)
+    drawn_by = loaded.source if hasattr(loaded.source, "generator") else loaded.target
+    settings = pinned(settings, target=drawn_by)
     config = RunConfig(
         study="map", subject=concepts.name, settings=asdict(settings), digests=dict(loaded.digests)
     )
-    with Run.create(config, folder=None if out is None else Path(out)) as run:
-        conduct(run, settings, loaded, watch)
+    with (
+        _place(executor, settings, loaded) as place,
+        Run.create(config, folder=None if out is None else Path(out), blobs=blobs) as run,
+    ):
+        conduct(run, settings, loaded, watch, executor=place)
     return Run.read(run.folder)
 
 
-def go_on(run: Run, *, budget: str | None = None, watch: Watch | None = None, **given: Any) -> None:
+def go_on(
+    run: Run,
+    *,
+    budget: str | None = None,
+    watch: Watch | None = None,
+    executor: str | Executor | Cluster | None = None,
+    **given: Any,
+) -> None:
     """Go on with an interrupted run: the same steps over the recorded trials, then new ones.
 
     Args:
         run: Open for writing.
         budget: Other limits, with the same number of images.
         watch: Who is told of the progress.
+        executor: Where the queries are made; it need not be where the run began.
         given: Objects in place of names: target, source, judge.
     """
     settings = settings_of(run, budget=budget)
+    check_executor(executor)
     parts = load(settings, **given)
     for what, own in parts.digests.items():
         if run.config.digests.get(what, own) != own:
@@ -136,10 +160,23 @@ def go_on(run: Run, *, budget: str | None = None, watch: Watch | None = None, **
             )
     if run.state.startswith("stopped: broken"):
         run.ledger.forget_errors()
-    conduct(run, settings, parts, watch)
+    with _place(executor, settings, parts) as place:
+        conduct(run, settings, parts, watch, executor=place)
 
 
-def conduct(run: Run, settings: MapSettings, parts: MapParts, watch: Watch | None = None) -> None:
+def _place(named: str | Executor | Cluster | None, settings: MapSettings, parts: MapParts) -> Any:
+    many = bool(getattr(parts.source, "cpu_bound", False))
+    return executor_for(named, partial(recipes_of, settings, parts), many=many)
+
+
+def conduct(
+    run: Run,
+    settings: MapSettings,
+    parts: MapParts,
+    watch: Watch | None = None,
+    *,
+    executor: Executor | Cluster | None = None,
+) -> None:
     """The method: the baseline, the search, the landscape, its modes, their confirmation."""
     ledger, watch, space = run.ledger, watch or Watch(), settings.concept_space
     watch.began(str(run.folder))
@@ -158,6 +195,7 @@ def conduct(run: Run, settings: MapSettings, parts: MapParts, watch: Watch | Non
         seed=settings.seed,
         budget=Budget.parse(settings.budget),
         watch=watch,
+        executor=Remote(executor, memory) if isinstance(executor, Cluster) else executor,
         keep=KEPT,
     ) as engine:
         try:

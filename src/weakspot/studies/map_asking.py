@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import Case, Hypothesis, Judge, Output, Verdict
-from weakspot.engine import Engine, Want
+from weakspot.core import Case, Hypothesis, Judge, Output, Trial, Verdict
+from weakspot.engine import Cluster, Engine, Want
 from weakspot.search.concepts import ConceptSpace
 from weakspot.search.map_problem import Answers, Cells
 from weakspot.store import Run
@@ -20,11 +21,15 @@ class Remembering:
 
     Args:
         judge: Decides.
+
+    Attributes:
+        chosen: Which input a draw shows, where a policy chose it.
     """
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
         self.known: dict[tuple[str, int], tuple[float, float]] = {}
+        self.chosen: dict[tuple[str, int], int] = {}
 
     def judge(self, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
         """See `Judge`."""
@@ -36,8 +41,12 @@ class Remembering:
     def recall(self, run: Run) -> None:
         """Take what the run has recorded."""
         for hypothesis in run.ledger.hypotheses():
-            for trial in run.ledger.trials(hypothesis):
-                self.known[hypothesis.id, trial.index] = _pair(trial.failed, trial.score)
+            self.hear(run.ledger.trials(hypothesis))
+
+    def hear(self, trials: Iterable[Trial]) -> None:
+        """Take what a judge elsewhere has said."""
+        for trial in trials:
+            self.known[trial.hypothesis, trial.index] = _pair(trial.failed, trial.score)
 
     def answer(self, hypothesis: Hypothesis, index: int) -> tuple[float, float]:
         """Failed (1, 0, nan) and Δ of a trial."""
@@ -48,6 +57,40 @@ def _pair(failed: bool | None, score: float | None) -> tuple[float, float]:
     if failed is None:
         return np.nan, np.nan
     return float(failed), float(failed) if score is None else float(score)
+
+
+class Remote:
+    """A cluster whose sources are told what a policy chose, and whose judges are heard here.
+
+    Args:
+        cluster: Draws, answers and judges.
+        memory: Knows the choices, and hears the verdicts.
+    """
+
+    def __init__(self, cluster: Cluster, memory: Remembering) -> None:
+        self._cluster, self._memory = cluster, memory
+
+    def through(self, work: Iterable[Any], stages: Sequence[Callable[..., Any]]) -> Iterator[Any]:
+        """See `Cluster`. To each piece of work, a batch and more, is added what was chosen for the batch."""
+        draw, *others = stages
+        begun = ((*piece, self._chosen(piece[0])) for piece in work)
+        for judged in self._cluster.through(begun, (partial(_draw_chosen, draw), *others)):
+            self._memory.hear(judged.trials)
+            yield judged
+
+    def _chosen(self, batch: Any) -> dict[int, int]:
+        known, own = self._memory.chosen, batch.hypothesis.id
+        return {i: known[own, i] for i in range(batch.start, batch.stop) if (own, i) in known}
+
+    def close(self) -> None:
+        """See `Cluster`."""
+        self._cluster.close()
+
+
+def _draw_chosen(draw: Callable[..., Any], source: Any, begun: tuple[Any, ...]) -> Any:
+    for index, which in begun[-1].items():
+        source.place(begun[0].hypothesis, index, which)
+    return draw(source, begun)
 
 
 class Asking:
@@ -90,6 +133,7 @@ class Asking:
             upto[hypothesis.id], wanted[hypothesis.id] = index + 1, hypothesis
             places.append((hypothesis, index))
             if inputs is not None and place is not None:
+                self._memory.chosen[hypothesis.id, index] = int(inputs[i])
                 place(hypothesis, index, int(inputs[i]))
         self._engine.draw([Want(hypothesis, upto[own]) for own, hypothesis in wanted.items()])
         found = [self._memory.answer(*where) for where in places]

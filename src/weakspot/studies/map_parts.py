@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from weakspot.core import JUDGES, MODELS, Judge, Source, Stage, Target, WeakspotError
 from weakspot.engine import Budget
@@ -18,7 +19,11 @@ from weakspot.search.concepts import ConceptSpace, load_space, space_from
 from weakspot.search.map_problem import ENDLESS
 from weakspot.search.map_searches import find
 from weakspot.store import Run
-from weakspot.studies.loading import part
+from weakspot.studies.loading import check_seed, part
+from weakspot.studies.spread import unnamed
+
+if TYPE_CHECKING:
+    from weakspot.sources.transform import TransformedImages
 
 #: Fewer queries say nothing of a landscape.
 LEAST: Final = 50
@@ -80,6 +85,7 @@ class MapParts:
         digests: Of model and data, for run.yaml.
         counts: Inputs per part, for people.
         after: Called with the run when all has been asked, for what a task adds to the result.
+        recipes: How a worker on another machine makes its source, target or judge.
     """
 
     target: Target
@@ -89,6 +95,7 @@ class MapParts:
     digests: Mapping[str, str] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     after: Callable[[Run], None] | None = None
+    recipes: Mapping[str, Callable[[MapSettings], Any]] = field(default_factory=dict)
 
 
 #: By the task of a space: "module:function" from (settings, space, target or its name) to parts.
@@ -103,6 +110,7 @@ TASKS: Final[dict[str, str]] = {
 def check(settings: MapSettings) -> None:
     """Refuse settings that cannot be meant, before anything is loaded or written."""
     space = settings.concept_space
+    check_seed(settings.seed)
     find(settings.search)
     images = Budget.parse(settings.budget)["images"]
     if math.isinf(images):
@@ -129,13 +137,14 @@ def load(settings: MapSettings, *, target: Any = None, source: Any = None, judge
     """Build the parts of the space's task; objects may be given in place of names."""
     space = settings.concept_space
     if source is not None:
-        model = part(target, settings.target, MODELS, Target)
+        model = _model(settings, target)
         return MapParts(
             target=model,
             source=source,
             judge=_judge(settings, judge),
             inputs=int(getattr(source, "inputs", ENDLESS)),
             digests=_digest("target", model),
+            recipes=_recipes(partial(_itself, thing=source), target=target, judge=judge),
         )
     if space.task not in TASKS:
         raise WeakspotError(
@@ -145,6 +154,23 @@ def load(settings: MapSettings, *, target: Any = None, source: Any = None, judge
     module, _, name = TASKS[space.task].partition(":")
     build: Callable[..., MapParts] = getattr(import_module(module), name)
     return _held(build(settings, space, target=target, judge=judge))
+
+
+def recipes_of(settings: MapSettings, parts: MapParts) -> dict[str, Callable[[], Any]]:
+    """How workers on other machines make the parts; see `weakspot.studies.spread`.
+
+    Args:
+        settings: As run.yaml has them, so that all load the same revision of a model.
+        parts: As loaded here.
+
+    Raises:
+        WeakspotError: The judge keeps what it was asked, which workers would not share.
+    """
+    if hasattr(parts.judge, "hold"):
+        raise WeakspotError(
+            "people rate outputs that lie in a folder of this machine", fix="leave the executor out"
+        )
+    return {pool: partial(make, settings) for pool, make in parts.recipes.items()}
 
 
 def _held(parts: MapParts) -> MapParts:
@@ -169,22 +195,16 @@ def image_parts(
     settings: MapSettings, space: ConceptSpace, *, target: Any = None, judge: Any = None
 ) -> MapParts:
     """Pictures of a folder, transformed."""
-    from weakspot.sources.labelled import PARTS, labelled_images, part_digest, split
-    from weakspot.sources.transform import TransformedImages
+    from weakspot.sources.labelled import part_digest
 
     if not settings.images:
         raise WeakspotError("no pictures are named", fix="--images FOLDER, or --images world:2000")
-    model = part(target, settings.target, MODELS, Target)
-    images = labelled_images(
-        settings.images, labels=tuple(getattr(model, "labels", ())), labels_file=settings.labels_file
-    )
-    parts = split(images, seed=settings.seed, shares=settings.parts or PARTS)
-    source = TransformedImages(
-        images,
-        space=space,
-        parts={Stage.EXPLORE: parts["discovery"], Stage.CONFIRM: parts["confirmation"]},
-    )
+    model = _model(settings, target)
+    labels = tuple(getattr(model, "labels", ()))
+    source, parts = _pictures(settings, space=space, labels=labels)
+    images = source.images
     source.probe()
+    there = partial(same_inputs, make=partial(_pictures, space=space, labels=labels), digest=images.digest)
     return MapParts(
         target=model,
         source=source,
@@ -196,22 +216,62 @@ def image_parts(
             **{f"images for {name}": part_digest(images, some) for name, some in parts.items()},
         },
         counts={name: len(some) for name, some in parts.items()},
+        recipes=_recipes(there, target=target, judge=judge),
     )
+
+
+def _pictures(
+    settings: MapSettings, *, space: ConceptSpace, labels: tuple[str, ...]
+) -> tuple[TransformedImages, dict[str, list[int]]]:
+    """What draws the pictures, and the parts they are cut into."""
+    from weakspot.sources.labelled import PARTS, labelled_images, split
+    from weakspot.sources.transform import TransformedImages
+
+    images = labelled_images(settings.images, labels=labels, labels_file=settings.labels_file)
+    parts = split(images, seed=settings.seed, shares=settings.parts or PARTS)
+    drawn = {Stage.EXPLORE: parts["discovery"], Stage.CONFIRM: parts["confirmation"]}
+    return TransformedImages(images, space=space, parts=drawn), parts
+
+
+def same_inputs(
+    settings: MapSettings, *, make: Callable[[MapSettings], tuple[Any, Any]], digest: str
+) -> Source:
+    """The source, in a worker; its pictures or texts must be those that the run began with.
+
+    Args:
+        settings: Of the run.
+        make: Gives the source, which has the inputs as `images` or `documents`, and its parts.
+        digest: Of all inputs, where the run is kept.
+    """
+    source: Any = make(settings)[0]
+    inputs = source.images if hasattr(source, "images") else source.documents
+    if inputs.digest != digest:
+        raise WeakspotError(
+            "the inputs on this machine are not those of the run (their digest differs)",
+            fix="give all machines the same files, over a shared file system or as copies",
+        )
+    found: Source = source
+    return found
 
 
 def world_parts(
     settings: MapSettings, space: ConceptSpace, *, target: Any = None, judge: Any = None
 ) -> MapParts:
     """Scenes of the world, drawn as they are needed: no two parts ever share one."""
-    from weakspot.sources.transform import WorldScenes
-
-    model = part(target, settings.target, MODELS, Target)
+    model = _model(settings, target)
     return MapParts(
         target=model,
-        source=WorldScenes(space),
+        source=_scenes(settings, space=space),
         judge=_judge(settings, judge),
         digests=_digest("target", model),
+        recipes=_recipes(partial(_scenes, space=space), target=target, judge=judge),
     )
+
+
+def _scenes(_: MapSettings, *, space: ConceptSpace) -> Source:
+    from weakspot.sources.transform import WorldScenes
+
+    return WorldScenes(space)
 
 
 def settings_of(run: Run, *, budget: str | None = None) -> MapSettings:
@@ -233,6 +293,26 @@ def settings_of(run: Run, *, budget: str | None = None) -> MapSettings:
             fix=f"keep images={begun.queries} and change the other limits, or begin a new run",
         )
     return settings
+
+
+def _recipes(
+    source: Callable[[MapSettings], Any], *, target: Any, judge: Any
+) -> dict[str, Callable[[MapSettings], Any]]:
+    own = unnamed({"target": target, "judge": judge})
+    return {
+        "source": source,
+        "target": partial(_model, given=own["target"]),
+        "judge": partial(_judge, given=own["judge"]),
+    }
+
+
+def _itself(_: MapSettings, *, thing: Any) -> Any:
+    return thing
+
+
+def _model(settings: MapSettings, given: Any) -> Target:
+    found: Target = part(given, settings.target, MODELS, Target)
+    return found
 
 
 def _judge(settings: MapSettings, given: Any) -> Judge:

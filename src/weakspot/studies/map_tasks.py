@@ -8,14 +8,21 @@ Of a generator the pictures are what is looked at, so it stands in the source; t
 from __future__ import annotations
 
 import math
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from weakspot.core import JUDGES, MODELS, Judge, Stage, Target, WeakspotError, nearest
 from weakspot.search.concepts import ConceptSpace, load_space
 from weakspot.store import Run
 from weakspot.studies.loading import part
 from weakspot.studies.map_bias import Bias
-from weakspot.studies.map_parts import MapParts, MapSettings
+from weakspot.studies.map_parts import MapParts, MapSettings, same_inputs
+from weakspot.studies.spread import unnamed
+
+if TYPE_CHECKING:
+    from weakspot.sources.prompted import PromptPictures
+    from weakspot.sources.rewrite import EditedTexts
 
 #: The parts of texts, with the share each gets.
 PARTS: Final = {"discovery": 0.4, "confirmation": 0.2, "repair": 0.2, "verification": 0.2}
@@ -92,28 +99,12 @@ def text_parts(
     settings: MapSettings, space: ConceptSpace, *, target: Any = None, judge: Any = None
 ) -> MapParts:
     """Texts with reference summaries, edited."""
-    from weakspot.models.summarise import Asked
-    from weakspot.sources.documents import documents
-    from weakspot.sources.labelled import LEAST, part_digest, split
-    from weakspot.sources.rewrite import EditedTexts
+    from weakspot.sources.labelled import part_digest
 
-    texts: Any = documents(settings.images)
-    model = part(target, settings.target, MODELS, Target)
-    digests = _digest("target", model)
-    if hasattr(model, "answer_questions"):
-        model = Asked(model)
-    shares = settings.parts or (PARTS_OF_FEW if len(texts) < FEW else PARTS)
-    needed = math.ceil(LEAST / min(shares.values()) * sum(shares.values()))
-    if len(texts) < needed:
-        raise WeakspotError(
-            f"{len(texts)} texts are too few to split into {len(shares)} parts", fix=f"give {needed} at least"
-        )
-    parts = split(texts, seed=settings.seed, shares=shares)
-    source = EditedTexts(
-        texts,
-        space=space,
-        parts={Stage.EXPLORE: parts["discovery"], Stage.CONFIRM: parts["confirmation"]},
-    )
+    source, parts = _texts(settings, space=space)
+    texts: Any = source.documents
+    model, digests = _summariser(settings, target)
+    own = unnamed({"target": target, "judge": judge})
     return MapParts(
         target=model,
         source=source,
@@ -126,7 +117,42 @@ def text_parts(
         },
         counts={name: len(some) for name, some in parts.items()},
         after=_few if source.rounds(Stage.CONFIRM) > 1 else None,
+        recipes={
+            "source": partial(same_inputs, make=partial(_texts, space=space), digest=texts.digest),
+            "target": partial(_writer, given=own["target"]),
+            "judge": partial(_judge, given=own["judge"], usual="summary"),
+        },
     )
+
+
+def _texts(settings: MapSettings, *, space: ConceptSpace) -> tuple[EditedTexts, dict[str, list[int]]]:
+    """What edits the texts, and the parts they are cut into."""
+    from weakspot.sources.documents import documents
+    from weakspot.sources.labelled import LEAST, split
+    from weakspot.sources.rewrite import EditedTexts
+
+    texts: Any = documents(settings.images)
+    shares = settings.parts or (PARTS_OF_FEW if len(texts) < FEW else PARTS)
+    needed = math.ceil(LEAST / min(shares.values()) * sum(shares.values()))
+    if len(texts) < needed:
+        raise WeakspotError(
+            f"{len(texts)} texts are too few to split into {len(shares)} parts", fix=f"give {needed} at least"
+        )
+    parts = split(texts, seed=settings.seed, shares=shares)
+    drawn = {Stage.EXPLORE: parts["discovery"], Stage.CONFIRM: parts["confirmation"]}
+    return EditedTexts(texts, space=space, parts=drawn), parts
+
+
+def _summariser(settings: MapSettings, given: Any) -> tuple[Target, dict[str, str]]:
+    """Who writes the summaries, and its digest; a chat model is asked for one."""
+    from weakspot.models.summarise import Asked
+
+    model = part(given, settings.target, MODELS, Target)
+    return Asked(model) if hasattr(model, "answer_questions") else model, _digest("target", model)
+
+
+def _writer(settings: MapSettings, *, given: Any) -> Target:
+    return _summariser(settings, given)[0]
 
 
 def _few(run: Run) -> None:
@@ -140,23 +166,46 @@ def prompt_parts(
     settings: MapSettings, space: ConceptSpace, *, target: Any = None, judge: Any = None
 ) -> MapParts:
     """Prompts of a space, pictures of a generator, and one who looks at them."""
-    from weakspot.judges.picture import PictureJudge, Viewer
-    from weakspot.sources.prompted import PromptPictures, generator
+    from weakspot.judges.picture import PictureJudge
 
     usual = "picture?encoder=world:encoder" if settings.target.startswith("world:") else "picture"
     looks = _judge(settings, judge, usual=usual)
-    made = generator(target, settings.target)
-    source = PromptPictures(made, space=space)
+    source = _drawn(settings, space=space, given=target)
     source.probe()
-    ours = looks if isinstance(looks, PictureJudge) else None
-    attribute = ours.attribute if ours else ()
+    own = unnamed({"target": target, "judge": judge})
+    judged = partial(_judge, given=own["judge"], usual=usual)
+    ours = looks if isinstance(looks, PictureJudge) and looks.attribute else None
     return MapParts(
-        target=Viewer(ours.encoder if ours else None, attribute=attribute),
+        target=_viewer(looks),
         source=source,
         judge=looks,
-        digests=_digest("target", made),
-        after=Bias(space, attribute, ours.wanted) if ours and attribute else None,
+        digests=_digest("target", source.generator),
+        after=Bias(space, ours.attribute, ours.wanted) if ours else None,
+        recipes={
+            "source": partial(_drawn, space=space, given=own["target"]),
+            "target": partial(_viewing, judge=judged),
+            "judge": judged,
+        },
     )
+
+
+def _drawn(settings: MapSettings, *, space: ConceptSpace, given: Any) -> PromptPictures:
+    """What draws the pictures."""
+    from weakspot.sources.prompted import PromptPictures, generator
+
+    return PromptPictures(generator(given, settings.target), space=space)
+
+
+def _viewer(judge: Judge) -> Target:
+    """Who looks at the pictures, for a judge."""
+    from weakspot.judges.picture import PictureJudge, Viewer
+
+    ours = judge if isinstance(judge, PictureJudge) else None
+    return Viewer(ours.encoder if ours else None, attribute=ours.attribute if ours else ())
+
+
+def _viewing(settings: MapSettings, *, judge: Callable[[MapSettings], Judge]) -> Target:
+    return _viewer(judge(settings))
 
 
 def _judge(settings: MapSettings, given: Any, *, usual: str) -> Judge:

@@ -168,7 +168,13 @@ def mine(
         matcher=matcher,
         cache=cache,
     )
-    settings = pinned(settings, encoder=parts.encoder, reference=parts.reference)
+    settings = pinned(
+        settings,
+        encoder=parts.encoder,
+        reference=parts.reference,
+        downstream=parts.draws,
+        matcher=parts.matches,
+    )
     config = RunConfig(
         study="mine", subject=subject(settings), settings=settings.to_yaml(), digests=parts.digests
     )

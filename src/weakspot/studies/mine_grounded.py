@@ -30,6 +30,7 @@ from weakspot.search.foils import Foils, chosen, foils, key
 from weakspot.sources.captioned import Captioned
 from weakspot.stats import adjusted_bh
 from weakspot.stats.clustered import ClusteredRate, clustered_rate
+from weakspot.studies.loading import check_seed
 
 #: Below this share a picture says next to nothing.
 BLIND: Final = 0.6
@@ -186,6 +187,7 @@ def grounded(
             to any caption.
     """
     kinds = chosen(categories)
+    check_seed(seed)
     if limit < 1 or not 0.5 < blind < 1 or not 0 < fdr < 1 or not 0 < level < 1:
         raise WeakspotError(
             f"limit {limit}, blind {blind:g}, fdr {fdr:g} and level {level:g} do not go together",

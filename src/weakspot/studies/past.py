@@ -81,8 +81,13 @@ class Past:
         return next((t.expected for t in trials if t.expected), self.label)
 
 
-def recall(run: Run, *, only_confirmed: bool = False) -> Past:
+def recall(run: Run, *, only_confirmed: bool = False, otherwise: str = "name the folder of a hunt") -> Past:
     """Read a hunt back.
+
+    Args:
+        run: Open for reading.
+        only_confirmed: Leave out findings that fresh draws did not confirm.
+        otherwise: What to do with a run of another study.
 
     Raises:
         WeakspotError: It is no hunt, its settings are not whole, or it found nothing.
@@ -91,7 +96,7 @@ def recall(run: Run, *, only_confirmed: bool = False) -> Past:
     if run.config.study != "hunt":
         raise WeakspotError(
             f"{run.folder} is a run of {run.config.study[:80]!r}, not of hunt",
-            fix="name the folder of a hunt",
+            fix=otherwise,
         )
     lacking = [key for key in _NEEDED if key not in settings]
     if lacking:

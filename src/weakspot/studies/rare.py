@@ -24,7 +24,7 @@ from weakspot.search.rare import Rare, rare_rate
 from weakspot.search.rules import Said, rules, said
 from weakspot.search.spaces import CaseSpace, Spaced
 from weakspot.stats import clopper_pearson
-from weakspot.store import Run, RunConfig
+from weakspot.store import Run, RunConfig, check_url
 from weakspot.studies.hunt_parts import Parts, base_hypothesis, load
 from weakspot.studies.loading import name_of, pinned
 from weakspot.studies.rare_parts import (
@@ -62,6 +62,7 @@ def rare(
     budget: str = "images=20000",
     seed: int = 0,
     out: str | Path | None = None,
+    blobs: str | None = None,
     watch: Watch | None = None,
 ) -> Run:
     """Estimate the rate of a rare failure.
@@ -78,6 +79,7 @@ def rare(
         budget: Limits; the number of images must be among them.
         seed: The same seed gives the same run.
         out: The run's folder; a new one below runs/ by default.
+        blobs: Where inputs are kept, as an address such as s3://bucket/folder; by default in that folder.
         watch: Who is told of the progress.
 
     Returns:
@@ -96,11 +98,12 @@ def rare(
         seed=seed,
     )
     check(settings)
+    check_url(blobs)
     parts = load(settings.as_hunt, target=target, source=source)
     space_of(parts.source, plain_hypothesis(settings, parts))  # words that cannot be drawn are told here
     settings = pinned(settings, target=parts.target, source=parts.source)
     config = RunConfig(study="rare", subject=label, settings=asdict(settings), digests=parts.digests)
-    with Run.create(config, folder=None if out is None else Path(out)) as run:
+    with Run.create(config, folder=None if out is None else Path(out), blobs=blobs) as run:
         conduct(run, settings, parts, watch)
     return Run.read(run.folder)
 

@@ -18,6 +18,7 @@ from weakspot.search.spaces import CaseSpace
 from weakspot.store import Run
 from weakspot.studies.hunt_parts import HuntSettings
 from weakspot.studies.hunt_parts import check as check_hunt
+from weakspot.studies.loading import check_seed
 
 #: Plain draws with which a run begins: they show what the target gives, and whether failures are rare at all.
 LOOK: Final = 64
@@ -81,6 +82,7 @@ class RareSettings:
 def check(settings: RareSettings) -> None:
     """Refuse settings that cannot be meant, before anything is loaded or written."""
     check_hunt(settings.as_hunt)
+    check_seed(settings.seed)
     images = Budget.parse(settings.budget)["images"]
     if math.isinf(images):
         raise WeakspotError("the budget has no number of images", fix="write e.g. images=20k,seconds=600")

@@ -18,6 +18,7 @@ from weakspot.core import WeakspotError
 from weakspot.models.features import Extractor, checked, load
 from weakspot.sources.folder import LONGEST, files_in, images_in
 from weakspot.stats import fid, kid, kid_interval, too_few
+from weakspot.studies.loading import check_seed
 
 #: Pictures given to the extractor at once.
 BATCH: Final = 64
@@ -96,6 +97,7 @@ def realism(
     Raises:
         WeakspotError: A folder has less than two usable pictures, or the extractor fails.
     """
+    check_seed(seed)
     extract = load(features) if isinstance(features, str) else features
     total = len(files_in(folder)) + len(files_in(reference))
     skipped: list[tuple[str, str]] = []

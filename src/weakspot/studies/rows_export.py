@@ -1,4 +1,4 @@
-"""Runs without pictures as data sets: the pairs of `mine`, the questions and answers of `ask`.
+"""Runs as tables: the pairs of `mine`, the questions and answers of `ask`, the queries of `map`.
 
 A folder with test.jsonl or data/*.parquet, a data card and provenance.json; whole or not at all.
 """
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from weakspot.core import Trial, WeakspotError, nearest
+from weakspot.core import Stage, Trial, WeakspotError, case_seed, nearest
 from weakspot.report.dataset import SPLIT, front_of, need_pyarrow, schema_of
 from weakspot.report.rowcard import card
 from weakspot.store import Run
@@ -33,6 +33,12 @@ COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
         "repeat": "int64", "expected": "string", "answer": "string", "status": "string", "failed": "bool",
         "score": "float64", "reason": "string", "slices": "string", "model": "string",
     },
+    "map": {
+        "cell": "string", "concepts": "string", "policy": "string", "input": "string", "seed": "int64",
+        "expected": "string", "answer": "string", "status": "string", "failed": "bool",
+        "discrepancy": "float64", "baseline": "bool", "fresh": "bool", "confirmed": "bool",
+        "reason": "string", "picture": "string", "model": "string",
+    },
 }  # fmt: skip
 
 
@@ -47,7 +53,7 @@ def export_rows(run: Run, *, form: str, out: Path | None = None, licence: str = 
     """Write the rows of a run.
 
     Args:
-        run: Of `mine` or `ask`, open for reading.
+        run: Of `mine`, `ask` or `map`, open for reading.
         form: "jsonl", "parquet" or "hf".
         out: A folder that does not exist; by default one in the run's folder.
         licence: Of the texts; only the user knows it.
@@ -137,4 +143,32 @@ def _answered(trial: Trial) -> dict[str, Any]:
     }
 
 
-_ROWS: Final[Mapping[str, Callable[[Run], Iterator[dict[str, Any]]]]] = {"mine": all_pairs, "ask": _asked}
+def _mapped(run: Run) -> Iterator[dict[str, Any]]:
+    model, seed = (str(run.config.settings.get("target", "")), int(run.config.settings.get("seed", 0)))
+    base = run.ledger.fact("base")
+    confirmed = {f.hypothesis.id for f in run.findings if f.confirmed}
+    for hypothesis in run.ledger.hypotheses():
+        concepts: dict[str, Any] = dict(hypothesis.concepts)
+        policy = str(concepts.pop("policy", "") or "")
+        for trial in run.ledger.trials(hypothesis):
+            yield {
+                "cell": hypothesis.text,
+                "concepts": json.dumps(concepts, ensure_ascii=False),
+                "policy": policy,
+                "input": trial.caption,
+                "seed": case_seed(seed, hypothesis, trial.index),
+                "discrepancy": trial.score,
+                "baseline": hypothesis.id == base,
+                "fresh": Stage.of(trial.index) is Stage.CONFIRM,
+                "confirmed": hypothesis.id in confirmed,
+                "picture": trial.blob or "",
+                "model": model,
+                **_answered(trial),
+            }
+
+
+_ROWS: Final[Mapping[str, Callable[[Run], Iterator[dict[str, Any]]]]] = {
+    "mine": all_pairs,
+    "ask": _asked,
+    "map": _mapped,
+}

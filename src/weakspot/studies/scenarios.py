@@ -45,12 +45,12 @@ from weakspot.engine.budget import COUNTED
 from weakspot.search.scenario_llm import Scenario, propose, write
 from weakspot.sources.question import BENIGN, CONTRAST
 from weakspot.sources.scenarios import ScenarioSource
-from weakspot.store import Run, RunConfig
+from weakspot.store import Run, RunConfig, check_url
 from weakspot.studies.ask_counts import Asked, measured
 from weakspot.studies.ask_settings import priced
 from weakspot.studies.ask_verdicts import Refusals, error_of, models_behind, together
 from weakspot.studies.hunt_steps import findings
-from weakspot.studies.loading import name_of, part
+from weakspot.studies.loading import name_of, part, pinned
 
 #: Scenarios for each description that is proposed, over the whole run.
 PER_KIND: Final = 30
@@ -119,6 +119,7 @@ def scenarios(
     seed: int = 0,
     fdr: float = 0.05,
     out: str | Path | None = None,
+    blobs: str | None = None,
     watch: Watch | None = None,
 ) -> Run:
     """Find descriptions of harmless questions that a chat model refuses more than others of their type.
@@ -135,6 +136,7 @@ def scenarios(
         seed: Of the run.
         fdr: Bound on the false-discovery rate.
         out: The run's folder; a new one below runs/ by default.
+        blobs: Where inputs are kept, as an address such as s3://bucket/folder; by default in that folder.
         watch: Who is told of the progress.
 
     Returns:
@@ -153,13 +155,15 @@ def scenarios(
         fdr=fdr,
     )
     check(settings)
+    check_url(blobs)
     parts = load(settings, target=target, llm=llm, source=source, judge=judge)
+    settings = pinned(settings, target=parts.target, llm=parts.llm, source=parts.pictures)
     config = RunConfig(
         study="ask",
         subject=f"scenarios {stimulus}"[:200],
         settings={k: getattr(settings, k) for k in settings.__slots__},
     )
-    with Run.create(config, folder=None if out is None else Path(out)) as run:
+    with Run.create(config, folder=None if out is None else Path(out), blobs=blobs) as run:
         conduct(run, settings, parts, watch)
     return Run.read(run.folder)
 

@@ -60,6 +60,8 @@ __all__ = ["Transfer", "transfer"]
 
 #: Told what is being done, how much of it is done, and of how much.
 Progress = Callable[[str, int, int], None]
+#: Other studies name their cases themselves: with the same seed another model is shown the same ones.
+_OTHERWISE = "run that study on the other model with the same seed, then: weakspot compare RUN OTHER"
 
 
 def transfer(
@@ -92,7 +94,7 @@ def transfer(
     Raises:
         WeakspotError: Nothing was found, a model has no such label, or the budget allows no picture.
     """
-    past = recall(run)
+    past = recall(run, otherwise=_OTHERWISE)
     if n < 1:
         raise WeakspotError(f"{n} pictures of a caption measure nothing", fix="choose e.g. --n 256")
     rows = _rows(past)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -17,7 +19,7 @@ from starlette.routing import Route
 
 from weakspot.core import WeakspotError
 from weakspot.report.measured import bases_of
-from weakspot.store import Run, RunConfig
+from weakspot.store import Blobs, Run, RunConfig, Unreachable, kept_by
 from weakspot.web import pages
 from weakspot.web.compare import compared
 from weakspot.web.pictures import LARGE, SMALL, Pictures
@@ -26,6 +28,7 @@ from weakspot.web.story import shown_command, story
 from weakspot.web.trials import ORDERS, VERDICTS, Row, Wanted, reading
 from weakspot.web.tries import MOST, Attempter, Job, Tries
 
+log: Final = logging.getLogger("weakspot.web")
 #: Runs of the list that are read; of further ones only the names are shown.
 LISTED: Final = 60
 #: Pictures shown of what was tried.
@@ -150,7 +153,7 @@ class Explorer:
 
     def _picture(self, request: Request, longest: int) -> Response:
         _, folder = self._folder(request)
-        return picture(self.pictures, (folder / "blobs",), request.path_params["digest"], longest)
+        return picture(self.pictures, (_kept(folder),), request.path_params["digest"], longest)
 
     # -- tries -------------------------------------------------------------------------------------
 
@@ -231,7 +234,7 @@ class Explorer:
 
 def picture(
     pictures: Pictures,
-    folders: tuple[Path, ...],
+    places: tuple[Blobs, ...],
     digest: str,
     longest: int,
     *,
@@ -239,13 +242,30 @@ def picture(
 ) -> Response:
     """An input of a run by its digest; 404 for anything else."""
     try:
-        made = pictures.get(folders, digest, longest, files=files)
+        made = pictures.get(places, digest, longest, files=files)
+    except Unreachable as error:
+        log.warning("%s; %s", error.what, error.fix)
+        made = None
     except WeakspotError:  # not a digest
         made = None
     if made is None:
         raise HTTPException(404)
     kept = {"cache-control": "private, max-age=31536000, immutable"}
     return Response(made.content, media_type=made.kind, headers=kept)
+
+
+def _kept(folder: Path) -> Blobs:
+    """The inputs that a run kept; where its folder has them, nothing else is read."""
+    file = folder / "run.yaml"
+    if (folder / "blobs").is_dir() or not file.is_file():
+        return Blobs(folder / "blobs")
+    return _kept_elsewhere(folder, file.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=64)
+def _kept_elsewhere(folder: Path, changed: int) -> Blobs:
+    del changed
+    return kept_by(folder, RunConfig.read(folder / "run.yaml"))
 
 
 def _examples(folder: Path, job: Job | None) -> list[Row]:

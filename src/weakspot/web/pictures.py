@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from weakspot.core import WeakspotError
-from weakspot.store import Blobs
+from weakspot.store import Blobs, Unreachable
 
 #: The longest side of a small picture and of a large one, in pixels.
 SMALL, LARGE = 192, 1600
@@ -39,19 +39,21 @@ class Pictures:
 
     def get(
         self,
-        folders: tuple[Path, ...],
+        places: tuple[Blobs, ...],
         digest: str,
         longest: int,
         *,
         files: Mapping[str, Path] = MappingProxyType({}),
     ) -> Made | None:
-        """The input of this digest, at most so large; None if neither a folder nor a file has it."""
+        """The input of this digest, at most so large; None if neither a place nor a file has it."""
         with self._lock:
-            there = digest in files or _there(folders, digest)
-            if (known := self._made.get((digest, longest))) is not None and there:
-                self._made.move_to_end((digest, longest))
-                return known
-        content = _file(files[digest], digest) if digest in files else _read(folders, digest)
+            known = self._made.get((digest, longest))
+        if known is not None and (digest in files or _there(places, digest)):
+            with self._lock:
+                if (digest, longest) in self._made:
+                    self._made.move_to_end((digest, longest))
+            return known
+        content = _file(files[digest], digest) if digest in files else _read(places, digest)
         if content is None:
             return None
         made = _picture(content, longest) or _text(content)
@@ -64,8 +66,8 @@ class Pictures:
         return made
 
 
-def _there(folders: tuple[Path, ...], digest: str) -> bool:
-    return any(Blobs(folder).path(digest).is_file() for folder in folders)
+def _there(places: tuple[Blobs, ...], digest: str) -> bool:
+    return any(place.has(digest) for place in places)
 
 
 def _file(path: Path, digest: str) -> bytes | None:
@@ -77,10 +79,12 @@ def _file(path: Path, digest: str) -> bytes | None:
     return content if hashlib.sha256(content).hexdigest() == digest else None
 
 
-def _read(folders: tuple[Path, ...], digest: str) -> bytes | None:
-    for folder in folders:
+def _read(places: tuple[Blobs, ...], digest: str) -> bytes | None:
+    for place in places:
         try:
-            return Blobs(folder).get(digest)
+            return place.get(digest)
+        except Unreachable:
+            raise
         except (WeakspotError, OSError):
             continue
     return None

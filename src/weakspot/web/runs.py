@@ -145,7 +145,7 @@ def sight(name: str, folder: Path, *, lines: int = LINES) -> Sight:
             findings=tuple(run.findings),
             spend=run.ledger.spend(),
             budget=str(run.ledger.fact("budget") or run.config.settings.get("budget") or ""),
-            images=(folder / "blobs").is_dir(),
+            images=bool(run.config.blobs) or (folder / "blobs").is_dir(),
             scale=scale,
             told=told(run, cheap=not lines) if state == "finished" else "",
         )
