@@ -36,7 +36,15 @@ HEAD: Final = (
 )
 
 
-def cifar(folder: Path, methods: list[str], *, apart: int = 0, which: str = "resnet20") -> None:
+def cifar(
+    folder: Path,
+    methods: list[str],
+    *,
+    apart: int = 0,
+    which: str = "resnet20",
+    seed: int = 1,
+    epochs: int = 0,
+) -> None:
     """A ResNet: map, repair of the two worst modes by each method, and what was kept apart."""
     pack = np.load(DATA / "data" / "cifar10" / "cifar10-test-6000.npz")
     order = np.random.default_rng(1).permutation(len(pack["images"]))
@@ -49,14 +57,14 @@ def cifar(folder: Path, methods: list[str], *, apart: int = 0, which: str = "res
     run = folder / which
     if not run.exists():
         weakspot.map(
-            target, images=folder / "given.npz", space="image-125", budget="images=4000", seed=1, out=run
+            target, images=folder / "given.npz", space="image-125", budget="images=4000", seed=seed, out=run
         ).close()
     for method in methods:
         kept_apart = folder / "apart.npz" if apart else None
-        _repaired(which, run, method, folder / f"{which}-{method}", kept_apart, modes="1,2")
+        _repaired(which, run, method, folder / f"{which}-{method}", kept_apart, modes="1,2", epochs=epochs)
 
 
-def world(folder: Path, methods: list[str]) -> None:
+def world(folder: Path, methods: list[str], *, epochs: int = 0) -> None:
     """The world's classifier on transformed pictures of the world."""
     if not (folder / "world").exists():
         weakspot.map(
@@ -68,17 +76,18 @@ def world(folder: Path, methods: list[str]) -> None:
             out=folder / "world",
         ).close()
     for method in methods:
-        _repaired("world:classifier", folder / "world", method, folder / f"world-{method}")
+        _repaired("world:classifier", folder / "world", method, folder / f"world-{method}", epochs=epochs)
 
 
-def hunt(folder: Path, methods: list[str]) -> None:
+def hunt(folder: Path, methods: list[str], *, epochs: int = 0) -> None:
     """The world's classifier and what a hunt for flies found."""
     if not (folder / "hunt").exists():
         weakspot.hunt(
             "world:classifier", label="fly", budget="images=6000", seed=7, out=folder / "hunt"
         ).close()
     for method in methods:
-        _repaired("world:classifier, hunted", folder / "hunt", method, folder / f"hunt-{method}", modes="1")
+        out = folder / f"hunt-{method}"
+        _repaired("world:classifier, hunted", folder / "hunt", method, out, modes="1", epochs=epochs)
 
 
 def mine(folder: Path, methods: list[str]) -> None:
@@ -96,11 +105,20 @@ def mine(folder: Path, methods: list[str]) -> None:
 
 
 def _repaired(
-    who: str, run: Path, method: str, out: Path, apart: Path | None = None, modes: str = "preferred"
+    who: str,
+    run: Path,
+    method: str,
+    out: Path,
+    apart: Path | None = None,
+    *,
+    modes: str = "preferred",
+    epochs: int = 0,
 ) -> None:
     began, spent = time.monotonic(), time.process_time()
     if not out.exists():
-        weakspot.repair(run, modes=modes, method=method, out=out, device="cpu", draws=3_000).close()
+        weakspot.repair(
+            run, modes=modes, method=method, epochs=epochs, out=out, device="cpu", draws=3_000
+        ).close()
     with weakspot.open_run(str(out)) as done:
         result = done.ledger.fact("repair")
     print(f"\n### {who} · {method}: {result['verdict']}\n\n{HEAD}")
@@ -113,7 +131,8 @@ def _repaired(
     print(
         f"\n{training['parameters']:,} numbers trained on {training['pictures']:,} "
         f"{training.get('kind', 'pictures')}, "
-        f"{training['epochs']} rounds (best {training['best']}); {time.process_time() - spent:.0f} s of CPU, "
+        f"{training['epochs']} rounds (best {training['best']}), "
+        f"{100 * training.get('way', 1.0):.0f} % of the way; {time.process_time() - spent:.0f} s of CPU, "
         f"{time.monotonic() - began:.0f} s by the clock."
     )
     if landscape := result["landscape"]:
@@ -166,16 +185,18 @@ def main() -> None:
     parser.add_argument("which", nargs="*", default=["world", "hunt", "mine", "cifar"])
     parser.add_argument("--methods", default="last-layer,full")
     parser.add_argument("--apart", type=int, default=0, help="pictures of CIFAR-10 that no folder holds")
+    parser.add_argument("--seed", type=int, default=1, help="of the map of CIFAR-10, and so of its parts")
+    parser.add_argument("--epochs", type=int, default=0, help="rounds at most; 0: the method's own number")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     folder = given.out or Path(tempfile.mkdtemp(prefix="repair-"))
     folder.mkdir(parents=True, exist_ok=True)
     measured: dict[str, Callable[[Path, list[str]], None]] = {
-        "world": world,
-        "hunt": hunt,
+        "world": partial(world, epochs=given.epochs),
+        "hunt": partial(hunt, epochs=given.epochs),
         "mine": mine,
-        "cifar": partial(cifar, apart=given.apart),
-        "cifar56": partial(cifar, apart=given.apart, which="resnet56"),
+        "cifar": partial(cifar, apart=given.apart, seed=given.seed, epochs=given.epochs),
+        "cifar56": partial(cifar, apart=given.apart, which="resnet56", seed=given.seed, epochs=given.epochs),
     }
     for name in given.which:
         measured[name](folder, given.methods.split(","))

@@ -13,7 +13,7 @@ from tests.repair.colours import LABELS, Colours, pictures
 from weakspot.core import WeakspotError
 from weakspot.repair.lessons import ANYWHERE, WIDE, DrawnLessons, TransformedLessons, moved_about, pieced
 from weakspot.repair.network import Network
-from weakspot.repair.rounds import State, better
+from weakspot.repair.rounds import GUARDED, State, better
 from weakspot.repair.torch_model import TorchClassifier
 from weakspot.repair.train import TrainSettings, put_right, train
 
@@ -199,6 +199,14 @@ def test_of_rounds_that_chance_may_have_put_apart_the_latest_is_kept() -> None:
     assert not better(first | {"validation": 0.25}, state, 300)
     assert not better(first | {"validation": 0.19, "plain": 0.15}, state, 300)
     assert not better({"validation": 0.31, "transformed": 0.4, "plain": 0.1}, State(curve=state.curve), 300)
+
+
+def test_two_plain_failures_of_a_hundred_do_not_stop_a_repair_that_is_guarded() -> None:
+    state = State(curve=[{"validation": 0.24, "transformed": 0.35, "plain": 0.0}], best_loss=0.24)
+    row = {"validation": 0.08, "transformed": 0.1, "plain": 0.02}
+    assert not better(row, state, 100)
+    assert better(row, state, 100, chance=GUARDED)
+    assert not better(row | {"plain": 0.05}, state, 100, chance=GUARDED)
 
 
 def test_cells_beside_the_modes_are_learnt_too_but_not_examined() -> None:

@@ -12,6 +12,7 @@ from weakspot.search.map_inputs import InputModel
 from weakspot.search.map_problem import Answers, Log
 from weakspot.search.map_searches import SEARCHES, find, search
 from weakspot.search.modes import apart, grow, minimal_sets, modes, steps_between
+from weakspot.stats.landscape import rates
 
 SPACE = small_space()
 DELTA = planted(SPACE, inputs=200)
@@ -134,6 +135,16 @@ def test_modes_are_regions_with_a_peak_each() -> None:
     assert grow(SPACE, np.full(125, 0.5), 7, above=0.2) == SPACE.whole
 
 
+def test_peaks_of_one_box_are_one_mode() -> None:
+    rate = np.full(SPACE.shape, 0.1)
+    rate[4, 4, :] = (0.6, 0.55, 0.5, 0.55, 0.58)  # a dip, but all of it is above
+    found = modes(SPACE, rate.ravel(), above=0.4)
+    assert [(mode.peak, len(mode.cells)) for mode in found] == [(120, 5)]
+    assert len({mode.words for mode in found}) == len(found)
+    rate[4, 4, 2] = 0.2  # now it is not
+    assert len(modes(SPACE, rate.ravel(), above=0.4)) <= 2
+
+
 def test_minimal_sets_cannot_lose_an_axis() -> None:
     rate = np.full(SPACE.shape, 0.05)
     rate[4, :, :] = 0.6  # one axis alone is enough
@@ -148,3 +159,18 @@ def test_minimal_sets_cannot_lose_an_axis() -> None:
             freed = tuple(SPACE.whole[a] if a == axis else v for a, v in enumerate(one.region))
             assert rate.ravel()[SPACE.cells(freed)].mean() < 0.4
     assert minimal_sets(SPACE, np.full(125, 0.5), above=0.4)[0].words == "anywhere"
+
+
+@pytest.mark.parametrize("name", ["gp", "tpe"])
+def test_intervals_hold_where_a_search_left_most_cells_after_a_few_queries(name: str) -> None:
+    """2 % of the queries, most of them in a few cells that looked bad: the others must not be believed."""
+    space, covered = small_space(), []
+    for seed in range(6):
+        delta = planted(space, inputs=600, seed=seed, rough=0.3)
+        truth = (delta > 0).mean(1)
+        log = Log(table(space, delta, seed), int(0.02 * delta.size))
+        search(name)(log, np.random.default_rng(seed))
+        assert np.median(log.n) < log.n.max() / 5, "queries are where the search wanted them"
+        found = rates(log.fit(log.prior()), np.arange(space.size))
+        covered.append(((found.low <= truth) & (truth <= found.high)).mean())
+    assert np.mean(covered) >= 0.95

@@ -55,6 +55,8 @@ def test_the_chosen_mode_fails_at_most_half_as_often_and_nothing_else_more(repai
     assert mode["high"] < 0
     assert mode["removed"] - mode["made"] == mode["before"] - mode["after"]
     assert repaired["clean"]["after"] <= repaired["clean"]["before"] + 2
+    guard = repaired["training"]["guard"]
+    assert guard[-1]["plain"] <= guard[0]["plain"] + 0.005 + 1e-9
     landscape = repaired["landscape"]
     assert landscape["rate_after"] < landscape["rate_before"]
     assert landscape["removed"] > landscape["made"]
@@ -82,6 +84,7 @@ def test_the_repaired_model_is_a_target_and_holds_on_pictures_from_elsewhere(
 def test_model_card_and_report_say_what_was_proved(mapped: Path, repaired: dict[str, Any]) -> None:
     card = (mapped / "done" / "model" / "README.md").read_text()
     assert "**repaired**" in card
+    assert f"{100 * repaired['training']['way']:.0f} % of the way" in card
     assert "model.safetensors" in card
     assert not list((mapped / "done" / "model").glob("*.p*t*h*"))
     with Run.read(mapped / "done") as run:
@@ -115,6 +118,11 @@ def test_pictures_of_the_parts_are_disjoint(mapped: Path) -> None:
     assert not proof & drawn
     assert not proof & {f"picture {i:05d}" for i in learnt}
     assert not drawn & {f"picture {i:05d}" for i in learnt}
+    # How far the weights are moved is chosen on pictures of the map, never on those of the proof.
+    asked = {next(i for i, im in enumerate(images) if np.array_equal(im, p)) for p in lessons.beside.pictures}
+    assert len(asked) == 400
+    assert not asked & learnt
+    assert not proof & {f"picture {i:05d}" for i in asked}
 
 
 def test_only_the_data_set(mapped: Path) -> None:
@@ -134,8 +142,7 @@ def test_only_the_data_set(mapped: Path) -> None:
 
 def test_a_repair_that_trades_is_called_so(mapped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Trained on wrong labels for what is light, the model gets the dark right and the light wrong."""
-    from weakspot.repair.lessons import TransformedLessons
-    from weakspot.repair.train import Shown
+    from weakspot.repair.lessons import Shown, TransformedLessons
 
     honest = TransformedLessons._shown
 
@@ -182,6 +189,7 @@ def test_an_interrupted_repair_goes_on(mapped: Path) -> None:
         ({"modes": "1,1"}, "twice", "once"),
         ({"method": "magic"}, "magic", "last-layer"),
         ({"rate": 0.0}, "rate", "above 0"),
+        ({"seed": -1}, "a seed cannot be -1", "from 0"),
         ({"layer": "tail", "method": "last-layer"}, "tail", "head"),
     ],
 )

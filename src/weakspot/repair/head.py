@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -62,6 +62,22 @@ def last_layer(
         "the last layer of the network cannot be found: no linear layer's output is its answer",
         fix=f"name it: --layer NAME; its layers are: {_some(layers) or 'none'}",
     )
+
+
+def reaching(module: nn.Module, head: nn.Module) -> Callable[[torch.Tensor], torch.Tensor]:
+    """What reaches the last layer; the layers before it do not change."""
+    seen: list[torch.Tensor] = []
+
+    def features(batch: torch.Tensor) -> torch.Tensor:
+        hook = head.register_forward_pre_hook(lambda _, given: seen.append(given[0].detach()))
+        try:
+            with torch.no_grad():
+                module(batch)
+        finally:
+            hook.remove()
+        return seen.pop()
+
+    return features
 
 
 def _some(names: Mapping[str, Any]) -> str:

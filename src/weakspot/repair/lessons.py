@@ -6,12 +6,10 @@ Also pictures that were drawn beforehand, as those of a hunt's findings are.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-from weakspot.repair.train import Shown
 
 Image = NDArray[np.uint8]
 #: Stands for a mode's number: any cell of the space.
@@ -26,6 +24,64 @@ PIECES: Final = 0.5
 Change = Callable[[list[Image], Sequence[int], Sequence[int]], list[Image]]
 
 
+class Shown(NamedTuple):
+    """Pictures as they are shown in one round.
+
+    Attributes:
+        plain: Before the transformation.
+        changed: After it.
+        labels: Numbers of the right answers; −1 of a blend of two pictures, which has none.
+    """
+
+    plain: list[Image]
+    changed: list[Image]
+    labels: NDArray[np.int64]
+
+
+class Lessons(Protocol):
+    """What is learnt from.
+
+    Attributes:
+        unlearns: Whether a wrong answer to a plain picture is to be unlearnt with full force. That is so
+            where plain pictures are themselves the weak spots; where pictures are transformed, it would be
+            learning by heart.
+        beside: Lessons of the same kind that nothing is learnt from, but the place on the way is chosen on.
+    """
+
+    unlearns: bool
+
+    @property
+    def beside(self) -> Lessons | None:
+        """See above."""
+        ...
+
+    def __len__(self) -> int:
+        """How many pictures there are."""
+        ...
+
+    def show(self, which: Sequence[int], *, seed: Sequence[int], rate: float) -> Shown:
+        """Some of them, a share `rate` of them transformed; the same seed gives the same."""
+        ...
+
+
+class Read(Sequence[Image]):
+    """Some pictures of a data set, read each time they are asked for.
+
+    Args:
+        images: Whose `picture(i)` reads one.
+        which: The numbers of those that are meant.
+    """
+
+    def __init__(self, images: Any, which: Sequence[int]) -> None:
+        self._images, self._which = images, which
+
+    def __len__(self) -> int:
+        return len(self._which)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._images.picture(self._which[i])
+
+
 class TransformedLessons:
     """Pictures that are transformed when they are shown.
 
@@ -34,14 +90,21 @@ class TransformedLessons:
         labels: Numbers of the right answers.
         change: Transforms pictures as a mode says.
         modes: How many modes there are; each is shown as often as the others.
+        beside: Others that nothing is learnt from; see `Lessons`.
     """
 
     unlearns = False
 
     def __init__(
-        self, pictures: Sequence[Image], labels: Sequence[int], *, change: Change, modes: int
+        self,
+        pictures: Sequence[Image],
+        labels: Sequence[int],
+        *,
+        change: Change,
+        modes: int,
+        beside: TransformedLessons | None = None,
     ) -> None:
-        self.pictures, self.labels = list(pictures), np.asarray(labels, np.int64)
+        self.pictures, self.labels, self.beside = pictures, np.asarray(labels, np.int64), beside
         self._change, self._modes = change, modes
 
     def __len__(self) -> int:
@@ -106,6 +169,7 @@ class DrawnLessons:
     """
 
     unlearns = True
+    beside = None
 
     def __init__(self, weak: Sequence[tuple[Image, int]], usual: Sequence[tuple[Image, int]]) -> None:
         self._weak, self._usual = list(weak), list(usual)

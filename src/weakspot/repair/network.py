@@ -19,6 +19,8 @@ from torch import nn
 
 from weakspot.core import Case, Output, Scores, WeakspotError
 from weakspot.models.batches import Batches
+from weakspot.models.compute import Compiled, autocast
+from weakspot.models.gate import computing
 from weakspot.models.images import stack_images
 from weakspot.models.onnx import OnnxClassifier, probabilities
 
@@ -41,6 +43,9 @@ class Network:
         keep: Writes the module's weights into a folder and says under which name they are a target.
         parents: The wider class of a label, where known.
         device: Where it is.
+        dtype: The number format it multiplies in when it is asked; it is trained in float32.
+        batches: How many pictures it is shown at once where nothing is learnt; by default as many as usual.
+        compiled: What is asked in place of the module.
     """
 
     name: str
@@ -50,24 +55,27 @@ class Network:
     keep: Callable[[nn.Module, Path], str]
     parents: Mapping[str, str] = field(default_factory=dict)
     device: str = "cpu"
+    dtype: str = "float32"
+    batches: Batches | None = None
+    compiled: Compiled | None = None
 
     def logits(self, images: Sequence[Any]) -> torch.Tensor:
-        """Logits of pictures, without learning."""
+        """Logits of pictures, without learning; on the host."""
         self.module.eval()
+        batches = self.batches or Batches("", SHOWN, device=self.device)
         with torch.no_grad():
-            return torch.cat(
-                Batches("", SHOWN, device=self.device).run(
-                    images, lambda some: logits_of(self.module(self.prepare(some).to(self.device)))
-                )
-            )
+            return torch.cat(batches.run(images, self._some))
+
+    def _some(self, images: Sequence[Any]) -> torch.Tensor:
+        pixels = self.prepare(images).to(self.device)
+        with computing(self.device), autocast(self.device, self.dtype):
+            return logits_of((self.compiled or self.module)(pixels)).float().cpu()
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
         """See `Target`."""
         if not cases:
             return []
-        values = probabilities(
-            self.logits([case.input for case in cases]).float().cpu().numpy(), len(self.labels)
-        )
+        values = probabilities(self.logits([case.input for case in cases]).numpy(), len(self.labels))
         return [Output(self.labels[int(row.argmax())], Scores(self.labels, row)) for row in values]
 
     def to(self, device: str) -> Network:

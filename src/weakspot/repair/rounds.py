@@ -22,8 +22,10 @@ from weakspot.store import write_whole
 #: Which part of a step's weights goes into the average.
 AVERAGE: Final = 0.02
 #: No round is kept that fails on plain validation inputs more often than the old weights by more than this
-#: and more than chance (a standard error).
+#: and more than chance: a standard error, or two where it is chosen afterwards how far the weights are moved,
+#: on more inputs than the few that a round is examined on.
 FORGETTING: Final = 0.01
+CHANCE, GUARDED = 1.0, 2.0
 #: The name of the two files of a checkpoint.
 CHECKPOINT: Final = "checkpoint"
 #: Of a row of the curve: "validation" (the less the better), and the rates of failure on validation inputs
@@ -43,6 +45,7 @@ class State:
         best_loss: The least "validation" of a round that was kept.
         lowest: The least of all rounds, and `fresh` the last round that was kept or had it.
         curve: A row per round, the first of the old weights.
+        way: How far on the way from the old to the best weights the kept ones lie.
     """
 
     epoch: int = 0
@@ -51,6 +54,7 @@ class State:
     lowest: float = math.inf
     fresh: int = 0
     curve: list[Row] = field(default_factory=list)
+    way: float = 1.0
 
 
 def rounds(
@@ -64,7 +68,7 @@ def rounds(
     peak: float,
     patience: int,
     settings: Mapping[str, Any],
-    way: float = 1.0,
+    stay: Callable[[Callable[[float], None]], float] | None = None,
     folder: Path | None = None,
     told: Told | None = None,
 ) -> State:
@@ -80,7 +84,8 @@ def rounds(
         peak: Rate of learning.
         patience: Rounds without one that is kept or better than all before, after which it ends.
         settings: A checkpoint of other settings is not taken up.
-        way: How far on the way from the old to the new values the kept ones lie.
+        stay: Says how far on the way from the old to the best values the kept ones lie, given what moves the
+            parameters to such a place (0 to 1); all the way by default.
         folder: Where checkpoints go after each round; one that is there is gone on with.
         told: Told each round.
     """
@@ -113,7 +118,7 @@ def rounds(
         now = [p.detach().clone() for p in parameters]
         _put(parameters, average)
         row = examine()
-        if better(row, state, held):
+        if better(row, state, held, chance=CHANCE if stay is None else GUARDED):
             state.best, state.best_loss = state.epoch, min(row["validation"], state.best_loss)
             best = [p.detach().clone() for p in parameters]
         if state.best == state.epoch or row["validation"] < state.lowest - 1e-5:
@@ -124,18 +129,25 @@ def rounds(
             _save(folder, settings, state, parameters, average, best, optimizer)
         if told is not None:
             told(state.epoch, epochs, state.curve[-1])
-    _put(parameters, [torch.lerp(a, b, way) for a, b in zip(old, best, strict=True)])
+
+    def go(way: float) -> None:
+        _put(parameters, [torch.lerp(a, b, way) for a, b in zip(old, best, strict=True)])
+
+    go(1.0)
+    if stay is not None and state.best:
+        state.way = stay(go)
+        go(state.way)
     return state
 
 
-def better(row: Mapping[str, float], state: State, n: int) -> bool:
+def better(row: Mapping[str, float], state: State, n: int, *, chance: float = CHANCE) -> bool:
     """Whether a round is kept: better than the old weights, and as good as the best so far but for chance.
 
     Rates fall from round to round, and so does the noise in the weights: of rounds that few validation
     inputs cannot tell apart (by one standard error), the latest is the one to trust.
     """
     plain, changed = (math.sqrt(max(row[k] * (1 - row[k]), 1 / n) / n) for k in ("plain", "transformed"))
-    if row["plain"] > state.curve[0]["plain"] + max(FORGETTING, plain):
+    if row["plain"] > state.curve[0]["plain"] + max(FORGETTING, chance * plain):
         return False
     room = 0.5 * math.hypot(plain, changed) if state.best else -1e-5
     return row["validation"] < min(state.best_loss + room, state.curve[0]["validation"] - 1e-5)

@@ -17,10 +17,14 @@ from torch import nn
 
 from weakspot.core import Case, Output, WeakspotError
 from weakspot.core.registry import import_part
+from weakspot.models import options
+from weakspot.models.batches import Batches
+from weakspot.models.compute import Compiled, pictures_at_once
+from weakspot.models.diffusers_pipeline import choose_dtype
 from weakspot.models.images import stack_images
 from weakspot.models.onnx import _three, read_labels
 from weakspot.models.safetensors_file import read_weights
-from weakspot.repair.network import Network, digest_of
+from weakspot.repair.network import SHOWN, Network, digest_of
 
 
 class TorchClassifier:
@@ -35,6 +39,9 @@ class TorchClassifier:
         origin: Package, module and attribute that make the module, if it is to have a name once repaired.
         parents: The wider class of a label, where known.
         device: "cpu", "cuda", "auto".
+        dtype: The number format it multiplies in; it is trained in float32.
+        batch: Pictures at once; by default what the free memory will do for.
+        compile: Make it faster with torch.compile: slow to begin.
     """
 
     def __init__(
@@ -48,11 +55,19 @@ class TorchClassifier:
         origin: str = "",
         parents: Mapping[str, str] | None = None,
         device: str = "auto",
+        dtype: str = "float32",
+        batch: int | None = None,
+        compile: bool = False,
     ) -> None:
         self.module, self.labels, self.parents = module.eval(), tuple(labels), parents or {}
         self.mean, self.std, self.size, self.origin = tuple(mean), tuple(std), size, origin
-        self.digest = digest_of(module)
-        self._network = self.network(origin or type(module).__name__).to(device)
+        name = origin or type(module).__name__
+        network = self._network = self.network(name).to(device)
+        network.dtype = choose_dtype(dtype, network.device)
+        self.digest = digest_of(module) + ("" if network.dtype == "float32" else f"-{network.dtype}")
+        most = pictures_at_once(network.device, size=size or (224, 224), dtype=network.dtype, otherwise=SHOWN)
+        network.batches = Batches(name, batch or most, device=network.device, dtype=network.dtype)
+        network.compiled = Compiled(module, name=name) if compile else None
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
         """See `Target`."""
@@ -97,6 +112,9 @@ def load(
     std: str = "1,1,1",
     size: str = "",
     device: str = "auto",
+    dtype: str = "float32",
+    batch: str = "",
+    compile: str = "no",
 ) -> TorchClassifier:
     """`torch:package.module:attr?weights=FILE.safetensors&labels=labels.txt&mean=…&std=…&size=224`."""
     found = import_part(path)
@@ -117,6 +135,9 @@ def load(
         size=_size(size),
         origin=path,
         device=device,
+        dtype=dtype,
+        batch=options.whole("batch", batch, most=1 << 16),
+        compile=options.yes("compile", compile),
     )
 
 

@@ -3,9 +3,9 @@
 Few pictures, so everything that keeps a network from learning them by heart: they are shifted, mirrored and
 blended with each other, the rate is small, the network's own former answer to the plain picture (put right
 where it was wrong) is what it is to answer to the changed one, for many rounds (Beyer et al., 2022: a good
-teacher is patient and consistent), the weights that are kept are averages over the last steps, and training
-ends when pictures that took no part in it get worse beyond chance. The head goes on from where it is, unless
-it is to begin anew.
+teacher is patient and consistent), the weights that are kept are averages over the last steps, training ends
+when pictures that took no part in it get worse beyond chance, and such pictures say how far the weights are
+moved (`weakspot.repair.guard`). The head goes on from where it is, unless it is to begin anew.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional as F  # noqa: N812
 
 from weakspot.core import WeakspotError
-from weakspot.repair.head import last_layer
+from weakspot.repair.guard import Guards, Place, farthest
+from weakspot.repair.head import last_layer, reaching
+from weakspot.repair.lessons import Lessons, Shown
 from weakspot.repair.network import Network, logits_of
 from weakspot.repair.rounds import Told, rounds
 
@@ -35,8 +36,8 @@ RATES: Final = {"last-layer": 5e-3, "full": 5e-4, "lora": 2e-3}
 EPOCHS: Final = {"last-layer": 40, "full": 60, "lora": 8}
 #: The temperature at which answers are compared.
 HEAT: Final = 4.0
-#: Where all layers are trained, the weights that are kept lie this far on the way from the old to the new
-#: ones: most of the repair, and next to nothing forgotten (Wortsman et al., 2022).
+#: Where all layers are trained, the weights that are kept lie at most this far on the way from the old to
+#: the new ones.
 WAY: Final = 0.8
 #: How much of the loss counts beside the rate of failures, in choosing a round.
 SMOOTH: Final = 0.1
@@ -109,40 +110,6 @@ class TrainSettings:
             )
 
 
-class Shown(NamedTuple):
-    """Pictures as they are shown in one round.
-
-    Attributes:
-        plain: Before the transformation.
-        changed: After it.
-        labels: Numbers of the right answers; −1 of a blend of two pictures, which has none.
-    """
-
-    plain: list[NDArray[np.uint8]]
-    changed: list[NDArray[np.uint8]]
-    labels: NDArray[np.int64]
-
-
-class Lessons(Protocol):
-    """What is learnt from.
-
-    Attributes:
-        unlearns: Whether a wrong answer to a plain picture is to be unlearnt with full force. That is so
-            where plain pictures are themselves the weak spots; where pictures are transformed, it would be
-            learning by heart.
-    """
-
-    unlearns: bool
-
-    def __len__(self) -> int:
-        """How many pictures there are."""
-        ...
-
-    def show(self, which: Sequence[int], *, seed: Sequence[int], rate: float) -> Shown:
-        """Some of them, a share `rate` of them transformed; the same seed gives the same."""
-        ...
-
-
 class Trained(NamedTuple):
     """How it went.
 
@@ -152,6 +119,10 @@ class Trained(NamedTuple):
         epochs: Rounds that were done.
         parameters: Numbers that were trained.
         layer: The last layer's name, where only that was trained.
+        way: How far on the way from the old weights to those of that round the kept ones lie.
+        guard: The places on it that were looked at: way, failures on plain pictures and (None where the plain
+            ones had said enough) on transformed ones.
+        guards: How many pictures that were.
     """
 
     curve: list[dict[str, float]]
@@ -159,6 +130,9 @@ class Trained(NamedTuple):
     epochs: int
     parameters: int
     layer: str
+    way: float = 1.0
+    guard: Sequence[dict[str, float | None]] = ()
+    guards: int = 0
 
 
 def train(
@@ -204,6 +178,16 @@ def train(
         shown = partial(augmented, lessons, some, seed=[settings.seed, 14, turn, step], settings=settings)
         return loss_of(shown, key=(turn, step))
 
+    places: list[Place] = []
+    guards = Guards(student, loss_of.given, lessons, watched, seed=settings.seed, keep=features is not None)
+
+    def stay(go: Callable[[float], None]) -> float:
+        most = WAY if settings.method == "full" else 1.0
+        places[:] = farthest(
+            go, plain=partial(guards.failing, 0.0), transformed=partial(guards.failing, 1.0), most=most
+        )
+        return places[-1].way
+
     state = rounds(
         chosen,
         loss_at=loss_at,
@@ -214,7 +198,8 @@ def train(
         peak=settings.learning_rate or RATES[settings.method],
         patience=settings.patience,
         settings=asdict(settings),
-        way=WAY if settings.method == "full" else 1.0,
+        # From a head that began anew no way leads back to the old network.
+        stay=None if settings.reset_head else stay,
         folder=folder,
         told=told,
     )
@@ -225,7 +210,16 @@ def train(
     network.module.eval()
     for p in network.module.parameters():
         p.requires_grad_(True)
-    return Trained(state.curve, state.best, state.epoch, sum(p.numel() for p in chosen), name)
+    return Trained(
+        curve=state.curve,
+        best=state.best if state.way else 0,
+        epochs=state.epoch,
+        parameters=sum(p.numel() for p in chosen),
+        layer=name,
+        way=state.way,
+        guard=[place._asdict() for place in places],
+        guards=len(guards) if places else 0,
+    )
 
 
 def augmented(
@@ -365,20 +359,4 @@ def _student(
         return name, None, module
     for p in head.parameters():
         p.requires_grad_(True)
-    return name, _reaching(module, head), head
-
-
-def _reaching(module: nn.Module, head: nn.Module) -> Callable[[torch.Tensor], torch.Tensor]:
-    """What reaches the last layer; the layers before it do not change."""
-    seen: list[torch.Tensor] = []
-
-    def features(batch: torch.Tensor) -> torch.Tensor:
-        hook = head.register_forward_pre_hook(lambda _, given: seen.append(given[0].detach()))
-        try:
-            with torch.no_grad():
-                module(batch)
-        finally:
-            hook.remove()
-        return seen.pop()
-
-    return features
+    return name, reaching(module, head), head

@@ -17,7 +17,7 @@ from weakspot.report.rare_page import Table
 from weakspot.report.shell import ALONE, Part, Place
 from weakspot.report.shell import part as shell_part
 from weakspot.report.words import _code, _table, escape
-from weakspot.store import Run
+from weakspot.store import Run, Unreachable
 
 _SAID: Final = {
     "repaired": "The chosen weak spots fail at most half as often now; nothing else got worse beyond chance.",
@@ -317,6 +317,8 @@ def _pictures(run: Run, result: Mapping[str, Any]) -> list[dict[str, Any]]:
             continue
         try:
             image = Image.open(io.BytesIO(run.blobs.get(row["blob"]))).convert("RGB")
+        except Unreachable:
+            raise
         except (WeakspotError, OSError, ValueError):
             continue
         image.thumbnail((160, 160))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,123 +19,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import Hypothesis, WeakspotError, nearest
+from weakspot.search.concept_axis import METRICS, OR, OUTSIDE, Axis
 
-METRICS: Final = ("ordered", "circular", "categorical")
+__all__ = [
+    "AS_IS",
+    "BUILT_IN",
+    "METRICS",
+    "MOST_CELLS",
+    "OUTSIDE",
+    "TASKS",
+    "Axis",
+    "ConceptSpace",
+    "Region",
+    "load_space",
+    "pairs_of_axes",
+    "space_from",
+    "space_names",
+]
+
 TASKS: Final = ("image", "world", "text", "prompt")
 BUILT_IN: Final = Path(__file__).with_name("concept_spaces.yaml")
 #: More cells than any study walks through.
 MOST_CELLS: Final = 5**8
-#: The concept of draws that lie outside the space: the inputs as they are.
-OUTSIDE: Final = "baseline"
-_OR: Final = "|"
 #: What is said of a cell of which there is nothing to say.
 AS_IS: Final = "as it is"
 
 #: Per axis the numbers of the values that are left; a cell has one each.
 Region = tuple[tuple[int, ...], ...]
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One concept.
-
-    Attributes:
-        name: As YAML and sources call it.
-        values: As text; numbers as they are written.
-        metric: How far values are from each other: along a line, around a circle, or all alike.
-        words: A template with {value} and {percent}, or a phrase for each value.
-        plain: The value of which nothing is said, if there is one.
-    """
-
-    name: str
-    values: tuple[str, ...]
-    metric: str = "ordered"
-    words: str | Mapping[str, str] = "{name} {value}"
-    plain: str | None = None
-
-    def __post_init__(self) -> None:
-        own = f"the axis {self.name[:60]!r}"
-        if not re.fullmatch(r"[\w-]{1,40}", self.name) or self.name == OUTSIDE:
-            raise WeakspotError(
-                f"an axis cannot be called {self.name[:60]!r}", fix="use a word of letters and digits"
-            )
-        if len(self.values) < 2:
-            raise WeakspotError(
-                f"{own} has {len(self.values)} value{'' if len(self.values) == 1 else 's'}: nothing can vary",
-                fix="give it two values at least, or leave the axis out",
-            )
-        if len(set(self.values)) < len(self.values):
-            raise WeakspotError(f"{own} has a value twice", fix="give each value once")
-        if any(not v.strip() or _OR in v or len(v) > 200 or not v.isprintable() for v in self.values):
-            raise WeakspotError(f"{own} has a value that is no short text without {_OR!r}", fix="rename it")
-        if self.metric not in METRICS:
-            raise WeakspotError(
-                f"{own} has the metric {self.metric[:60]!r}",
-                fix=nearest(self.metric, METRICS) or f"choose from: {', '.join(METRICS)}",
-            )
-        if self.plain is not None and self.plain not in self.values:
-            raise WeakspotError(
-                f"{own} has no value {self.plain[:60]!r} to be plain", fix="name one of its values"
-            )
-        said = [self.phrase([i]) for i in range(len(self.values))]
-        if len(set(said)) < len(said):
-            raise WeakspotError(
-                f"two values of {own} are said alike: {said[0][:80]!r}", fix="use {value} in words"
-            )
-
-    @property
-    def amounts(self) -> NDArray[np.float64]:
-        """The values as numbers; their places where they are not numbers."""
-        try:
-            numbers = [float(value) for value in self.values]
-        except ValueError:
-            return np.arange(len(self.values), dtype=float)
-        return np.array(numbers) if np.isfinite(numbers).all() else np.arange(len(self.values), dtype=float)
-
-    def distances(self) -> NDArray[np.float64]:
-        """How far the values are from each other; the farthest two of an axis are 1 apart."""
-        n = len(self.values)
-        steps = np.abs(np.subtract.outer(np.arange(n), np.arange(n))).astype(float)
-        if self.metric == "categorical":
-            return np.asarray(steps > 0, float)
-        if self.metric == "circular":
-            round_about = np.minimum(steps, n - steps)
-            return np.asarray(round_about / round_about.max())
-        amounts = self.amounts
-        apart = np.abs(np.subtract.outer(amounts, amounts))
-        return np.asarray(apart / apart.max())
-
-    def beside(self, value: int) -> list[int]:
-        """The values one step away: all others where there is no order."""
-        n = len(self.values)
-        if self.metric == "categorical":
-            return [i for i in range(n) if i != value]
-        around = [value - 1, value + 1]
-        if self.metric == "circular":
-            return sorted({i % n for i in around} - {value})
-        return [i for i in around if 0 <= i < n]
-
-    def phrase(self, values: Sequence[int]) -> str:
-        """Some values in words; "" of the plain one alone, or of all of them."""
-        named = [self.values[i] for i in values]
-        if len(named) == len(self.values) or named == [self.plain]:
-            return ""
-        if not isinstance(self.words, str):
-            return " or ".join(self.words.get(v, f"{self.name} {v}") for v in named)
-        said = self.words.replace("{name}", self.name)
-        run = (
-            self.metric == "ordered"
-            and len(values) > 2
-            and list(values) == list(range(values[0], values[-1] + 1))
-        )
-        for slot, show in (("percent", _percent), ("value", _signed)):
-
-            def listed(match: re.Match[str], show: Callable[[str], str] = show) -> str:
-                texts = [show(value) + match[1] for value in named]  # with what follows at once: a unit
-                return f"{texts[0]} to {texts[-1]}" if run else " or ".join(texts)
-
-            said = re.sub(rf"\{{{slot}\}}(\S*)", listed, said)
-        return said
 
 
 @dataclass(frozen=True)
@@ -243,7 +153,7 @@ class ConceptSpace:
         """
         region = self.region(where) if isinstance(where, int) else where
         concepts = [
-            (axis.name, _OR.join(axis.values[i] for i in values))
+            (axis.name, OR.join(axis.values[i] for i in values))
             for axis, values in zip(self.axes, region, strict=True)
             if len(values) < len(axis.values)
         ]
@@ -272,7 +182,7 @@ class ConceptSpace:
             if axis.name not in given:
                 region.append(tuple(range(len(axis.values))))
                 continue
-            values = given[axis.name].split(_OR)
+            values = given[axis.name].split(OR)
             if not set(values) <= set(axis.values):
                 raise WeakspotError(f"the axis {axis.name!r} has no value {given[axis.name][:60]!r}")
             region.append(tuple(i for i, v in enumerate(axis.values) if v in values))
@@ -400,22 +310,6 @@ def _text(value: Any) -> str:
     if isinstance(value, float | int) and not isinstance(value, bool):
         return f"{value:.12g}"
     return str(value)
-
-
-def _percent(value: str) -> str:
-    try:
-        return f"{100 * float(value):g} %"
-    except ValueError:
-        return value
-
-
-def _signed(value: str) -> str:
-    """A number with a true minus sign; anything else as it is."""
-    try:
-        float(value)
-    except ValueError:
-        return value
-    return value.replace("-", "−")
 
 
 def _read(path: Path) -> Any:

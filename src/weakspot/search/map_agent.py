@@ -49,10 +49,11 @@ class SideBySide(VecEnv):
         return [getattr(self._episodes, attr_name, None)] * self._count(indices)
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        raise NotImplementedError
+        del value, indices
+        raise AttributeError(f"episodes side by side share all they have, so none has its own {attr_name!r}")
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
-        raise NotImplementedError
+        return [getattr(self._episodes, method_name)(*args, **kwargs)] * self._count(indices)
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
         del wrapper_class

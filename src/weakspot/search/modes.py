@@ -1,8 +1,8 @@
 """Modes: where on a landscape failures are, in words; and the fewest concepts that are enough for them.
 
 A mode is a connected region of cells above a rate, with one peak: regions that touch are one mode unless the
-way between their peaks dips. Its words are those of a box of values around the peak. A minimal failing set
-fixes as few axes as possible: with any one of them set free, the rate is no longer above.
+way between their peaks dips, or one box of values is grown around both. Its words are those of the box. A
+minimal failing set fixes as few axes as possible: with any one of them set free, the rate is no longer above.
 """
 
 from __future__ import annotations
@@ -104,9 +104,13 @@ def modes(
     members: dict[int, list[int]] = {}
     for cell in map(int, order):
         members.setdefault(root(owner[cell]), []).append(cell)
+    boxes: dict[Region, list[int]] = {}  # peaks that share a box, highest first, are one mode
+    for peak in sorted(members, key=lambda p: -rate[p]):
+        boxes.setdefault(grow(space, rate, peak, above=above), []).append(peak)
     found = []
-    for peak, cells in members.items():
-        box = grow(space, rate, peak, above=above)
+    for box, peaks in boxes.items():
+        peak = peaks[0]
+        cells = sorted((c for p in peaks for c in members[p]), key=lambda c: -rate[c])
         found.append(
             Mode(
                 peak,

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from weakspot.core import Hypothesis, Judge, Source, Stage, Target, WeakspotError, nearest
 from weakspot.search.concepts import ConceptSpace
 from weakspot.store import Run
+from weakspot.studies.loading import check_seed
 
 Image = NDArray[np.uint8]
 METHODS: Final = ("last-layer", "full", "lora", "data")
@@ -81,6 +82,7 @@ class RepairSettings:
                 "a number is too small",
                 fix="draws, epochs and the learning rate are at least 0, and most is at least 50",
             )
+        check_seed(self.seed)
 
     @property
     def numbers(self) -> list[int] | None:
@@ -309,7 +311,7 @@ def with_target(mapped: Any, settings: RepairSettings) -> Any:
 
 
 def _of_pictures(common: dict[str, Any], parts: Any, run: Run, mapped: Any, regions: Sequence[Any]) -> Job:
-    from weakspot.repair.lessons import ANYWHERE, TransformedLessons
+    from weakspot.repair.lessons import ANYWHERE, Read, TransformedLessons
     from weakspot.sources.labelled import PARTS, part_digest, split
     from weakspot.sources.pixels import amounts_of, transform
     from weakspot.sources.transform import TransformedImages
@@ -345,9 +347,14 @@ def _of_pictures(common: dict[str, Any], parts: Any, run: Run, mapped: Any, regi
         return found
 
     def lessons(labels: Sequence[str]) -> TransformedLessons:
-        pictures = [images.picture(i) for i in mine]
-        numbers = [list(labels).index(images.labels[i]) for i in mine]
-        return TransformedLessons(pictures, numbers, change=transformed, modes=len(regions))
+        def of(some: Sequence[int], pictures: Sequence[Image], **more: Any) -> TransformedLessons:
+            numbers = [list(labels).index(images.labels[i]) for i in some]
+            return TransformedLessons(pictures, numbers, change=transformed, modes=len(regions), **more)
+
+        # What the map saw teaches nothing, but may say how far the weights are moved.
+        seen = [i for name in ("discovery", "confirmation") for i in cut.get(name, ())]
+        beside = of(seen, Read(images, seen)) if seen else None
+        return of(mine, [images.picture(i) for i in mine], beside=beside)
 
     def samples(rate: float, seed: int) -> list[tuple[Image, str, str]]:
         rng = np.random.default_rng([seed, 31])

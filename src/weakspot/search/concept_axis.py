@@ -1,0 +1,138 @@
+"""An axis of a concept space: its values, how far they are from each other, and how they are said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.core import WeakspotError, nearest
+
+METRICS: Final = ("ordered", "circular", "categorical")
+#: The concept of draws that lie outside the space: the inputs as they are.
+OUTSIDE: Final = "baseline"
+#: Between values, where several are left.
+OR: Final = "|"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One concept.
+
+    Attributes:
+        name: As YAML and sources call it.
+        values: As text; numbers as they are written.
+        metric: How far values are from each other: along a line, around a circle, or all alike.
+        words: A template with {value} and {percent}, or a phrase for each value.
+        plain: The value of which nothing is said, if there is one.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    metric: str = "ordered"
+    words: str | Mapping[str, str] = "{name} {value}"
+    plain: str | None = None
+
+    def __post_init__(self) -> None:
+        own = f"the axis {self.name[:60]!r}"
+        if not re.fullmatch(r"[\w-]{1,40}", self.name) or self.name == OUTSIDE:
+            raise WeakspotError(
+                f"an axis cannot be called {self.name[:60]!r}", fix="use a word of letters and digits"
+            )
+        if len(self.values) < 2:
+            raise WeakspotError(
+                f"{own} has {len(self.values)} value{'' if len(self.values) == 1 else 's'}: nothing can vary",
+                fix="give it two values at least, or leave the axis out",
+            )
+        if len(set(self.values)) < len(self.values):
+            raise WeakspotError(f"{own} has a value twice", fix="give each value once")
+        if any(not v.strip() or OR in v or len(v) > 200 or not v.isprintable() for v in self.values):
+            raise WeakspotError(f"{own} has a value that is no short text without {OR!r}", fix="rename it")
+        if self.metric not in METRICS:
+            raise WeakspotError(
+                f"{own} has the metric {self.metric[:60]!r}",
+                fix=nearest(self.metric, METRICS) or f"choose from: {', '.join(METRICS)}",
+            )
+        if self.plain is not None and self.plain not in self.values:
+            raise WeakspotError(
+                f"{own} has no value {self.plain[:60]!r} to be plain", fix="name one of its values"
+            )
+        said = [self.phrase([i]) for i in range(len(self.values))]
+        if len(set(said)) < len(said):
+            raise WeakspotError(
+                f"two values of {own} are said alike: {said[0][:80]!r}", fix="use {value} in words"
+            )
+
+    @property
+    def amounts(self) -> NDArray[np.float64]:
+        """The values as numbers; their places where they are not numbers."""
+        try:
+            numbers = [float(value) for value in self.values]
+        except ValueError:
+            return np.arange(len(self.values), dtype=float)
+        return np.array(numbers) if np.isfinite(numbers).all() else np.arange(len(self.values), dtype=float)
+
+    def distances(self) -> NDArray[np.float64]:
+        """How far the values are from each other; the farthest two of an axis are 1 apart."""
+        n = len(self.values)
+        steps = np.abs(np.subtract.outer(np.arange(n), np.arange(n))).astype(float)
+        if self.metric == "categorical":
+            return np.asarray(steps > 0, float)
+        if self.metric == "circular":
+            round_about = np.minimum(steps, n - steps)
+            return np.asarray(round_about / round_about.max())
+        amounts = self.amounts
+        apart = np.abs(np.subtract.outer(amounts, amounts))
+        return np.asarray(apart / apart.max())
+
+    def beside(self, value: int) -> list[int]:
+        """The values one step away: all others where there is no order."""
+        n = len(self.values)
+        if self.metric == "categorical":
+            return [i for i in range(n) if i != value]
+        around = [value - 1, value + 1]
+        if self.metric == "circular":
+            return sorted({i % n for i in around} - {value})
+        return [i for i in around if 0 <= i < n]
+
+    def phrase(self, values: Sequence[int]) -> str:
+        """Some values in words; "" of the plain one alone, or of all of them."""
+        named = [self.values[i] for i in values]
+        if len(named) == len(self.values) or named == [self.plain]:
+            return ""
+        if not isinstance(self.words, str):
+            return " or ".join(self.words.get(v, f"{self.name} {v}") for v in named)
+        said = self.words.replace("{name}", self.name)
+        run = (
+            self.metric == "ordered"
+            and len(values) > 2
+            and list(values) == list(range(values[0], values[-1] + 1))
+        )
+        for slot, show in (("percent", _percent), ("value", _signed)):
+
+            def listed(match: re.Match[str], show: Callable[[str], str] = show) -> str:
+                texts = [show(value) + match[1] for value in named]  # with what follows at once: a unit
+                return f"{texts[0]} to {texts[-1]}" if run else " or ".join(texts)
+
+            said = re.sub(rf"\{{{slot}\}}(\S*)", listed, said)
+        return said
+
+
+def _percent(value: str) -> str:
+    try:
+        return f"{100 * float(value):g} %"
+    except ValueError:
+        return value
+
+
+def _signed(value: str) -> str:
+    """A number with a true minus sign; anything else as it is."""
+    try:
+        float(value)
+    except ValueError:
+        return value
+    return value.replace("-", "−")
