@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from tests.web.web_parts import HOSTILE, make_ask, make_hunt
@@ -41,6 +42,12 @@ def test_runs_with_the_same_cases_are_paired(tmp_path: Path) -> None:
     assert set(re.findall(r'href="#([^"]+)"', text)) <= set(ids)
     assert "<img src=x" not in text
     assert len(text.encode()) < 5_000_000
+
+
+def test_the_folder_of_each_run_is_linked(tmp_path: Path) -> None:
+    text = page_of(make_hunt(tmp_path / "one"), make_hunt(tmp_path / 'a "quoted" & <b>two</b>', seed=8))
+    links = re.findall(r'<a href="([^"#]+)/">all of its files</a>', text)
+    assert [unquote(link) for link in links] == ["one", 'a "quoted" & <b>two</b>']
 
 
 def test_runs_with_other_cases_are_not(tmp_path: Path) -> None:

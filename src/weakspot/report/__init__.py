@@ -47,7 +47,7 @@ def write_several(runs: Sequence[Run], path: Path) -> Path:
     """
     from weakspot.report.several import html as html_of
 
-    _write(path, html_of(runs))
+    _write(path, html_of(runs, folder=path.parent))
     return path
 
 

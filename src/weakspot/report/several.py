@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -64,8 +67,12 @@ class Group(NamedTuple):
     against: list[Versus]
 
 
-def html(runs: Sequence[Run]) -> str:
+def html(runs: Sequence[Run], *, folder: Path | None = None) -> str:
     """The page.
+
+    Args:
+        runs: In the order in which they are shown.
+        folder: Where the page will lie; it then links each run's folder, for what it does not hold itself.
 
     Raises:
         WeakspotError: There are too many runs.
@@ -77,8 +84,8 @@ def html(runs: Sequence[Run]) -> str:
     parts = [head]
     for i, run in enumerate(runs, start=1):
         own = part(run, place=Place(f"run{i}-", len(runs)))
-        frame = Markup('<article class="run" id="run{0}"><p class="number">Run {0}</p>\n{1}\n</article>')
-        parts.append(own._replace(body=frame.format(i, own.body)))
+        frame = Markup('<article class="run" id="run{0}"><p class="number">Run {0}{2}</p>\n{1}\n</article>')
+        parts.append(own._replace(body=frame.format(i, own.body, _rest(run, folder))))
     version = runs[0].config.versions.get("weakspot", "")
     return page(parts, title=head.title, study="report", version=version)
 
@@ -136,6 +143,14 @@ def _line(number: int, run: Run) -> Line:
         run.state.partition(":")[0],
         run.config.created,
     )
+
+
+def _rest(run: Run, folder: Path | None) -> Markup:
+    """A link to the run's folder, as a page in `folder` reaches it."""
+    if folder is None:
+        return Markup()
+    way = quote(Path(os.path.relpath(run.folder.resolve(), folder.resolve())).as_posix())
+    return Markup(' · <a href="{}/">all of its files</a>').format(way)
 
 
 def _versus(first: int, second: int, found: Compared) -> Versus:
