@@ -5,13 +5,20 @@
 The generator alone, in a bare loop, and then drawn, classified, verified by a second classifier, judged and
 written to the ledger by the engine, turn about in one run. Without a folder the pipeline is made on the spot
 with random weights: `sd` has the shape of Stable Diffusion 1.5 (its pictures are noise, its speed is not),
-`small` is for a CPU. Also printed: the device's memory after the first and the last batch,
-which must be the same.
+`small` is for a CPU. Also printed: the device's memory after the first and the last batch.
+
+    python benchmarks/gpu.py --watch 3400 --batch 1 --steps 1
+
+The loop alone, for as many batches of the generator as an hour has (3,400 of 16 pictures at 15 pictures a
+second; small ones take minutes), and twenty times the memory: what tensors hold on the device, the most they
+held since the reading before, and the whole process on the host. What is made once is made by the first
+reading, so that from there on the device's memory should stay as it is.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 from collections.abc import Sequence
@@ -69,6 +76,41 @@ def made(folder: Path, size: str) -> Path:
     return folder
 
 
+class Watched:
+    """A generator that reads the memory twenty times on the way to so many pictures."""
+
+    def __init__(self, generator: DiffusersGenerator, *, pictures: int) -> None:
+        self.generator, self.every, self.made = generator, max(1, pictures // 20), 0
+        self.readings: list[tuple[float, ...]] = []
+        print(f"  {'pictures':>10} {'device':>12} {'its peak':>12} {'process':>12}")
+
+    def generate(self, texts: Sequence[str], seeds: Sequence[int]) -> Any:
+        """See `Generator`."""
+        pictures = self.generator.generate(texts, seeds)
+        before, self.made = self.made, self.made + len(texts)
+        if before // self.every < self.made // self.every:
+            self.readings.append((*on_device(self.generator.device), resident()))
+            read = "".join(f"{value / 1e6:>10,.1f} MB" for value in self.readings[-1])
+            print(f"  {self.made:>10,}{read}", flush=True)
+        return pictures
+
+
+def on_device(device: str) -> tuple[int, int]:
+    """Bytes that tensors hold, and the most since this was last asked; 0 on a CPU."""
+    if not device.startswith("cuda"):
+        return 0, 0
+    cuda = import_module("torch").cuda
+    held = cuda.memory_allocated(device), cuda.max_memory_allocated(device)
+    cuda.reset_peak_memory_stats(device)
+    return held
+
+
+def resident() -> int:
+    """Bytes of this process in memory; 0 where the system does not tell."""
+    told = Path("/proc/self/statm")
+    return int(told.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if told.exists() else 0
+
+
 class Sized:
     """A classifier of small pictures that is shown larger ones: every so many pixels is one."""
 
@@ -93,17 +135,12 @@ def main(args: argparse.Namespace) -> None:
         print(generator.about)
         torch = import_module("torch")
         memory = torch.cuda.memory_allocated if generator.device.startswith("cuda") else lambda: 0
-        source = TextToImage(generator, expected="fly")
         target, second = Sized(MODELS.load("world:classifier")), Sized(MODELS.load("world:classifier-vit-1"))
         judge = Verified(LabelJudge(), (opinion(second, name="vit", labels=(), words={}),))
         generator.generate([FLY.text] * args.batch, range(args.batch))
         held = [memory()]
 
-        def alone(first: int) -> None:
-            for i in range(first, first + args.images, args.batch):
-                generator.generate([FLY.text] * args.batch, range(i, i + args.batch))
-
-        def engine(first: int) -> None:
+        def engine(first: int, images: int, source: TextToImage) -> None:
             config = RunConfig(study="benchmark", subject="fly", settings={})
             with (
                 Run.create(config, folder=Path(place) / f"run-{first}") as run,
@@ -112,15 +149,34 @@ def main(args: argparse.Namespace) -> None:
                     batch=2 * args.batch,
                 ) as drawing,
             ):  # fmt: skip
-                drawing.draw([Want(FLY, args.images)])
+                drawing.draw([Want(FLY, images)])
+
+        if args.watch:
+            pictures = args.watch * args.batch
+            watched = Watched(generator, pictures=pictures)
+            engine(0, pictures, TextToImage(watched, expected="fly"))
+            grown = (
+                last - first for first, last in zip(watched.readings[0], watched.readings[-1], strict=True)
+            )
+            said = "".join(f"{more / 1e6:>+10,.1f} MB" for more in grown)
+            print(f"  {'grown by':>10}{said}   from the first reading to the last")
+            return
+
+        def alone(first: int) -> None:
+            for i in range(first, first + args.images, args.batch):
+                generator.generate([FLY.text] * args.batch, range(i, i + args.batch))
+
+        def loop(first: int) -> None:
+            engine(first, args.images, TextToImage(generator, expected="fly"))
 
         best = {"the generator alone": 0.0, "hunt's loop": 0.0}
         for turn in range(args.turns):
-            for name, way in zip(best, (alone, engine), strict=True):
+            for name, way in zip(best, (alone, loop), strict=True):
                 began = time.perf_counter()
                 way(turn * args.images)
                 best[name] = max(best[name], args.images / (time.perf_counter() - began))
                 held.append(memory())
+            print(f"  {2 * (turn + 1) * args.images:,} pictures: {held[-1] / 1e6:,.0f} MB", flush=True)
         for name, pace in best.items():
             print(f"  {name:<22} {pace:>8.1f} pictures/s   {pace / best['the generator alone']:.3f}×")
         print(
@@ -138,5 +194,6 @@ if __name__ == "__main__":
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--watch", type=int, default=0, metavar="BATCHES")
     parser.add_argument("--compile", action="store_true")
     main(parser.parse_args())

@@ -13,6 +13,7 @@ import csv
 import random
 import time
 import warnings
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -173,30 +174,40 @@ def features(images: np.ndarray, weights: Path) -> np.ndarray:
 def grid(draw, weights: Path, s: Settings, turn: int) -> list[dict[str, object]]:
     """Failures of the classifier on generated pictures of every cell that truth.csv has.
 
-    The verifier looks at every failure, and at four pictures of each cell whatever the classifier says.
+    While some pictures are drawn, those before are looked at.
     """
     with (weights / "truth.csv").open(encoding="utf-8") as file:
         cells = [(r["subject"], r["sentence"]) for r in csv.DictReader(file)]
-    rows: list[dict[str, object]] = []
     together = max(1, s.batch // TURN)
-    for i in range(0, len(cells), together):
-        part = cells[i : i + together]
-        texts = [f"{base_sentence(who)} {what}".strip() for who, what in part for _ in range(TURN)]
-        images = planes(draw(texts, s.seed % 2**31 + 1000 * turn + i))
-        labels = np.repeat([SUBJECTS.index(who) for who, _ in part], TURN)
-        wrong = run_onnx(weights / "classifier.onnx", {"image": images})[0].argmax(1) != labels
-        some = np.arange(len(labels)) % TURN < 4
-        looked = np.flatnonzero(wrong | some)
-        seen = np.zeros(len(labels), bool)
-        said = run_onnx(weights / "classifier-fair.onnx", {"image": images[looked]})[0]
-        seen[looked] = said.argmax(1) == labels[looked]
-        table = [x.reshape(-1, TURN).sum(1) for x in (wrong, wrong & seen, some, some & seen)]
-        for (who, what), failures, true, looks, valid in zip(part, *table, strict=True):
-            rows.append({
-                "subject": who, "sentence": what, "n": TURN, "failures": int(failures),
-                "valid_failures": int(true), "looked": int(looks), "valid": int(valid),
-            })  # fmt: skip
-    return rows
+    waiting: list[Future[list[dict[str, object]]]] = []
+    with ThreadPoolExecutor(2) as pool:
+        for i in range(0, len(cells), together):
+            part = cells[i : i + together]
+            texts = [f"{base_sentence(who)} {what}".strip() for who, what in part for _ in range(TURN)]
+            images = draw(texts, s.seed % 2**31 + 1000 * turn + i)
+            waiting.append(pool.submit(counted, part, images, weights))
+            if len(waiting) > 3:
+                waiting[-3].result()  # no more than a few batches in memory
+    return [row for part in waiting for row in part.result()]
+
+
+def counted(part: list[tuple[str, str]], images: np.ndarray, weights: Path) -> list[dict[str, object]]:
+    """One row per cell. The verifier looks at every failure, and at four pictures of each cell anyway."""
+    x = planes(images)
+    labels = np.repeat([SUBJECTS.index(who) for who, _ in part], TURN)
+    wrong = run_onnx(weights / "classifier.onnx", {"image": x})[0].argmax(1) != labels
+    some = np.arange(len(labels)) % TURN < 4
+    looked = np.flatnonzero(wrong | some)
+    seen = np.zeros(len(labels), bool)
+    said = run_onnx(weights / "classifier-fair.onnx", {"image": x[looked]})[0]
+    seen[looked] = said.argmax(1) == labels[looked]
+    table = [c.reshape(-1, TURN).sum(1) for c in (wrong, wrong & seen, some, some & seen)]
+    names = ("failures", "valid_failures", "looked", "valid")
+    return [
+        {"subject": who, "sentence": what, "n": TURN}
+        | {name: int(k) for name, k in zip(names, counts, strict=True)}
+        for (who, what), counts in zip(part, zip(*table, strict=True), strict=True)
+    ]
 
 
 def correlation(rows: list[dict[str, object]], weights: Path) -> dict[str, float]:

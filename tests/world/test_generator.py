@@ -5,11 +5,16 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
+from tests.world.world_parts import needs
 
-from weakspot.core import Hypothesis, WeakspotError
+from weakspot.core import MODELS, Hypothesis, WeakspotError
+from weakspot.studies.hunt import hunt
 from weakspot.testing import check_generator, check_source
 from weakspot.world import generator, shipped
+from weakspot.world.scene import SUBJECTS
+from weakspot.world.verifier import Verifier
 
 FLY = "a realistic photograph of a fly (insect)."
 
@@ -44,3 +49,28 @@ def test_changed_and_missing_files_are_refused(pipeline: Path) -> None:
         generator.load()
     with pytest.raises(WeakspotError, match="no weights called 'generator-small'"):
         generator.small()
+
+
+@needs("generator/model_index.json", "classifier-fair.onnx")
+def test_the_shipped_one_draws_what_it_is_told() -> None:
+    model, verifier = MODELS.load("world:generator?device=cpu"), Verifier()
+    texts = [f"a photo of a {who}. the background is a forest." for who in SUBJECTS]
+    drawn = model.generate(texts, range(len(texts)))
+    again = model.generate(texts[3:4], [3])
+    assert np.array_equal(drawn[3], again[0])
+    verdicts = verifier.verdicts(drawn, texts)
+    assert sum(verdict["subject"] for verdict in verdicts) >= 13, verdicts
+    assert sum(verdict["background"] for verdict in verdicts) >= 14, verdicts
+
+
+@needs("generator/model_index.json", "classifier-fair.onnx")
+def test_a_hunt_through_the_shipped_one(tmp_path: Path) -> None:
+    """Drawn by one network, read by another, the failures captioned by a third, checked by a fourth."""
+    run = hunt(
+        "world:classifier", label="fly", source="world:generator?device=cpu&steps=2&guidance=1",
+        captioner="world:captioner", verify=("world:classifier-fair",), budget="images=24",
+        out=tmp_path / "run",
+    )  # fmt: skip
+    images = run.ledger.spend()["images"]
+    run.close()
+    assert 0 < images <= 24

@@ -35,6 +35,19 @@ MODELS: Final = (
         ports=("classifier",),
     ),
     Entry(
+        "world:classifier-fair",
+        "weakspot.world.classifier:classifier_fair",
+        "the verifier: a larger network that saw every kind of scene as often as any other",
+        ports=("classifier",),
+    ),
+    Entry(
+        "world:generator",
+        "weakspot.world.generator:load",
+        "a text-to-image pipeline of the world's own",
+        extra="hf",
+        ports=("generator",),
+    ),
+    Entry(
         "world:encoder",
         "weakspot.world.encoder:load",
         "the world's texts and pictures in one space",
@@ -228,6 +241,12 @@ SOURCES: Final = (
     ),
     Entry("xstest", "weakspot.sources.xstest:load", "XSTest: safe and unsafe prompts", "xstest:FILE"),
     Entry("world:renderer", "weakspot.world.renderer:load", "draws the world exactly as the words say"),
+    Entry(
+        "world:generator",
+        "weakspot.world.generator:source",
+        "pictures of the world by its own text-to-image model",
+        extra="hf",
+    ),
     Entry("python", "weakspot.core.registry:import_part", "your own Source", "python:package.module:attr"),
     Entry(
         "diffusers",

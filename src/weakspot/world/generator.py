@@ -17,7 +17,7 @@ from weakspot.world import shipped
 
 #: How the models were measured; see their cards.
 STEPS: Final = 8
-GUIDANCE: Final = 2.0
+GUIDANCE: Final = 1.75
 
 
 def load(
