@@ -116,7 +116,7 @@ def sheet(path: Path, side: int = 4, edge: int = 160) -> None:
         page.paste(Image.fromarray(picture).resize((edge, edge), Image.Resampling.BICUBIC), (x, y))
         who, _, what = text.removeprefix("a photo of ").partition(". ")
         pen.text((x, y + edge + 2), f"{who}.\n{what}", fill=(60, 58, 54), font=font, spacing=1)
-    page.save(path)
+    page.quantize(256).save(path, optimize=True)
 
 
 def main(n: int, as_json: Path | None, picture: Path | None) -> None:
