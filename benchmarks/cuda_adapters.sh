@@ -13,7 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 import torch
 
 print("python", platform.python_version(), "| device", torch.cuda.get_device_name(0) if torch.cuda.is_available() else "none")
-for name in ("torch", "torchvision", "timm", "transformers", "diffusers", "peft", "onnxruntime", "sentence-transformers"):
+for name in ("torch", "torchvision", "timm", "transformers", "diffusers", "peft", "onnxruntime", "sentence-transformers",
+             "open_clip_torch", "typer", "click"):
     try:
         print(name, version(name))
     except PackageNotFoundError:

@@ -111,6 +111,7 @@ class Plan:
         fresh: Images drawn at most to learn whether a finding is true.
         seed: Of everything.
         sentences: For each, a hunt with captions of at most so many sentences; the first is the headline.
+        verifier: The second opinion, where the source can err.
     """
 
     source: str = "world:renderer"
@@ -120,12 +121,13 @@ class Plan:
     fresh: int = 2_048
     seed: int = 1
     sentences: tuple[int, ...] = (3, 1)
+    verifier: str = VERIFIER
 
     @property
     def helpers(self) -> dict[str, Any]:
         if self.source.startswith("world:renderer"):
             return {}
-        return {"captioner": CAPTIONER, "verify": (VERIFIER,)}
+        return {"captioner": CAPTIONER, "verify": (self.verifier,)}
 
     def settings(self, pair: Pair) -> HuntSettings:
         return HuntSettings(
@@ -386,7 +388,7 @@ def absent(plan: Plan) -> str:
     """Why a plan cannot be run; "" if it can."""
     names = [(SOURCES, plan.source)]
     if plan.helpers:
-        names += [(MODELS, name) for name in (CAPTIONER, VERIFIER)]
+        names += [(MODELS, name) for name in (CAPTIONER, plan.verifier)]
     try:
         for registry, name in names:
             registry.find(name)
@@ -432,6 +434,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--probe", type=int, default=1_000, help="images of a published caption at most")
     parser.add_argument("--most", type=int, default=60_000, help="images drawn of a baseline at most")
     parser.add_argument("--sentences", default="3,1", help="of our captions at most, for each a hunt")
+    parser.add_argument("--verifier", default=VERIFIER, help="the second opinion on a generator's pictures")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=4_000, help="simulated tests of the paper's rates")
     parser.add_argument("--json", type=Path)
@@ -452,6 +455,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         most=given.most,
         seed=given.seed,
         sentences=tuple(int(n) for n in given.sentences.split(",")),
+        verifier=given.verifier,
     )
     run(
         plan,

@@ -9,12 +9,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 import yaml
+from typer.models import OptionInfo
 
 import weakspot as ws
 from weakspot.cli import run as cli
+from weakspot.cli.app import app
 from weakspot.core import JUDGES, MODELS, SOURCES
 
 Shell = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -235,6 +238,24 @@ def test_help_of_a_command(command: str, capsys: pytest.CaptureFixture[str]) -> 
     text = capsys.readouterr().out
     assert f"Usage: weakspot {command}" in text
     assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_flags_are_not_spelt_by_the_library() -> None:
+    """Typer 0.27 makes --LABEL of a flag that is called like its metavar, unless the flag is spelt out."""
+    infos = [*app.registered_commands]
+    for group in app.registered_groups:
+        assert group.typer_instance is not None
+        infos += group.typer_instance.registered_commands
+    left = []
+    for info in infos:
+        assert info.callback is not None
+        for name, hint in get_type_hints(info.callback, include_extras=True).items():
+            for flag in getattr(hint, "__metadata__", ()):
+                # Inside Annotated, the place of the default holds the first of the flag's own names.
+                spelt = isinstance(flag, OptionInfo) and str(flag.default).startswith("-")
+                if isinstance(flag, OptionInfo) and (flag.metavar or "").lower() == name and not spelt:
+                    left.append((info.name, name))
+    assert left == []
 
 
 def test_a_pipe_that_closes_early_is_no_error(toy: Path) -> None:

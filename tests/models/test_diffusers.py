@@ -18,14 +18,11 @@ import pytest
 
 from weakspot.cli import run as cli
 from weakspot.core import MODELS, SOURCES, Generator, Hypothesis, WeakspotError
+from weakspot.models.compute import choose_device, choose_dtype, free_memory, out_of_memory
 from weakspot.models.diffusers import DiffusersGenerator
 from weakspot.models.diffusers_folder import check_digests, sha256
 from weakspot.models.diffusers_pipeline import (
-    choose_device,
-    choose_dtype,
     fitting_batch,
-    free_memory,
-    out_of_memory,
     quiet,
 )
 from weakspot.testing import check_generator, check_source

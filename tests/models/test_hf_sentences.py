@@ -61,7 +61,8 @@ def test_it_keeps_the_contract(folder: Path) -> None:
     assert isinstance(encoder, HfSentences)
     assert check_encoder(encoder, TEXTS).shape == (4, 16)
     assert encoder.embed_texts([]).shape == (0, 16)
-    assert encoder.digest == MODELS.load(f"hf:{folder}").digest
+    assert encoder.digest == MODELS.load(f"hf:{folder}?dtype=float32").digest
+    check_encoder(MODELS.load(f"hf:{folder}"), TEXTS)
     assert "cpu · float32 · batch 2" in encoder.about
     encoder.release()
     with pytest.raises(WeakspotError, match="was released"):

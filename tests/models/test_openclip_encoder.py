@@ -35,7 +35,7 @@ def test_pictures_are_prepared_as_the_configuration_says() -> None:
         preprocess({"resize_mode": "longest"}, plain)
 
 
-@pytest.mark.skipif(not THERE, reason="open_clip needs torchvision, which is not installed")
+@pytest.mark.skipif(not THERE, reason="open_clip or torchvision is not installed")
 def test_a_tiny_model_keeps_the_contract(tmp_path: Path) -> None:
     import open_clip  # type: ignore[import-not-found, unused-ignore]
     from safetensors.torch import save_file

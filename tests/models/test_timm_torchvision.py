@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from weakspot.core import MODELS, Case, Hypothesis, WeakspotError
 from weakspot.models.preprocess import Preprocess
@@ -22,6 +23,7 @@ from weakspot.testing import check_target
 
 torch = pytest.importorskip("torch")
 safetensors = pytest.importorskip("safetensors.torch")
+pytest.importorskip("transformers")  # it looks for timm when it is imported, which must not find a stand-in
 CASES = [
     Case(Hypothesis("a square."), i, 0, np.random.default_rng(i).integers(0, 256, size, np.uint8), "cat")
     for i, size in enumerate([(20, 20, 3), (40, 24, 3), (20, 50, 3)])
@@ -194,7 +196,9 @@ def test_timm_itself(tmp_path: Path) -> None:
 
 def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("timm", "torchvision"):
-        monkeypatch.setitem(sys.modules, name, None)
+        there = [module for module in sys.modules if module.startswith(f"{name}.")]
+        for module in (name, *there):  # a part that was imported earlier would be found without the whole
+            monkeypatch.setitem(sys.modules, module, None)
         with pytest.raises(WeakspotError, match=name) as error:
             MODELS.load(f"{name}:resnet50")
         assert "weakspot[vision]" in error.value.fix
@@ -287,6 +291,24 @@ def test_torchvision_names_that_are_wrong(name: str, what: str) -> None:
     with pytest.raises(WeakspotError, match=what) as error:
         MODELS.load(name)
     assert error.value.fix
+
+
+def test_torchvision_itself(tmp_path: Path) -> None:
+    """With weights of one's own, and pictures prepared by the library."""
+    library = pytest.importorskip(
+        "torchvision", reason="torchvision does not import here", exc_type=ImportError
+    )
+    torch.manual_seed(0)
+    made = library.models.get_model("squeezenet1_1", weights=None, num_classes=3).eval()
+    file, labels = tmp_path / "own.safetensors", tmp_path / "labels.txt"
+    safetensors.save_file(made.state_dict(), file)
+    labels.write_text("a\nb\nc\n")
+    model = MODELS.load(f"torchvision:squeezenet1_1?weights={file}&labels={labels}&device=cpu")
+    prepare = library.models.get_model_weights("squeezenet1_1").DEFAULT.transforms()
+    with torch.inference_mode():
+        pixels = torch.stack([prepare(Image.fromarray(case.input)) for case in CASES])
+        wanted = torch.softmax(made(pixels), 1).numpy()
+    np.testing.assert_allclose(scores(model), wanted, atol=2e-3)
 
 
 # -- torchscript ----------------------------------------------------------------------------------------

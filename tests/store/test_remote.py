@@ -186,17 +186,22 @@ def test_a_store_that_refuses_is_quoted_in_one_line_before_there_is_a_run(
     assert what in caught.value.what
     assert "s3://bucket/x cannot be written" in caught.value.what
     assert fix in caught.value.fix
+    assert caught.value.fix.endswith(", then start again; nothing was begun")
     assert "\n" not in caught.value.what
     assert not (tmp_path / "run").exists()
     if not isinstance(error, FileNotFoundError):
         with pytest.raises(Unreachable, match="cannot be read"):
             blobs_at("s3://bucket/x").get("0" * 64)
+    with pytest.raises(Unreachable) as caught:  # in the middle of a run
+        blobs_at("s3://bucket/x").put(b"later")
+    assert caught.value.fix.endswith(", then: weakspot resume; nothing is lost")
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(WeakspotError, match="cannot be written"):
+    with pytest.raises(WeakspotError, match="cannot be written") as caught:
         Run.create(CONFIG, folder=tmp_path / "run", blobs=(tmp_path / "file").as_uri())
+    assert "resume" not in caught.value.fix
     assert not (tmp_path / "run").exists()
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from weakspot.cli.flags import AsJson, BlobsAt, Out
 
 if TYPE_CHECKING:
     from weakspot.report.ask_words import Table
@@ -24,11 +25,16 @@ def command(
     benchmark: Annotated[
         str | None,
         typer.Option(
-            metavar="BENCHMARK", help="The questions: mossbench:DIR, questions:FILE or xstest:FILE."
+            "--benchmark",
+            metavar="BENCHMARK",
+            help="The questions: mossbench:DIR, questions:FILE or xstest:FILE.",
         ),
     ] = None,
     judge: Annotated[
-        str, typer.Option(metavar="JUDGE", help="Says which answers refuse (see: weakspot list judges).")
+        str,
+        typer.Option(
+            "--judge", metavar="JUDGE", help="Says which answers refuse (see: weakspot list judges)."
+        ),
     ] = "embedded",
     contrast: Annotated[
         bool, typer.Option("--contrast", help="Ask the harmful counterparts too, which should be refused.")
@@ -80,7 +86,9 @@ def command(
     source: Annotated[
         str | None,
         typer.Option(
-            metavar="SOURCE", help="With --scenarios: draws the scenes (see: weakspot list sources)."
+            "--source",
+            metavar="SOURCE",
+            help="With --scenarios: draws the scenes (see: weakspot list sources).",
         ),
     ] = None,
     pool: Annotated[
@@ -89,24 +97,13 @@ def command(
             metavar="FOLDER?encoder=NAME", help="With --scenarios: pictures of a folder, found by the scene."
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="The run's folder, new or empty; by default one below runs/."),
-    ] = None,
-    blobs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.",
-        ),
-    ] = None,
+    out: Out = None,
+    blobs: BlobsAt = None,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Say what would be sent where and what it may cost; send nothing."),
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Find which harmless questions a chat model refuses, and why.
 

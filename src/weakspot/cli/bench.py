@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from weakspot.cli.flags import AsJson
+
 if TYPE_CHECKING:
     from weakspot.studies.bench import Outcome, Share
 
@@ -48,9 +50,7 @@ def planted(
     workers: Annotated[
         int, typer.Option(metavar="NUMBER", help="Processes; 0 means one for each processor core.")
     ] = 0,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Plant failures in classifiers, hunt them, and compare what is reported with the truth.
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from weakspot.cli.flags import AsJson
+
 if TYPE_CHECKING:
     from weakspot.store import Run
 
@@ -56,9 +58,7 @@ def command(
     licence: Annotated[
         str, typer.Option(metavar="TEXT", help="The licence of the pictures, for the data card.")
     ] = "not stated",
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Write the pictures that a hunt found misread, with captions, seeds, labels and a data card.
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from weakspot.cli.flags import AsJson, BlobsAt, Executor, Out
+
 
 def command(
     context: typer.Context,
@@ -17,7 +19,7 @@ def command(
         ),
     ],
     label: Annotated[
-        str | None, typer.Option(metavar="LABEL", help="The label whose failures are hunted.")
+        str | None, typer.Option("--label", metavar="LABEL", help="The label whose failures are hunted.")
     ] = None,
     labels: Annotated[
         str | None,
@@ -30,11 +32,15 @@ def command(
         str | None, typer.Option(metavar="LABEL", help="Count only this wrong answer as a failure.")
     ] = None,
     source: Annotated[
-        str, typer.Option(metavar="SOURCE", help="What draws images from words (see: weakspot list sources).")
+        str,
+        typer.Option(
+            "--source", metavar="SOURCE", help="What draws images from words (see: weakspot list sources)."
+        ),
     ] = "world:renderer",
     judge: Annotated[
         str | None,
         typer.Option(
+            "--judge",
             metavar="JUDGE",
             help="What counts as a failure (see: weakspot list judges); by default a missed label.",
         ),
@@ -70,7 +76,9 @@ def command(
     ] = None,
     sense: Annotated[
         str | None,
-        typer.Option(metavar="SENSE", help="Which meaning of the label, where WordNet knows several."),
+        typer.Option(
+            "--sense", metavar="SENSE", help="Which meaning of the label, where WordNet knows several."
+        ),
     ] = None,
     sentences: Annotated[
         int, typer.Option(metavar="NUMBER", help="At most so many sentences in a caption.")
@@ -90,27 +98,10 @@ def command(
         float,
         typer.Option(metavar="SHARE", help="Bound on the expected share of false findings, between 0 and 1."),
     ] = 0.05,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="The run's folder, new or empty; by default one below runs/."),
-    ] = None,
-    blobs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.",
-        ),
-    ] = None,
-    executor: Annotated[
-        str,
-        typer.Option(
-            metavar="EXECUTOR",
-            help="Where it is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?target_gpus=1'.",
-        ),
-    ] = "local",
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")
-    ] = False,
+    out: Out = None,
+    blobs: BlobsAt = None,
+    executor: Executor = "local",
+    as_json: AsJson = False,
 ) -> int:
     """Find captions under which an image classifier fails more often than usual.
 

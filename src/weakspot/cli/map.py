@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from weakspot.cli.flags import AsJson, BlobsAt, Executor, Out
+
 if TYPE_CHECKING:
     from weakspot.store import Run
 
@@ -27,13 +29,16 @@ def command(
     space: Annotated[
         str,
         typer.Option(
+            "--space",
             metavar="SPACE",
             help="image-125, image-5^k, image:rotate,fog,…, world, text-16, prompt-27, or a YAML file.",
         ),
     ] = "image-125",
     task: Annotated[
         str,
-        typer.Option(metavar="TASK", help="image, text or generator; by default what the space is of."),
+        typer.Option(
+            "--task", metavar="TASK", help="image, text or generator; by default what the space is of."
+        ),
     ] = "",
     documents: Annotated[
         str,
@@ -45,12 +50,16 @@ def command(
     search: Annotated[
         str,
         typer.Option(
-            metavar="SEARCH", help="auto, thompson, ucb, gp, tpe, dqn, ppo, dqn-micro, random, exhaustive."
+            "--search",
+            metavar="SEARCH",
+            help="auto, thompson, ucb, gp, tpe, dqn, ppo, dqn-micro, random, exhaustive.",
         ),
     ] = "auto",
     judge: Annotated[
         str,
-        typer.Option(metavar="JUDGE", help="What a failure is, e.g. discrepancy?measure=doubt&epsilon=0.9."),
+        typer.Option(
+            "--judge", metavar="JUDGE", help="What a failure is, e.g. discrepancy?measure=doubt&epsilon=0.9."
+        ),
     ] = "discrepancy",
     above: Annotated[
         float | None,
@@ -71,27 +80,10 @@ def command(
     ] = "images=10000",
     fdr: Annotated[float, typer.Option(metavar="SHARE", help="Bound on the share of false findings.")] = 0.05,
     seed: Annotated[int, typer.Option(metavar="NUMBER", help="The same seed gives the same result.")] = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="The run's folder, new or empty; by default one below runs/."),
-    ] = None,
-    blobs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.",
-        ),
-    ] = None,
-    executor: Annotated[
-        str,
-        typer.Option(
-            metavar="EXECUTOR",
-            help="Where it is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.",
-        ),
-    ] = "local",
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")
-    ] = False,
+    out: Out = None,
+    blobs: BlobsAt = None,
+    executor: Executor = "local",
+    as_json: AsJson = False,
 ) -> int:
     """Map where a model fails: which concepts, how much of them, together with which others.
 

@@ -25,7 +25,10 @@ def command(
         list[str] | None, typer.Option(metavar="NAME", help="A category or a change; may be repeated.")
     ] = None,
     judge: Annotated[
-        str, typer.Option(metavar="JUDGE", help="Leaves foils out that do not differ: rules, chat:…, hf:…")
+        str,
+        typer.Option(
+            "--judge", metavar="JUDGE", help="Leaves foils out that do not differ: rules, chat:…, hf:…"
+        ),
     ] = "",
     limit: Annotated[int, typer.Option(min=1, help="Captions of one change at most.")] = 1000,
     seed: Annotated[int, typer.Option(metavar="NUMBER", help="Of the choice among foils.")] = 0,

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from weakspot.cli.flags import AsJson, Out
+
 
 def command(
     encoder: Annotated[
@@ -97,13 +99,8 @@ def command(
         float,
         typer.Option(metavar="SHARE", help="Bound on the expected share of false findings, between 0 and 1."),
     ] = 0.05,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="The run's folder, new or empty; by default one below runs/."),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")
-    ] = False,
+    out: Out = None,
+    as_json: AsJson = False,
 ) -> int:
     """Find what an encoder of texts does not tell apart.
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from weakspot.cli.flags import AsJson, BlobsAt, Out
+
 if TYPE_CHECKING:
     from weakspot.store import Run
 
@@ -19,7 +21,9 @@ def command(
             metavar="MODEL", help="The classifier, e.g. world:classifier (see: weakspot list models)."
         ),
     ],
-    label: Annotated[str, typer.Option(metavar="LABEL", help="The label whose failures are counted.")],
+    label: Annotated[
+        str, typer.Option("--label", metavar="LABEL", help="The label whose failures are counted.")
+    ],
     target_label: Annotated[
         str | None, typer.Option(metavar="LABEL", help="Count only this wrong answer as a failure.")
     ] = None,
@@ -27,7 +31,10 @@ def command(
         str, typer.Option(metavar="TEXT", help='Sentences added to the prompt, e.g. "it is on a flower."')
     ] = "",
     source: Annotated[
-        str, typer.Option(metavar="SOURCE", help="What draws images from words (see: weakspot list sources).")
+        str,
+        typer.Option(
+            "--source", metavar="SOURCE", help="What draws images from words (see: weakspot list sources)."
+        ),
     ] = "world:renderer",
     prompt: Annotated[
         str | None,
@@ -38,27 +45,18 @@ def command(
     ] = None,
     sense: Annotated[
         str | None,
-        typer.Option(metavar="SENSE", help="Which meaning of the label, where WordNet knows several."),
+        typer.Option(
+            "--sense", metavar="SENSE", help="Which meaning of the label, where WordNet knows several."
+        ),
     ] = None,
     budget: Annotated[
         str,
         typer.Option(metavar="LIMITS", help="images, and if wanted seconds, dollars; e.g. images=20k."),
     ] = "images=20000",
     seed: Annotated[int, typer.Option(metavar="NUMBER", help="The same seed gives the same result.")] = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="The run's folder, new or empty; by default one below runs/."),
-    ] = None,
-    blobs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.",
-        ),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")
-    ] = False,
+    out: Out = None,
+    blobs: BlobsAt = None,
+    as_json: AsJson = False,
 ) -> int:
     """Measure how often an image classifier fails where plain sampling would hardly see a failure.
 

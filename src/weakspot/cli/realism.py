@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from weakspot.cli.flags import AsJson
+
 
 def command(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Pictures, e.g. an exported data set.")],
@@ -21,9 +23,7 @@ def command(
         ),
     ] = "world:encoder",
     seed: Annotated[int, typer.Option(metavar="NUMBER", help="Of the bootstrap.")] = 0,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Say how far the pictures in a folder are from those in another: FID, and KID with an interval."""
     from weakspot.cli.progress import Progress

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from weakspot.cli.flags import AsJson
+
 if TYPE_CHECKING:
     from weakspot.store import Run
 
@@ -21,7 +23,9 @@ def command(
     method: Annotated[
         str,
         typer.Option(
-            metavar="METHOD", help="full, last-layer, lora; data writes only the data set to train on."
+            "--method",
+            metavar="METHOD",
+            help="full, last-layer, lora; data writes only the data set to train on.",
         ),
     ] = "full",
     target: Annotated[
@@ -49,7 +53,7 @@ def command(
     draws: Annotated[
         int, typer.Option(metavar="NUMBER", help="Pairs over the whole landscape; 0 leaves it out.")
     ] = 10_000,
-    device: Annotated[str, typer.Option(metavar="DEVICE", help="auto, cpu, cuda.")] = "auto",
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda.")] = "auto",
     seed: Annotated[int, typer.Option(metavar="NUMBER", help="The same seed gives the same repair.")] = 0,
     out: Annotated[
         Path | None,
@@ -57,9 +61,7 @@ def command(
             metavar="FOLDER", help="The new run's folder, new or empty; by default one below runs/."
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Train a model where it fails, and prove on untouched inputs what moved.
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from weakspot.cli.flags import AsJson
+
 
 def command(
     run: Annotated[Path, typer.Argument(metavar="FOLDER", help="The run's folder.")],
@@ -16,11 +18,13 @@ def command(
     ] = None,
     executor: Annotated[
         str,
-        typer.Option(metavar="EXECUTOR", help="Where a hunt or a map goes on: local, or on Ray (see hunt)."),
+        typer.Option(
+            "--executor",
+            metavar="EXECUTOR",
+            help="Where a hunt or a map goes on: local, or on Ray (see hunt).",
+        ),
     ] = "local",
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Go on with a run after Ctrl-C, a crash or a spent budget; nothing recorded is asked again."""
     from weakspot.cli.ask_screen import AskScreen

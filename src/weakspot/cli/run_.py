@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from weakspot.cli.flags import AsJson
+
 
 def command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A study in YAML (see: weakspot init).")],
@@ -20,9 +22,7 @@ def command(
         Path | None,
         typer.Option(metavar="FOLDER", help="The run's folder, in place of what the file says."),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Run a study from its file: the same run as with the same flags.
 

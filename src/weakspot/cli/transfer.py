@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from weakspot.cli.flags import AsJson
+
 
 def command(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a hunt.")],
@@ -18,6 +20,7 @@ def command(
     source: Annotated[
         list[str] | None,
         typer.Option(
+            "--source",
             metavar="SOURCE",
             help="Another source, besides the run's own: another generator, a folder of photographs.",
         ),
@@ -36,9 +39,7 @@ def command(
             help="Labels of other models that are as right as the hunted one: 'fly=house fly,horse fly'.",
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Measure other models, and other pictures, on the captions that a hunt found.
 

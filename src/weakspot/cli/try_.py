@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from weakspot.cli.flags import AsJson
+
 if TYPE_CHECKING:
     from weakspot.engine import Lane
     from weakspot.studies.attempt import Attempt
@@ -25,7 +27,7 @@ def command(
     ],
     label: Annotated[
         str | None,
-        typer.Option(metavar="LABEL", help="Whose baseline, where the hunt has several labels."),
+        typer.Option("--label", metavar="LABEL", help="Whose baseline, where the hunt has several labels."),
     ] = None,
     n: Annotated[
         int | None,
@@ -35,9 +37,7 @@ def command(
         str | None,
         typer.Option(metavar="LIMITS", help="Limits on what is new, e.g. images=1000,seconds=60."),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Measure your own words: do they trouble the model more than the baseline of a hunt does?
 

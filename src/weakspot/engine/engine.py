@@ -405,7 +405,7 @@ def _each(
             if not isinstance(result, kind):
                 raise WeakspotError(f"a result is of type {type(result).__name__}, not {kind.__name__}")
         return [(result, "") for result in results]
-    except Exception as error:
+    except Exception as error:  # a part may raise anything; it becomes an error of the trials, not of the run
         if len(items) == 1:
             what = error.what if isinstance(error, WeakspotError) else f"{type(error).__name__}: {error}"
             return [(None, f"{who}: {what}"[:500])]

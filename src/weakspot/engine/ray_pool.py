@@ -63,7 +63,7 @@ class Worker:
             self._part = pickle.loads(recipe)()  # noqa: S301 (of our own driver)
         except WeakspotError as error:
             return os.getpid(), error.what, error.fix or ""
-        except Exception as error:
+        except Exception as error:  # of any model's library; the driver says it
             return os.getpid(), f"{type(error).__name__}: {error}"[:500], ""
         return os.getpid(), "", ""
 

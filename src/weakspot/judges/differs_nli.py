@@ -149,7 +149,7 @@ def load(
         raise WeakspotError(
             f"hf:{path[:200]} needs a library that is missing: {error}", fix="pip install 'weakspot[hf]'"
         ) from error
-    from weakspot.models.diffusers_pipeline import choose_device
+    from weakspot.models.compute import choose_device
 
     folder = find_folder(path, revision=revision or None)
     return NliJudge(

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import gc
-import logging
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from weakspot.core import WeakspotError
-from weakspot.models.diffusers_pipeline import out_of_memory
+from weakspot.models.compute import log, out_of_memory
 
-log: Final = logging.getLogger("weakspot.models")
 _T = TypeVar("_T")
 
 

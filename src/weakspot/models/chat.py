@@ -288,7 +288,7 @@ class ChatModel:
                     reply = await self._call(messages, config)
                 except WeakspotError as error:
                     return Output(None, status=Status.ERROR, detail=self._secrets.scrub(error.what))
-                except Exception as error:
+                except Exception as error:  # of the provider's library; `fault_of` tells them apart
                     fault = fault_of(error, self._api)
                 else:
                     usage = usage_of(reply.usage, self.price)

@@ -59,7 +59,7 @@ def fault_of(error: BaseException, api: Any) -> Fault:
         return Fault(f"there is no such model or address ({said})", final=True, unless_answered=True)
     try:
         decision = api.should_retry(error)
-    except Exception:
+    except Exception:  # the provider's own code may not know this error
         decision = False
     wait = getattr(decision, "retry_after", None) or _asked_to_wait(error)
     busy = status == 429 or getattr(decision, "kind", "") == "rate_limit"

@@ -144,7 +144,7 @@ def connect(to: Who, settings: Mapping[str, Any]) -> tuple[Any, Any]:
             memoize=False,
             **_swift(to),
         )
-    except Exception as error:
+    except Exception as error:  # of the provider's library
         raise _explained(to, error) from None
     if hasattr(getattr(model.api, "client", None), "max_retries"):
         model.api.client.max_retries = 0  # retries are ours: counted, and as patient as the server asks

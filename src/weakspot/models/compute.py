@@ -1,22 +1,72 @@
-"""How networks of torch are run fast: half precision where it is safe, compiled, as many pictures as fit."""
+"""Where and how networks of torch are run: device, half precision where it is safe, compiled, what fits."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from typing import Any, Final
 
-from weakspot.core import WeakspotError
-from weakspot.models.batches import log
-from weakspot.models.diffusers_pipeline import free_memory, out_of_memory
+from weakspot.core import WeakspotError, nearest
 
+log: Final = logging.getLogger("weakspot.models")
+DTYPES: Final = ("float32", "float16", "bfloat16")
+_OUT_OF_MEMORY: Final = ("out of memory", "defaultcpuallocator", "not enough memory", "alloc_failed")
 #: Numbers that a classifier holds per pixel of its input at its widest, the larger ones of the usual kinds.
 _PER_PIXEL: Final = 256
 #: The part of the free memory that is counted on.
 _USED: Final = 0.7
 #: Pixels that keep a GPU busy: 256 pictures of 224 × 224.
 _BUSY: Final = 256 * 224 * 224
+
+
+def choose_device(name: str) -> str:
+    """The device that is meant and there: `auto` is cuda, else mps, else cpu."""
+    torch = import_module("torch")
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if name == "auto":
+        return next(device for device, is_there in there.items() if is_there)
+    kind, _, number = name.partition(":")
+    if kind not in there or (number and not (kind == "cuda" and number.isdecimal())):
+        raise WeakspotError(f"{name[:80]!r} is no device", fix="choose auto, cpu, cuda, cuda:0 or mps")
+    if not there[kind] or (number and int(number) >= torch.cuda.device_count()):
+        raise WeakspotError(f"there is no {name[:80]} here", fix="choose device=cpu, or leave it out")
+    return name
+
+
+def choose_dtype(name: str, device: str) -> str:
+    """The number format: `auto` is half precision on CUDA, bfloat16 if the GPU has it, else float32."""
+    if name == "auto":
+        if not device.startswith("cuda"):
+            return "float32"
+        return "bfloat16" if import_module("torch").cuda.get_device_capability(device)[0] >= 8 else "float16"
+    if name not in DTYPES:
+        raise WeakspotError(
+            f"{name[:80]!r} is no number format",
+            fix=nearest(name, DTYPES) or f"choose auto, {', '.join(DTYPES)}",
+        )
+    return name
+
+
+def free_memory(device: str) -> int | None:
+    """Bytes of a GPU's memory that nobody uses; None for other devices, which do not tell."""
+    if not device.startswith("cuda"):
+        return None
+    cuda = import_module("torch").cuda
+    free, _ = cuda.mem_get_info(device)
+    kept = cuda.memory_reserved(device) - cuda.memory_allocated(device)  # by this process, for itself
+    return int(free + kept)
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an error means that memory ran out: a GPU's or the machine's."""
+    said = str(error).lower()
+    return (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == "OutOfMemoryError"
+        or (isinstance(error, RuntimeError) and any(words in said for words in _OUT_OF_MEMORY))
+    )
 
 
 def autocast(device: str, dtype: str) -> AbstractContextManager[Any]:
@@ -57,7 +107,7 @@ class Compiled:
             return self._fast(*args, **kwargs)
         except WeakspotError:
             raise
-        except Exception as error:
+        except Exception as error:  # of the compiler, or of the network itself: tried without, below
             if out_of_memory(error):
                 raise
             failed = error

@@ -16,17 +16,13 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
 from weakspot.models import options
-from weakspot.models.batches import log
+from weakspot.models.compute import choose_device, choose_dtype, free_memory, log, out_of_memory
 from weakspot.models.diffusers_folder import check_digests, folder_digest
 from weakspot.models.diffusers_pipeline import (
-    choose_device,
-    choose_dtype,
     find,
     fitting_batch,
-    free_memory,
     load_pipeline,
     noise_of,
-    out_of_memory,
     quiet,
     settings_of,
     use_scheduler,

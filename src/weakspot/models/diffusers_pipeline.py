@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import WeakspotError, nearest
+from weakspot.models.compute import out_of_memory
 from weakspot.models.diffusers_folder import (
     INDEX,
     Index,
@@ -28,8 +29,6 @@ from weakspot.models.diffusers_folder import (
 from weakspot.models.hf_files import local_folder
 
 _UNSEEDED: Final = ("DPMSolverSDEScheduler", "CosineDPMSolverMultistepScheduler")
-_OUT_OF_MEMORY: Final = ("out of memory", "defaultcpuallocator", "not enough memory", "alloc_failed")
-DTYPES: Final = ("float32", "float16", "bfloat16")
 #: Numbers that are held per pixel when a picture is decoded, the largest step of the usual pipelines: a few
 #: layers of 256 channels at full size.
 _PER_PIXEL: Final = 2048
@@ -103,7 +102,7 @@ def _network(folder: Path, part: Part, dtype: str) -> Any:
         )
     except ImportError:
         raise
-    except Exception as error:
+    except Exception as error:  # of the files, which the libraries find broken in many ways
         raise _unloadable(folder / part.name, error) from error
     wrong = _misfit(info)
     if wrong:
@@ -120,16 +119,6 @@ def _unloadable(folder: Path, error: Exception) -> WeakspotError:
     return WeakspotError(
         f"{folder} cannot be loaded: {_first_line(error)}",
         fix="its configuration and its weights must belong together; copy the folder again",
-    )
-
-
-def out_of_memory(error: BaseException) -> bool:
-    """Whether an error means that memory ran out: a GPU's or the machine's."""
-    said = str(error).lower()
-    return (
-        isinstance(error, MemoryError)
-        or type(error).__name__ == "OutOfMemoryError"
-        or (isinstance(error, RuntimeError) and any(words in said for words in _OUT_OF_MEMORY))
     )
 
 
@@ -233,44 +222,6 @@ def noise_of(pipe: Any, settings: Mapping[str, Any]) -> Noise:
         del pipe.prepare_latents
         pipe.maybe_free_model_hooks()
     raise WeakspotError(f"{type(pipe).__name__} does not begin with noise", fix="use another pipeline")
-
-
-def choose_device(name: str) -> str:
-    """The device that is meant and there: `auto` is cuda, else mps, else cpu."""
-    torch = import_module("torch")
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
-    if name == "auto":
-        return next(device for device, is_there in there.items() if is_there)
-    kind, _, number = name.partition(":")
-    if kind not in there or (number and not (kind == "cuda" and number.isdecimal())):
-        raise WeakspotError(f"{name[:80]!r} is no device", fix="choose auto, cpu, cuda, cuda:0 or mps")
-    if not there[kind] or (number and int(number) >= torch.cuda.device_count()):
-        raise WeakspotError(f"there is no {name[:80]} here", fix="choose device=cpu, or leave it out")
-    return name
-
-
-def choose_dtype(name: str, device: str) -> str:
-    """The number format: `auto` is half precision on CUDA, bfloat16 if the GPU has it, else float32."""
-    if name == "auto":
-        if not device.startswith("cuda"):
-            return "float32"
-        return "bfloat16" if import_module("torch").cuda.get_device_capability(device)[0] >= 8 else "float16"
-    if name not in DTYPES:
-        raise WeakspotError(
-            f"{name[:80]!r} is no number format for a pipeline",
-            fix=nearest(name, DTYPES) or f"choose auto, {', '.join(DTYPES)}",
-        )
-    return name
-
-
-def free_memory(device: str) -> int | None:
-    """Bytes of a GPU's memory that nobody uses; None for other devices, where pictures are made singly."""
-    if not device.startswith("cuda"):
-        return None
-    cuda = import_module("torch").cuda
-    free, _ = cuda.mem_get_info(device)
-    kept = cuda.memory_reserved(device) - cuda.memory_allocated(device)  # by this process, for itself
-    return int(free + kept)
 
 
 def fitting_batch(free: int | None, *, size: tuple[int, int], dtype: str) -> int:

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from weakspot.core import WeakspotError
 from weakspot.models import options
-from weakspot.models.diffusers_pipeline import choose_device, choose_dtype
+from weakspot.models.compute import choose_device, choose_dtype
 from weakspot.models.hf_captioner import is_captioner
 from weakspot.models.hf_classifier import is_classifier
 from weakspot.models.hf_files import find_folder, read_config, refuse_pickles

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypedDict
 
 from weakspot.core import WeakspotError
 from weakspot.models.batches import free
+from weakspot.models.compute import out_of_memory
 from weakspot.models.hf_files import quiet, unloadable
 
 
@@ -98,8 +99,6 @@ def load_tokenizer(folder: Path, *, trust: Trust = NOTHING) -> Any:
 
 def on_device(model: Any, device: str, *, of: str) -> Any:
     """The model on its device; that it is too large for it is said in one line."""
-    from weakspot.models.diffusers_pipeline import out_of_memory
-
     try:
         return model.to(device)
     except (RuntimeError, MemoryError) as error:

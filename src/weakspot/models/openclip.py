@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from weakspot.core import WeakspotError, nearest
 from weakspot.models import options
 from weakspot.models.batches import Batched, Batches
-from weakspot.models.compute import autocast
-from weakspot.models.diffusers_pipeline import choose_device, choose_dtype
+from weakspot.models.compute import autocast, choose_device, choose_dtype
 from weakspot.models.gate import computing
 from weakspot.models.hf_files import (
     find_folder,

@@ -14,7 +14,7 @@ from typing import Any
 
 from weakspot.core import WeakspotError
 from weakspot.models import options
-from weakspot.models.diffusers_pipeline import choose_device, choose_dtype
+from weakspot.models.compute import choose_device, choose_dtype
 from weakspot.models.onnx import _three, read_labels
 from weakspot.models.preprocess import Preprocess
 from weakspot.models.torch_classifier import ImageClassifier

@@ -14,7 +14,7 @@ from typing import Any
 
 from weakspot.core import WeakspotError, nearest
 from weakspot.models import options
-from weakspot.models.diffusers_pipeline import choose_device, choose_dtype
+from weakspot.models.compute import choose_device, choose_dtype
 from weakspot.models.hf_files import quiet
 from weakspot.models.hf_load import on_device
 from weakspot.models.onnx import read_labels

@@ -19,8 +19,7 @@ from weakspot.core import Case, Output, WeakspotError
 from weakspot.core.registry import import_part
 from weakspot.models import options
 from weakspot.models.batches import Batches
-from weakspot.models.compute import Compiled, pictures_at_once
-from weakspot.models.diffusers_pipeline import choose_dtype
+from weakspot.models.compute import Compiled, choose_dtype, pictures_at_once
 from weakspot.models.images import stack_images
 from weakspot.models.onnx import _three, read_labels
 from weakspot.models.safetensors_file import read_weights

@@ -84,7 +84,7 @@ def ask_all(llm: Asked, prompts: Sequence[str]) -> tuple[list[str | None], Answe
             try:
                 given = list(llm.ask([prompt]))
                 texts.append(given[0] if given else "")
-            except Exception as error:
+            except Exception as error:  # of the client, again; it is counted and quoted
                 errors.append(one_line(f"{type(error).__name__}: {error}")[:LONGEST])
                 texts.append(None)
     failed, empty, refused = sum(t is None for t in texts), 0, 0

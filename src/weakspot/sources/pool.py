@@ -164,11 +164,11 @@ class _Reader:
         before = len(self.fresh)
         try:
             self._embed(waiting)
-        except Exception:
+        except Exception:  # the encoder may raise anything
             for one in waiting:
                 try:
                     self._embed([one])
-                except Exception as error:  # the encoder may raise anything
+                except Exception as error:
                     self._leave_out(
                         one[0], f"it cannot be embedded: {str(error)[:200] or type(error).__name__}"
                     )

@@ -112,7 +112,7 @@ def _check(content: bytes) -> None:
             warnings.simplefilter("ignore")
             with Image.open(io.BytesIO(content), formats=FORMATS) as image:
                 image.load()
-    except Exception as error:
+    except Exception as error:  # decoders raise many kinds on damaged bytes
         raise Unusable(_why(error)) from error
 
 

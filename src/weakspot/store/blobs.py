@@ -19,7 +19,12 @@ class Blobs:
     """The folder `blobs/` of a run. A file is there whole or not at all: it is written by rename.
 
     `weakspot.store.remote` has the same for other places.
+
+    Attributes:
+        afterwards: What to do when it can be written again, for messages.
     """
+
+    afterwards = "then: weakspot resume; nothing is lost"
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -39,7 +44,7 @@ class Blobs:
         except OSError as error:
             raise WeakspotError(
                 f"{self.folder} cannot be written: {error.strerror}",
-                fix="free some space or check the permissions, then: weakspot resume; nothing is lost",
+                fix=f"free some space or check the permissions, {self.afterwards}",
             ) from error
         return digest
 

@@ -79,7 +79,9 @@ def begin_at(url: str) -> None:
     Raises:
         WeakspotError: A library is missing, there is no such place, or writing is not allowed.
     """
-    blobs_at(url).put(_SIGN)
+    blobs = blobs_at(url)
+    blobs.afterwards = "then start again; nothing was begun"
+    blobs.put(_SIGN)
 
 
 class RemoteBlobs(Blobs):
@@ -193,7 +195,7 @@ class RemoteBlobs(Blobs):
         fix = f"check {'your keys and what they allow' if keys else 'the address, your keys and the network'}"
         raise Unreachable(
             f"{self.url} cannot be {what}: {type(error).__name__}: {said}",
-            fix=fix if what != "written" else f"{fix}, then: weakspot resume; nothing is lost",
+            fix=fix if what != "written" else f"{fix}, {self.afterwards}",
         ) from error
 
 

@@ -91,6 +91,6 @@ def _why(source: Any, text: str) -> str:
         source.draw(Hypothesis(text), [0], seed=0)
     except WeakspotError as error:
         return f"it says: {error.what}" + (f"; {error.fix}" if error.fix else "")
-    except Exception as error:
+    except Exception as error:  # of a user's source; whatever it is, it is quoted
         return f"it says: {error}"
     return "use words that it knows"

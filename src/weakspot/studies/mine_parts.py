@@ -334,7 +334,7 @@ def _blamed(name: str) -> Iterator[None]:
         yield
     except (WeakspotError, MemoryError):
         raise
-    except Exception as error:
+    except Exception as error:  # of the encoder's library
         raise WeakspotError(
             f"{name[:200]} cannot embed the texts: {type(error).__name__}: {error}",
             fix="mend the encoder; --debug shows where",

@@ -32,6 +32,9 @@ _TOGETHER: Final = 16
 #: Takes the numbers of some pictures and the logits of their next words, gives the next words.
 Choose = Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.int64]]
 
+#: By so much it overrates the end of a caption (nats; from 3,500 pictures that nothing else is measured on).
+TOO_SOON: Final = 1.0
+
 
 class WorldCaptioner:
     """Speaks of pictures, and scores what others say of them.
@@ -71,7 +74,12 @@ class WorldCaptioner:
 
     def captions(self, images: Sequence[NDArray[np.uint8]], *, prefix: str = "") -> list[str]:
         """See `Captioner`: the most likely next word, again and again, to the end or to `LENGTH` tokens."""
-        return self._say(images, prefix, lambda _, logits: logits.argmax(1))
+
+        def choose(_: NDArray[np.int64], logits: NDArray[np.float64]) -> NDArray[np.int64]:
+            logits[:, self._tokens.eos] -= TOO_SOON
+            return np.asarray(logits.argmax(1))
+
+        return self._say(images, prefix, choose)
 
     def sample(
         self,
