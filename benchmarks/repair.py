@@ -44,6 +44,7 @@ def cifar(
     which: str = "resnet20",
     seed: int = 1,
     epochs: int = 0,
+    rate: float = 0.5,
 ) -> None:
     """A ResNet: map, repair of the two worst modes by each method, and what was kept apart."""
     pack = np.load(DATA / "data" / "cifar10" / "cifar10-test-6000.npz")
@@ -60,8 +61,8 @@ def cifar(
             target, images=folder / "given.npz", space="image-125", budget="images=4000", seed=seed, out=run
         ).close()
     for method in methods:
-        kept_apart = folder / "apart.npz" if apart else None
-        _repaired(which, run, method, folder / f"{which}-{method}", kept_apart, modes="1,2", epochs=epochs)
+        kept_apart, out = folder / "apart.npz" if apart else None, folder / f"{which}-{method}"
+        _repaired(which, run, method, out, kept_apart, modes="1,2", epochs=epochs, rate=rate)
 
 
 def world(folder: Path, methods: list[str], *, epochs: int = 0) -> None:
@@ -79,15 +80,17 @@ def world(folder: Path, methods: list[str], *, epochs: int = 0) -> None:
         _repaired("world:classifier", folder / "world", method, folder / f"world-{method}", epochs=epochs)
 
 
-def hunt(folder: Path, methods: list[str], *, epochs: int = 0) -> None:
-    """The world's classifier and what a hunt for flies found."""
+def hunt(folder: Path, methods: list[str], *, epochs: int = 0, draw: int = 0) -> None:
+    """The world's classifier and what a hunt for flies found; with another `draw`, other pictures."""
     if not (folder / "hunt").exists():
         weakspot.hunt(
             "world:classifier", label="fly", budget="images=6000", seed=7, out=folder / "hunt"
         ).close()
     for method in methods:
-        out = folder / f"hunt-{method}"
-        _repaired("world:classifier, hunted", folder / "hunt", method, out, modes="1", epochs=epochs)
+        out = folder / f"hunt-{method}-{draw}"
+        _repaired(
+            "world:classifier, hunted", folder / "hunt", method, out, modes="1", epochs=epochs, seed=draw
+        )
 
 
 def mine(folder: Path, methods: list[str]) -> None:
@@ -113,11 +116,21 @@ def _repaired(
     *,
     modes: str = "preferred",
     epochs: int = 0,
+    seed: int = 0,
+    rate: float = 0.5,
 ) -> None:
     began, spent = time.monotonic(), time.process_time()
     if not out.exists():
         weakspot.repair(
-            run, modes=modes, method=method, epochs=epochs, out=out, device="cpu", draws=3_000
+            run,
+            modes=modes,
+            method=method,
+            rate=rate,
+            epochs=epochs,
+            out=out,
+            device="cpu",
+            draws=3_000,
+            seed=seed,
         ).close()
     with weakspot.open_run(str(out)) as done:
         result = done.ledger.fact("repair")
@@ -187,16 +200,20 @@ def main() -> None:
     parser.add_argument("--apart", type=int, default=0, help="pictures of CIFAR-10 that no folder holds")
     parser.add_argument("--seed", type=int, default=1, help="of the map of CIFAR-10, and so of its parts")
     parser.add_argument("--epochs", type=int, default=0, help="rounds at most; 0: the method's own number")
+    parser.add_argument(
+        "--draw", type=int, default=0, help="seed of what is drawn to repair a hunt's finding"
+    )
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     folder = given.out or Path(tempfile.mkdtemp(prefix="repair-"))
     folder.mkdir(parents=True, exist_ok=True)
+    network = partial(cifar, apart=given.apart, seed=given.seed, epochs=given.epochs, rate=given.rate)
     measured: dict[str, Callable[[Path, list[str]], None]] = {
         "world": partial(world, epochs=given.epochs),
-        "hunt": partial(hunt, epochs=given.epochs),
+        "hunt": partial(hunt, epochs=given.epochs, draw=given.draw),
         "mine": mine,
-        "cifar": partial(cifar, apart=given.apart, seed=given.seed, epochs=given.epochs),
-        "cifar56": partial(cifar, apart=given.apart, which="resnet56", seed=given.seed, epochs=given.epochs),
+        "cifar": network,
+        "cifar56": partial(network, which="resnet56"),
     }
     for name in given.which:
         measured[name](folder, given.methods.split(","))

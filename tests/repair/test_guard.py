@@ -10,8 +10,8 @@ from tests.repair.colours import LABELS, Colours, pictures
 from tests.repair.test_train import dark, failing, network, settings
 
 from weakspot.repair import train as training
-from weakspot.repair.guard import MARGIN, STEP, Place, farthest
-from weakspot.repair.lessons import DrawnLessons, Read, TransformedLessons
+from weakspot.repair.guard import STEP, Place, farthest
+from weakspot.repair.lessons import MARGIN, DrawnLessons, Read, TransformedLessons
 from weakspot.repair.train import train
 
 
@@ -133,6 +133,35 @@ def test_drawn_lessons_are_guarded_by_their_validation_pictures() -> None:
     found = train(network(), DrawnLessons(weak, rows), settings())
     assert found.guards == 30
     assert found.way > 0
+
+
+def test_what_the_weak_spots_are_mistaken_for_is_kept_by_itself() -> None:
+    """The mean over all would be better at the far end, and one of two kinds much worse."""
+    at = [0.0]
+
+    def go(way: float) -> None:
+        at[0] = way
+
+    places = farthest(
+        go,
+        plain=lambda: 0.02,
+        transformed=lambda: 0.7 - 0.5 * at[0],
+        apart=lambda: (0.6 - 0.2 * at[0], 0.36 + max(0.0, at[0] - 0.4)),
+    )
+    assert at[0] == places[-1].way == pytest.approx(0.4)
+    assert places[-1].apart == pytest.approx((0.52, 0.36))
+    assert all(place.transformed is None for place in places if place.way > 0.41)
+
+
+def test_drawn_pictures_of_a_kind_apart_are_asked() -> None:
+    images, labels = pictures(300)
+    rows = list(zip(images, labels.tolist(), strict=True))
+    weak = list(zip(dark(list(images), [], []), labels.tolist(), strict=True))
+    more = DrawnLessons(weak[:100], rows[:100])
+    found = train(network(), DrawnLessons(weak, rows, beside=more, apart=[more, more]), settings())
+    assert found.guards == 30 + 100
+    assert len(found.guard[0]["apart"]) == 2
+    assert found.guard[0]["apart"][0] == found.guard[0]["apart"][1]
 
 
 def test_pictures_are_read_when_they_are_asked_for() -> None:

@@ -55,6 +55,30 @@ def test_the_default_finds_the_worst_with_a_tenth_of_the_queries() -> None:
     assert all(any(steps_between(SPACE, p, q) <= 1 for q in named) for p in places)
 
 
+def test_the_default_names_the_worst_places_with_a_tenth_of_the_queries() -> None:
+    """Five cells no two of which are beside each other; what is named may be one step off."""
+    missed = 0
+    for seed in range(3):
+        delta = planted(SPACE, inputs=400, seed=seed)
+        log = Log(table(SPACE, delta, seed), delta.size // 10)
+        search("auto")(log, np.random.default_rng(seed))
+        believed = log.finite(rates(log.sharpened(log.prior()), np.arange(SPACE.size)).rate)
+        named, places = apart(SPACE, believed, 5), apart(SPACE, (delta > 0).mean(1), 5)
+        missed += sum(all(steps_between(SPACE, p, q) > 1 for q in named) for p in places)
+    assert missed <= 1, "of fifteen"
+
+
+def test_queries_go_to_the_border_of_the_worst_not_to_what_is_certain() -> None:
+    """Thirty cells never fail, one always does, and eight are nearly alike: these are asked most."""
+    space = small_space(values=39, axes=1)
+    rate = np.r_[np.zeros(30), 1.0, np.full(8, 0.5)]
+    delta = np.asarray(rate[:, None] - np.random.default_rng(0).random((39, 2000)), np.float32)
+    log = Log(table(space, delta), 4000)
+    search("auto")(log, np.random.default_rng(0))
+    assert log.n[31:].sum() > 0.6 * log.spent
+    assert log.n[30] < log.n[31:].mean()
+
+
 def test_a_search_ends_when_every_input_is_shown() -> None:
     small = planted(SPACE, inputs=4)
     for name in PLAIN:

@@ -3,7 +3,8 @@
 Between a model's old and new weights, most of a repair comes early on the way and most of what is forgotten
 late (Wortsman et al., 2022). So weights at several places of the way are asked about pictures that took no
 part in training and will take none in the proof, and those are kept that fail least in the weak spots among
-all that fail on plain pictures no oftener than before, but for a margin.
+all that fail on plain pictures no oftener than before, but for a margin; nor on what the weak spots are
+mistaken for, where that is known.
 """
 
 from __future__ import annotations
@@ -15,13 +16,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from weakspot.repair.lessons import Lessons
+from weakspot.repair.lessons import MARGIN, Lessons
 from weakspot.repair.network import SHOWN, logits_of
 
-#: On plain pictures a repaired model may fail more often by this much: half of the point that a repair is
-#: allowed to cost in its proof, since these pictures are a sample too.
-MARGIN: Final = 0.005
-#: Pictures beside the lessons that are asked at most.
+#: Pictures beside the lessons that are asked at most, and of each kind that is counted by itself.
 MOST: Final = 3_000
 #: Places on the way are so far from each other.
 STEP: Final = 0.05
@@ -33,12 +31,14 @@ class Place(NamedTuple):
     Attributes:
         way: Where.
         plain: Rate of failures on plain pictures.
-        transformed: The same in the weak spots; None where `plain` had said enough.
+        transformed: The same in the weak spots; None where `plain` or `apart` had said enough.
+        apart: The same of each kind that is counted by itself; empty where `plain` had said enough.
     """
 
     way: float
     plain: float
     transformed: float | None
+    apart: tuple[float, ...] = ()
 
 
 def farthest(
@@ -46,6 +46,7 @@ def farthest(
     *,
     plain: Callable[[], float],
     transformed: Callable[[], float],
+    apart: Callable[[], Sequence[float]] = tuple,
     most: float = 1.0,
     margin: float = MARGIN,
 ) -> list[Place]:
@@ -58,18 +59,21 @@ def farthest(
         go: Moves the model to a place.
         plain: Its rate of failures on plain pictures, where it is now.
         transformed: The same in the weak spots.
+        apart: The same of each kind that must not fail more often by itself.
         most: The far end.
-        margin: How much more often it may fail on plain pictures.
+        margin: How much more often it may fail on plain pictures, and on each kind.
     """
     go(0.0)
-    old = best = Place(0.0, plain(), transformed())
+    old = best = Place(0.0, plain(), transformed(), tuple(apart()))
     seen = [old]
     for i in range(round(most / STEP)):
         place = Place(round(most - i * STEP, 6), 0.0, None)
         go(place.way)
         place = place._replace(plain=plain())
-        if place.plain <= old.plain + margin + 1e-9:
-            place = place._replace(transformed=transformed())
+        if _within(place.plain, old.plain, margin):
+            place = place._replace(apart=tuple(apart()))
+            if all(_within(now, then, margin) for now, then in zip(place.apart, old.apart, strict=True)):
+                place = place._replace(transformed=transformed())
         seen.append(place)
         if place.transformed is None:
             continue
@@ -80,6 +84,10 @@ def farthest(
     go(best.way)
     seen.remove(best)
     return [*seen, best]
+
+
+def _within(now: float, then: float, margin: float) -> bool:
+    return now <= then + margin + 1e-9
 
 
 def _failures(place: Place) -> float:
@@ -116,20 +124,30 @@ class Guards:
         if lessons.beside is not None:
             some = np.random.default_rng([seed, 16]).permutation(len(lessons.beside))[:MOST]
             self._sets.append((lessons.beside, some.tolist()))
+        self._plain = len(self._sets)
+        self._sets += [(kind, list(range(min(len(kind), MOST)))) for kind in lessons.apart]
         self._kept: dict[tuple[int, int, float], tuple[torch.Tensor, torch.Tensor]] = {}
 
     def __len__(self) -> int:
-        return sum(len(some) for _, some in self._sets)
+        """Plain pictures; as many are asked in the weak spots."""
+        return sum(len(some) for _, some in self._sets[: self._plain])
 
     def failing(self, rate: float) -> float:
         """The rate of failures, where a share of the pictures is transformed."""
+        return sum(self._wrong(i, rate) for i in range(self._plain)) / len(self)
+
+    def apart(self) -> list[float]:
+        """The rate of each kind that is counted by itself."""
+        kinds = range(self._plain, len(self._sets))
+        return [self._wrong(i, 0.0) / max(len(self._sets[i][1]), 1) for i in kinds]
+
+    def _wrong(self, which: int, rate: float) -> int:
         wrong = 0
         with torch.no_grad():
-            for i, (_, some) in enumerate(self._sets):
-                for at in range(0, len(some), SHOWN):
-                    batch, labels = self._batch(i, at, rate)
-                    wrong += int((logits_of(self._student(batch)).argmax(1) != labels).sum())
-        return wrong / len(self)
+            for at in range(0, len(self._sets[which][1]), SHOWN):
+                batch, labels = self._batch(which, at, rate)
+                wrong += int((logits_of(self._student(batch)).argmax(1) != labels).sum())
+        return wrong
 
     def _batch(self, which: int, at: int, rate: float) -> tuple[torch.Tensor, torch.Tensor]:
         key = (which, at, rate)

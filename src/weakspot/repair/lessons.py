@@ -19,6 +19,10 @@ ANYWHERE: Final = -1
 WIDE: Final = 0.25
 #: Of blends of two pictures, so many are a piece of the one in the other (Yun et al., 2019).
 PIECES: Final = 0.5
+#: On plain pictures a repaired model may fail more often by this much: half of the point that a repair is
+#: allowed to cost in its proof, since these pictures are a sample too. Where pictures are drawn the proof has
+#: as many as it wants, and sees less than that.
+MARGIN, DRAWN_MARGIN = 0.005, 0.002
 #: From pictures, for each the mode's number (as the caller counts them, or ANYWHERE) and a seed, to
 #: transformed pictures.
 Change = Callable[[list[Image], Sequence[int], Sequence[int]], list[Image]]
@@ -46,12 +50,20 @@ class Lessons(Protocol):
             where plain pictures are themselves the weak spots; where pictures are transformed, it would be
             learning by heart.
         beside: Lessons of the same kind that nothing is learnt from, but the place on the way is chosen on.
+        apart: More of them, of what must not fail more often, each counted by itself.
+        margin: On plain pictures, and on each kind apart, a repaired model may fail more often by this much.
     """
 
     unlearns: bool
+    margin: float
 
     @property
     def beside(self) -> Lessons | None:
+        """See above."""
+        ...
+
+    @property
+    def apart(self) -> Sequence[Lessons]:
         """See above."""
         ...
 
@@ -94,6 +106,8 @@ class TransformedLessons:
     """
 
     unlearns = False
+    margin = MARGIN
+    apart: Sequence[Lessons] = ()
 
     def __init__(
         self,
@@ -166,13 +180,22 @@ class DrawnLessons:
     Args:
         weak: Pictures of the weak spots with the numbers of their labels.
         usual: All others.
+        beside: Others that nothing is learnt from; see `Lessons`.
+        apart: The same, each counted by itself.
     """
 
     unlearns = True
-    beside = None
+    margin = DRAWN_MARGIN
 
-    def __init__(self, weak: Sequence[tuple[Image, int]], usual: Sequence[tuple[Image, int]]) -> None:
-        self._weak, self._usual = list(weak), list(usual)
+    def __init__(
+        self,
+        weak: Sequence[tuple[Image, int]],
+        usual: Sequence[tuple[Image, int]],
+        *,
+        beside: DrawnLessons | None = None,
+        apart: Sequence[Lessons] = (),
+    ) -> None:
+        self._weak, self._usual, self.beside, self.apart = list(weak), list(usual), beside, apart
 
     def __len__(self) -> int:
         return len(self._usual)

@@ -120,9 +120,9 @@ class Trained(NamedTuple):
         parameters: Numbers that were trained.
         layer: The last layer's name, where only that was trained.
         way: How far on the way from the old weights to those of that round the kept ones lie.
-        guard: The places on it that were looked at: way, failures on plain pictures and (None where the plain
-            ones had said enough) on transformed ones.
-        guards: How many pictures that were.
+        guard: The places on it that were looked at: way, failures on plain pictures, on each kind that is
+            counted by itself, and on transformed ones (None where the others had said enough).
+        guards: How many plain pictures that were.
     """
 
     curve: list[dict[str, float]]
@@ -131,7 +131,7 @@ class Trained(NamedTuple):
     parameters: int
     layer: str
     way: float = 1.0
-    guard: Sequence[dict[str, float | None]] = ()
+    guard: Sequence[dict[str, Any]] = ()
     guards: int = 0
 
 
@@ -184,7 +184,12 @@ def train(
     def stay(go: Callable[[float], None]) -> float:
         most = WAY if settings.method == "full" else 1.0
         places[:] = farthest(
-            go, plain=partial(guards.failing, 0.0), transformed=partial(guards.failing, 1.0), most=most
+            go,
+            plain=partial(guards.failing, 0.0),
+            transformed=partial(guards.failing, 1.0),
+            apart=guards.apart,
+            most=most,
+            margin=lessons.margin,
         )
         return places[-1].way
 

@@ -1,9 +1,10 @@
 """Bandits with a smoothness prior: what one cell answers says something of the cells beside it.
 
 Each round the landscape is fitted to all answers (`weakspot.stats.landscape`) and the next batch goes to
-cells that may be among the worst: by posterior draws (Thompson sampling for the worst few, not the worst
-alone), or by the upper end of what is believed (UCB). Where a cell can show only so many inputs, what it has
-shown is known, and only the rest is in doubt: a cell that has shown them all is asked no more.
+cells that may be among the worst: where posterior draws disagree on which these are (Thompson sampling for
+the worst few, not the worst alone), or by the upper end of what is believed (UCB). Where a cell can show only
+so many inputs, what it has shown is known, and only the rest is in doubt: a cell that has shown them all is
+asked no more.
 """
 
 from __future__ import annotations
@@ -27,7 +28,12 @@ class BanditSettings:
     """How a bandit spends its queries.
 
     Attributes:
-        worst: It looks for so many cells.
+        worst: It looks for so many cells, and so many places (the worst cells no two of which are beside each
+            other).
+        draws: Posterior draws per round.
+        sure: The part of a batch that goes to the worst as they are believed, in doubt or not, for theirs are
+            the rates that people read; as long as
+        known: the standard deviation of such a rate is more than this.
         first: The part of the budget that is spread over the whole space first.
         rounds: About how often it looks at what it knows.
         least: The smallest batch.
@@ -36,6 +42,9 @@ class BanditSettings:
     """
 
     worst: int = 5
+    draws: int = 64
+    sure: float = 0.2
+    known: float = 0.02
     first: float = 0.2
     rounds: int = 30
     least: int = 64
@@ -44,28 +53,79 @@ class BanditSettings:
 
 
 def thompson(log: Log, rng: np.random.Generator, settings: BanditSettings | None = None) -> None:
-    """Each part of a batch goes to one of the worst few cells of a landscape drawn from the posterior."""
+    """A batch goes where posterior draws of the landscape disagree on which the worst cells and places are.
+
+    A cell that is among them in a share p of the draws is asked in proportion to p (1 - p): what is certainly
+    among the worst need not be asked much more often, and what is on the border must be.
+    """
     settings = settings or BanditSettings()
+    near: dict[int, list[int]] = {}
 
     def choose(found: Fit, batch: int) -> NDArray[np.int64]:
         chunk = max(1, min(settings.chunk, batch // (4 * settings.worst)))
-        draws, chosen = math.ceil(batch / (chunk * settings.worst)), []
-        most = max(1, _ROOM // log.problem.space.size)
         open_cells = log.left() > 0
-        for at in range(0, draws, most):
-            values = sampled(found, rng, min(most, draws - at))
-            for row in values:
-                finite = log.finite(row)
-                ranked = _largest(finite, 4 * settings.worst)
-                doubtful = ranked[: settings.worst][open_cells[ranked[: settings.worst]]]
-                # Where the worst have shown all their inputs there is nothing to learn from them.
-                chosen.append(doubtful if len(doubtful) else ranked[open_cells[ranked]][:1])
-        cells = np.concatenate(chosen)
-        if not len(cells):
-            cells = _largest(np.where(open_cells, log.finite(values[0]), -1.0), settings.worst)
-        return np.resize(np.repeat(cells, chunk), batch)
+        cells, places, mean, sd = _among(log, found, rng, settings, near)
+        # Places are what a map is made for, and the worst cells are mostly beside each other.
+        doubt = _shares(open_cells * (cells * (1 - cells) + 2 * places * (1 - places)))
+        worst = _shares(open_cells * (cells + places) * (sd > settings.known))
+        weights = doubt + settings.sure / (1 - settings.sure) * worst
+        if weights.any():
+            chosen = _in_proportion(weights, math.ceil(batch / chunk), rng)
+        else:
+            chosen = _largest(np.where(open_cells, mean, -1.0), settings.worst)
+        return np.resize(np.repeat(chosen, chunk), batch)
 
     _play(log, rng, settings, choose)
+
+
+def _among(
+    log: Log, found: Fit, rng: np.random.Generator, settings: BanditSettings, near: dict[int, list[int]]
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Per cell: in which shares of draws it is one of the worst cells, and places; its mean rate and sd."""
+    size = log.problem.space.size
+    cells, places, total, squares = (np.zeros(size) for _ in range(4))
+    most = max(1, _ROOM // size)
+    for at in range(0, settings.draws, most):
+        for row in sampled(found, rng, min(most, settings.draws - at)):
+            rates = log.finite(row)
+            cells[_largest(rates, settings.worst)] += 1
+            places[_places(log, rates, settings.worst, near)] += 1
+            total += rates
+            squares += rates**2
+    mean = total / settings.draws
+    sd = np.sqrt(np.maximum(squares / settings.draws - mean**2, 0.0))
+    return cells / settings.draws, places / settings.draws, mean, sd
+
+
+def _places(log: Log, rates: Floats, k: int, near: dict[int, list[int]]) -> list[int]:
+    """The k worst cells no two of which are beside each other (`weakspot.search.modes.apart`, but fast)."""
+    space = log.problem.space
+    widest = sum(
+        n - 1 if a.metric == "categorical" else 2 for a, n in zip(space.axes, space.shape, strict=True)
+    )
+    chosen: list[int] = []
+    taken: set[int] = set()
+    for cell in _largest(rates, k * (1 + widest)).tolist():
+        if cell not in taken:
+            chosen.append(cell)
+            if len(chosen) == k:
+                break
+            taken.update(near.get(cell) or near.setdefault(cell, space.beside(cell)))
+    return chosen
+
+
+def _shares(weights: Floats) -> Floats:
+    """The same with the sum 1, or all 0."""
+    return weights / max(float(weights.sum()), 1e-12)
+
+
+def _in_proportion(weights: Floats, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """n places, each as often as its weight says, but for rounding by chance; in random order."""
+    ends = np.cumsum(weights)
+    points = (rng.random() + np.arange(n)) / n * ends[-1]
+    return np.asarray(
+        rng.permutation(np.minimum(np.searchsorted(ends, points, "right"), len(ends) - 1)), np.int64
+    )
 
 
 def ucb(log: Log, rng: np.random.Generator, settings: BanditSettings | None = None) -> None:

@@ -22,7 +22,7 @@ class Named(NamedTuple):
 
 _HOME: Final = "weakspot.search"
 SEARCHES: Final[Mapping[str, Named]] = {
-    "thompson": Named(f"{_HOME}.map_bandit:thompson", "bandit: posterior draws of a smooth landscape"),
+    "thompson": Named(f"{_HOME}.map_bandit:thompson", "bandit: where posterior draws disagree on the worst"),
     "ucb": Named(f"{_HOME}.map_bandit:ucb", "bandit: the upper end of what is believed"),
     "gp": Named(f"{_HOME}.map_model:gaussian_process", "Gaussian process on Δ, expected improvement"),
     "tpe": Named(f"{_HOME}.map_model:parzen", "Parzen estimators on Δ"),
@@ -32,7 +32,7 @@ SEARCHES: Final[Mapping[str, Named]] = {
     "random": Named(f"{_HOME}.map_simple:at_random", "cells at random"),
     "exhaustive": Named(f"{_HOME}.map_simple:exhaustive", "every cell equally often"),
 }
-#: Finds the worst cells with the fewest queries: see docs/results-map.md.
+#: Finds the worst cells and modes with the fewest queries: see docs/results-map.md.
 DEFAULT: Final = "thompson"
 Search = Callable[[Log, np.random.Generator], Any]
 

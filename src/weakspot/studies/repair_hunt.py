@@ -23,6 +23,9 @@ from weakspot.studies.repair_parts import Job, RepairSettings, Spot, chosen_of, 
 
 #: Pictures that are drawn to learn from: of the findings and what they are mistaken for; and as usual.
 WEAK: Final = 2_400
+#: Pictures that say how far the weights are moved: as usual; and of the findings, and of each label that they
+#: are mistaken for, under the same words.
+GUARDS, GUARDS_EACH = 2_000, 1_000
 #: Labels that are drawn as they usually look, at most.
 LABELS: Final = 24
 #: Wrong answers of a finding that are drawn under its words.
@@ -82,25 +85,31 @@ def hunt_job(run: Run, settings: RepairSettings, *, target: Target | None = None
     spots = tuple(Spot(f.phrase, (f.hypothesis,), i) for f, i in zip(chosen, numbers, strict=True))
     clean = Spot("all labels as they usually look", tuple(bases[label] for label in understood))
 
-    def drawn(hypotheses: Sequence[Hypothesis], n: int) -> list[Case]:
+    def drawn(hypotheses: Sequence[Hypothesis], n: int, what: str = "repair") -> list[Case]:
         each = max(1, n // max(len(hypotheses), 1))
-        return mixed([source.draw(h, range(each), seed=derived(settings.seed, "repair")) for h in hypotheses])
+        return mixed([source.draw(h, range(each), seed=derived(settings.seed, what)) for h in hypotheses])
 
     def weak() -> list[Case]:
         own = drawn([f.hypothesis for f in chosen], WEAK // 2)
-        return (
-            mixed([own, drawn([h for spot in others for h in spot.hypotheses], WEAK // 2)]) if others else own
-        )
+        more = [h for spot in others for h in spot.hypotheses]
+        return mixed([own, drawn(more, WEAK // 2)]) if others else own
 
     def lessons(labels: Sequence[str]) -> Any:
         from weakspot.repair.lessons import DrawnLessons
 
         place = {label: i for i, label in enumerate(labels)}
-        shown = [(c.input, place[c.expected]) for c in weak() if c.expected in place]
-        usual = [
-            (c.input, place[c.expected]) for c in drawn(clean.hypotheses, len(shown)) if c.expected in place
-        ]
-        return DrawnLessons(shown, usual)
+
+        def rows(cases: Sequence[Case]) -> list[tuple[NDArray[np.uint8], int]]:
+            return [(c.input, place[c.expected]) for c in cases if c.expected in place]
+
+        shown = rows(weak())
+        usual = rows(drawn(clean.hypotheses, len(shown)))
+        kinds = [rows(drawn(spot.hypotheses, GUARDS_EACH, "guard")) for spot in others]
+        own = rows(drawn([f.hypothesis for f in chosen], GUARDS_EACH if kinds else GUARDS, "guard"))
+        beside = DrawnLessons(mixed([own, *kinds]), rows(drawn(clean.hypotheses, GUARDS, "guard")))
+        return DrawnLessons(
+            shown, usual, beside=beside, apart=[DrawnLessons([], kind) for kind in kinds if kind]
+        )
 
     def samples(rate: float, seed: int) -> list[tuple[NDArray[np.uint8], str, str]]:
         del seed
@@ -119,7 +128,7 @@ def hunt_job(run: Run, settings: RepairSettings, *, target: Target | None = None
         seed=derived(settings.seed, "verification"),
         lessons=lessons,
         samples=samples,
-        counts={"repair": 2 * WEAK},
+        counts={"repair": 2 * WEAK, "guard": GUARDS + (len(others) + 1) * GUARDS_EACH},
     )
 
 

@@ -379,8 +379,9 @@ def _of_pictures(common: dict[str, Any], parts: Any, run: Run, mapped: Any, regi
     )
 
 
-#: Scenes that are drawn to learn from: of the weak spots, and as they are.
-SCENES: Final = 3_000
+#: Scenes that are drawn to learn from: of the weak spots, and as they are; and to say how far the weights are
+#: moved.
+SCENES, GUARDS = 3_000, 2_000
 
 
 def _of_scenes(common: dict[str, Any], source: Source, settings: RepairSettings) -> Job:
@@ -390,13 +391,20 @@ def _of_scenes(common: dict[str, Any], source: Source, settings: RepairSettings)
     base = common["clean"].hypotheses[0]
     spots = [spot.hypotheses[0] for spot in common["chosen"]]
 
-    def drawn(hypothesis: Hypothesis, n: int) -> list[Any]:
-        return source.draw(hypothesis, range(n), seed=derived(settings.seed, "repair"))
+    def drawn(hypothesis: Hypothesis, n: int, what: str = "repair") -> list[Any]:
+        return source.draw(hypothesis, range(n), seed=derived(settings.seed, what))
 
     def lessons(labels: Sequence[str]) -> DrawnLessons:
         place = {label: i for i, label in enumerate(labels)}
-        weak = [(c.input, place[c.expected]) for c in mixed([drawn(h, SCENES // len(spots)) for h in spots])]
-        return DrawnLessons(weak, [(c.input, place[c.expected]) for c in drawn(base, len(weak))])
+
+        def of(n: int, what: str, **more: Any) -> DrawnLessons:
+            weak = mixed([drawn(h, max(1, n // len(spots)), what) for h in spots])
+            both = [
+                [(c.input, place[c.expected]) for c in some] for some in (weak, drawn(base, len(weak), what))
+            ]
+            return DrawnLessons(*both, **more)
+
+        return of(SCENES, "repair", beside=of(GUARDS, "guard"))
 
     def samples(rate: float, seed: int) -> list[tuple[Image, str, str]]:
         del seed
@@ -406,7 +414,8 @@ def _of_scenes(common: dict[str, Any], source: Source, settings: RepairSettings)
 
     return Job(
         **common, source=source, seed=derived(settings.seed, "verification"),
-        lessons=lessons, samples=samples, counts={"repair": 2 * (SCENES // len(spots)) * len(spots)},
+        lessons=lessons, samples=samples,
+        counts={k: 2 * (n // len(spots)) * len(spots) for k, n in (("repair", SCENES), ("guard", GUARDS))},
     )  # fmt: skip
 
 
