@@ -203,6 +203,7 @@ def main() -> None:
     parser.add_argument(
         "--draw", type=int, default=0, help="seed of what is drawn to repair a hunt's finding"
     )
+    parser.add_argument("--rate", type=float, default=0.5, help="share of CIFAR-10's pictures transformed")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     folder = given.out or Path(tempfile.mkdtemp(prefix="repair-"))
