@@ -44,7 +44,7 @@ def cifar(
     which: str = "resnet20",
     seed: int = 1,
     epochs: int = 0,
-    rate: float = 0.5,
+    rate: float | None = None,
 ) -> None:
     """A ResNet: map, repair of the two worst modes by each method, and what was kept apart."""
     pack = np.load(DATA / "data" / "cifar10" / "cifar10-test-6000.npz")
@@ -117,7 +117,7 @@ def _repaired(
     modes: str = "preferred",
     epochs: int = 0,
     seed: int = 0,
-    rate: float = 0.5,
+    rate: float | None = None,
 ) -> None:
     began, spent = time.monotonic(), time.process_time()
     if not out.exists():
@@ -203,7 +203,7 @@ def main() -> None:
     parser.add_argument(
         "--draw", type=int, default=0, help="seed of what is drawn to repair a hunt's finding"
     )
-    parser.add_argument("--rate", type=float, default=0.5, help="share of CIFAR-10's pictures transformed")
+    parser.add_argument("--rate", type=float, help="share of CIFAR-10's pictures transformed")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     folder = given.out or Path(tempfile.mkdtemp(prefix="repair-"))

@@ -35,12 +35,12 @@ def command(
         str, typer.Option(metavar="NAME", help="The last layer, where it cannot be found.")
     ] = "",
     rate: Annotated[
-        float,
+        float | None,
         typer.Option(
             metavar="SHARE",
-            help="Inputs that are as the weak spots say in training; the others stay as they are.",
+            help="Inputs that are as the weak spots say in training (0.5; last-layer 0.35); the others stay.",
         ),
-    ] = 0.5,
+    ] = None,
     epochs: Annotated[
         int, typer.Option(metavar="NUMBER", help="Rounds at most; 0 takes the method's own number.")
     ] = 0,

@@ -30,6 +30,7 @@ from weakspot.studies.repair_parts import (
     Spot,
     folder_of,
     job_of,
+    own_rate,
     row_words,
 )
 
@@ -48,7 +49,7 @@ def repair(
     method: str = "full",
     target: str | Target | None = None,
     layer: str = "",
-    rate: float = 0.5,
+    rate: float | None = None,
     epochs: int = 0,
     learning_rate: float = 0.0,
     distil: float = 1.0,
@@ -70,7 +71,7 @@ def repair(
         method: last-layer, full, lora; data writes only the data set, for a trainer of your own.
         target: The model, if it is not to be the one of the run, or has no name.
         layer: Name of the last layer, where it cannot be found.
-        rate: Share of the pictures that are transformed in training.
+        rate: Share of the pictures that are transformed in training; None takes the method's own.
         epochs: At most; 0 takes the method's own number.
         learning_rate: 0 takes the method's own.
         distil: How much of the wanted answer is the model's former one to the plain picture.
@@ -94,7 +95,7 @@ def repair(
         method=method,
         target="" if target is None else name_of(target),
         layer=layer,
-        rate=rate,
+        rate=own_rate(method) if rate is None else rate,
         epochs=epochs,
         learning_rate=learning_rate,
         distil=distil,
