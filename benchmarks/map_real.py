@@ -42,6 +42,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
+    if not DATA.is_dir():
+        sys.exit(f"{DATA} is not there: set WEAKSPOT_DATA to the folder of the test material")
     model = classifier()
     with tempfile.TemporaryDirectory() as place:
         images = labelled(Path(place), model.labels)
