@@ -15,12 +15,14 @@ import time
 import warnings
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import torch
 from diffusers import StableDiffusionPipeline
 from export import run_onnx, settings, write_results
+from graphs import OnDevice
 from scipy.stats import spearmanr
 
 from weakspot.stats import fid, kid
@@ -149,13 +151,21 @@ def render_all(texts: list[str], first: int) -> np.ndarray:
     return np.stack([render(scene, first + i) for i, scene in enumerate(scenes)])
 
 
-def planes(images: np.ndarray) -> np.ndarray:
-    return images.transpose(0, 3, 1, 2).astype(np.float32) / 255
+@cache
+def on_device(path: Path) -> OnDevice:
+    return OnDevice(path, "cuda")
+
+
+def looked_at(path: Path, images: np.ndarray) -> list[np.ndarray]:
+    """All outputs of a classifier for pictures: on the GPU, or by onnxruntime where there is none."""
+    if torch.cuda.is_available():
+        return on_device(path)(images)
+    return run_onnx(path, {"image": images.transpose(0, 3, 1, 2).astype(np.float32) / 255})
 
 
 def adherence(images: np.ndarray, texts: list[str], weights: Path) -> dict[str, float]:
     """Share of pictures in which the fair classifier sees what the text says, attribute by attribute."""
-    _, logits, _ = run_onnx(weights / "classifier-fair.onnx", {"image": planes(images)})
+    _, logits, _ = looked_at(weights / "classifier-fair.onnx", images)
     ends = np.cumsum([len(v) for v in ATTRIBUTES.values()])
     parts = np.split(logits, ends[:-1], axis=1)
     right: dict[str, list[bool]] = {}
@@ -168,7 +178,7 @@ def adherence(images: np.ndarray, texts: list[str], weights: Path) -> dict[str, 
 
 
 def features(images: np.ndarray, weights: Path) -> np.ndarray:
-    return run_onnx(weights / "classifier-fair.onnx", {"image": planes(images)})[2].astype(np.float64)
+    return looked_at(weights / "classifier-fair.onnx", images)[2].astype(np.float64)
 
 
 def grid(draw, weights: Path, s: Settings, turn: int) -> list[dict[str, object]]:
@@ -193,13 +203,12 @@ def grid(draw, weights: Path, s: Settings, turn: int) -> list[dict[str, object]]
 
 def counted(part: list[tuple[str, str]], images: np.ndarray, weights: Path) -> list[dict[str, object]]:
     """One row per cell. The verifier looks at every failure, and at four pictures of each cell anyway."""
-    x = planes(images)
     labels = np.repeat([SUBJECTS.index(who) for who, _ in part], TURN)
-    wrong = run_onnx(weights / "classifier.onnx", {"image": x})[0].argmax(1) != labels
+    wrong = looked_at(weights / "classifier.onnx", images)[0].argmax(1) != labels
     some = np.arange(len(labels)) % TURN < 4
     looked = np.flatnonzero(wrong | some)
     seen = np.zeros(len(labels), bool)
-    said = run_onnx(weights / "classifier-fair.onnx", {"image": x[looked]})[0]
+    said = looked_at(weights / "classifier-fair.onnx", images[looked])[0]
     seen[looked] = said.argmax(1) == labels[looked]
     table = [c.reshape(-1, TURN).sum(1) for c in (wrong, wrong & seen, some, some & seen)]
     names = ("failures", "valid_failures", "looked", "valid")

@@ -337,7 +337,8 @@ def main(s: Settings) -> None:
         results = {"vae_seconds": vae_seconds, "settings": vars(s), "vae_curve": vae_curve}
         write_results(Path(s.out).with_suffix(".json"), results)
         return
-    words = tokenizer()
+    kept = Path(s.start) / "tokenizer"  # a learner's ties fall otherwise each time
+    words = CLIPTokenizer.from_pretrained(kept) if s.start else tokenizer()
     ids = torch.cat(
         [translate(part, words, device) for part in np.array_split(texts, 1 + len(texts) // 50_000)]
     )

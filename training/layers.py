@@ -41,6 +41,8 @@ FRONT = (0.12, 0.16, 0.28, 0.28, 0.16)
 NAMES = list(ATTRIBUTES)
 PLACES, LIGHTS = ATTRIBUTES["background"], ATTRIBUTES["light"]
 CHUNK = 250
+#: Seed of the first layer of each kind.
+FIRST = 700_000_000
 
 
 def transparent(draw: Callable[[Pen], Any]) -> np.ndarray:
@@ -117,12 +119,12 @@ def screen(name: str, seed: paint.Seed) -> np.ndarray:
 STORES = {"figures": (4, 18), "places": (3, 4), "screens": (4, 1), "covers": (4, 1), "falls": (4, 1)}
 
 
-def _paint(job: tuple[str, str, int, int]) -> None:
-    folder, name, start, stop = job
+def _paint(job: tuple[str, str, int, int, int]) -> None:
+    folder, name, start, stop, first = job
     images = np.load(Path(folder) / f"{name}.npy", mmap_mode="r+")
     facts = np.load(Path(folder) / f"{name}-facts.npy", mmap_mode="r+")
     for i in range(start, stop):
-        seed = 700_000_000 + i
+        seed = first + i
         if name == "figures":
             scene = sample_uniform(SceneSet(), Random(seed))
             images[i], reach = figures(scene, seed)
@@ -140,7 +142,7 @@ def _paint(job: tuple[str, str, int, int]) -> None:
             images[i], facts[i] = falling(("rain", "snowfall")[i % 2], seed), i % 2
 
 
-def store(folder: Path, *, count: int, others: int, workers: int = 0) -> None:
+def store(folder: Path, *, count: int, others: int, workers: int = 0, first: int = FIRST) -> None:
     """Draw all layers: places, screens, covers, rain and snow first, then figures; `ready` says how many."""
     sizes = dict.fromkeys(STORES, others) | {"figures": count, "places": 2 * others, "falls": others // 4}
     folder.mkdir(parents=True, exist_ok=True)
@@ -151,7 +153,7 @@ def store(folder: Path, *, count: int, others: int, workers: int = 0) -> None:
         np.lib.format.open_memmap(path, "w+", np.float32, (sizes[name], numbers)).flush()
     order = [name for name in STORES if name != "figures"] + ["figures"]
     jobs = [
-        (str(folder), name, i, min(i + CHUNK, sizes[name]))
+        (str(folder), name, i, min(i + CHUNK, sizes[name]), first)
         for name in order
         for i in range(0, sizes[name], CHUNK)
     ]
@@ -351,5 +353,6 @@ if __name__ == "__main__":
     parser.add_argument("--figures", type=int, default=1_500_000)
     parser.add_argument("--others", type=int, default=40_000)
     parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--first", type=int, default=FIRST, help="seed of the first layer of each kind")
     args = parser.parse_args()
-    store(Path(args.cache), count=args.figures, others=args.others, workers=args.workers)
+    store(Path(args.cache), count=args.figures, others=args.others, workers=args.workers, first=args.first)

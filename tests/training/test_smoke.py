@@ -161,3 +161,16 @@ def test_refusal(tmp_path: Path) -> None:
     assert len(model.seen) == 15
     listed = json.loads((tmp_path / "manifest.json").read_text())["files"]["refusal.json"]
     assert listed["bytes"] == (tmp_path / "refusal.json").stat().st_size
+
+
+@pytest.mark.parametrize("model", ["classifier", "classifier-fair"])
+def test_graphs_by_torch_say_what_onnxruntime_says(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.syspath_prepend(str(ROOT / "training"))
+    from weakspot.world import shipped
+
+    path, images = shipped.file(f"{model}.onnx"), np.random.default_rng(1).integers(0, 256, (5, 64, 64, 3))
+    by_torch = import_module("graphs").OnDevice(path, "cpu")(images.astype(np.uint8), batch=2)
+    wanted = outputs(path, image=images.transpose(0, 3, 1, 2).astype(np.float32) / 255)
+    for one, other in zip(by_torch, wanted, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-3)

@@ -48,6 +48,13 @@ MODELS: Final = (
         ports=("generator",),
     ),
     Entry(
+        "world:generator-small",
+        "weakspot.world.generator:small",
+        "another one, a quarter as large, that errs more often",
+        extra="hf",
+        ports=("generator",),
+    ),
+    Entry(
         "world:encoder",
         "weakspot.world.encoder:load",
         "the world's texts and pictures in one space",
@@ -245,6 +252,12 @@ SOURCES: Final = (
         "world:generator",
         "weakspot.world.generator:source",
         "pictures of the world by its own text-to-image model",
+        extra="hf",
+    ),
+    Entry(
+        "world:generator-small",
+        "weakspot.world.generator:small_source",
+        "the same by the smaller model",
         extra="hf",
     ),
     Entry("python", "weakspot.core.registry:import_part", "your own Source", "python:package.module:attr"),

@@ -125,7 +125,8 @@ def name_of_kept(out: Path, *, was: str) -> str:
     if scheme.startswith("world:"):  # its usual options are not in its files
         from weakspot.world.generator import GUIDANCE, STEPS
 
-        options = {"steps": str(STEPS), "guidance": str(GUIDANCE), "dtype": "float32"} | options
+        usual = str(GUIDANCE[scheme.removeprefix("world:")])
+        options = {"steps": str(STEPS), "guidance": usual, "dtype": "float32"} | options
     options.pop("revision", None)
     return f"diffusers:{out}" + (f"?{urlencode(options)}" if options else "")
 

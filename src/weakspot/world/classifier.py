@@ -13,8 +13,10 @@ from typing import Final, NamedTuple
 
 from weakspot.core import WeakspotError, nearest
 from weakspot.models.onnx import OnnxClassifier
+from weakspot.models.onnx_graph import Graph
 from weakspot.stats import Interval, wilson
 from weakspot.world import shipped
+from weakspot.world.careful import Careful
 from weakspot.world.grammar import parse
 from weakspot.world.scene import PARENTS, SUBJECTS
 
@@ -33,7 +35,8 @@ def load(model: str = NATURAL[0], *, device: str = "cpu") -> OnnxClassifier:
             source's processes need the other cores.
     """
     path = shipped.file(f"{_known(model)}.onnx")
-    return OnnxClassifier(path, labels=SUBJECTS, parents=PARENTS, output="logits", threads=1, device=device)
+    graph = (Careful if model == FAIR else Graph)(path, device=device, threads=1)
+    return OnnxClassifier(path, labels=SUBJECTS, parents=PARENTS, output="logits", graph=graph)
 
 
 classifier_resnet_2 = partial(load, "classifier-resnet-2")

@@ -17,7 +17,7 @@ from weakspot.world import shipped
 
 #: How the models were measured; see their cards.
 STEPS: Final = 8
-GUIDANCE: Final = 1.75
+GUIDANCE: Final = {"generator": 1.75, "generator-small": 2.5}
 
 
 def load(
@@ -31,7 +31,7 @@ def load(
         device=device,
         dtype="float32",
         steps=options.whole("steps", steps, most=1000) or STEPS,
-        guidance=GUIDANCE if strength is None else strength,
+        guidance=GUIDANCE[model] if strength is None else strength,
         batch=options.whole("batch", batch, most=4096),
         digests=digests,
     )

@@ -1,8 +1,8 @@
 """Looks at pictures of the world and says what is in them, attribute by attribute.
 
 For pictures whose scene nobody knows, such as those of a generator. It is `world:classifier-fair`, which was
-trained on balanced pictures, so that it does not take a flower for a bee. It errs too; its card says how
-often.
+trained on balanced pictures, so that it does not take a flower for a bee, and which looks again where it is
+not sure (`weakspot.world.careful`). It errs too; its card says how often.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
 from weakspot.models.images import planes
-from weakspot.models.onnx_graph import Graph
 from weakspot.world import shipped
+from weakspot.world.careful import Careful
 from weakspot.world.grammar import parse
 from weakspot.world.scene import ATTRIBUTES, SUBJECTS, SceneSet
 
@@ -72,7 +72,7 @@ class Verifier:
     """
 
     def __init__(self, *, device: str = "cpu") -> None:
-        self._graph = Graph(shipped.file("classifier-fair.onnx"), device=device)
+        self._graph = Careful(shipped.file("classifier-fair.onnx"), device=device)
         self._graph.expect(
             {"image": (None, 3, *SIZE)},
             {
