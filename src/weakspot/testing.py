@@ -254,6 +254,8 @@ def check_encoder(
 ) -> NDArray[np.float32]:
     """Check that vectors have length 1 and follow from their own text or picture alone.
 
+    Of one that says (`dtype`) that it computes in half precision, up to what such numbers round to.
+
     Args:
         encoder: Yours.
         texts: At least two, of different lengths, so that padding shows.
@@ -267,13 +269,14 @@ def check_encoder(
         f"{encoder!r} has no method embed_texts",
         "see weakspot.core.ports.TextEncoder",
     )
-    vectors = _check_vectors(encoder.embed_texts, texts, "embed_texts")
+    near = 0.02 if getattr(encoder, "dtype", "") in ("float16", "bfloat16") else 1e-4
+    vectors = _check_vectors(encoder.embed_texts, texts, "embed_texts", near)
     if images is not None:
         if not isinstance(encoder, Encoder):
             raise ContractError(
                 f"{encoder!r} has no method embed_images", fix="see weakspot.core.ports.Encoder"
             )
-        width = _check_vectors(encoder.embed_images, images, "embed_images").shape[1]
+        width = _check_vectors(encoder.embed_images, images, "embed_images", near).shape[1]
         _promise(
             width == vectors.shape[1],
             f"pictures have vectors of {width} numbers, texts of {vectors.shape[1]}",
@@ -283,7 +286,7 @@ def check_encoder(
 
 
 def _check_vectors(
-    embed: Callable[[Sequence[Any]], NDArray[np.float32]], items: Sequence[Any], method: str
+    embed: Callable[[Sequence[Any]], NDArray[np.float32]], items: Sequence[Any], method: str, near: float
 ) -> NDArray[np.float32]:
     vectors = embed(items)
     _promise(
@@ -312,6 +315,7 @@ def _check_vectors(
             "in another order": embed(items[::-1])[::-1],
             "alone": np.concatenate([embed([item]) for item in items]),
         },
+        near=near,
     )
     return vectors
 
@@ -393,10 +397,12 @@ def check_captioner(
     return scores
 
 
-def _check_alike(what: str, values: NDArray[Any], others: dict[str, NDArray[Any]]) -> None:
+def _check_alike(
+    what: str, values: NDArray[Any], others: dict[str, NDArray[Any]], *, near: float = 1e-4
+) -> None:
     for how, other in others.items():
         _promise(
-            values.shape == other.shape and np.allclose(values, other, rtol=1e-4, atol=1e-4),
+            values.shape == other.shape and np.allclose(values, other, rtol=near, atol=near),
             f"{what} differs {how}",
             "put the model in evaluation mode, and mask the padding",
         )

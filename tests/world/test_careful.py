@@ -21,7 +21,7 @@ def uniform(n: int, first: int = 77_000) -> NDArray[np.float32]:
     from random import Random
 
     images = [render(sample_uniform(SceneSet(), Random(first + i)), first + i) for i in range(n)]
-    return np.stack(images).transpose(0, 3, 1, 2).astype(np.float32) / 255
+    return np.asarray(np.stack(images).transpose(0, 3, 1, 2) / 255, np.float32)
 
 
 def test_only_what_it_is_not_sure_of_is_looked_at_again() -> None:

@@ -63,6 +63,7 @@ class HfClip(Batched):
         self._padding: Any = "max_length" if config.get("model_type") in _PADDED else True
         self._dtype: Any = getattr(torch, dtype)
         self._width = int(getattr(model.config, "projection_dim", 0) or 0) or None
+        self.dtype = dtype
         self.digest = f"{folder_digest(folder)}-{dtype}"
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:

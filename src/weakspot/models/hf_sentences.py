@@ -146,6 +146,7 @@ class HfSentences(Batched):
         self._longest = max(1, min(places, self.reading.longest or int(self._tokenizer.model_max_length)))
         self._width = int(config.get("hidden_size") or config.get("dim") or 0) or None
         self._batches = Batches(str(folder), batch or BATCH, device=device, dtype=dtype)
+        self.dtype = dtype
         self.digest = f"{folder_digest(folder)}-{dtype}"
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
