@@ -25,6 +25,9 @@ SHARP: Final = (20, 320, 0.75)
 PLACES: Final = 8
 #: When no more than this share of the failures is left unexplained, the baseline is not drawn further.
 EXPLAINED: Final = 0.3
+#: Fewer failures than this say too little about what else there is: among eleven, a kind that makes up a
+#: quarter of all is missing by chance in one hunt of twenty.
+TELLING: Final = 11
 #: Images of each counterfactual edit, and the part of what is left of the budget that all of them may use.
 EDIT_IMAGES: Final = 48
 EDIT_SHARE: Final = 0.25
@@ -192,7 +195,7 @@ def fitting(source: Source) -> Callable[[str], bool]:
 
 
 def explained(hunt: Hunt, lanes: Sequence[Lane]) -> bool:
-    """Whether the hypotheses ahead speak of most of the baselines' failures."""
+    """Whether the hypotheses ahead speak of most of the baselines' failures, and these are not too few."""
     ahead = [lane for lane in lanes if lane.state is State.AHEAD and lane.against is not None]
     failures = left = 0
     for base in hunt.bases:
@@ -200,7 +203,7 @@ def explained(hunt: Hunt, lanes: Sequence[Lane]) -> bool:
         for trial in hunt.teller.trials(base, base):
             failures += trial.failed
             left += trial.failed and not any(some <= trial.said for some in words)
-    return left <= EXPLAINED * failures
+    return failures >= TELLING and left <= EXPLAINED * failures
 
 
 def counterfactuals(hunt: Hunt, lanes: Sequence[Lane]) -> None:
