@@ -63,7 +63,7 @@ class PromptPictures:
         """
         region = self.space.read(hypothesis) or self.space.whole
         seeds = [case_seed(seed, hypothesis, index) for index in indices]
-        prompts = [self.prompt(self._cell(region, own)) for own in seeds]
+        prompts = [self.prompt(cell_of(self.space, region, own)) for own in seeds]
         pictures = self.generator.generate(prompts, seeds)
         if len(pictures) != len(prompts):
             raise WeakspotError(f"the generator gave {len(pictures)} pictures for {len(prompts)} prompts")
@@ -72,9 +72,11 @@ class PromptPictures:
             for index, own, picture, prompt in zip(indices, seeds, pictures, prompts, strict=True)
         ]
 
-    def _cell(self, region: Region, own: int) -> int:
-        rng = random.Random(own)  # noqa: S311
-        return self.space.number([rng.choice(values) for values in region])
+
+def cell_of(space: ConceptSpace, region: Region, own: int) -> int:
+    """The cell of a region that a draw with this seed shows."""
+    rng = random.Random(own)  # noqa: S311
+    return space.number([rng.choice(values) for values in region])
 
 
 def prompt_of(space: ConceptSpace, cell: int) -> str:

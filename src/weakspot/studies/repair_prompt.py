@@ -19,10 +19,10 @@ from urllib.parse import parse_qsl, urlencode
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import MODELS, Case, Hypothesis, Status, WeakspotError
+from weakspot.core import MODELS, Case, Hypothesis, Status, WeakspotError, case_seed
 from weakspot.judges.picture import PictureJudge, Viewer
 from weakspot.search.concepts import ConceptSpace
-from weakspot.sources.prompted import PromptPictures
+from weakspot.sources.prompted import PromptPictures, cell_of
 from weakspot.stats.bias import total_variation
 from weakspot.store import Run
 from weakspot.studies.repair_parts import (
@@ -218,8 +218,19 @@ class _Looker:
                 fix="name an attribute and the wanted shares in the map's judge, or use pictures of your own",
             )
         usual = max(1, round(len(rows) * (1 - settings.rate) / settings.rate))
-        cases = self.drawn(made, self.space.outside(), range(usual), seed)
+        indices = self._elsewhere([hypothesis for _, hypothesis in chosen], usual, seed)
+        cases = self.drawn(made, self.space.outside(), indices, seed)
         return rows + [(case.input, case.expected, "as it is") for case in cases]
+
+    def _elsewhere(self, chosen: Sequence[Hypothesis], wanted: int, seed: int) -> list[int]:
+        """Draws of any prompt that are of none of these regions; fewer where there is little else."""
+        regions = [self.space.read(hypothesis) or self.space.whole for hypothesis in chosen]
+        anywhere, found = self.space.outside(), list[int]()
+        for i in range(TRIES * wanted):
+            cell = self.space.cell(cell_of(self.space, self.space.whole, case_seed(seed, anywhere, i)))
+            if not any(all(v in of for v, of in zip(cell, region, strict=True)) for region in regions):
+                found.append(i)
+        return found[:wanted]
 
     def _passing(
         self, made: Any, hypothesis: Hypothesis, wanted: int, seed: int, words: str
@@ -276,11 +287,9 @@ class _Looker:
         self, source: PromptPictures, hypothesis: Hypothesis, indices: Sequence[int], seed: int
     ) -> list[tuple[str, int]]:
         """Prompts of a region with the seeds of their noise."""
-        from weakspot.core import case_seed
-
         region = self.space.read(hypothesis) or self.space.whole
         seeds = [case_seed(seed, hypothesis, i) for i in indices]
-        return [(source.prompt(source._cell(region, own)), own) for own in seeds]
+        return [(source.prompt(cell_of(self.space, region, own)), own) for own in seeds]
 
 
 def _fit(
@@ -300,7 +309,7 @@ def _fit(
         [(prompt, image) for image, prompt, _ in rows],
         out=out,
         steps=steps,
-        learning_rate=settings.learning_rate or 1e-3,
+        learning_rate=settings.learning_rate,
         device=settings.device,
         seed=settings.seed,
         told=lambda step, of, loss: told(f"training: loss {loss:.4f}", step, of),
