@@ -54,7 +54,7 @@ def fit_generator(
     *,
     out: Path,
     rank: int = 8,
-    steps: int = 300,
+    steps: int = 600,
     learning_rate: float = 0.0,
     batch: int = 4,
     device: str = "auto",

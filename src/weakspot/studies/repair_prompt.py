@@ -45,7 +45,7 @@ TRIES: Final = 8
 PROVED: Final = 200
 #: A picture of the clean measure failed if it matches its prompt worse than this share did before.
 MATCHED: Final = 0.9
-STEPS: Final = 300
+STEPS: Final = 600
 #: Pictures that are asked for at once.
 BATCH: Final = 16
 
