@@ -45,14 +45,17 @@ def test_the_same_seed_gives_the_same_search() -> None:
 
 
 def test_the_default_finds_the_worst_with_a_tenth_of_the_queries() -> None:
-    log = Log(table(SPACE, DELTA), DELTA.size // 10)
-    search("auto")(log, np.random.default_rng(0))
-    found = worst_cells(log, 5)
+    """The fifth differs from the eighth by 7 inputs of 200, so either may be named beside the four worst."""
     fifth = np.sort(TRUTH)[-5]
-    assert (TRUTH[found] >= fifth - 0.02).all()
-    assert (TRUTH[found] >= fifth).mean() >= 0.8
-    places, named = apart(SPACE, TRUTH, 2), apart(SPACE, log.finite(TRUTH), 2)
-    assert all(any(steps_between(SPACE, p, q) <= 1 for q in named) for p in places)
+    for seed in range(3):
+        log = Log(table(SPACE, DELTA), DELTA.size // 10)
+        search("auto")(log, np.random.default_rng(seed))
+        found = worst_cells(log, 5)
+        assert (TRUTH[found] >= fifth).sum() >= 4
+        assert (TRUTH[found] >= fifth - 0.04).all()
+        believed = log.finite(rates(log.sharpened(log.prior()), np.arange(SPACE.size)).rate)
+        places, named = apart(SPACE, TRUTH, 2), apart(SPACE, believed, 2)
+        assert all(any(steps_between(SPACE, p, q) <= 1 for q in named) for p in places)
 
 
 def test_the_default_names_the_worst_places_with_a_tenth_of_the_queries() -> None:
