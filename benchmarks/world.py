@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from weakspot.core import Case, Hypothesis, WeakspotError
 from weakspot.stats import wilson
-from weakspot.world import shipped
 from weakspot.world.classifier import FAIR, NATURAL, load, weak_spots
 from weakspot.world.grammar import complete, deny, describe, parse, say
 from weakspot.world.nature import sample, sample_uniform
@@ -63,18 +62,13 @@ def classifiers(n: int) -> dict[str, Any]:
     images = paint(drawn, SEED)
     results: dict[str, Any] = {}
     print(f"Classifiers on {n:,} fresh natural pictures")
-    for model in filter(there, NATURAL):
+    for model in NATURAL:
         right = sum(a == s.subject for a, s in zip(answers(model, images), drawn, strict=True))
         print(f"  world:{model:<22}{share(right, n)}")
         results[model] = {"natural": right / n}
-    if there(FAIR):
-        results[FAIR] = fair(n)
-    for model in filter(there, NATURAL):
-        try:
-            spots = weak_spots(model)
-        except WeakspotError:
-            print(f"\nworld:{model} has no table of true rates yet")
-            continue
+    results[FAIR] = fair(n)
+    for model in NATURAL:
+        spots = weak_spots(model)
         print(f"\nStrongest learned weak spots of world:{model} (400 scenes a cell)")
         for i, spot in enumerate(spots, 1):
             print(f"  {i:2d}  {spot}")
@@ -280,16 +274,11 @@ def reliability_picture(rows: Sequence[dict[str, float]]) -> str:
 # -- all -------------------------------------------------------------------------------------------
 
 
-def there(model: str) -> bool:
-    return f"{model}.onnx" in shipped.manifest()
-
-
 def main(n: int, as_json: Path | None, picture: Path | None) -> None:
     results: dict[str, Any] = {"classifiers": classifiers(n), "encoder": encoder(min(n, 1000))}
-    if there("captioner-image"):
-        results["captioner"] = captioner(min(n, 2000))
-        if picture:
-            picture.write_text(reliability_picture(results["captioner"]["reliability"]))
+    results["captioner"] = captioner(min(n, 2000))
+    if picture:
+        picture.write_text(reliability_picture(results["captioner"]["reliability"]))
     if as_json:
         as_json.write_text(json.dumps(results, indent=1) + "\n")
 

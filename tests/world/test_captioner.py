@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.world import world_parts as parts
-from tests.world.world_parts import needs, pictures
+from tests.world.world_parts import pictures
 
 from weakspot.core import Captioner, Hypothesis, WeakspotError
 from weakspot.testing import ContractError, check_captioner
-from weakspot.world import captioner, shipped
+from weakspot.world import shipped
 from weakspot.world.captioner import LENGTH, WorldCaptioner, load
 from weakspot.world.grammar import base_sentence, parse
 from weakspot.world.renderer import Renderer
@@ -22,7 +22,6 @@ from weakspot.world.scene import SUBJECTS
 from weakspot.world.words import Words
 
 SAID = ["it is on a flower.", "it is night.", "it is behind a net.", "fly", "a photo of a bee."]
-REAL = needs(*captioner.FILES)
 
 
 @pytest.fixture
@@ -284,7 +283,6 @@ def _drawn(n: int) -> list[tuple[str, NDArray[np.uint8]]]:
     return [(case.expected, case.input) for case in cases]
 
 
-@REAL
 def test_the_shipped_captioner_keeps_the_contract() -> None:
     images = [image for _, image in _drawn(1)][:3]
     sentences = ["it is on a flower.", "it is night.", "there are two of them."]
@@ -298,7 +296,6 @@ def _subject(text: str) -> tuple[str, ...]:
         return ()
 
 
-@REAL
 def test_the_shipped_captioner_says_what_is_there() -> None:
     drawn = _drawn(2)
     texts = load().captions([image for _, image in drawn])
@@ -306,7 +303,6 @@ def test_the_shipped_captioner_says_what_is_there() -> None:
     assert np.mean(right) > 0.8
 
 
-@REAL
 def test_the_shipped_captioner_prefers_the_right_subject() -> None:
     drawn = _drawn(2)
     sentences = [base_sentence(subject) for subject in SUBJECTS]
@@ -315,7 +311,6 @@ def test_the_shipped_captioner_prefers_the_right_subject() -> None:
     assert np.mean(right) > 0.8
 
 
-@REAL
 def test_it_says_whether_a_picture_shows_a_text() -> None:
     model = load()
     text = "a realistic photograph of a dog (canine). the background is a beach."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from tests.world.world_parts import needs
 
 from weakspot.models.onnx_graph import Graph
 from weakspot.world import careful, shipped
@@ -13,8 +12,6 @@ from weakspot.world.classifier import FAIR, load
 from weakspot.world.nature import sample_uniform
 from weakspot.world.render import render
 from weakspot.world.scene import SceneSet
-
-pytestmark = needs("classifier-fair.onnx")
 
 
 def uniform(n: int, first: int = 77_000) -> NDArray[np.float32]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.world import world_parts as parts
-from tests.world.world_parts import needs, pictures
+from tests.world.world_parts import pictures
 
 from weakspot.core import MODELS, Case, Hypothesis, WeakspotError
 from weakspot.stats import wilson
@@ -35,7 +35,7 @@ def test_every_name_is_registered_and_loads_its_own_file(weights: Path, name: st
     assert load(f"world:{name}").digest == model.digest
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=needs(f"{n}.onnx")) for n in FAMILY])
+@pytest.mark.parametrize("name", FAMILY)
 def test_every_shipped_classifier_is_good_at_natural_pictures(name: str) -> None:
     cases = [
         case
@@ -90,18 +90,14 @@ def test_truth_of_each_model_is_its_own(weights: Path) -> None:
         truth("classifier-vit-2")
 
 
-@pytest.mark.parametrize(
-    "name", ["classifier", *(pytest.param(n, marks=needs(f"truth-{n}.csv")) for n in FAMILY[1:])]
-)
+@pytest.mark.parametrize("name", NATURAL)
 def test_the_shipped_grids_are_whole(name: str) -> None:
     cells = [(row.subject, row.sentence) for row in truth(name)]
     assert cells == [(row.subject, row.sentence) for row in truth()]
     assert all(0 <= row.failures <= row.n and bool(row.mostly) == bool(row.failures) for row in truth(name))
 
 
-@pytest.mark.parametrize(
-    "name", ["classifier", *(pytest.param(n, marks=needs(f"truth-{n}.csv")) for n in NATURAL[1:])]
-)
+@pytest.mark.parametrize("name", NATURAL)
 def test_weak_spots_are_certain_different_and_sorted(name: str) -> None:
     spots = weak_spots(name, n=20)
     assert len(spots) == 20

@@ -10,18 +10,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.world import world_parts as parts
-from tests.world.world_parts import needs, pictures
+from tests.world.world_parts import pictures
 
 from weakspot.core import MODELS, Encoder, Hypothesis, WeakspotError
 from weakspot.testing import ContractError, check_encoder
-from weakspot.world import encoder, shipped
+from weakspot.world import shipped
 from weakspot.world.encoder import LENGTH, WorldEncoder
 from weakspot.world.grammar import base_sentence
 from weakspot.world.renderer import Renderer
 from weakspot.world.scene import SUBJECTS
 
 TEXTS = ["it is on a flower.", "it is night.", "a photo of a bee.", "fly", "", "bee", "it is night. " * 60]
-REAL = needs(*encoder.FILES)
 
 
 @pytest.fixture
@@ -148,13 +147,11 @@ def test_half_precision_may_round() -> None:
     check_encoder(encoder, some)
 
 
-@REAL
 def test_the_shipped_encoder_keeps_the_contract() -> None:
     texts = [base_sentence("fly"), "it is on a flower.", "a dog."]
     assert check_encoder(MODELS.load("world:encoder"), texts, pictures(3)).shape == (3, 256)
 
 
-@REAL
 def test_the_shipped_encoder_finds_the_subject() -> None:
     cases = [
         case

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.world.world_parts import needs
 
 from weakspot.core import MODELS, Hypothesis, WeakspotError
 from weakspot.studies.hunt import hunt
@@ -51,7 +50,6 @@ def test_changed_and_missing_files_are_refused(pipeline: Path) -> None:
         generator.small()
 
 
-@needs("generator/model_index.json", "generator-small/model_index.json", "classifier-fair.onnx")
 @pytest.mark.parametrize(("name", "subjects", "backgrounds"), [("", 13, 14), ("-small", 9, 12)])
 def test_the_shipped_ones_draw_what_they_are_told(name: str, subjects: int, backgrounds: int) -> None:
     model, verifier = MODELS.load(f"world:generator{name}?device=cpu"), Verifier()
@@ -64,7 +62,6 @@ def test_the_shipped_ones_draw_what_they_are_told(name: str, subjects: int, back
     assert sum(verdict["background"] for verdict in verdicts) >= backgrounds, verdicts
 
 
-@needs("generator/model_index.json", "classifier-fair.onnx")
 def test_a_hunt_through_the_shipped_one(tmp_path: Path) -> None:
     """Drawn by one network, read by another, the failures captioned by a third, checked by a fourth."""
     run = hunt(

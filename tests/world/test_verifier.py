@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.world import world_parts as parts
-from tests.world.world_parts import VALUES, needs, pictures
+from tests.world.world_parts import VALUES, pictures
 
 from weakspot.core import Hypothesis, WeakspotError
 from weakspot.world import shipped
@@ -135,7 +135,6 @@ def test_other_networks_are_refused(weights: Path) -> None:
         assert error.value.fix == "reinstall weakspot"
 
 
-@needs("classifier-fair.onnx")
 def test_the_shipped_verifier_sees_what_is_drawn() -> None:
     """Balanced scenes, where context does not help."""
     cases = [

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx.parser
-import pytest
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
-from weakspot.world import shipped
 from weakspot.world.scene import ATTRIBUTES
 
 #: Of the toy captioner: layers, heads, numbers per head, places in the memory.
@@ -23,12 +21,6 @@ TOKENS = [
     *("night", "on", "photo", "of", "#w", "#x"),
 ]
 VALUES = sum(len(values) for values in ATTRIBUTES.values())
-
-
-def needs(*names: str) -> pytest.MarkDecorator:
-    """Skip a test as long as these files are not among the shipped weights."""
-    missing = [name for name in names if name not in shipped.manifest()]
-    return pytest.mark.skipif(bool(missing), reason=f"not shipped yet: {', '.join(missing)}")
 
 
 def pictures(n: int, *, size: int = 64, seed: int = 0) -> list[NDArray[np.uint8]]:
