@@ -6,7 +6,7 @@ import random
 
 from weakspot.core import Hypothesis, Tally
 from weakspot.engine import Claim, Lane, State
-from weakspot.search.propose import distinct, extended, from_failures, from_within
+from weakspot.search.propose import distinct, extended, from_failures, from_near_misses, from_within
 from weakspot.search.select import said_by
 from weakspot.search.told import Told
 
@@ -40,6 +40,16 @@ def test_failures_suggest_their_cause_and_so_does_each_wrong_answer() -> None:
     alone = words(from_failures(told, BASE, fits=lambda _: True, confusions=False))
     assert all(answer == "" for _, answer in alone)
     assert words(from_failures(told, BASE, fits=lambda text: "snow" not in text, confusions=True)) != found
+
+
+def test_near_misses_suggest_what_failures_would() -> None:
+    told = trials(1500, {"it is in snow.", "it is night."}, 0.9, base=0.0)
+    near, others = ([t.said for t in told if t.failed is failed] for failed in (True, False))
+    [claim] = from_near_misses(near[:24], others, BASE, fits=lambda _: True)
+    assert words([claim]) == [({"it is in snow.", "it is night."}, "")]
+    assert claim.hypothesis.origin == "near miss"
+    assert from_near_misses(others[:24], others[24:], BASE, fits=lambda _: True) == []
+    assert from_near_misses([], others, BASE, fits=lambda _: True) == []
 
 
 def test_within_a_hypothesis_it_is_made_special_and_general() -> None:

@@ -9,10 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from tests.studies.hunt_world import Blind, Clumsy, Compares, Fair, Tells, draw_picture
+from tests.studies.hunt_world import (
+    LABELS,
+    Blind,
+    Clumsy,
+    Compares,
+    Fair,
+    Tells,
+    draw_picture,
+    read_picture,
+)
 
 import weakspot as ws
-from weakspot.core import Hypothesis, Stage, WeakspotError
+from weakspot.core import Hypothesis, Output, Scores, Stage, WeakspotError
 from weakspot.engine import Watch
 from weakspot.store import Run
 
@@ -76,6 +85,52 @@ def test_a_second_opinion_takes_the_generators_mistakes_out_of_the_rate(tmp_path
         assert found.unchecked is not None
         assert found.unchecked.n > found.rate.n
         assert ws.write_report(run).exists()
+
+
+class Unsure(Clumsy):
+    """Fails in snow at night in 6 of 100 cases only, but is never sure there."""
+
+    def answer(self, cases: Any) -> Any:
+        outputs = []
+        for case in cases:
+            label, told = read_picture(case.input)
+            doubt = 0.3 if self.where <= {*told} else 0.0
+            doubt += random.Random(case.seed + 1).random() * 0.2128
+            p = np.array([1 - doubt, 0, doubt, 0], np.float32)
+            outputs.append(Output("wolf" if doubt > 0.5 else label, Scores(LABELS, p)))
+        return outputs
+
+
+def test_near_misses_suggest_what_failures_are_too_few_to(tmp_path: Path) -> None:
+    """The cause fails once in 300 pictures; without scores there is nothing to be near."""
+
+    class Silent(Unsure):
+        def answer(self, cases: Any) -> Any:
+            return [Output(output.answer) for output in super().answer(cases)]
+
+    class Nervous(Watch):
+        def update(self, phase: str, lanes: Any, spent: Any) -> None:
+            if phase == "confirm":
+                raise KeyboardInterrupt
+
+    parts: dict[str, Any] = {"source": Blind(), "captioner": Tells()}
+    small = SETTINGS | {"budget": "images=2000", "seed": 5}
+    with ws.hunt(Unsure(), out=tmp_path / "run", **small, **parts) as run:
+        assert phrases(run) == [CAUSE]
+        assert CAUSE in [
+            h.text.partition(". ")[2] for h in run.ledger.hypotheses() if h.origin == "near miss"
+        ]
+        trials = sum(t.drawn for t in run.ledger.tallies().values())
+        assert trials < run.ledger.spend()["images"] <= 2000  # some were drawn once more, to be looked at
+        whole = [(h.id, run.ledger.tally(h, Stage.EXPLORE)) for h in run.ledger.hypotheses()]
+        findings, spent = run.findings, run.ledger.spend()["images"]
+    with pytest.raises(KeyboardInterrupt):
+        ws.hunt(Unsure(), out=tmp_path / "cut", watch=Nervous(), **small, **parts)
+    with ws.resume(tmp_path / "cut", target=Unsure(), **parts) as run:
+        assert [(h.id, run.ledger.tally(h, Stage.EXPLORE)) for h in run.ledger.hypotheses()] == whole
+        assert (run.findings, run.ledger.spend()["images"]) == (findings, spent)
+    with ws.hunt(Silent(), out=tmp_path / "silent", **small, **parts) as run:
+        assert "near miss" not in {h.origin for h in run.ledger.hypotheses()}
 
 
 def test_pictures_brought_along_suggest_captions(tmp_path: Path) -> None:

@@ -83,6 +83,10 @@ class Spending:
         self.amounts["dollars"] += usage.dollars
         self.amounts["seconds"] += usage.seconds
 
+    def again(self, pictures: int) -> None:
+        """Count inputs that were drawn once more, for somebody to look at; no target was asked."""
+        self.amounts["images"] += pictures
+
     def room(self, share: float = 1.0) -> int:
         """How many more trials fit by count into a part of the budget; `FAR` where nothing limits it."""
         left = min(math.ceil(min(share * self.budget[k], FAR)) - self.amounts[k] for k in COUNTED)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, NamedTuple, Self, TypeVar
@@ -209,6 +209,28 @@ class Engine:
             spent = BudgetSpent(*cut)
         if spent:
             raise spent
+
+    def redraw(
+        self, hypothesis: Hypothesis, indices: Sequence[int], *, held: Container[int] = ()
+    ) -> dict[int, Case]:
+        """Cases that were drawn before, once more: for somebody who must look at what was not kept.
+
+        Args:
+            hypothesis: Whose.
+            indices: Which.
+            held: Those among them that need not be drawn, because this was done before the run was resumed.
+                They count as spent all the same, so that a replay decides alike.
+
+        Returns:
+            By index; without those that could not be drawn. All or none are spent, as the budget allows.
+        """
+        if len(indices) > self.spending.room():
+            return {}
+        self.spending.again(len(indices))
+        needed = [i for i in indices if i not in held]
+        drawn = _each(partial(self.source.draw, hypothesis, seed=self.seed), needed, "source", Case)
+        self.run.ledger.record([], {"images": len(needed)})
+        return {i: case for i, (case, _) in zip(needed, drawn, strict=True) if case is not None}
 
     def _open(self, batch: _Batch) -> list[_Batch]:
         """The parts of a batch that the ledger does not hold."""

@@ -2,6 +2,7 @@
 
 - `from_failures`: sentences, alone or two together, that are said of the baseline's failures more often than
   of its passes; of all failures, and of every wrong answer by itself.
+- `from_near_misses`: the same of passes that came closest to failing, where failures are too few to tell.
 - `from_within`: what goes with failure among the trials of a hypothesis makes it more special; and whether
   it needs all of its sentences is asked by leaving each out.
 - `from_groups`: failures that look alike are described together (Wiles, Albuquerque and Gowal 2022, steps 3
@@ -24,7 +25,7 @@ from weakspot.engine import Claim, Lane, State
 from weakspot.search.cluster import cluster
 from weakspot.search.describe import describe
 from weakspot.search.refine import general_forms
-from weakspot.search.rules import WORTH, rules
+from weakspot.search.rules import WORTH, Said, rules
 from weakspot.search.select import said_by
 from weakspot.search.told import Told
 
@@ -33,6 +34,9 @@ CONFUSIONS: Final = 6
 #: Rules of all failures, and of one wrong answer.
 RULES: Final = 16
 RULES_OF_ONE: Final = 4
+#: Rules of near misses, and the evidence (natural log) that each must have: they did not fail, after all.
+RULES_OF_NEAR: Final = 6
+NEAR_EVIDENCE: Final = math.log(20)
 
 Fits = Callable[[str], bool]
 
@@ -71,6 +75,25 @@ def from_failures(
             for rule in rules(own, rest, most=RULES_OF_ONE, least=math.log(2), fits=sayable)
         ]
     return distinct(found)
+
+
+def from_near_misses(
+    near: Sequence[Said], others: Sequence[Said], base: Hypothesis, *, fits: Fits
+) -> list[Claim]:
+    """Claims that passes suggest for which the target was least sure.
+
+    What makes a model fail mostly makes it less sure elsewhere, so that a few near misses say what failures
+    would, long before there are any. They suggest; only failures decide.
+
+    Args:
+        near: What is said of the passes with the highest scores.
+        others: What is said of other passes.
+        base: The baseline.
+        fits: Whether a text can be drawn.
+    """
+    sayable = partial(_sayable, fits, [base.text])
+    found = rules(near, others, most=RULES_OF_NEAR, least=NEAR_EVIDENCE, fits=sayable)
+    return distinct(Claim(extended(base, rule.sentences, origin="near miss"), base) for rule in found)
 
 
 def from_within(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from io import BytesIO
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -83,6 +84,36 @@ class Teller:
             ]
         return [_told(t, own | words) for t, words in zip(seen, known, strict=True)]
 
+    def near_misses(self, base: Hypothesis, most: int) -> tuple[list[Said], list[Said]]:
+        """What is said of a baseline's passes with the highest scores, and of its other passes.
+
+        Where the source does not know what it drew, those pictures are drawn once more, to be looked at.
+        Without scores there are none.
+        """
+        seen = self._seen(base)
+        passes = sorted(
+            (t for t in seen if not t.failed and t.score), key=lambda t: (-(t.score or 0), t.index)
+        )
+        near = {t.index: t for t in passes[:most]}
+        tell = self._reader(base)
+        words = {t.index: tell(t.caption) for t in seen if not t.failed}
+        if self.captioner is not None and not any(words.values()):
+            looked = self._look(base, base, [t for t in seen if t.blob and not t.failed])
+            looked |= self._look_again(base, list(near.values()))
+            words = {index: said(caption, base.text) for index, caption in looked.items()}
+        return (
+            [some for index, some in words.items() if index in near],
+            [some for index, some in words.items() if index not in near],
+        )
+
+    def _look_again(self, base: Hypothesis, trials: Sequence[Trial]) -> dict[int, str]:
+        """What the captioner says of trials; pictures that were not kept are drawn once more."""
+        lost = [t for t in trials if not t.blob]
+        held = [t.index for t in lost if f"{base.id}:{t.index}" in self._captions]
+        drawn = self.engine.redraw(base, [t.index for t in lost], held=held)
+        there = [t for t in trials if t.blob or t.index in drawn or t.index in held]
+        return self._look(base, base, there, {index: case.input for index, case in drawn.items()})
+
     def _reader(self, base: Hypothesis) -> Callable[[str], Said]:
         """How captions are read: sentence by sentence, or, if no two are alike, word by word."""
         if base.id not in self._by_word:
@@ -120,14 +151,22 @@ class Teller:
         ]
         return sorted(both, key=lambda trial: trial.index)
 
-    def _look(self, hypothesis: Hypothesis, base: Hypothesis, trials: Sequence[Trial]) -> dict[int, str]:
-        """What the captioner says of kept pictures, by index."""
+    def _look(
+        self,
+        hypothesis: Hypothesis,
+        base: Hypothesis,
+        trials: Sequence[Trial],
+        others: Mapping[int, NDArray[np.uint8]] = MappingProxyType({}),
+    ) -> dict[int, str]:
+        """What the captioner says of kept pictures, and of others that are given, by index."""
         if self.captioner is None:
             return {}
         new = [t for t in trials if f"{hypothesis.id}:{t.index}" not in self._captions]
         for start in range(0, len(new), _AT_ONCE):
             some = new[start : start + _AT_ONCE]
-            told = self.captioner.captions([self._picture(t) for t in some], prefix=base.text)
+            told = self.captioner.captions(
+                [others[t.index] if t.index in others else self._picture(t) for t in some], prefix=base.text
+            )
             if len(told) != len(some) or not all(isinstance(text, str) for text in told):
                 raise WeakspotError(
                     f"the captioner gave {len(told)} captions of {len(some)} pictures",

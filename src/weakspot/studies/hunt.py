@@ -27,6 +27,7 @@ from weakspot.engine import (
     Executor,
     Lane,
     RaceSettings,
+    State,
     Watch,
     confirm,
     race,
@@ -264,7 +265,7 @@ def conduct(
         try:
             claims = begin_with(steps)
             for goal, share, until in (*ROUNDS, LAST_RESORT):
-                if (goal, share, until) == LAST_RESORT and claims:
+                if (goal, share, until) == LAST_RESORT and any(lane.state is State.AHEAD for lane in lanes):
                     break
                 explore(steps, goal=goal, share=share)
                 before, racing = len(claims), RaceSettings(places=PLACES, share=until)

@@ -10,15 +10,20 @@ from weakspot.core import Finding, Hypothesis, Source, Stage, WeakspotError
 from weakspot.engine import Claim, Engine, Lane, RaceSettings, State, race, stop
 from weakspot.search.caption import sentences
 from weakspot.search.edit import edits
-from weakspot.search.propose import distinct, extended, from_failures, from_groups, from_within
+from weakspot.search.propose import (
+    distinct,
+    extended,
+    from_failures,
+    from_groups,
+    from_near_misses,
+    from_within,
+)
 from weakspot.search.rewrite_llm import Rewriter
 from weakspot.search.select import said_by, select
 from weakspot.search.told import Teller
 from weakspot.store import Run, rate
 from weakspot.studies.hunt_parts import HuntSettings, Parts
 
-#: The round (see `hunt.ROUNDS`) of a model that has not failed enough to suggest anything.
-LAST_RESORT: Final = (5, 0.7, 0.85)
 #: Winners are drawn on until so many failures, so many images, or this part of the budget.
 SHARP: Final = (20, 320, 0.75)
 #: So many winners of the race are confirmed on fresh draws.
@@ -28,6 +33,12 @@ EXPLAINED: Final = 0.3
 #: Fewer failures than this say too little about what else there is: among eleven, a kind that makes up a
 #: quarter of all is missing by chance in one hunt of twenty.
 TELLING: Final = 11
+#: The round (see `hunt.ROUNDS`) for when nothing is ahead, and failures have been too few to tell.
+LAST_RESORT: Final = (TELLING, 0.7, 0.85)
+#: With so few, as many passes that nearly failed say what to try. What then fails in none of so many images
+#: is not raced, for a race would follow it long where failures are rare.
+NEAR: Final = 24
+TRIED: Final = 64
 #: Images of each counterfactual edit, and the part of what is left of the budget that all of them may use.
 EDIT_IMAGES: Final = 48
 EDIT_SHARE: Final = 0.25
@@ -77,7 +88,7 @@ def explore(hunt: Hunt, *, goal: int, share: float) -> None:
 
 def proposals(hunt: Hunt, lanes: Sequence[Lane]) -> list[Claim]:
     """What the baselines' failures suggest: sentences that go with them, and descriptions of groups."""
-    settings, parts, teller = hunt.settings, hunt.parts, hunt.teller
+    engine, settings, parts, teller = hunt.engine, hunt.settings, hunt.parts, hunt.teller
     found: list[Claim] = []
     for base in hunt.bases:
         known = [
@@ -88,6 +99,8 @@ def proposals(hunt: Hunt, lanes: Sequence[Lane]) -> list[Claim]:
         told = teller.trials(base, base)
         every = settings.target_label is None
         found += from_failures(told, base, known=known, fits=hunt.fits, confusions=every)
+        if engine.tally(base).failures < TELLING:
+            found += tried(hunt, from_near_misses(*teller.near_misses(base, NEAR), base, fits=hunt.fits))
         if parts.captioner is not None or parts.encoder is not None:
             failing, wrong = teller.pictures(base, failed=True)
             passing, right = teller.pictures(base, failed=False)
@@ -103,6 +116,14 @@ def proposals(hunt: Hunt, lanes: Sequence[Lane]) -> list[Claim]:
                 fits=hunt.fits,
             )
     return [c for c in found if len(said_by(c.hypothesis, c.against)) <= settings.sentences]
+
+
+def tried(hunt: Hunt, claims: Sequence[Claim]) -> list[Claim]:
+    """Those of some claims under which the target fails at all, as far as a few images tell."""
+    for claim in claims:
+        enough = stop.failures(1) | stop.drawn(TRIED) | stop.spent(SHARP[2])
+        hunt.engine.test(claim.hypothesis, until=enough, phase="race")
+    return [claim for claim in claims if hunt.engine.tally(claim.hypothesis).failures]
 
 
 def relatives(hunt: Hunt, lanes: Sequence[Lane]) -> list[Claim]:
