@@ -101,7 +101,7 @@ def test_a_result_of_the_wrong_form_is_an_error() -> None:
         ("python:mine", "names no attribute", "python:package.module:attr"),
         ("python:absent:f", "cannot be imported: No module named 'absent'", "PYTHONPATH"),
         ("python:mine:absent", "has no attribute 'absent'", "spelling"),
-        ("python:mine:number", "neither a Target nor a function", "docs/concepts.md"),
+        ("python:mine:number", "neither a model nor a function", "docs/concepts.md"),
         ("python:mine:logits", "its labels must be given", "?labels=labels.txt"),
         ("python:mine:logits?label=labels.txt", "no option 'label'", "labels"),
         ("python:mine:logits?labels=gone.txt", "gone.txt cannot be read", "one label a line"),

@@ -120,7 +120,7 @@ def test_rates_with_and_without_the_second_opinion(verified: Run) -> None:
     assert "| baseline | 1.1 % \\[" in text
     assert "without the second opinion 62 %" in text
     assert "checked  4.8 % [3.6, 6.2] of 1,050 plain images do not show the label" in lines
-    assert "without the check: baseline 1.9 %; findings 62 %" in lines
+    assert "without the check: baseline 1.9 % [0.7, 3.9] of 1,050; findings 62 % [47, 76] of 120" in lines
 
 
 def test_nothing_is_said_of_second_opinions_where_there_were_none(build: Build) -> None:

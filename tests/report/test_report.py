@@ -150,7 +150,18 @@ def test_summary_is_plain_json(hunted: Run) -> None:
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     assert list(data) == [
         *("format", "study", "subject", "folder", "state", "created", "conclusion", "settings", "baseline"),
-        *("baselines", "validity", "findings", "tries", "race", "trials", "errors", "spend", "digests"),
+        *(
+            "baselines",
+            "validity",
+            "findings",
+            "tries",
+            "race",
+            "trials",
+            "errors",
+            "skipped",
+            "spend",
+            "digests",
+        ),
         "versions",
     ]
     assert [Finding.from_json(f) for f in data["findings"]] == hunted.findings

@@ -6,6 +6,7 @@ import inspect
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,9 @@ def test_every_option_of_the_generator_reaches_it(monkeypatch: pytest.MonkeyPatc
 def test_a_hunt_tells_the_source_its_label(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diffusers, "load", lambda *_, **__: Static())
     settings = HuntSettings(target="world:classifier", label="wolf", source="diffusers:some/folder")
-    source = load(settings).source
+    with pytest.raises(WeakspotError, match="nobody says what is in the pictures"):
+        load(settings)
+    source = load(replace(settings, captioner="world:captioner")).source
     assert isinstance(source, TextToImage)
     assert source.expected == "wolf"
     with pytest.raises(WeakspotError, match="does not know what its pictures show") as caught:
@@ -100,10 +103,21 @@ def test_a_hunt_tells_the_source_its_label(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_hunt_with_a_generator_ends_whole(tmp_path: Any) -> None:
-    """Captions that say no more than the prompt propose nothing, and that is no error."""
-    source = TextToImage(Static(), expected="fly")
-    with hunt("world:classifier", label="fly", source=source, budget="images=600", out=tmp_path / "r") as run:
+    """A captioner that says no more than the prompt proposes nothing, and that is no error."""
+
+    class Mute:
+        knows_probabilities = False
+
+        def captions(self, images: Any, *, prefix: str = "") -> list[str]:
+            return [prefix] * len(images)
+
+        def log_probabilities(self, images: Any, sentences: Any, *, prefix: str = "") -> Any:
+            raise AssertionError("it has none")
+
+    parts: dict[str, Any] = {"source": TextToImage(Static(), expected="fly"), "captioner": Mute()}
+    with hunt("world:classifier", label="fly", budget="images=600", out=tmp_path / "r", **parts) as run:
         assert run.findings == []
+        assert "nothing is said of the images" in run.state
         base = run.ledger.hypotheses()
         assert [h.origin for h in base] == ["baseline"]
         assert run.ledger.tallies()[base[0].id].failures > 0

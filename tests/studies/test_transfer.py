@@ -164,7 +164,7 @@ def test_bad_input(run_folder: Path, others: Path) -> None:
         (["wurld:classifier"], {}, "no model is called"),
         ([MILDER], {"sources": ["world:rendrer"]}, "no source is called"),
         ([MILDER], {"budget": "images=many"}, "no amount"),
-        (["python:others:Varied"], {}, "neither a Target nor a function|not a Target"),
+        (["python:others:Varied"], {}, "neither a model nor a function"),
     ):
         with pytest.raises(WeakspotError, match=match):
             moved(run_folder, *targets, **more)

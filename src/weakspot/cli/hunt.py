@@ -77,7 +77,9 @@ def command(
     sense: Annotated[
         str | None,
         typer.Option(
-            "--sense", metavar="SENSE", help="Which meaning of the label, where WordNet knows several."
+            "--sense",
+            metavar="SENSE",
+            help="Which meaning of the label, where WordNet knows several; of several labels crane=5,cat=1.",
         ),
     ] = None,
     sentences: Annotated[
@@ -116,6 +118,8 @@ def command(
         misuse = typer.BadParameter.__mro__[1]  # without "invalid value", whichever click typer uses
         raise misuse("Missing option '--label' (or '--labels').", ctx=context)
     several = () if labels is None else which_labels(labels, target)
+    if labels_file is None and several and Path(labels or "").is_file():
+        labels_file = Path(labels or "")  # it may know their parents too
     hunted = f"{len(several)} labels" if several else repr(label)
     with Screen(f"hunting {target} for {hunted}", budget=budget, seed=seed) as screen, interruptible(screen):
         run = hunt(

@@ -39,6 +39,10 @@ def lines(facts: Facts, wide: int) -> Iterator[str]:
     if spent.get("tokens") or spent.get("dollars"):
         costs += [f"{count(spent.get('tokens', 0))} tokens", f"${spent.get('dollars', 0.0):,.2f}"]
     yield f"trials   {' · '.join([*costs, seconds(spent.get('seconds', 0.0))])}"
+    for name, why in facts.skipped[:3]:
+        yield f"skipped  {cut(f'{name}: {why}', wide - 9)}"
+    if len(facts.skipped) > 3:
+        yield f"         and {plural(len(facts.skipped) - 3, 'other file')} (see the report)"
     for what, how_often in facts.errors[:3]:
         yield f"error    {cut(f'{count(how_often)}× {what}', wide - 9)}"
     if len(facts.errors) > 3:
@@ -63,10 +67,10 @@ def _validity(facts: Facts, wide: int) -> Iterator[str]:
     own = facts.invalid
     if own is None:
         return
-    whole = [percent((f.unchecked or f.rate).value) for f in facts.confirmed[:5]]
+    whole = [rate(f.unchecked or f.rate) for f in facts.confirmed[:3]]
     base = facts.bases[0].unchecked if len(facts.bases) == 1 else None
-    parts = [f"baseline {percent(base.value)}"] if base is not None else []
-    parts += [f"findings {', '.join(whole)}{' …' if len(facts.confirmed) > 5 else ''}"] if whole else []
+    parts = [f"baseline {rate(base)}"] if base is not None else []
+    parts += [f"findings {', '.join(whole)}{' …' if len(facts.confirmed) > 3 else ''}"] if whole else []
     doubt = "plain images do not show the label, says the second opinion"
     yield f"checked  {cut(f'{rate(own)} {doubt}', wide - 9)}"
     if parts:

@@ -76,6 +76,7 @@ class Registry:
                     fix=hint or f"its options are: {', '.join(sorted(known)) or 'none'}",
                 )
             context = {k: v for k, v in context.items() if k in known}
+        context = {k: v for k, v in context.items() if k not in name.options}  # the name goes first
         takes_rest = entry.name == name.scheme and name.full != entry.name
         args = (name.rest,) if takes_rest else ()
         try:

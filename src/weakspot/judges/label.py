@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ from weakspot.models.options import number, yes
 Relation = Mapping[str, Collection[str]] | Callable[[str, str], bool]
 
 RULES: Final = ("missed", "parent", "target", "below")
+#: Pixels of the shorter side below which a picture is no photograph.
+TINY: Final = 16
 _QUANTIFIERS: Final = {"any": any, "all": all}
 
 
@@ -137,6 +139,8 @@ class LabelJudge:
     def _one(self, case: Case, output: Output, rules: Sequence[_Rule]) -> Verdict:
         if output.status is not Status.OK:
             return Verdict(None, status=output.status, reason=output.detail)
+        if shows_nothing(case.input):
+            return Verdict(None, status=Status.ERROR, reason="source: a picture of one colour, or of none")
         if output.answer is None:
             return Verdict(None, status=Status.EMPTY)
         scores = output.scores
@@ -222,6 +226,18 @@ class LabelJudge:
             )
         self._columns[kind, expected] = (labels, mask)
         return mask
+
+
+def shows_nothing(picture: Any) -> bool:
+    """Whether a picture has hardly a pixel, or all of one colour: nobody can be blamed for misreading it.
+
+    Tiny ones are let pass if they have a few pixels: whoever draws those means something by their colour.
+    """
+    if not isinstance(picture, np.ndarray) or picture.ndim != 3:
+        return False
+    if min(picture.shape) < 2:
+        return True
+    return min(picture.shape[:2]) >= TINY and bool((picture == picture[0, 0]).all())
 
 
 def kin_of(parents: Mapping[str, str], labels: Sequence[str] = ()) -> dict[str, frozenset[str]]:

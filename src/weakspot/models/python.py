@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from weakspot.core import Case, Output, Target, TextEncoder, WeakspotError, nearest
+from weakspot.core import Case, Output, WeakspotError, nearest
 from weakspot.core.registry import import_part
 from weakspot.models.images import stack
 from weakspot.models.onnx import read_labels
@@ -57,15 +57,20 @@ class FunctionClassifier:
         return label
 
 
-def load(path: str, *, labels: str = "", outputs: str = "auto") -> Target | TextEncoder:
-    """A Target or an encoder as it is, or a function together with its labels file."""
+#: Methods of targets, encoders, captioners, generators, second opinions and language models. Who asks for one
+#: checks the whole port.
+_METHODS: Final = ("answer", "embed_texts", "embed_images", "captions", "generate", "doubts", "ask")
+
+
+def load(path: str, *, labels: str = "", outputs: str = "auto") -> Any:
+    """A model of any port as it is, or a function together with its labels file."""
     found = import_part(path)
-    if isinstance(found, Target | TextEncoder):
+    if any(hasattr(found, method) for method in _METHODS):
         return found
     if not callable(found):
         raise WeakspotError(
-            f"python:{path} is neither a Target nor a function nor an encoder",
-            fix="see docs/concepts.md, Ports",
+            f"python:{path} is neither a model nor a function",
+            fix=f"it must have one of: {', '.join(_METHODS)}; see docs/concepts.md, Ports",
         )
     if not labels:
         raise WeakspotError(

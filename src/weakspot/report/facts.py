@@ -67,6 +67,7 @@ class Facts:
         budget: The limits it was last given.
         edits: Measured edits by a finding's hypothesis id and answer.
         tries: What persons tried.
+        skipped: Files of a folder that could not be used, and why.
     """
 
     folder: Path
@@ -81,6 +82,7 @@ class Facts:
     budget: str | None = None
     edits: Mapping[tuple[str, str], tuple[Rung, ...]] = field(default_factory=dict)
     tries: tuple[Tried, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -165,6 +167,7 @@ def gather(run: Run) -> Facts:
             for f in findings
         },
         tries=tries_of(run, known, bases),
+        skipped=tuple((str(name), str(why)) for name, why in ledger.fact("skipped", [])),
     )
 
 

@@ -34,6 +34,7 @@ def summary(facts: Facts) -> dict[str, Any]:
         "race": [lane._asdict() for lane in facts.lanes],
         "trials": {"drawn": trials.drawn, **trials._asdict()},
         "errors": [{"what": what, "times": times} for what, times in facts.errors],
+        "skipped": [{"file": name, "why": why} for name, why in facts.skipped],
         "spend": {k: int(v) if float(v).is_integer() else round(v, 6) for k, v in facts.spend.items()},
         "digests": dict(config.digests),
         "versions": dict(config.versions),

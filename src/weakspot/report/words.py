@@ -89,6 +89,8 @@ def markdown(facts: Facts) -> str:
             f"{show.plural(facts.trials.errors, 'trial')} ended in an error, and none counts as a failure.",
             _table(("times", "what"), ((show.count(times), what) for what, times in facts.errors[:50])),
         ]
+    if facts.skipped:
+        blocks += ["## Files that could not be used", _table(("file", "why"), facts.skipped[:50])]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 

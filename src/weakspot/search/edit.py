@@ -41,6 +41,13 @@ class Kind(StrEnum):
     REWRITE = "rewrite"
 
 
+#: The kinds, those first that say most of what a failure hangs on.
+_TELLING: Final = (
+    *(Kind.NEGATE, Kind.COLOUR, Kind.PLACE, Kind.COUNT, Kind.SIDE, Kind.RELATION, Kind.DROP, Kind.PLAIN),
+    Kind.REWRITE,
+)
+
+
 class Edit(NamedTuple):
     """One change of a caption.
 
@@ -127,6 +134,16 @@ def edits(
         if len(found) < most:
             add(Kind.REWRITE, own.strip(), text, text)
     return found
+
+
+def varied(some: Iterable[Edit]) -> list[Edit]:
+    """The same edits in another order: the first of each kind, then the second of each, and so on."""
+    times: dict[Kind, int] = {}
+    ranked = []
+    for edit in some:
+        times[edit.kind] = times.get(edit.kind, 0) + 1
+        ranked.append((times[edit.kind], _TELLING.index(edit.kind), edit))
+    return [edit for _, _, edit in sorted(ranked, key=lambda one: one[:2])]
 
 
 def _slots(parts: list[str], words: Lexicon, *, first: int) -> Iterator[Iterator[tuple[_Change, str]]]:

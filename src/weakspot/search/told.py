@@ -169,7 +169,8 @@ class Teller:
             )
             if len(told) != len(some) or not all(isinstance(text, str) for text in told):
                 raise WeakspotError(
-                    f"the captioner gave {len(told)} captions of {len(some)} pictures",
+                    f"the captioner gave {len(told)} captions of {len(some)} pictures"
+                    + ("" if len(told) != len(some) else ", and not all are text"),
                     fix="see weakspot.testing.check_captioner",
                 )
             for trial, text in zip(some, told, strict=True):

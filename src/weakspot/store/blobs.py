@@ -103,7 +103,7 @@ def encode(value: Any) -> bytes | None:
     """The bytes under which an input is kept: images as PNG, text as UTF-8; None for anything else."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace")
-    if isinstance(value, np.ndarray) and value.dtype == np.uint8 and value.ndim == 3:
+    if isinstance(value, np.ndarray) and value.dtype == np.uint8 and value.ndim == 3 and value.size:
         return png(value)
     return None
 

@@ -241,10 +241,12 @@ def conduct(
     ledger, watch = run.ledger, watch or Watch()
     bases = [base_hypothesis(settings, parts.words, label) for label in settings.hunted]
     watch.began(str(run.folder))
+    ledger.add_hypotheses(bases)  # with many labels and few images, some are never drawn
     ledger.set_fact("state", "running")
     ledger.set_fact("base", bases[0].id)
     ledger.set_fact("bases", [base.id for base in bases])
     ledger.set_fact("budget", settings.budget)
+    ledger.set_fact("skipped", [(s.name, s.reason) for s in getattr(parts.source, "skipped", ())])
     looks = parts.captioner is not None or parts.encoder is not None
     with Engine(
         run,

@@ -15,24 +15,25 @@ from weakspot.core import (
     Captioner,
     Classifier,
     Encoder,
+    Generator,
     Hypothesis,
     Judge,
     Source,
     Target,
     WeakspotError,
-    nearest,
 )
 from weakspot.engine import Budget
 from weakspot.judges import LabelJudge, Verified
-from weakspot.judges.label import kin_of
+from weakspot.judges.label import Relation
 from weakspot.judges.verified import ClassifierOpinion, Opinion, opinion
 from weakspot.models.chat_captioner import captioner_of
-from weakspot.models.wordnet import AmbiguousLabel, UnknownWord, WordNet
 from weakspot.search.llm_answers import Asked
 from weakspot.sources.folder import files_in
+from weakspot.sources.generate import TextToImage
 from weakspot.sources.label_file import read_label_file
-from weakspot.sources.prompts import LabelWords, base_prompt, check_template, words_of
+from weakspot.sources.prompts import LabelWords, base_prompt, check_template
 from weakspot.store import Run
+from weakspot.studies.hunt_words import Meanings, needs_kin, no_label
 from weakspot.studies.loading import name_of, part
 from weakspot.studies.spread import unnamed
 
@@ -54,7 +55,8 @@ class HuntSettings:
         llm: Name of a language model that rewords captions which are ahead, and adds counterfactual edits.
         from_images: A folder of pictures to begin with: they are captioned, and the captions tested.
         labels_file: A file with names and parents of labels.
-        sense: Which meaning of the label is meant, where WordNet knows several.
+        sense: Which meaning of the label is meant, where WordNet knows several; of several labels
+            "crane=5,cat=1".
         budget: Limits, e.g. "images=20000,seconds=600".
         seed: Everything random follows from it.
         fdr: Bound on the expected share of false findings.
@@ -181,10 +183,10 @@ def load(settings: HuntSettings, **given: Any) -> Parts:
     """Load what the settings name, except for what is given as an object, and check that it fits."""
     target = _target(settings, given.get("target"))
     labels, parents = _head(target)
-    wordnet = _wordnet(settings, labels, parents)
-    same = _same(settings, labels, wordnet)
-    words = _words(settings, parents, wordnet)
-    judge = _judge(settings, given.get("judge"), labels, parents, same)
+    meanings = Meanings(settings, labels, parents)
+    same, words = meanings.same(), meanings.words()
+    kin = meanings.kin() if needs_kin(settings.judge) else None
+    judge = _judge(settings, given.get("judge"), labels, kin, same)
     opinions = _opinions(settings, given.get("verify"), labels, same, words)
     source = _source(settings, given.get("source"), words)
     captioner = captioner_of(_optional(given.get("captioner"), settings.captioner, object))
@@ -192,9 +194,13 @@ def load(settings: HuntSettings, **given: Any) -> Parts:
         part(captioner, name_of(settings.captioner), MODELS, Captioner)
     encoder = _optional(given.get("encoder"), settings.encoder, Encoder)
     llm = _optional(given.get("llm"), settings.llm, Asked)
-    if settings.from_images is not None and captioner is None and encoder is None:
+    if settings.from_images is not None and captioner is None:
+        raise WeakspotError("pictures to begin with must be put into words", fix="name a captioner")
+    if isinstance(source, TextToImage) and captioner is None:
         raise WeakspotError(
-            "pictures to begin with must be put into words", fix="name a captioner, or an encoder"
+            f"nobody says what is in the pictures of {settings.source[:200]}: a generator knows no more than "
+            "it was asked for",
+            fix="name a captioner (--captioner world:captioner, hf:…, chat:…)",
         )
     if settings.from_images is not None:
         files_in(settings.from_images)  # a wrong folder is said before there is a run
@@ -209,13 +215,14 @@ def recipes_of(settings: HuntSettings, parts: Parts, **given: Any) -> dict[str, 
         parts: As loaded here.
         given: The objects among them, or their names.
     """
-    labels, parents = _head(parts.target)
+    labels, _ = _head(parts.target)
+    kin = getattr(parts.judge, "kin", None)
     words, same, own = dict(parts.words), dict(parts.same), unnamed(given)
     verdicts = partial(_verdicts, settings, own.get("judge"), own.get("verify"))
     return {
         "source": partial(_source, settings, own.get("source"), words),
         "target": partial(_target, settings, own.get("target")),
-        "judge": partial(verdicts, labels, dict(parents), same, words),
+        "judge": partial(verdicts, labels, kin, same, words),
     }
 
 
@@ -235,7 +242,9 @@ def which_labels(text: str, target: str) -> tuple[str, ...]:
 def base_hypothesis(settings: HuntSettings, words: Mapping[str, LabelWords], label: str) -> Hypothesis:
     """The plain prompt of a label."""
     said = words.get(label) or LabelWords(label)
-    return Hypothesis(base_prompt(said.words, said.parent, template=settings.prompt), origin="baseline")
+    text = base_prompt(said.words, said.parent, template=settings.prompt).rstrip()
+    ended = text.endswith((".", "!", "?", ";"))  # sentences follow it
+    return Hypothesis(text if ended else f"{text}.", origin="baseline")
 
 
 class ByLabel:
@@ -289,11 +298,26 @@ def _head(target: Target) -> tuple[tuple[str, ...], Mapping[str, str]]:
 
 
 def _source(settings: HuntSettings, given: Any, words: Mapping[str, LabelWords]) -> Source:
-    source: Source = part(given, settings.source, SOURCES, Source, label=settings.hunted[0])
+    source = _drawing(part(given, settings.source, SOURCES, object, label=settings.hunted[0]), settings)
     if len(settings.hunted) == 1:
         return source
     bases = [base_hypothesis(settings, words, label) for label in settings.hunted]
     return ByLabel(source, bases, settings.hunted)
+
+
+def _drawing(found: Any, settings: HuntSettings) -> Source:
+    """A source as it is, or the source of a generator."""
+    if isinstance(found, Generator) and not isinstance(found, Source):
+        return TextToImage(found, expected=settings.hunted[0])
+    source: Source = part(found, settings.source, SOURCES, Source)
+    expected = getattr(source, "expected", None)
+    if isinstance(expected, str) and expected != settings.hunted[0]:
+        raise WeakspotError(
+            f"{settings.source[:200]} is said to draw {expected[:80]!r}, and {settings.hunted[0][:80]!r} is "
+            "hunted",
+            fix="leave out ?label=…",
+        )
+    return source
 
 
 def _verdicts(
@@ -301,13 +325,13 @@ def _verdicts(
     judge: Any,
     verify: Any,
     labels: Sequence[str],
-    parents: Mapping[str, str],
+    kin: Relation | None,
     same: Mapping[str, frozenset[str]],
     words: Mapping[str, LabelWords],
 ) -> Judge:
     """The judge with its second opinions, in a process that has nothing loaded yet."""
     opinions = _opinions(settings, verify, labels, same, words)
-    found = _judge(settings, judge, labels, parents, same)
+    found = _judge(settings, judge, labels, kin, same)
     return Verified(found, opinions) if opinions else found
 
 
@@ -329,79 +353,22 @@ def _optional(given: Any, name: str | None, port: type) -> Any:
     return None if given is None and name is None else part(given, name or "", MODELS, port)
 
 
-def _wordnet(settings: HuntSettings, labels: Sequence[str], parents: Mapping[str, str]) -> WordNet | None:
-    """WordNet, if a label needs it and it is there. Who brings a source of their own knows its words."""
-    known = all(h in labels and (h in parents or parents) for h in settings.hunted)
-    own = settings.source.startswith(("python:", "object:", "world:"))
-    if settings.sense is None and (
-        known or (own and not labels) or (own and {*settings.hunted} <= {*labels})
-    ):
-        return None
-    try:
-        return WordNet.find()
-    except WeakspotError:
-        if settings.sense is not None:
-            raise
-        return None
-
-
-def _words(
-    settings: HuntSettings, parents: Mapping[str, str], wordnet: WordNet | None
-) -> dict[str, LabelWords]:
-    chosen = {} if settings.sense is None else {settings.hunted[0]: settings.sense}
-    try:
-        return words_of(
-            settings.hunted, known=parents, file=settings.labels_file, wordnet=wordnet, senses=chosen
-        )
-    except AmbiguousLabel as error:
-        raise WeakspotError(error.what, fix=f"--sense says which: {error.fix}") from error
-
-
-def _same(
-    settings: HuntSettings, labels: Sequence[str], wordnet: WordNet | None
-) -> dict[str, frozenset[str]]:
-    """For a hunted label that the head does not have: the labels of the head that it covers."""
-    found = {}
-    for wanted in settings.hunted:
-        if not labels or wanted in labels:
-            continue
-        covered: frozenset[str] = frozenset()
-        if wordnet is not None:
-            try:
-                covered = frozenset(wordnet.covered(wordnet.choose(wanted, settings.sense), labels))
-            except UnknownWord:
-                covered = frozenset()
-            except AmbiguousLabel as error:
-                raise WeakspotError(error.what, fix=f"--sense says which: {error.fix}") from error
-        if not covered:
-            raise _no_label(settings.target, wanted, labels)
-        found[wanted] = covered
-    return found
-
-
-def _no_label(target: str, wanted: str, labels: Sequence[str]) -> WeakspotError:
-    some = ", ".join(labels[:20]) + (" …" if len(labels) > 20 else "")
-    hint = nearest(wanted, labels) or f"its labels: {some}"
-    return WeakspotError(f"{target} has no label {wanted[:80]!r}", fix=hint)
-
-
 def _judge(
     settings: HuntSettings,
     given: Any,
     labels: Sequence[str],
-    parents: Mapping[str, str],
+    kin: Relation | None,
     same: Mapping[str, frozenset[str]],
 ) -> Judge:
     if settings.target_label is not None and labels and settings.target_label not in labels:
-        raise _no_label(settings.target, settings.target_label, labels)
+        raise no_label(settings.target, settings.target_label, labels)
     if settings.judge is None:
         judge: Judge = LabelJudge(target=settings.target_label, same=same or None)
     else:
-        kin = kin_of(parents) if parents else None
         judge = part(given, settings.judge, JUDGES, Judge, kin=kin, same=same or None)
     if isinstance(judge, LabelJudge):
         if judge.target is not None and labels and judge.target not in labels:
-            raise _no_label(settings.target, judge.target, labels)
+            raise no_label(settings.target, judge.target, labels)
         if same and judge.same is None:
             judge = replace(judge, same=same)
         for label in settings.hunted:

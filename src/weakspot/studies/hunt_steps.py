@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
 from typing import Final
 
 from weakspot.core import Finding, Hypothesis, Source, Stage, WeakspotError
 from weakspot.engine import Claim, Engine, Lane, RaceSettings, State, race, stop
 from weakspot.search.caption import sentences
-from weakspot.search.edit import edits
+from weakspot.search.edit import edits, varied
 from weakspot.search.propose import (
     distinct,
     extended,
@@ -39,6 +41,10 @@ LAST_RESORT: Final = (TELLING, 0.7, 0.85)
 #: is not raced, for a race would follow it long where failures are rare.
 NEAR: Final = 24
 TRIED: Final = 64
+#: Pictures that a person may bring to begin with.
+BROUGHT: Final = 512
+#: Images of one of several labels, at least and at most, before it is another's turn.
+TURN: Final = (16, 256)
 #: Images of each counterfactual edit, and the part of what is left of the budget that all of them may use.
 EDIT_IMAGES: Final = 48
 EDIT_SHARE: Final = 0.25
@@ -70,6 +76,7 @@ class Hunt:
 def explore(hunt: Hunt, *, goal: int, share: float) -> None:
     """Draw the baselines, those first that fail most, until each has shown enough failures."""
     engine, bases = hunt.engine, hunt.bases
+    turn = max(TURN[0], min(TURN[1], engine.spending.room(share) // len(bases)))
     while engine.spending.share() < share:
         open_still = [
             base
@@ -82,7 +89,7 @@ def explore(hunt: Hunt, *, goal: int, share: float) -> None:
         at = max(range(len(open_still)), key=lambda i: (tallies[i].failures + 1) / (tallies[i].drawn + 1))
         enough = stop.failures(goal) | stop.spent(share)
         if len(bases) > 1:
-            enough = enough | stop.drawn(tallies[at].drawn + 256)
+            enough = enough | stop.drawn(tallies[at].drawn + turn)
         engine.test(open_still[at], until=enough, phase="baseline")
 
 
@@ -192,9 +199,15 @@ def begin_with(hunt: Hunt) -> list[Claim]:
         return []
     from weakspot.sources.folder import images_in
 
-    pictures = [p.pixels for p in images_in(settings.from_images) if p.pixels is not None][:512]
+    found = list(islice(images_in(settings.from_images), BROUGHT))
+    pictures = [picture.pixels for picture in found if picture.pixels is not None]
+    left_out = [(picture.name, picture.reason) for picture in found if picture.pixels is None]
     if not pictures:
-        raise WeakspotError(f"no picture in {settings.from_images} can be read", fix="see weakspot doctor")
+        raise WeakspotError(
+            f"no picture in {settings.from_images} can be read: {left_out[0][0]}: {left_out[0][1]}",
+            fix="name a folder of PNG, JPEG or WebP files",
+        )
+    hunt.engine.run.ledger.set_fact("skipped", [*hunt.engine.run.ledger.fact("skipped", []), *left_out])
     captions = [] if parts.captioner is None else parts.captioner.captions(pictures, prefix=base.text)
     return from_groups(
         base,
@@ -237,17 +250,20 @@ def counterfactuals(hunt: Hunt, lanes: Sequence[Lane]) -> None:
             raise WeakspotError("it cannot be drawn")
         return text
 
+    held = [lane for lane in lanes if lane.state is State.CONFIRMED]
+    asked = partial(edits, meaning=meaning, rewrite=hunt.rewrite, each=1)
+    possible = [(lane, varied(asked(lane.hypothesis, base=lane.against))) for lane in held if wanted]
     ladder: list[list[str]] = []
-    for lane in lanes:
-        if lane.state is not State.CONFIRMED or not wanted or room < wanted * EDIT_IMAGES:
-            continue
-        for edit in edits(
-            lane.hypothesis, base=lane.against, meaning=meaning, rewrite=hunt.rewrite, each=1, most=wanted
-        ):
+    # With little budget left, the first edit of each finding goes before the second of any.
+    for place in range(wanted):
+        for lane, edit in ((lane, some[place]) for lane, some in possible if place < len(some)):
+            if room < EDIT_IMAGES:
+                break
             engine.test(edit.hypothesis, until=stop.drawn(EDIT_IMAGES), phase="edits")
             room -= EDIT_IMAGES
             ladder.append([lane.hypothesis.id, edit.hypothesis.id, edit.kind.value, edit.before, edit.after])
-    engine.run.ledger.set_fact("edits", ladder)
+    order = [lane.hypothesis.id for lane in held]
+    engine.run.ledger.set_fact("edits", sorted(ladder, key=lambda row: order.index(row[0])))
 
 
 def findings(engine: Engine, lanes: Sequence[Lane]) -> list[Finding]:
@@ -291,6 +307,9 @@ def cut_short(hunt: Hunt, lanes: Sequence[Lane], untested: int) -> str:
     engine, bases = hunt.engine, hunt.bases
     failures = sum(engine.tally(base).failures for base in bases)
     n = sum(engine.tally(base).n for base in bases)
+    silent = not any(trial.said for base in bases for trial in hunt.teller.trials(base, base))
+    if failures and silent:
+        return f"{failures:,} failures, but nothing is said of the images: name a captioner (--captioner)"
     if not failures and engine.spending.share() >= LAST_RESORT[1]:
         return f"no failure in {n:,} images, and the rest of the budget would not do to follow one up"
     if not lanes and engine.spending.share() >= LAST_RESORT[1]:

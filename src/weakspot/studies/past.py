@@ -20,12 +20,12 @@ from weakspot.core import (
     WeakspotError,
     nearest,
 )
-from weakspot.core.registry import Registry, parse_name
+from weakspot.core.registry import Registry
 from weakspot.judges import LabelJudge, Verified
-from weakspot.judges.label import kin_of
 from weakspot.judges.verified import ClassifierOpinion, Opinion, opinion
 from weakspot.models.wordnet import WordNet
 from weakspot.store import Run
+from weakspot.studies.hunt_words import chosen, kin_of_head, needs_kin
 from weakspot.studies.loading import part
 
 #: Labels of a head that are as right as the hunted one, by the hunted one.
@@ -52,7 +52,8 @@ class Past:
         target_label: The only wrong answer that counted as a failure, if one was given.
         verify: Names of the models that had to see the label in a picture before it counted.
         label: The hunted label, or the first of several.
-        sense: Which meaning of the label was meant, if that was said.
+        senses: By label, which of its meanings was meant, where that was said.
+        labels_file: Names and parents of labels, if one was given.
         seed: Of the run.
     """
 
@@ -65,7 +66,8 @@ class Past:
     target_label: str | None
     verify: tuple[str, ...]
     label: str
-    sense: str | None
+    senses: Mapping[str, str]
+    labels_file: str | None
     seed: int
 
     def base_of(self, hypothesis: Hypothesis) -> Hypothesis:
@@ -116,6 +118,7 @@ def recall(run: Run, *, only_confirmed: bool = False, otherwise: str = "name the
     if not bases:
         raise WeakspotError(f"the run in {run.folder} has no baseline", fix="resume it first")
     verify = settings.get("verify") or ()
+    hunted = [str(label) for label in settings.get("labels") or [settings.get("label") or ""]]
     return Past(
         run=run,
         bases=bases,
@@ -125,8 +128,9 @@ def recall(run: Run, *, only_confirmed: bool = False, otherwise: str = "name the
         judge=_text(settings.get("judge")),
         target_label=_text(settings.get("target_label")),
         verify=tuple(map(str, (verify,) if isinstance(verify, str) else verify)),
-        label=str(settings.get("label") or next(iter(settings.get("labels") or ()), "")),
-        sense=_text(settings.get("sense")),
+        label=hunted[0],
+        senses=chosen(_text(settings.get("sense")), hunted),
+        labels_file=_text(settings.get("labels_file")),
         seed=int(settings["seed"]),
     )
 
@@ -158,8 +162,9 @@ def load_judge(
         judge: Judge = LabelJudge(target=past.target_label, same=same)
     else:
         context: dict[str, Any] = {} if same is None else {"same": same}
-        if "parent" in parse_name(past.judge).options and isinstance(target, Classifier):
-            context["kin"] = kin_of(target.parents, target.labels)
+        if needs_kin(past.judge) and isinstance(target, Classifier):
+            labels = tuple(dict.fromkeys([*target.labels, past.label]))
+            context["kin"] = kin_of_head(labels, target.parents, past.labels_file, past.senses)
         judge = _part(past.judge, JUDGES, Judge, **context)
     return Verified(judge, tuple(opinions)) if opinions else judge
 
@@ -203,7 +208,7 @@ def same_for(past: Past, target: Target, labels: Sequence[str], given: Same | No
         if head and label not in head and label not in found:
             try:
                 wordnet = WordNet.find()
-                found[label] = sorted(wordnet.covered(wordnet.choose(label, past.sense), head))
+                found[label] = sorted(wordnet.covered(wordnet.choose(label, past.senses.get(label)), head))
             except WeakspotError:  # no WordNet, or a word it does not know: then the head has no such label
                 continue
     return {label: others for label, others in found.items() if others}
