@@ -21,13 +21,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.hunt_cost import TARGET, Pair, pairs
 
+from weakspot.search import from_near_misses
 from weakspot.studies import hunt_steps
 from weakspot.studies.hunt import hunt
 
 
 def confirmed(pair: Pair, *, budget: int, seed: int, near: bool) -> dict[str, Any]:
     """What one hunt confirms, and its images."""
-    proposed = hunt_steps.from_near_misses if near else lambda *_, **__: []
+    proposed = from_near_misses if near else lambda *_, **__: []
     with (
         tempfile.TemporaryDirectory(prefix="weakspot-") as folder,
         mock.patch.object(hunt_steps, "from_near_misses", new=proposed),
