@@ -38,7 +38,8 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 PROSE = [
     *PAGES,
-    *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "training/README.md")),
+    *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((ROOT / "training").glob("*.md")),
 ]
 #: Commands that set up an environment or take minutes; what they do is tested by using it.
 SKIPPED = ("make ", "python3 -m venv", "pip install", ". .venv/bin/activate", "git clone")
