@@ -854,6 +854,19 @@ def test_a_missing_library_says_the_extra(
     assert caught.value.fix == "pip install 'weakspot[hf]'"
 
 
+@pytest.mark.parametrize("library", ["torch", "diffusers", "transformers"])
+def test_a_missing_library_says_the_extra_in_python_too(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    from weakspot.world import generator
+
+    monkeypatch.setitem(sys.modules, library, None)
+    assert refused(folder).fix == "pip install 'weakspot[hf]'"
+    with pytest.raises(WeakspotError, match="needs a library that is missing") as caught:
+        generator.load()
+    assert caught.value.fix == "pip install 'weakspot[hf]'"
+
+
 # -- from the shell -------------------------------------------------------------------------------
 
 HUNT = ["hunt", "python:toy:Classifier", "--label", "fly", "--budget", "images=30", "--out", "run"]
