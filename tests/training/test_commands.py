@@ -42,7 +42,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch, script: str, options: list[str]) -> 
     monkeypatch.syspath_prepend(str(TRAINING))
     flags, (cls, source) = import_module("flags"), settings_of(script)
     monkeypatch.setattr(flags.inspect, "getsource", lambda _: source)
-    return vars(flags.settings(cls, "", options))
+    return dict(vars(flags.settings(cls, "", options)))
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
