@@ -12,6 +12,7 @@ import argparse
 import json
 import random
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,10 @@ from numpy.typing import NDArray
 from weakspot.core import Case, Hypothesis, WeakspotError
 from weakspot.stats import wilson
 from weakspot.world.classifier import FAIR, NATURAL, load, weak_spots
-from weakspot.world.grammar import complete, deny, describe, parse, say
+from weakspot.world.grammar import base_sentence, complete, deny, describe, parse, say
 from weakspot.world.nature import sample, sample_uniform
 from weakspot.world.render import render
-from weakspot.world.scene import ATTRIBUTES, DEFAULTS, Scene, SceneSet
+from weakspot.world.scene import ATTRIBUTES, COLORED_SUPPORTS, DEFAULTS, Scene, SceneSet
 
 #: Of the first scene; training used seeds below 10¹¹.
 SEED = 4_000_000_000_000
@@ -116,7 +117,7 @@ def encoder(n: int) -> dict[str, Any]:
             "text_to_image": there_and_back[1] / n,
             "confused": confused[:10],
         }
-    results["blind_spots"] = blind_spots(model)
+    results["blind_spots"] = blind_spots(model, min(n, 600))
     return results
 
 
@@ -127,10 +128,10 @@ def differing(one: str, other: str) -> str:
     return ". ".join([base.removeprefix("a realistic photograph of "), *kept])
 
 
-def blind_spots(model: Any) -> dict[str, float]:
+def blind_spots(model: Any, n: int) -> dict[str, float]:
     """How often the right one of two texts that differ in one thing is nearer to the picture."""
     kinds: dict[str, list[bool]] = {}
-    for i in range(600):
+    for i in range(n):
         rng = random.Random(SEED + 3 * 10**9 + i)
         scene = sample_uniform(SceneSet.of({"hidden": ["no"], "behind": ["nothing"]}), rng)
         image = model.embed_images([render(scene, SEED + 3 * 10**9 + i)])[0]
@@ -188,55 +189,117 @@ def captioner(n: int) -> dict[str, Any]:
     print(f"\nCaptioner: attributes right in its caption, {n:,} fresh natural pictures")
     for name, k in right.items():
         print(f"  {name:<14}{share(k, n)}")
-    bins = reliability(model, drawn[:300], images[:300])
-    print("\nCaptioner: of the sentences it gives a probability, so many come next")
-    for row in bins:
+    return {"per_attribute": {name: k / n for name, k in right.items()}, **trusted(model, min(n, TOLD))}
+
+
+#: Places in captions at which the captioner's probabilities are held against what comes next.
+TOLD = 1_200
+#: What is told of a thing in the same sentence.
+DETAILS = {"on": "on_color", "companion": "companion_at"}
+#: What a caption can say in a sentence of its own.
+SLOTS = tuple(name for name in DEFAULTS if name not in DETAILS.values())
+#: The end of a caption, among the sentences that can come next.
+END = ""
+
+
+def trusted(model: Any, n: int) -> dict[str, Any]:
+    """Whether what gets a probability comes next as often as that says."""
+    p, came = next_sentences(model, n)
+    rows = reliability(p, came)
+    print(
+        f"\nCaptioner: of the sentences it gives a probability, so many come next; {n:,} places in captions"
+    )
+    for row in rows:
         print(f"  {row['said']:.3f} said   {row['true']:.3f} true   of {row['n']:,}")
-    return {"per_attribute": {name: k / n for name, k in right.items()}, "reliability": bins}
+    heard = [row for row in rows if row["said"] >= 0.01]
+    error = sum(row["n"] * abs(row["said"] - row["true"]) for row in heard) / sum(row["n"] for row in heard)
+    print(f"  expected calibration error {error:.3f}, over those from 1 % on")
+    return {"reliability": rows, "calibration_error": error, "places": n}
 
 
-def reliability(model: Any, drawn: Sequence[Scene], images: Sequence[Picture]) -> list[dict[str, float]]:
-    """Probabilities of every sentence that could come next, against how often it does, in bins.
+def next_sentences(model: Any, n: int, first: int = SEED + 6 * 10**9) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Probabilities of all that could come next at n places, each in another caption; and whether it came.
 
-    What comes next is drawn as in training: one of the sentences that are true, not plain and not yet said.
+    Natural pictures. Captions are drawn as in training: all that is not plain, in one of four captions also
+    each plain thing with a chance of 0.3, in random order, then the end. Every place of every caption is as
+    likely as any other: a long caption has more of them.
     """
-    slots = [name for name in DEFAULTS if name not in ("on_color", "companion_at")]
-    said, true = [], []
-    for i, (scene, image) in enumerate(zip(drawn, images, strict=True)):
-        rng = random.Random(SEED + i)
-        all_said = {name: _sentence(scene, name) for name in slots}
-        names = [n for n in slots if n == "background" or getattr(scene, n) != DEFAULTS[n]]
+    said: list[NDArray[Any]] = []
+    came: list[NDArray[Any]] = []
+    while len(said) < n:
+        rng = random.Random(first)
+        scene = sample(SceneSet(), rng)
+        chatty = rng.random() < 0.25
+        names = [
+            name
+            for name in SLOTS
+            if name == "background"
+            or getattr(scene, name) != DEFAULTS[name]
+            or (chatty and rng.random() < 0.3)
+        ]
         rng.shuffle(names)
-        k = rng.randrange(len(names))
-        prefix = " ".join([describe(scene).split(". ")[0] + ".", *(all_said[name] for name in names[:k])])
-        left = [name for name in slots if name not in names[:k]]
-        candidates = [_sentence(scene, name, value) for name in left for value in ATTRIBUTES[name]]
-        candidates = list(dict.fromkeys([*candidates, *(all_said[name] for name in left)]))
-        row = np.exp(model.log_probabilities([image], candidates, prefix=prefix)[0])
-        said.append(row)
-        true.append(np.array([c == all_said[names[k]] for c in candidates]))
-    p, hit = np.concatenate(said), np.concatenate(true)
+        k = rng.randrange(len(SLOTS) + 1)
+        if k <= len(names):
+            left = [name for name in SLOTS if name not in names[:k]]
+            sentences = [sentence for name in left for sentence in _sentences(name)]
+            told = {a: _sentence(a, getattr(scene, a), getattr(scene, DETAILS.get(a, a))) for a in names}
+            before = " ".join([base_sentence(scene.subject), *(told[name] for name in names[:k])])
+            follows = told[names[k]] if k < len(names) else END
+            said.append(chances(model, render(scene, first), sentences, before))
+            came.append(np.array([sentence == follows for sentence in [*sentences, END]]))
+        first += 1
+    return np.concatenate(said), np.concatenate(came)
+
+
+def chances(model: Any, image: Picture, sentences: Sequence[str], before: str) -> NDArray[Any]:
+    """The probability of each sentence and, last, of the end. Below 0.0001 it is taken for 0.
+
+    Sentences are scored only where their first three words are likely enough: few are.
+    """
+
+    def begin(sentence: str) -> str:
+        return " ".join(sentence.split()[:3])
+
+    begins = list(dict.fromkeys(map(begin, sentences)))
+    scores = model.log_probabilities([image], begins, prefix=before)[0]
+    likely = {words for words, score in zip(begins, scores, strict=True) if score > np.log(1e-4)}
+    found = np.zeros(len(sentences) + 1)
+    places = [i for i, sentence in enumerate(sentences) if begin(sentence) in likely]
+    if places:
+        scores = model.log_probabilities([image], [sentences[i] for i in places], prefix=before)
+        found[places] = np.exp(scores[0])
+    found[-1] = np.exp(model.log_probabilities([image], [END], prefix=before, end=True)[0, 0])
+    return found
+
+
+def reliability(p: NDArray[Any], came: NDArray[Any]) -> list[dict[str, float]]:
+    """Probabilities against how often what they are of comes next, in bins."""
     edges = [0, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 0.95, 1.01]
     rows = []
     for low, high in pairwise(edges):
         inside = (p >= low) & (p < high)
         if inside.any():
             rows.append(
-                {"said": float(p[inside].mean()), "true": float(hit[inside].mean()), "n": int(inside.sum())}
+                {"said": float(p[inside].mean()), "true": float(came[inside].mean()), "n": int(inside.sum())}
             )
     return rows
 
 
-def _sentence(scene: Scene, name: str, value: str | None = None) -> str:
-    """What a caption says of an attribute; of the scene's own value also its colour or place."""
-    if value is None:
-        child = {"on": "on_color", "companion": "companion_at"}.get(name)
-        return say(name, getattr(scene, name), getattr(scene, child) if child else None)
-    return say(name, value)
+@cache
+def _sentences(name: str) -> tuple[str, ...]:
+    """All that can be said of an attribute."""
+    details = ATTRIBUTES[DETAILS[name]] if name in DETAILS else ("none",)
+    return tuple(dict.fromkeys(_sentence(name, v, d) for v in ATTRIBUTES[name] for d in details))
+
+
+def _sentence(name: str, value: str, detail: str) -> str:
+    """What a caption says of a value, with its colour or place where it has one."""
+    bears = value in COLORED_SUPPORTS if name == "on" else name == "companion" and value != "nothing"
+    return say(name, value, detail if bears and detail != "none" else None)
 
 
 def reliability_picture(rows: Sequence[dict[str, float]]) -> str:
-    """Said against true, as SVG: on the line is calibrated; a dot's area follows from its number."""
+    """Said against true, as SVG: on the line is calibrated; the bars are 95 % intervals."""
     edge, left, top = 360, 60, 20
     ink, soft, mark = "#57606a", "#d0d7de", "#1f6f4a"
 

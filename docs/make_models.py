@@ -38,7 +38,7 @@ PORTS: Final = {
     "generator": (
         "Generators",
         "`hunt --source`, `map` over prompts, `mine --downstream`",
-        "pictures of bytes that follow from prompt and seed alone, in any order and any batch",
+        "pictures of bytes that follow from prompt and seed, from both and no more, in any order and batch",
     ),
     "summariser": (
         "Summarisers",
@@ -111,6 +111,13 @@ gives the memory back.
 - **Several models on one GPU**, such as the generator, the classifier and the verifier of a hunt, compute one
   at a time, so that memory must do for the work of one. Pictures are prepared, batches copied and trials
   recorded meanwhile. Models on different GPUs, and on CPUs, do not wait for each other.
+
+## On a CPU
+
+Threads of torch that wait for each other sleep and do not spin: on a busy machine that is several times
+faster. `OMP_WAIT_POLICY` is `PASSIVE` for that, unless you set it. It is read when torch is loaded, so in a
+program of your own import weakspot's models, or set it, before `import torch`. `OMP_NUM_THREADS=1` leaves the
+other cores alone.
 
 ## Encoders of sentences
 
@@ -213,7 +220,10 @@ def page() -> str:
     for port, (title, used, checked) in PORTS.items():
         rows = [row(entry, port) for entry in own(MODELS) if port in entry.ports]
         if port == "generator":
-            rows = [row(entry) for entry in own(SOURCES) if entry.name in ("diffusers", "http", "https")]
+            apart = [entry for entry in own(SOURCES) if entry.name in ("diffusers", "http", "https")]
+            named = {entry.name for entry in apart}
+            world = [e for e in own(MODELS) if port in e.ports and e.name not in named]
+            rows = [row(entry) for entry in (*apart, *world)]
         table = ["| example | what it is | extra |", "|---|---|---|", *rows]
         parts.append("\n".join([f"## {title}", "", f"Used as {used}. Checked: {checked}.", "", *table, ""]))
     lines = ["## Options", "", "| name | options, with their defaults |", "|---|---|"]

@@ -32,13 +32,15 @@ import pytest
 
 import weakspot
 from weakspot.cli import run as cli
-from weakspot.world.classifier import truth
+from weakspot.world import shipped
+from weakspot.world.classifier import NATURAL, truth, weak_spots
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 PROSE = [
     *PAGES,
-    *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "training/README.md")),
+    *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((ROOT / "training").glob("*.md")),
 ]
 #: Commands that set up an environment or take minutes; what they do is tested by using it.
 SKIPPED = ("make ", "python3 -m venv", "pip install", ". .venv/bin/activate", "git clone")
@@ -192,10 +194,17 @@ def test_licence_is_whole() -> None:
 def test_the_strongest_weak_spots_are_those_of_the_table() -> None:
     text = (ROOT / "docs" / "results.md").read_text("utf-8")
     shown = re.findall(
-        r"^\| ([\w ]+) \| ([^|]+\.) \| (\d+) \(\d+ %\) \| \[.*?\] % \| ([\w ]+) \|$", text, re.M
+        r"^\| ([\w ]+) \| ([^|]+\.) \| (\d+) \(\d+ %\) \| \[.*?\] % \| \d+× \| ([\w ]+) \|$", text, re.M
     )
-    rows = sorted((row for row in truth() if row.sentence), key=lambda row: -row.rate)[:10]
-    assert shown == [(row.subject, row.sentence, str(row.failures), row.mostly) for row in rows]
+    assert shown == [(s.subject, s.sentence, str(round(s.rate * s.n)), s.mostly) for s in weak_spots()]
+
+
+@pytest.mark.parametrize("name", NATURAL)
+def test_cards_name_the_weak_spots_and_their_table(name: str) -> None:
+    card = shipped.card(name)
+    shown = re.findall(r"^\| ([\w ]+) \| ([^|]+\.) \| (\d+) % \[.*?\] \| ([\w ]+) \|$", card, re.M)
+    assert shown == [(s.subject, s.sentence, f"{100 * s.rate:.0f}", s.mostly) for s in weak_spots(name)]
+    assert f"`{'truth' if name == NATURAL[0] else f'truth-{name}'}.csv`" in card
 
 
 def test_the_true_rates_beside_a_hunt_lie_in_its_intervals() -> None:

@@ -50,6 +50,18 @@ def test_help_answers_at_once() -> None:
     assert took < 30 * bare
 
 
+def test_python_runs_it_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "weakspot", "--version"], capture_output=True, text=True, check=True
+    )
+    assert weakspot.__version__ in done.stdout
+    done = subprocess.run(
+        [sys.executable, "-m", "weakspot", "hunt", "--hlp"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "see: weakspot hunt --help" in done.stderr
+
+
 def test_every_public_name_is_there() -> None:
     for name in weakspot.__all__:
         assert getattr(weakspot, name) is not None

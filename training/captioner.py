@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from export import save, settings, write_results
+from export import save, write_results
+from flags import settings
 from pictures import LENGTH, Pictures, decode, draw, mirrored
 from step import adamw, cosine, recorded
 from torch import nn
@@ -39,16 +40,19 @@ class Settings:
     #: Folder for captioner-image.onnx, captioner-words.onnx and captioner.json (the results).
     out: str = "."
     seed: int = 1
-    #: Natural pictures, and their first seed.
+    #: Natural pictures.
     images: int = 400_000
+    #: Seed of the first of them.
     first: int = 200_000_000
     #: Pictures of random prompts beside them, so that it can also say what is unusual.
     prompted: int = 400_000
+    #: Seed of the first of those.
     first_prompted: int = 500_000_000
     held_out: int = 20_000
     width: int = 192
-    #: Layers of attention over the 64 places of a picture, and over the words.
+    #: Layers of attention over the 64 places of a picture.
     image_layers: int = 2
+    #: Layers of attention over the words.
     word_layers: int = 3
     steps: int = 5_000
     #: Decay and stop early after this many seconds, whatever `steps` says; 0 never.
@@ -293,6 +297,7 @@ def main(s: Settings) -> None:
 
     also = partial(step, torch.compile(eyes), torch.compile(mouth)) if s.compiled else None
     again, curve, every = recorded(step, device, also=also), [], max(1, s.steps // 20)
+    total.zero_()  # of the steps that were tried while recording
     began_steps, done, gone = time.time(), 0, 0.0
     while gone < 1:
         done += 1

@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from export import run_onnx, save, settings, write_results
+from export import run_onnx, save, write_results
+from flags import settings, wait
 from layers import Stack, ready, store
 from pictures import Pictures, draw, mirrored, present
 from safetensors.torch import load_file, save_file
@@ -247,8 +248,12 @@ class Stacked:
         folder = Path(s.cache) / "layers"
         if s.smoke:
             store(folder, count=s.images, others=64, workers=1)
-        while ready(folder) < min(s.images, 50_000):
-            time.sleep(1)
+        enough = min(s.images, 50_000)
+        wait(
+            lambda: ready(folder) >= enough,
+            f"{enough:,} figures in {folder}; to draw them run beside this: "
+            f"python training/layers.py --cache {folder}",
+        )
         self.stack = Stack(folder, device)
         self.more()
 
@@ -322,6 +327,7 @@ def main(s: Settings) -> None:
     model.train()
     also = partial(step, torch.compile(model)) if s.compiled else None
     again, curve, every = recorded(step, device, also=also), [], max(1, s.steps // 12)
+    total.zero_()  # of the steps that were tried while recording
     began_steps, done, gone = time.time(), 0, 0.0
     while gone < 1:
         done += 1
@@ -361,6 +367,7 @@ def main(s: Settings) -> None:
 def keep(model: nn.Module, out: Path) -> None:
     """The weights beside the results: a run that ends early is not lost (`start` goes on from them)."""
     kept = {k: v.contiguous().half() if v.is_floating_point() else v for k, v in model.state_dict().items()}
+    out.parent.mkdir(parents=True, exist_ok=True)
     save_file(kept, out.with_suffix(".safetensors"))
 
 

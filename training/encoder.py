@@ -18,7 +18,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from export import run_onnx, save, settings, write_results
+from export import run_onnx, save, write_results
+from flags import settings
 from pictures import LENGTH, decode, draw
 from step import adamw, cosine, recorded
 from torch import nn
@@ -41,11 +42,13 @@ class Settings:
     images: int = 400_000
     #: Natural pictures held out, from which distinct scenes are taken.
     held_out: int = 20_000
-    #: Width of the towers and length of the shared vectors.
+    #: Width of the towers.
     width: int = 160
+    #: Length of the shared vectors.
     shared: int = 256
-    #: Layers of attention over the 64 places of a picture, and over the words.
+    #: Layers of attention over the 64 places of a picture.
     image_layers: int = 2
+    #: Layers of attention over the words.
     text_layers: int = 4
     steps: int = 3_000
     batch: int = 2048
@@ -181,6 +184,7 @@ def main(s: Settings) -> None:
         total.add_(loss.detach())
 
     again, curve, every = recorded(step, device), [], max(1, s.steps // 20)
+    total.zero_()  # of the steps that were tried while recording
     for done in range(1, s.steps + 1):
         rate.fill_(cosine(done / s.steps, s.peak_rate))
         again()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -104,20 +103,6 @@ def run_onnx(path: Path, feed: dict[str, np.ndarray], batch: int = 250, threads:
         for i in range(0, n, batch)
     ]
     return [np.concatenate(column) for column in zip(*parts, strict=True)]
-
-
-def settings(cls: type, doc: str | None, argv: list[str] | None = None) -> Any:
-    """A dataclass of settings from the command line, every field a flag."""
-    import argparse
-
-    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for f in fields(cls):
-        flag = "--" + f.name.replace("_", "-")
-        if isinstance(f.default, bool):
-            parser.add_argument(flag, action=argparse.BooleanOptionalAction, default=f.default)
-        else:
-            parser.add_argument(flag, type=type(f.default), default=f.default)
-    return cls(**vars(parser.parse_args(argv)))
 
 
 def write_results(path: Path, results: dict[str, Any]) -> None:

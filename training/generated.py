@@ -21,7 +21,8 @@ from pathlib import Path
 import numpy as np
 import torch
 from diffusers import StableDiffusionPipeline
-from export import run_onnx, settings, write_results
+from export import run_onnx, write_results
+from flags import settings
 from graphs import OnDevice
 from scipy.stats import spearmanr
 
@@ -41,12 +42,14 @@ class Settings:
     generator: str = "generator"
     #: Folder with classifier.onnx, classifier-fair.onnx, truth.csv.
     weights: str = "."
+    #: The results are written to <out>.json and <out>.csv.
     out: str = "generated"
     #: Solver steps.
     steps: int = 8
     #: Guidances to compare on the prompts, with commas; the first that draws the subject and the background
     #: as often as `enough` says is used for everything else, or the one that draws most subjects.
     guidances: str = "2.0"
+    #: Shares of prompts whose subject and whose background are to be there.
     enough: str = "0.96,0.93"
     #: Prompts of zero to five sentences.
     prompts: int = 1_000
@@ -56,9 +59,11 @@ class Settings:
     cell: int = 400
     #: No further turn of the grid begins after this many seconds; 0 never stops.
     seconds: float = 0.0
+    #: Pictures drawn at once.
     batch: int = 1_000
     #: Compile the U-Net (GPU).
     compiled: bool = False
+    #: Of prompts and noise.
     seed: int = 3_000_000_019
     smoke: bool = False
 

@@ -29,7 +29,8 @@ from diffusers import (
     StableDiffusionPipeline,
     UNet2DConditionModel,
 )
-from export import settings, write_results
+from export import write_results
+from flags import settings, wait
 from pictures import draw
 from step import Masters, Muon, adamw, cosine, recorded
 from torch import nn
@@ -51,22 +52,27 @@ class Settings:
     sets: str = "500000000:1000000"
     #: Channels of the U-Net at 32 × 32, 16 × 16 and 8 × 8; it attends to the text at the last two.
     channels: str = "48,96,160"
-    #: Width and layers of the text encoder.
+    #: Width of the text encoder.
     text_width: int = 160
+    #: Its layers.
     text_layers: int = 3
     #: A pipeline of the same shape to go on from ("" begins anew).
     start: str = ""
     #: An autoencoder trained before ("" trains one).
     vae: str = ""
+    #: Of the autoencoder.
     vae_steps: int = 5_000
+    #: Pictures a step of the autoencoder.
     vae_batch: int = 256
+    #: Its learning rate at its highest.
     vae_rate: float = 1e-3
-    #: Decay and stop early after this many seconds, whatever `vae_steps` says; 0 never. Likewise `seconds`.
+    #: Decay and stop early after this many seconds, whatever `vae_steps` says; 0 never.
     vae_seconds: float = 0.0
     #: Weight of the latents' distance from a normal distribution.
     kl: float = 1e-4
-    #: Steps in which the text encoder alone learns to say the attributes, and the weight of that afterwards.
+    #: Steps in which the text encoder alone learns to say the attributes.
     lesson: int = 1_500
+    #: Weight of saying the attributes afterwards.
     says: float = 0.02
     #: Of the U-Net; 0 trains only the autoencoder.
     steps: int = 10_000
@@ -225,6 +231,7 @@ def train_vae(vae: AutoencoderKL, x: torch.Tensor, s: Settings, device: str) -> 
 
     also = partial(step, torch.compile(there_and_back)) if s.compiled else None
     again, curve, every = recorded(step, device, also=also), [], max(1, s.vae_steps // 20)
+    total.zero_()  # of the steps that were tried while recording
     began, done, gone = time.time(), 0, 0.0
     while gone < 1:
         done += 1
@@ -280,6 +287,7 @@ def learn_to_read(
         total.add_(loss.detach())
 
     again = recorded(step, device)
+    total.zero_()  # of the steps that were tried while recording
     for done in range(s.lesson):
         rate.fill_(cosine(done / s.lesson, 1e-3, warm=0.1))
         again()
@@ -318,8 +326,9 @@ def main(s: Settings) -> None:
     began_vae = time.time()
     vae_curve: list[dict[str, float]] = []
     if s.vae:
-        while not Path(s.vae, "config.json").exists():  # another run may be about to write it
-            time.sleep(1)
+        # Another run may be about to write it: first its config.json, then its weights.
+        config = Path(s.vae, "config.json")
+        wait(config.exists, f"{config}, which generator.py --steps 0 --out {Path(s.vae).parent} writes")
         time.sleep(2)
         vae = AutoencoderKL.from_pretrained(s.vae, torch_dtype=torch.float32).to(device)
     else:
@@ -410,6 +419,7 @@ def main(s: Settings) -> None:
 
     also = partial(step, torch.compile(net)) if s.compiled else None
     again, curve, every = recorded(step, device, also=also), [], max(1, s.steps // 20)
+    total.zero_()  # of the steps that were tried while recording
     began_net, done, gone = time.time(), 0, 0.0
     while gone < 1:
         done += 1
@@ -420,7 +430,8 @@ def main(s: Settings) -> None:
             keep = min(s.ema, (1 + done) / (10 + done)) ** 10
             torch._foreach_lerp_(average, [w.detach() for w in masters.weights], 1 - keep)
         if gone >= 1 or (done % every == 0 and not s.smoke):
-            curve.append({"step": done, "loss": total.item() / every, **check()})
+            since = curve[-1]["step"] if curve else 0
+            curve.append({"step": done, "loss": total.item() / (done - since), **check()})
             total.zero_()
             shown = " ".join(f"{k} {v:.4f}" for k, v in curve[-1].items() if k != "step")
             print(f"{Path(s.out).name} {done} {shown} {time.time() - began_net:.0f} s", flush=True)

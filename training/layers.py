@@ -1,6 +1,6 @@
 """Pictures without end: the world's layers are drawn once on the cores and put together anew on the GPU.
 
-    python training/layers.py --cache pics --figures 1500000
+    python training/layers.py --cache pics/layers --figures 1500000
 
 A drawn picture is a stack: place, figures, a cover, a screen, rain or snow, then air, light and the camera.
 A layer kept as colour and transparency can be laid over any other, so a million figures and some ten thousand
@@ -349,10 +349,12 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--cache", required=True)
-    parser.add_argument("--figures", type=int, default=1_500_000)
-    parser.add_argument("--others", type=int, default=40_000)
-    parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--cache", required=True, help="folder for the layers: CACHE/layers of classifier.py")
+    parser.add_argument("--figures", type=int, default=1_500_000, help="how many of them")
+    parser.add_argument(
+        "--others", type=int, default=40_000, help="screens and covers; places are twice as many"
+    )
+    parser.add_argument("--workers", type=int, default=0, help="processes; 0 takes all cores")
     parser.add_argument("--first", type=int, default=FIRST, help="seed of the first layer of each kind")
     args = parser.parse_args()
     store(Path(args.cache), count=args.figures, others=args.others, workers=args.workers, first=args.first)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from flags import wait
 
 from weakspot.world.captions import caption, prompt
 from weakspot.world.grammar import describe, parse
@@ -127,8 +128,8 @@ def draw(
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
-        while not (folder / "done").exists():
-            time.sleep(1)
+        done = folder / "done"
+        wait(done.exists, f"{done}; if no script draws these pictures now, remove {folder}")
     else:
         shapes = [(n, 3, size, size), (n, len(ATTRIBUTES)), (n, texts, LENGTH), (n, 4, 3)]
         for name, shape in zip(ARRAYS, shapes, strict=True):
@@ -154,9 +155,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("sets", nargs="+", help="kind:first:n:texts")
-    parser.add_argument("--cache", required=True)
-    parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("sets", nargs="+", help="kind:first:n:texts, the kind natural, balanced or prompts")
+    parser.add_argument("--cache", required=True, help="folder where the sets are kept")
+    parser.add_argument("--workers", type=int, default=0, help="processes; 0 takes all cores")
     args = parser.parse_args()
     for name in args.sets:
         kind, first, n, texts = name.split(":")

@@ -9,13 +9,13 @@ measured on. For every model there is a second fit that leaves it out; the confu
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from flags import settings
 
 from weakspot.core import WeakspotError
 from weakspot.judges.check import Labelled, leave_one_out, read_labels
@@ -30,8 +30,9 @@ class Settings:
 
     #: Folder of XSTest's completions; not needed with --smoke.
     labels: str = ""
-    #: Folder for refusal.json, manifest.json and refusal-results.json.
+    #: Folder for refusal.json and manifest.json.
     out: str = "."
+    #: Of the weights before anything was seen.
     variance: float = VARIANCE
     smoke: bool = False
 
@@ -51,11 +52,11 @@ def invented() -> list[Labelled]:
     ]
 
 
-def main(settings: Settings) -> None:
+def main(s: Settings) -> None:
     """Fit with and without each model, measure on those left out, write."""
-    if not settings.smoke and "mossbench" in settings.labels.lower():
+    if not s.smoke and "mossbench" in s.labels.lower():
         raise WeakspotError("MOSSBench may not be trained on", fix="give XSTest's completions")
-    labelled = invented() if settings.smoke else read_labels([Path(settings.labels)])
+    labelled = invented() if s.smoke else read_labels([Path(s.labels)])
     clear = [one for one in labelled if one.answer and one.label is not Grade.PARTIAL]
     rows = matrix([one.answer or "" for one in clear], [one.question for one in clear])
     refused = np.array([one.label is Grade.REFUSES for one in clear], np.bool_)
@@ -64,15 +65,15 @@ def main(settings: Settings) -> None:
     for author in sorted(set(authors)):
         others = np.array([a != author for a in authors], np.bool_)
         kept = [a for a in authors if a != author]
-        without[author] = fit(rows[others], refused[others], kept, variance=settings.variance)
+        without[author] = fit(rows[others], refused[others], kept, variance=s.variance)
     measured = leave_one_out(labelled)
     model = replace(
-        fit(rows, refused, authors, variance=settings.variance),
+        fit(rows, refused, authors, variance=s.variance),
         confusion=Confusion(**measured["confusion"]),
         without=without,
         seen={fingerprint(one.question, one.answer): one.group for one in labelled if one.answer},
     )
-    out = Path(settings.out)
+    out = Path(s.out)
     out.mkdir(parents=True, exist_ok=True)
     content = (json.dumps(model.to_json(), indent=1) + "\n").encode()
     (out / WEIGHTS).write_bytes(content)
@@ -87,13 +88,4 @@ def main(settings: Settings) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    for setting in fields(Settings):
-        if setting.type == "bool":
-            parser.add_argument("--smoke", action="store_true", help="tiny, to see that it works")
-        else:
-            kind = float if setting.type == "float" else str
-            parser.add_argument(f"--{setting.name}", type=kind, default=setting.default)
-    main(Settings(**vars(parser.parse_args())))
+    main(settings(Settings, __doc__))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from export import settings
+from flags import settings
 
 from weakspot.core import Hypothesis
 from weakspot.models.onnx import OnnxClassifier
@@ -92,6 +92,7 @@ def main(s: Settings) -> None:
     began = time.time()
     if s.smoke:
         s.natural, s.scenes = 100, 50
+    Path(s.out).mkdir(parents=True, exist_ok=True)
     models = tuple(s.models.split(","))
     files = [
         Path(s.out) / ("truth.csv" if Path(m).stem == "classifier" else f"truth-{Path(m).stem}.csv")

@@ -108,6 +108,30 @@ def test_models_that_break_their_contract(name: str, what: str, fix: str, doctor
     assert fix in out
 
 
+class Deaf:
+    """A generator that makes noise alone, whatever the words are."""
+
+    def generate(self, prompts: list[str], seeds: list[int]) -> list[Any]:
+        return [np.random.default_rng(s).integers(0, 255, (8, 8, 3)).astype(np.uint8) for s in seeds]
+
+
+class DeafAndFar(Deaf):
+    """One that is asked as seldom as can be."""
+
+    endpoint = "paid by the picture"
+
+
+@pytest.mark.parametrize(("model", "what"), [(Deaf(), "' give the same"), (DeafAndFar(), "other words give")])
+def test_a_generator_that_does_not_listen_is_found(
+    model: Deaf, what: str, doctor: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "part", lambda *_: model)
+    code, out, _ = doctor("some:generator")
+    assert code == 1
+    assert what in out
+    assert "check the tokenizer" in out
+
+
 @pytest.mark.parametrize(
     ("name", "what"),
     [

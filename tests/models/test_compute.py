@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -39,6 +42,45 @@ def classifier(**how: Any) -> ImageClassifier:
 
 def probabilities(model: Any) -> Any:
     return np.stack([output.scores.values for output in model.answer(CASES)])
+
+
+# -- threads --------------------------------------------------------------------------------------------
+
+#: Prints how threads wait at the moment when torch is first asked for, which is not loaded then.
+WAITS = """
+import os, sys
+
+class Look:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            print(os.environ.get("OMP_WAIT_POLICY"))
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+sys.meta_path.insert(0, Look())
+from weakspot.core import MODELS, WeakspotError
+
+for name in sys.argv[1:]:
+    try:
+        MODELS.load(name)
+    except WeakspotError as error:
+        assert "needs a library that is missing" in error.what, error
+"""
+
+
+@pytest.mark.parametrize(("own", "wanted"), [("", "PASSIVE"), ("ACTIVE", "ACTIVE")])
+def test_threads_that_wait_sleep_unless_told_otherwise(tmp_path: Path, own: str, wanted: str) -> None:
+    """Read when torch is loaded, so it must be set by then, whichever adapter is the first."""
+    names = ("world:generator", f"hf:{tmp_path}")
+    environment = {key: value for key, value in os.environ.items() if key != "OMP_WAIT_POLICY"}
+    for name in names:
+        done = subprocess.run(
+            [sys.executable, "-c", WAITS, name],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment | ({"OMP_WAIT_POLICY": own} if own else {}),
+        )
+        assert done.stdout.splitlines()[:1] == [wanted], (name, done.stderr)
 
 
 # -- half precision -------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from weakspot.models.diffusers_pipeline import (
     fitting_batch,
     quiet,
 )
-from weakspot.testing import check_generator, check_source
+from weakspot.testing import ContractError, check_generator, check_source
 
 LIBRARIES = ("torch", "diffusers", "transformers", "safetensors")
 pytestmark = pytest.mark.skipif(
@@ -564,6 +564,54 @@ def test_missing_weights(copy: Path, name: str) -> None:
     assert f"{name} are missing; there is: config.json" in error.what
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "unet/config.json",
+        "text_encoder/config.json",
+        "scheduler/scheduler_config.json",
+        "tokenizer/tokenizer_config.json",
+    ],
+)
+def test_missing_settings(copy: Path, name: str) -> None:
+    (copy / name).write_text("[]")
+    assert f"{name} holds a list, not an object" in refused(copy).what
+    (copy / name).write_text("{")
+    assert f"{name} cannot be read" in refused(copy).what
+    (copy / name).unlink()
+    assert f"{name} is missing; " in refused(copy).what
+
+
+def test_a_tokenizer_without_its_words(copy: Path, folder: Path, generator: DiffusersGenerator) -> None:
+    (copy / "tokenizer" / "tokenizer.json").unlink()
+    assert "tokenizer/tokenizer.json or vocab.json with merges.txt is missing" in refused(copy).what
+    spelling = folder.parent / f"{folder.name}-words"
+    shutil.copy(spelling / "vocab.json", copy / "tokenizer")
+    assert "tokenizer/merges.txt is missing" in refused(copy).what
+    shutil.copy(spelling / "merges.txt", copy / "tokenizer")
+    old = DiffusersGenerator(copy, device="cpu", steps=2, guidance=2.0)
+    assert np.array_equal(old.generate(["fly"], [1])[0], generator.generate(["fly"], [1])[0])
+    for file in (copy / "tokenizer").iterdir():
+        file.unlink()
+    assert "tokenizer/tokenizer_config.json is missing; it is empty" in refused(copy).what
+
+
+def test_a_tokenizer_that_knows_no_words_is_noticed(copy: Path) -> None:
+    (copy / "tokenizer" / "tokenizer.json").unlink()
+    (copy / "tokenizer" / "vocab.json").write_text('{"<|startoftext|>": 190, "<|endoftext|>": 191}')
+    (copy / "tokenizer" / "merges.txt").write_text("#version: 0.2\n")
+    with pytest.raises(ContractError, match="give the same picture with the same seed"):
+        check_generator(DiffusersGenerator(copy, device="cpu", steps=1))
+
+
+def test_a_tokenizer_that_cannot_read_a_prompt(copy: Path) -> None:
+    """Without its longest length it takes one that no library can count to."""
+    (copy / "tokenizer" / "tokenizer_config.json").write_text("{}")
+    error = refused(copy)
+    assert "StableDiffusionPipeline cannot read a prompt: OverflowError" in error.what
+    assert "tokenizer" in error.fix
+
+
 @pytest.mark.parametrize("suffix", [".bin", ".ckpt", ".pt", ".pth", ".pkl"])
 def test_pickles_are_refused(copy: Path, suffix: str) -> None:
     (copy / UNET).rename((copy / UNET).with_suffix(suffix))
@@ -620,7 +668,7 @@ def test_a_config_that_does_not_fit_its_weights(copy: Path) -> None:
     edit(copy / "text_encoder" / "config.json", num_hidden_layers=1)
     assert "there is no place for" in refused(copy).what
     (copy / "text_encoder" / "config.json").write_text("{")
-    assert "text_encoder cannot be loaded" in refused(copy).what
+    assert "text_encoder/config.json cannot be read" in refused(copy).what
 
 
 def test_names_of_older_versions_are_understood(copy: Path, generator: DiffusersGenerator) -> None:
@@ -803,6 +851,19 @@ def test_a_missing_library_says_the_extra(
     options = "" if registry is MODELS else "?label=fly"
     with pytest.raises(WeakspotError, match="'diffusers' needs a library that is missing") as caught:
         registry.load(f"diffusers:{folder}{options}")
+    assert caught.value.fix == "pip install 'weakspot[hf]'"
+
+
+@pytest.mark.parametrize("library", ["torch", "diffusers", "transformers"])
+def test_a_missing_library_says_the_extra_in_python_too(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    from weakspot.world import generator
+
+    monkeypatch.setitem(sys.modules, library, None)
+    assert refused(folder).fix == "pip install 'weakspot[hf]'"
+    with pytest.raises(WeakspotError, match="needs a library that is missing") as caught:
+        generator.load()
     assert caught.value.fix == "pip install 'weakspot[hf]'"
 
 

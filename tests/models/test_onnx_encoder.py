@@ -122,6 +122,39 @@ def test_both_towers(folder: Path) -> None:
         model.embed_images([np.zeros((8, 8), np.uint8)])
 
 
+class Small:
+    """A session whose memory holds four rows."""
+
+    def __init__(self, session: Any) -> None:
+        self.session, self.tried = session, list[int]()
+
+    def run(self, names: Any, given: dict[str, Any]) -> Any:
+        self.tried.append(len(next(iter(given.values()))))
+        if self.tried[-1] > 4:
+            raise RuntimeError("bad allocation")
+        return self.session.run(names, given)
+
+
+@pytest.mark.parametrize("tower", ["_image", "_text"])
+def test_short_memory_loses_no_row(folder: Path, tower: str, caplog: pytest.LogCaptureFixture) -> None:
+    image_graph(folder / "image.onnx")
+    model = MODELS.load(f"onnx:{folder}?batch=8")
+    shown, texts = pictures(20), ["a dog"] * 13 + ["two cats"] * 7
+
+    def rows() -> NDArray[np.float32]:
+        return np.asarray(model.embed_images(shown) if tower == "_image" else model.embed_texts(texts))
+
+    whole, graph = rows(), getattr(model, tower)
+    graph._session = small = Small(graph._session)
+    with caplog.at_level("WARNING", "weakspot.models"):
+        halved = rows()
+    assert halved.shape == (20, 6)
+    np.testing.assert_allclose(halved, whole, atol=1e-6)
+    assert small.tried[:3] == [8, 4, 4]
+    assert graph.batch == 4
+    assert f"{graph.path}: out of memory; batches of 4 from now on" in caplog.text
+
+
 def test_floats_are_scaled_as_the_configuration_says(folder: Path) -> None:
     image_graph(folder / "image.onnx", kind=TensorProto.FLOAT)
     some = pictures(2)

@@ -140,6 +140,11 @@ class Unseeded(Static):
         return super().picture(prompt, 0, place)
 
 
+class Wordless(Static):
+    def picture(self, prompt: str, seed: int, place: int) -> Any:
+        return super().picture("", seed, place)
+
+
 class Placed(Static):
     def picture(self, prompt: str, seed: int, place: int) -> Any:
         return super().picture(prompt, seed + place, place)
@@ -186,6 +191,7 @@ def test_a_good_generator_passes() -> None:
     [
         (object(), "has no method generate"),
         (Unseeded(), "two seeds give the same picture"),
+        (Wordless(), "give the same picture with the same seed"),
         (Placed(), "differs when drawn in another order"),
         (Remembering(), "differs when drawn a second time"),
         (Grey(), r"generate gave uint8 \(8, 8\)"),

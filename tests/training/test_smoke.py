@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -16,11 +17,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def run(script: str, *options: str) -> str:
+def run(script: str, *options: str, smoke: bool = True) -> str:
     """What a script prints; its failure is the test's."""
     pytest.importorskip("torch")
+    tiny = ["--smoke"] if smoke else []
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(ROOT / "training" / script), "--smoke", *options],
+        [sys.executable, "-W", "ignore", str(ROOT / "training" / script), *tiny, *options],
         capture_output=True,
         text=True,
         timeout=300,
@@ -48,6 +50,67 @@ def test_classifier(tmp_path: Path, arch: str) -> None:
     results = json.loads((tmp_path / "c.json").read_text())
     assert 0 <= results["held_out"] <= 1
     assert results["curve"]
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("encoder.py", "Length of the shared vectors."),
+        ("truth.py", "Scenes per cell."),
+        ("refusal.py", "Folder of XSTest's completions"),
+        ("pictures.py", "kind:first:n:texts"),
+        ("layers.py", "folder for the layers"),
+        ("curves.py", "the picture's file"),
+    ],
+)
+def test_help_says_what_the_settings_are(script: str, told: str) -> None:
+    assert told in " ".join(run(script, "--help", smoke=False).split())
+
+
+def test_missing_layers_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.syspath_prepend(str(ROOT / "training"))
+    classifier = import_module("classifier")
+
+    def wait(until: Any, what: str) -> None:
+        assert not until()
+        raise TimeoutError(what)
+
+    monkeypatch.setattr(classifier, "wait", wait)
+    with pytest.raises(TimeoutError, match=rf"python training/layers\.py --cache {tmp_path}/layers"):
+        classifier.Stacked(classifier.Settings(cache=str(tmp_path)), "cpu")
+
+
+def test_who_waits_says_for_what(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "training"))
+    flags, answers = import_module("flags"), iter([False, False, True])
+    monkeypatch.setattr(flags.time, "sleep", lambda _: None)
+    flags.wait(lambda: next(answers), "figures")
+    assert capsys.readouterr().out == "waiting for figures\n"
+    flags.wait(lambda: True, "figures")
+    assert capsys.readouterr().out == ""
+
+
+def test_curves_are_drawn_inside_their_frames(tmp_path: Path) -> None:
+    run("curves.py", "--out", str(tmp_path / "curves.svg"), smoke=False)
+    drawn = (tmp_path / "curves.svg").read_text()
+    assert drawn == (ROOT / "training" / "img" / "curves.svg").read_text()
+    number = r'"(-?[\d.]+)"'
+    frames = re.findall(rf"<rect x={number} y={number} width={number} height={number}", drawn)
+    spots = re.findall(rf"<circle cx={number} cy={number}", drawn)
+    assert len(frames) == 12
+    assert len(spots) > 100
+    for x, y in (map(float, spot) for spot in spots):
+        inside = [a <= x <= a + w and b <= y <= b + h for a, b, w, h in (map(float, f) for f in frames)]
+        assert any(inside)
+
+
+@pytest.mark.parametrize("name", ["generator-first", "generator", "generator-small-first", "generator-small"])
+def test_the_last_loss_is_a_mean_too(name: str) -> None:
+    results = json.loads((ROOT / "training" / "results" / f"{name}.json").read_text())
+    before, last = results["curve"][-2:]
+    assert 0.5 * before["loss"] < last["loss"] < before["loss"]
+    assert last["error"] < last["loss"] < 4 * last["error"]
 
 
 def test_pictures_put_together_from_layers_are_those_that_are_drawn(
@@ -134,6 +197,10 @@ def test_generator_and_its_measurement(tmp_path: Path, smoke_generator: Path) ->
     assert index["_class_name"] == "StableDiffusionPipeline"
     assert list(smoke_generator.rglob("*.safetensors"))
     assert not list(smoke_generator.rglob("*.bin"))
+    [last] = json.loads(smoke_generator.with_suffix(".json").read_text())["curve"]
+    assert (
+        last["error"] < last["loss"] < 4 * last["error"]
+    )  # a mean, in which a place counts one to four times
     fair = str(tmp_path / "classifier-fair.onnx")
     run("classifier.py", "--arch", "fair", "--scenes", "balanced", "--out", fair)
     generated = ["--generator", str(smoke_generator), "--weights", str(tmp_path)]

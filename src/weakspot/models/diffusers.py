@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import hashlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -97,22 +98,25 @@ class DiffusersGenerator:
         for what, count in (("steps", steps), ("batch", batch)):
             if count is not None and count < 1:
                 raise WeakspotError(f"{what} cannot be {count}", fix="choose 1 or more")
-        folder = find(self.name, revision=revision)
-        if digests is not None:
-            check_digests(folder, digests)
-        self.device = choose_device(device)
-        self.dtype = choose_dtype(dtype, self.device)
         self.on_progress = on_progress
         self._lock = threading.RLock()  # a pipeline's sampler counts its steps, so one request at a time
-        self._folder, self._negative = folder, negative
-        self._torch: Any = import_module("torch")
-        self._pipe, index = load_pipeline(folder, dtype=self.dtype)
-        self._components = tuple(index.parts)
-        if scheduler:
-            use_scheduler(self._pipe, scheduler)
-        self._settings = settings_of(self._pipe, steps=steps, guidance=guidance, negative=negative, size=size)
-        self._place(compile=compile, offload=offload)
-        self.noise_shape, self.size = noise_of(self._pipe, self._settings)
+        self._negative = negative
+        with _libraries():
+            folder = find(self.name, revision=revision)
+            if digests is not None:
+                check_digests(folder, digests)
+            self.device = choose_device(device)
+            self.dtype = choose_dtype(dtype, self.device)
+            self._torch: Any = import_module("torch")
+            self._pipe, index = load_pipeline(folder, dtype=self.dtype)
+            if scheduler:
+                use_scheduler(self._pipe, scheduler)
+            self._settings = settings_of(
+                self._pipe, steps=steps, guidance=guidance, negative=negative, size=size
+            )
+            self._place(compile=compile, offload=offload)
+            self.noise_shape, self.size = noise_of(self._pipe, self._settings)
+        self._folder, self._components = folder, tuple(index.parts)
         self.batch = batch or fitting_batch(free_memory(self.device), size=self.size, dtype=self.dtype)
         self.revision = revision_of(folder)
         log.info("%s", self.about)
@@ -262,6 +266,17 @@ class DiffusersGenerator:
         gc.collect()
         if self.device != "cpu":
             getattr(self._torch, self.device.partition(":")[0]).empty_cache()
+
+
+@contextmanager
+def _libraries() -> Iterator[None]:
+    """Say which extra brings a library that is missing."""
+    try:
+        yield
+    except ImportError as error:
+        raise WeakspotError(
+            f"'diffusers' needs a library that is missing: {error}", fix="pip install 'weakspot[hf]'"
+        ) from error
 
 
 def _seed_of(latents: NDArray[np.float32]) -> int:

@@ -122,6 +122,8 @@ def parts(folder: Path, index: Index) -> list[Part]:
             )
         kind = _class(library, class_name)
         is_network = isinstance(kind, type) and issubclass(kind, network)
+        if isinstance(kind, type):
+            _check_settings(folder / name, kind, is_network=is_network)
         stem = "diffusion_pytorch_model" if is_network and issubclass(kind, ours) else "model"
         found.append(Part(name, kind, _weights(folder / name, stem) if is_network else ()))
     return found
@@ -135,6 +137,45 @@ def _class(library: str, name: str) -> Any:
             f"{library} has no {name[:80]!r}", fix="install the version of diffusers the model was made with"
         )
     return kind
+
+
+def _check_settings(folder: Path, kind: type, *, is_network: bool) -> None:
+    """An error unless a component's small files are there. The libraries do without some, and guess."""
+    diffusers, transformers = import_module("diffusers"), import_module("transformers")
+    if is_network:
+        _check_json(folder / "config.json")
+    elif issubclass(kind, diffusers.SchedulerMixin):
+        _check_json(folder / "scheduler_config.json")
+    elif issubclass(kind, transformers.PreTrainedTokenizerBase):
+        _check_json(folder / "tokenizer_config.json")
+        _check_vocabulary(folder, getattr(kind, "vocab_files_names", {}))
+
+
+def _check_vocabulary(folder: Path, files: Mapping[str, str]) -> None:
+    """An error unless a tokenizer's words are there: all in tokenizer.json, or in the files of its kind."""
+    apart = [name for what, name in files.items() if what != "tokenizer_file"]
+    lacks = [name for name in apart if not (folder / name).is_file()]
+    if not files or (apart and not lacks) or (folder / "tokenizer.json").is_file():
+        return
+    if len(lacks) == len(apart):
+        lacks = [" or ".join(filter(None, ("tokenizer.json", " with ".join(apart))))]
+    raise WeakspotError(
+        f"{folder / lacks[0]} is missing, so the tokenizer has no words; {_contents(folder)}",
+        fix="copy the folder again",
+    )
+
+
+def _check_json(path: Path) -> None:
+    if not path.is_file():
+        raise WeakspotError(f"{path} is missing; {_contents(path.parent)}", fix="copy the folder again")
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise WeakspotError(f"{path} cannot be read: {error}", fix="copy the folder again") from error
+    if not isinstance(content, dict):
+        raise WeakspotError(
+            f"{path} holds a {type(content).__name__}, not an object of settings", fix="copy the folder again"
+        )
 
 
 def _weights(folder: Path, stem: str) -> tuple[Path, ...]:

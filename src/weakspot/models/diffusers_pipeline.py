@@ -218,6 +218,17 @@ def noise_of(pipe: Any, settings: Mapping[str, Any]) -> Noise:
         raise WeakspotError(
             f"the pipeline refuses its settings: {_first_line(error)}", fix="choose others, e.g. another size"
         ) from error
+    except ImportError:  # the registry says which extra
+        raise
+    except Exception as error:  # of the tokenizer or the text encoder, which run before the noise is made
+        if out_of_memory(error):
+            raise WeakspotError(
+                "there is not enough memory to read a prompt", fix="use a smaller model"
+            ) from error
+        raise WeakspotError(
+            f"{type(pipe).__name__} cannot read a prompt: {_first_line(error)}",
+            fix="its tokenizer and its text encoder must belong together; copy the folder again",
+        ) from error
     finally:
         del pipe.prepare_latents
         pipe.maybe_free_model_hooks()

@@ -142,9 +142,9 @@ class OnnxEncoder(OnnxTextEncoder):
 
     def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """See `Encoder`."""
-        name, parts = self._image.inputs[0].name, []
-        for at in range(0, len(images), self._image.batch):
-            pixels = self._prepare(images[at : at + self._image.batch])
+        name, parts = self._image.inputs[0].name, list[NDArray[np.float32]]()
+        while (start := sum(map(len, parts))) < len(images):  # the batch may have halved in between
+            pixels = self._prepare(images[start : start + self._image.batch])
             parts += self._image.run({name: pixels}, [self._shows])
         if not parts:
             return np.zeros((0, self.embed_texts([]).shape[1]), np.float32)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
+from weakspot.models.compute import log
 
 #: The largest batch of one run unless said otherwise; beyond it nothing gets faster on a CPU.
 BATCH: Final = 64
@@ -181,6 +182,7 @@ class Graph:
                 fix="use device=cpu" if self.device == "cuda" else "use smaller images, or free some memory",
             ) from error
         self.batch = rows // 2
+        log.warning("%s: out of memory; batches of %d from now on", self.path, self.batch)
 
     def _compare(self, name: str, have: Shape, want: Shape, fix: str) -> None:
         """An error unless the axes agree where both are known."""

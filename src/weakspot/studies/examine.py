@@ -197,6 +197,11 @@ def _generator(model: Generator, found: Examined, measured: float) -> None:
             "the same prompt and seed give another picture",
             fix="say under which name the seed is sent (?seed=seed), or keep what was made (?cache=FOLDER)",
         )
+    elif np.array_equal(one, model.generate(["a bee on a flower."], [1])[0]):
+        raise WeakspotError(
+            "other words give the same picture with the same seed",
+            fix="check the tokenizer and its vocabulary, or under which name the prompt is sent",
+        )
     found.checked.append(f"pictures of {one.shape[0]}×{one.shape[1]} that follow from prompt and seed")
     if hasattr(model, "endpoint"):
         found.speed = (1 / max(seconds, 1e-9), "pictures, one at a time")

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from weakspot.models.onnx_graph import Graph
 
-#: Below this probability of its answer a network is not sure. Chosen on 10,000 pictures, checked on others
-#: (training/README.md): 3 % of uniform scenes are below it.
+#: Below this probability of its answer a network is not sure. Chosen on the 20,000 held-out pictures of its
+#: training, checked on others (training/NOTES.md): 3 % of uniform scenes are below it.
 SURE: Final = 0.9
 #: Where to move the picture to, in pixels down and to the right; the first look is at none.
 _MOVES: Final = [(y, x) for y in (-1, 0, 1) for x in (-1, 0, 1) if (y, x) != (0, 0)]
