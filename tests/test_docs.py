@@ -33,7 +33,7 @@ import pytest
 import weakspot
 from weakspot.cli import run as cli
 from weakspot.world import shipped
-from weakspot.world.classifier import NATURAL, truth, weak_spots
+from weakspot.world.classifier import NATURAL, weak_spots
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
