@@ -71,8 +71,8 @@ LIMITS: Final[Mapping[str, int | None]] = {
 HEADLINE: Final = "baseline's number"
 #: A weak spot is strong if its true rate is so many times the baseline's.
 STRONG: Final = 3.0
-#: Images of the first of our hunts for the same findings, of the last at most, and findings of a hunt at most.
-FIRST, LAST, MOST_FOUND = 1_500, 48_000, 8
+#: Findings of a hunt at most.
+MOST_FOUND: Final = 8
 #: Sentences of a description of all failures together (the paper's own captions have 4 to 7).
 DESCRIBED: Final = 5
 BATCH: Final = 128
@@ -115,6 +115,8 @@ class Plan:
         most: Images drawn of a baseline at most.
         fresh: Images drawn at most to learn whether a finding is true.
         seed: Of everything.
+        first: Images of the first of our hunts for the same findings.
+        last: Of the last one at most.
         sentences: For each, a hunt with captions of at most so many sentences; the first is the headline.
         verifier: The second opinion, where the source can err.
     """
@@ -125,6 +127,8 @@ class Plan:
     most: int = 60_000
     fresh: int = 2_048
     seed: int = 1
+    first: int = 1_500
+    last: int = 48_000
     sentences: tuple[int, ...] = (3, 1)
     verifier: str = VERIFIER
 
@@ -292,14 +296,14 @@ def the_same(
     """
     known = true(theirs["listed"])
     wanted = sum(known[s]["true"] for s in theirs["listed"])
-    images, budget = 0, FIRST
+    images, budget = 0, plan.first
     while True:
         mine = ours(pair, plan, plan.sentences[0], budget)
         images += mine["images"]
         found = list(mine["findings"])
         right = sum(one["true"] for one in true(found).values())
         said_it = not theirs["winner"] or any(alike(theirs["winner"], s) for s in found)
-        if (said_it and right >= min(wanted, MOST_FOUND)) or 2 * budget > max(LAST, plan.budget):
+        if (said_it and right >= min(wanted, MOST_FOUND)) or 2 * budget > plan.last:
             same = said_it and right >= min(wanted, MOST_FOUND)
             return {
                 "images": images,
