@@ -56,7 +56,7 @@ def test_one_pair_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[
     mine = row["ours"]["1"]
     assert 0 < mine["images"] <= 400
     assert 0 < sum(mine["phases"].values()) <= mine["images"]  # a phase that the budget ends is not told
-    assert 100 <= row["same"]["images"] <= 300
+    assert 0 < row["same"]["images"] <= 300
     assert (row["same"]["ratio"] > 0) is row["same"]["same"]
     limits = row["published"]["images"]
     assert limits["1,000"] <= limits["10,000"] <= limits["50,000"] <= limits["1,000,000"]
