@@ -34,9 +34,9 @@ def planted(
         int,
         typer.Option(
             metavar="NUMBER",
-            help="Trained classifiers with measured weak spots; they look at pictures: a minute or two each.",
+            help="Trained classifiers with measured weak spots; they look at pictures, which takes minutes each.",
         ),
-    ] = 4,
+    ] = 2,
     seed: Annotated[int, typer.Option(metavar="NUMBER", help="The same seed gives the same figures.")] = 0,
     budget: Annotated[
         int, typer.Option(metavar="IMAGES", help="Images that each method may spend on a world.")

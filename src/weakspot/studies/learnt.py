@@ -27,7 +27,7 @@ from weakspot.world.scene import DEFAULTS, SUBJECTS, SceneSet
 #: Of the pictures, in pixels, as `world:renderer` draws them and the tables were made.
 SIZE: Final = 64
 #: Fresh pictures by which a reported text is judged.
-FRESH: Final = 2000
+FRESH: Final = 1000
 #: A sentence with fewer failures in the table is no known weak spot.
 FAILURES: Final = 8
 
