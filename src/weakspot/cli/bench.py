@@ -34,7 +34,7 @@ def planted(
         int,
         typer.Option(
             metavar="NUMBER",
-            help="Trained classifiers with measured weak spots; they look at pictures, which takes minutes each.",
+            help="Trained classifiers with measured weak spots; they look at pictures: minutes each.",
         ),
     ] = 2,
     seed: Annotated[int, typer.Option(metavar="NUMBER", help="The same seed gives the same figures.")] = 0,
