@@ -136,7 +136,17 @@ itself.
 
 An ONNX file can say for itself what it needs, in its metadata: `labels` (a JSON list), `mean`, `std`,
 `outputs`. Beside `config.json` and `preprocessor_config.json`, as exporters of transformers write them,
-these are read.
+these are read. A graph that takes any height and width needs `size=` where pictures differ in size.
+
+A function (`python:`) is given one batch of uint8 pictures and may answer with probabilities, logits, labels
+or their numbers, as arrays, lists or tensors. `batch=` bounds how many it sees at once.
+
+## How pictures are prepared
+
+Every model sees pictures as it was trained on them. For `hf:` the library's own image processor does it, in
+its variant for Pillow, so that torchvision is not needed. Processors that only resize, cut, scale and
+normalise (ViT, CLIP, SigLIP, BEiT, BiT, ConvNeXt, MobileNet, BLIP) are done by weakspot itself with the same
+result, faster. Beside an ONNX file only these are read; another one is refused by name.
 
 ## A model behind an address
 

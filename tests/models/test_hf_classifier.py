@@ -207,6 +207,14 @@ def test_what_cannot_be_loaded_is_said(copy: Path) -> None:
     refused(f"hf:{copy}", r"has no preprocessor_config\.json")
 
 
+def test_a_folder_of_timm_is_sent_to_its_own_adapter(tmp_path: Path) -> None:
+    timm = {"architecture": "resnet18", "num_classes": 10, "pretrained_cfg": {"input_size": [3, 224, 224]}}
+    wrapped = {"model_type": "timm_wrapper", "architectures": ["TimmWrapperForImageClassification"]}
+    for content in (timm, timm | wrapped):
+        (tmp_path / "config.json").write_text(json.dumps(content))
+        assert refused(f"hf:{tmp_path}", "'a model of timm'").fix == f"write timm:{tmp_path}"
+
+
 def test_pickles_are_read_on_the_users_word_alone(copy: Path, made: tuple[Path, Any, str]) -> None:
     torch.save(made[1].state_dict(), copy / "pytorch_model.bin")
     (copy / "model.safetensors").unlink()

@@ -119,6 +119,20 @@ def test_images_are_resized_to_a_fixed_size_and_left_alone_otherwise(tmp_path: P
         free.answer(mixed)
 
 
+def test_pictures_of_several_sizes_are_stretched_to_the_one_that_is_said(tmp_path: Path) -> None:
+    file = build(tmp_path / "open.onnx", shape=("n", 3, "h", "w"))
+    (tmp_path / "labels.txt").write_text("\n".join(LABELS))
+    name = f"onnx:{file}?labels={tmp_path / 'labels.txt'}"
+    mixed = [case((250, 10, 20)), case((0, 200, 30), (9, 5)), case((1, 2, 255), (30, 20))]
+    with pytest.raises(WeakspotError, match="differ in size") as error:
+        MODELS.load(name).answer(mixed)
+    assert "size=224" in error.value.fix
+    assert answers(MODELS.load(f"{name}&size=8x12").answer(mixed)) == SAID[:3]
+    fixed = build(tmp_path / "fixed.onnx")
+    with pytest.raises(WeakspotError, match="takes pictures of"):
+        MODELS.load(f"onnx:{fixed}?labels={tmp_path / 'labels.txt'}&size=8")
+
+
 def test_an_answer_does_not_depend_on_the_batch(tmp_path: Path) -> None:
     model = OnnxClassifier(build(tmp_path / "m.onnx", shape=(2, 3, 4, 4)), labels=LABELS)
     together, alone = model.answer(CASES), [model.answer([c])[0] for c in CASES]

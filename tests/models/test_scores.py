@@ -159,6 +159,21 @@ def test_onnx_beside_the_files_of_transformers(file: Path) -> None:
     assert output.scores.of("r") > 0.99
 
 
+def test_onnx_beside_a_processor_that_scales_otherwise_or_is_not_known(file: Path) -> None:
+    (file / "config.json").write_text(json.dumps({"id2label": {"0": "r", "1": "g", "2": "b"}}))
+    said = {"size": {"height": 8, "width": 8}, "resample": 2, "image_mean": [1, 1, 1], "image_std": [2, 2, 2]}
+    settings = file / "preprocessor_config.json"
+    settings.write_text(json.dumps(said | {"rescale_factor": 1 / 127.5}))
+    [output] = MODELS.load(f"onnx:{file / 'plain.onnx'}?outputs=logits").answer([case(8, 8)])
+    logits = 50 * (np.array([1.0, 0.0, 1.0]) - 1) / 2
+    np.testing.assert_allclose(output.scores.values, np.exp(logits) / np.exp(logits).sum(), atol=1e-5)
+    settings.write_text(json.dumps(said | {"image_processor_type": "MobileViTImageProcessor"}))
+    with pytest.raises(WeakspotError, match="by MobileViTImageProcessor") as error:
+        MODELS.load(f"onnx:{file / 'plain.onnx'}")
+    assert "mean, std" in error.value.fix
+    MODELS.load(f"onnx:{file / 'plain.onnx'}?mean=0,0,0&std=1,1,1")
+
+
 def test_batches_halve_and_stay_so() -> None:
     seen = []
 

@@ -209,6 +209,7 @@ def load(
     device: str = "auto",
     batch: str = "",
     threads: str = "0",
+    size: str = "",
     text: str = "",
     image: str = "",
 ) -> onnx.OnnxClassifier | OnnxTextEncoder:
@@ -225,10 +226,11 @@ def load(
             device=device,
             batch=batch,
             threads=threads,
+            size=size,
         )
-    if labels or mean or std or output or outputs:
+    if labels or mean or std or output or outputs or size:
         raise WeakspotError(
-            f"{path[:80]} is a folder, so an encoder, which has no labels, mean, std or output",
+            f"{path[:80]} is a folder, so an encoder, which has no labels, mean, std, output or size",
             fix="leave them out, or name the classifier's file",
         )
     if not threads.isdecimal():
