@@ -576,6 +576,8 @@ def test_a_pickle_beside_the_weights_is_not_touched(copy: Path, folder: Path) ->
     (copy / UNET).with_suffix(".bin").write_bytes(b"cos\nsystem\n(S'exit 3'\ntR.")
     generator = DiffusersGenerator(copy, device="cpu")
     assert generator.digest == DiffusersGenerator(folder, device="cpu").digest
+    half = DiffusersGenerator(folder, device="cpu", dtype="bfloat16")
+    assert half.digest == f"{generator.digest}-bfloat16"  # other pictures
 
 
 @pytest.mark.parametrize("name", [UNET, TEXT])

@@ -241,8 +241,11 @@ class DiffusersGenerator:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over all files the pipeline was read from; takes seconds where they are gigabytes."""
-        return folder_digest(self._folder, self._components)
+        """SHA-256 over all files the pipeline was read from, which takes seconds where they are gigabytes;
+        and the number format where it is not float32.
+        """
+        found = folder_digest(self._folder, self._components)
+        return found if self.dtype == "float32" else f"{found}-{self.dtype}"
 
     @property
     def about(self) -> str:

@@ -181,16 +181,15 @@ def hunt(
         captioner=parts.captioner,
         encoder=parts.encoder,
     )
-    config = RunConfig(
-        study="hunt",
-        subject=label or f"{len(settings.labels)} labels",
-        settings=settings.to_yaml(),
-        digests=parts.digests,
-    )
+    subject = label or f"{len(settings.labels)} labels"
     recipes, many = partial(recipes_of, settings, parts, **given), getattr(parts.source, "cpu_bound", False)
     with (
-        executor_for(executor, recipes, many=many) as place,
-        Run.create(config, folder=None if out is None else Path(out), blobs=blobs) as run,
+        executor_for(executor, recipes, many=many, here=parts.pools) as place,
+        Run.create(
+            RunConfig(study="hunt", subject=subject, settings=settings.to_yaml(), digests=parts.digests),
+            folder=None if out is None else Path(out),
+            blobs=blobs,
+        ) as run,
     ):
         conduct(run, settings, parts, watch, executor=place)
     return Run.read(run.folder)
@@ -225,7 +224,7 @@ def go_on(
     if run.state.startswith("stopped: broken"):
         run.ledger.forget_errors()
     recipes, many = partial(recipes_of, settings, parts, **given), getattr(parts.source, "cpu_bound", False)
-    with executor_for(executor, recipes, many=many) as place:
+    with executor_for(executor, recipes, many=many, here=parts.pools) as place:
         conduct(run, settings, parts, watch, executor=place)
 
 

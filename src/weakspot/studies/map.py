@@ -121,12 +121,14 @@ def map(
     loaded = load(settings, target=target, source=source, judge=judge)
     drawn_by = loaded.source if hasattr(loaded.source, "generator") else loaded.target
     settings = pinned(settings, target=drawn_by)
-    config = RunConfig(
-        study="map", subject=concepts.name, settings=asdict(settings), digests=dict(loaded.digests)
-    )
+    digests = dict(loaded.digests)
     with (
         _place(executor, settings, loaded) as place,
-        Run.create(config, folder=None if out is None else Path(out), blobs=blobs) as run,
+        Run.create(
+            RunConfig(study="map", subject=concepts.name, settings=asdict(settings), digests=digests),
+            folder=None if out is None else Path(out),
+            blobs=blobs,
+        ) as run,
     ):
         conduct(run, settings, loaded, watch, executor=place)
     return Run.read(run.folder)
@@ -166,7 +168,8 @@ def go_on(
 
 def _place(named: str | Executor | Cluster | None, settings: MapSettings, parts: MapParts) -> Any:
     many = bool(getattr(parts.source, "cpu_bound", False))
-    return executor_for(named, partial(recipes_of, settings, parts), many=many)
+    here = {"source": parts.source, "target": parts.target, "judge": parts.judge}
+    return executor_for(named, partial(recipes_of, settings, parts), many=many, here=here)
 
 
 def conduct(
