@@ -132,7 +132,8 @@ as `hf:` has them).
 
 Labels in a wrong order make every answer wrong. `weakspot doctor MODEL --images FOLDER`, with one folder of
 pictures per label, finds it and says how they are mixed up; for the world's labels it draws the pictures
-itself.
+itself. That all labels are shifted, sorted or reversed is seen with a dozen pictures; two labels that changed
+places with twenty of each label.
 
 An ONNX file can say for itself what it needs, in its metadata: `labels` (a JSON list), `mean`, `std`,
 `outputs`. Beside `config.json` and `preprocessor_config.json`, as exporters of transformers write them,
