@@ -76,13 +76,23 @@ TAIL: Final = """\
 ## Folders, the hub, and what is not run unasked
 
 `hf:`, `timm:`, `st:`, `openclip:` and `diffusers:` take a local folder or `owner/name` on the model hub,
-which is fetched once. With `HF_HUB_OFFLINE=1` nothing is fetched. `revision=` asks for a branch, tag or
+which is fetched once. With `HF_HUB_OFFLINE=1` (or `TRANSFORMERS_OFFLINE=1`) nothing is fetched, nor by
+`torchvision:`. `revision=` asks for a branch, tag or
 commit; run.yaml keeps the commit that was used and a digest of all files, so that a run that is resumed
 uses the same.
 
 Weights are read as safetensors or ONNX. A pickle, and code that comes with a model, can do anything to your
-machine, so both are refused unless the name itself says otherwise, for that run: `pickle=yes` (`hf:`,
-`torchvision:`; torch's restricted reader is used), `code=yes` (`hf:`, `torchscript:`).
+machine, so both are refused unless the name itself says otherwise, for that run. Pickles are then read with
+torch's restricted reader, which makes tensors and nothing else.
+
+| | `pickle=yes` | `code=yes` |
+|---|---|---|
+| `hf:`, `st:` | yes | yes |
+| `timm:`, `torchvision:` | yes | there is none: the library has the networks |
+| `torchscript:` | a file is a program as a whole | yes, without it nothing is loaded |
+| `diffusers:` | no: convert it once, with `save_pretrained` | no: other code may not keep to the seeds |
+| `openclip:` | no: choose a tag with safetensors, or `hf:` | there is none |
+| `torch:` | no: weights are safetensors | it is your own code |
 
 Each names its device, number format and batch in Python's log (`weakspot.models`, level INFO). `release()`
 gives the memory back.

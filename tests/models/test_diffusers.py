@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -690,6 +692,38 @@ def test_offline_a_name_on_the_hub_is_explained(monkeypatch: pytest.MonkeyPatch,
     assert "HF_HUB_OFFLINE" in error.fix
 
 
+def test_the_hub_out_of_reach_is_one_message_and_its_cache_is_silent(folder: Path, tmp_path: Path) -> None:
+    """As a person sees it; nobody answers at that address."""
+    library("diffusers")
+    commit = "0123456789" * 4
+    kept = tmp_path / "hub" / "models--some--tiny"
+    shutil.copytree(folder, kept / "snapshots" / commit)
+    (kept / "refs").mkdir()
+    (kept / "refs" / "main").write_text(commit)
+    there = {
+        "HF_HUB_CACHE": str(tmp_path / "hub"),
+        "HF_ENDPOINT": "http://127.0.0.1:9",
+        "OMP_NUM_THREADS": "1",
+    }
+    program = "import sys, time\nfrom weakspot.core import MODELS, WeakspotError\n"
+    program += "import diffusers\nbegan = time.monotonic()\n"
+    program += "try:\n    MODELS.load(sys.argv[1])\nexcept WeakspotError as error:\n    print(error.what)\n"
+    program += "print(time.monotonic() - began)"
+
+    def loaded(name: str, **more: str) -> tuple[list[str], str]:
+        done = subprocess.run(
+            [sys.executable, "-c", program, name],
+            env=os.environ | there | more, capture_output=True, text=True, timeout=120, check=True,
+        )  # fmt: skip
+        return done.stdout.splitlines(), done.stderr
+
+    [what, seconds], said = loaded("diffusers:nobody/none", HF_HUB_OFFLINE="0")
+    assert what.startswith("there is no folder nobody/none, and the model hub did not give it: ")
+    assert said == ""
+    assert float(seconds) < 10
+    assert loaded("diffusers:some/tiny?device=cpu&steps=2", HF_HUB_OFFLINE="1")[1] == ""
+
+
 @pytest.mark.parametrize("name", ["sd", "/models/sd", "./a/b", "../a/b", "a/b/c", "a/../b", "a b/c"])
 def test_what_cannot_be_a_name_on_the_hub_is_a_missing_folder(name: str) -> None:
     assert "there is no folder" in refused(name).what
@@ -703,7 +737,7 @@ def test_a_fetched_pipeline_is_checked_like_any_folder(copy: Path, monkeypatch: 
         asked.append((name, options))
         return str(copy)
 
-    monkeypatch.setattr(huggingface_hub, "hf_hub_download", lambda *_, **__: str(copy / "model_index.json"))
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: str(copy))
     monkeypatch.setattr(diffusers.DiffusionPipeline, "download", download)
     generator = DiffusersGenerator("some/model", device="cpu", revision="v2")
     assert generator.name == "some/model"
@@ -714,7 +748,7 @@ def test_a_fetched_pipeline_is_checked_like_any_folder(copy: Path, monkeypatch: 
     asked.clear()
     assert "names code of its own" in refused("some/model").what
     assert asked == []  # nothing more was fetched
-    monkeypatch.setattr(huggingface_hub, "hf_hub_download", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: 1 / 0)
     assert "HF_TOKEN" in refused("some/model").fix
 
 
