@@ -94,8 +94,8 @@ torch's restricted reader, which makes tensors and nothing else.
 | `openclip:` | no: choose a tag with safetensors, or `hf:` | there is none |
 | `torch:` | no: weights are safetensors | it is your own code |
 
-Each names its device, number format and batch in Python's log (`weakspot.models`, level INFO). `release()`
-gives the memory back.
+A run says at its start which models it has, with device, number format and batch; so does `weakspot doctor`,
+and in Python the log (`weakspot.models`, level INFO). `release()` gives the memory back.
 
 ## On a GPU
 

@@ -72,6 +72,7 @@ def doctor(
 def test_good_models(doctor: Any) -> None:
     code, out, _ = doctor("world:classifier")
     assert code == 0
+    assert "model    world:classifier · cpu · float32 · batch 64\n" in out
     assert "classifier" in out
     assert "MB of memory" in out
     assert "pictures/s" in out

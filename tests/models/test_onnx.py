@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import logging
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -272,6 +274,22 @@ def test_short_memory_halves_the_batch(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(model._graph, "_session", Small())
     assert answers(model.answer(CASES)) == SAID
     assert tried == [4, 2, 1, 1, 1, 1, 1]
+
+
+def test_it_says_where_it_runs_and_gives_its_memory_back(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = build(tmp_path / "model.onnx")
+    with caplog.at_level(logging.INFO, "weakspot"):
+        model = OnnxClassifier(file, labels=LABELS, device="cpu", batch=8)
+    assert model.about == f"{file} · cpu · float32 · batch 8"
+    assert model.about in caplog.text
+    assert (model.device, model.dtype) == ("cpu", "float32")
+    session = weakref.ref(model._graph._session)
+    model.release()
+    assert session() is None
+    with pytest.raises(WeakspotError, match="was released"):
+        model.answer(CASES)
 
 
 def test_no_cases_no_answers(tmp_path: Path) -> None:

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from weakspot.core import Case, Output, WeakspotError, nearest
 from weakspot.models import options
 from weakspot.models.images import stack_images
-from weakspot.models.onnx_graph import Graph, Tensor
+from weakspot.models.onnx_graph import Graph, OfGraphs, Tensor
 from weakspot.models.onnx_metadata import read_metadata
 from weakspot.models.preprocess import Preprocess
 from weakspot.models.scores import Reading, distinct, to_probabilities
 
 
-class OnnxClassifier:
+class OnnxClassifier(OfGraphs):
     """A classifier whose graph maps images to logits or probabilities (n, labels).
 
     The images are (n, 3, height, width) or (n, height, width, 3), whichever the graph says; floating-point
@@ -41,6 +41,7 @@ class OnnxClassifier:
         cut: How pictures of another size are resized and cut; by default they are stretched.
         size: Height and width that pictures are stretched to, for a graph that takes any.
         graph: The file, if it is open already; device, batch, threads and digest then mean nothing.
+        name: For people and for the log; by default the path.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class OnnxClassifier:
         cut: Preprocess | None = None,
         size: tuple[int, int] | None = None,
         graph: Graph | None = None,
+        name: str = "",
     ) -> None:
         self._read, self._cut = Reading(labels, outputs=outputs, of=str(path)), cut
         self._graph = graph or Graph(path, digest=digest, device=device, batch=batch, threads=threads)
@@ -85,11 +87,7 @@ class OnnxClassifier:
             )
         self._scale = (1 / (255 * np.asarray(std, np.float32))).reshape(3, 1, 1)
         self._shift = (np.asarray(mean, np.float32) / np.asarray(std, np.float32)).reshape(3, 1, 1)
-
-    @property
-    def device(self) -> str:
-        """Where it runs: "cpu" or "cuda"."""
-        return self._graph.device
+        self._made_of(name or str(path), self._graph)
 
     @property
     def doubt(self) -> str:

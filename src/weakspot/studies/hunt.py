@@ -62,7 +62,7 @@ from weakspot.studies.hunt_steps import (
     rewriter,
     sharpen,
 )
-from weakspot.studies.loading import name_of, pinned
+from weakspot.studies.loading import name_of, pinned, tell_models
 from weakspot.studies.spread import check_executor, executor_for
 
 __all__ = [
@@ -240,6 +240,17 @@ def conduct(
     ledger, watch = run.ledger, watch or Watch()
     bases = [base_hypothesis(settings, parts.words, label) for label in settings.hunted]
     watch.began(str(run.folder))
+    tell_models(
+        watch,
+        executor=executor,
+        target=parts.target,
+        source=parts.source,
+        judge=parts.judge,
+        verify=parts.opinions,
+        captioner=parts.captioner,
+        encoder=parts.encoder,
+        llm=parts.llm,
+    )
     ledger.set_fact("state", "running")
     ledger.set_fact("base", bases[0].id)
     ledger.set_fact("bases", [base.id for base in bases])

@@ -37,7 +37,7 @@ from weakspot.search.map_problem import Log
 from weakspot.search.map_searches import DEFAULT, SEARCHES, search
 from weakspot.store import Run, RunConfig, check_url
 from weakspot.studies.hunt_steps import findings
-from weakspot.studies.loading import name_of, pinned
+from weakspot.studies.loading import name_of, pinned, tell_models
 from weakspot.studies.map_asking import Asking, Remembering, Remote
 from weakspot.studies.map_parts import SEARCHED, MapParts, MapSettings, check, load, recipes_of, settings_of
 from weakspot.studies.map_result import Landscape
@@ -183,6 +183,7 @@ def conduct(
     """The method: the baseline, the search, the landscape, its modes, their confirmation."""
     ledger, watch, space = run.ledger, watch or Watch(), settings.concept_space
     watch.began(str(run.folder))
+    tell_models(watch, executor=executor, target=parts.target, source=parts.source, judge=parts.judge)
     ledger.set_fact("state", "running")
     ledger.set_fact("budget", settings.budget)
     ledger.set_fact("parts", dict(parts.counts))
