@@ -132,8 +132,8 @@ first, as the folder's `modules.json` says (without that file it averages). Wher
 
 A function or a graph may give logits or probabilities; `outputs=logits` or `outputs=probabilities` says
 which. Unsaid, rows that are not negative and sum to 1 are probabilities and all else is read as logits.
-Numbers between 0 and 1 that do not sum to 1 are neither for certain: the log warns once, and `weakspot
-doctor` calls it wrong.
+Numbers between 0 and 1 that do not sum to 1 are neither for certain, and rows that all sum to 100 may be
+percentages: the log warns once, and `weakspot doctor` calls it wrong.
 
 Labels are as the head has them, in its order; a name that is there twice gets a number ("crane #2"). Labels
 of ImageNet's kind are joined to [WordNet](concepts.md), so that `--label dog` covers all breeds: they are

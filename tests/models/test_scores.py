@@ -55,6 +55,19 @@ def test_what_is_neither_is_doubted_once_and_refused_if_it_should_be_probabiliti
         Reading(("a",), outputs="sigmoid")
 
 
+def test_percentages_are_doubted() -> None:
+    shares = np.random.default_rng(1).dirichlet(np.ones(4), size=6)
+    for whole in (100.0, 255.0, 37.0):
+        assert "percentages" in doubt(whole * shares)
+    assert "percentages" in doubt(100 * shares[:1])
+    assert doubt(np.round(100 * shares)) != ""  # rounded, they sum to 99 or 101
+    assert doubt(37 * shares[:1]) == ""  # of one row alone nobody knows
+    assert doubt(shares) == ""
+    logits = np.random.default_rng(2).normal(size=(6, 4))
+    for plain in (9 * logits, 5 + np.abs(logits), 9 + np.maximum(logits, 0), np.full((3, 1), 7.0)):
+        assert doubt(plain) == ""
+
+
 def test_an_answer_does_not_depend_on_the_batch() -> None:
     mixed = np.array([[0.2, 0.8], [3, -3], [0.5, 0.9]], np.float32)
     alone = np.concatenate([to_probabilities(row[None], 2) for row in mixed])

@@ -28,6 +28,7 @@ from weakspot.core import (
     TextEncoder,
     WeakspotError,
 )
+from weakspot.models.scores import SAY
 from weakspot.studies.label_order import LEAST, label_order
 from weakspot.studies.loading import part
 from weakspot.testing import check_captioner, check_encoder, check_generator, check_target
@@ -110,7 +111,7 @@ def examine(name: str, *, images: str | None = None, measured: float | None = No
         found.faults.append((f"it raised {type(error).__name__}: {said}", "mend it; --debug shows where"))
         found.trace = "".join(traceback.format_exception(error))
     if doubt := str(getattr(model, "doubt", "")):
-        found.faults.append((doubt, "say which: ?outputs=logits or ?outputs=probabilities"))
+        found.faults.append((doubt, SAY))
     found.about = str(getattr(model, "about", ""))
     found.memory = None if before is None else max(0, (resident() or 0) - before)
     found.gpu = _on_gpu()
