@@ -23,10 +23,7 @@ from weakspot.core import MODELS, SOURCES, Generator, Hypothesis, WeakspotError
 from weakspot.models.compute import choose_device, choose_dtype, free_memory, out_of_memory
 from weakspot.models.diffusers import DiffusersGenerator
 from weakspot.models.diffusers_folder import check_digests, sha256
-from weakspot.models.diffusers_pipeline import (
-    fitting_batch,
-    quiet,
-)
+from weakspot.models.diffusers_pipeline import fitting_batch, lay_out, load_pipeline, quiet
 from weakspot.testing import check_generator, check_source
 
 LIBRARIES = ("torch", "diffusers", "transformers", "safetensors")
@@ -750,6 +747,16 @@ def test_a_fetched_pipeline_is_checked_like_any_folder(copy: Path, monkeypatch: 
     assert asked == []  # nothing more was fetched
     monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: 1 / 0)
     assert "HF_TOKEN" in refused("some/model").fix
+
+
+def test_the_networks_of_convolutions_are_laid_out_for_a_gpu(folder: Path) -> None:
+    torch = library("torch")
+    pipe, _ = load_pipeline(folder, dtype="float32")
+    for device, last in (("cpu", False), ("cuda", True)):
+        lay_out(pipe, device)
+        for network in (pipe.unet, pipe.vae):
+            some = next(p for p in network.parameters() if p.ndim == 4 and p.shape[2] > 1 and p.shape[1] > 1)
+            assert some.is_contiguous(memory_format=torch.channels_last) == last
 
 
 # -- names ----------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from weakspot.models.diffusers_folder import check_digests, folder_digest
 from weakspot.models.diffusers_pipeline import (
     find,
     fitting_batch,
+    lay_out,
     load_pipeline,
     noise_of,
     quiet,
@@ -130,6 +131,8 @@ class DiffusersGenerator:
             raise WeakspotError(
                 f"{self.name} is too large for the memory of {self.device}", fix="try offload=yes"
             ) from error
+        if not offload:
+            lay_out(pipe, self.device)
         if compile:
             (getattr(pipe, "unet", None) or pipe.transformer).compile()
 

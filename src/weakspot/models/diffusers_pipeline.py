@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import WeakspotError, nearest
-from weakspot.models.compute import out_of_memory
+from weakspot.models.compute import channels_last, out_of_memory
 from weakspot.models.diffusers_folder import (
     INDEX,
     Index,
@@ -130,6 +130,13 @@ def _misfit(info: Mapping[str, Any]) -> str:
     for key in sorted(k for k in info["unexpected_keys"] if not k.endswith("position_ids")):
         return f"there is no place for {key}"
     return "; ".join(str(error) for error in info.get("error_msgs", ()))[:300]
+
+
+def lay_out(pipe: Any, device: str) -> None:
+    """Put the networks that are made of convolutions into the layout that is fastest on the device."""
+    for name in ("unet", "vae"):
+        if (network := getattr(pipe, name, None)) is not None:
+            channels_last(network, device)
 
 
 def use_scheduler(pipe: Any, name: str) -> None:

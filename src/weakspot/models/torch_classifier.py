@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import Case, Output
 from weakspot.models.batches import Batched, Batches
-from weakspot.models.compute import Compiled, autocast, pictures_at_once
+from weakspot.models.compute import Compiled, autocast, channels_last, pictures_at_once
 from weakspot.models.gate import computing
 from weakspot.models.hf_images import Prepare, by_name
 from weakspot.models.scores import answers, columns, distinct, to_probabilities
@@ -59,9 +59,7 @@ class ImageClassifier(Batched):
         self.parents: Mapping[str, str] = parents or {}
         self.digest, self.revision = digest, revision
         self._torch: Any = import_module("torch")
-        self._model = module.eval()
-        if device.startswith("cuda"):
-            self._model = self._model.to(memory_format=self._torch.channels_last)
+        self._model = channels_last(module.eval(), device)
         if compile:
             self._model = Compiled(self._model, name=name)
         size = batch or pictures_at_once(device, size=prepare.size, dtype=dtype, otherwise=BATCH)

@@ -19,7 +19,7 @@ from weakspot.core import Case, Output, WeakspotError
 from weakspot.core.registry import import_part
 from weakspot.models import options
 from weakspot.models.batches import Batches, free
-from weakspot.models.compute import Compiled, choose_dtype, pictures_at_once
+from weakspot.models.compute import Compiled, channels_last, choose_dtype, pictures_at_once
 from weakspot.models.images import stack_images
 from weakspot.models.onnx import _three, read_labels
 from weakspot.models.safetensors_file import read_weights
@@ -63,6 +63,7 @@ class TorchClassifier:
         name = origin or type(module).__name__
         network = self._network = self.network(name).to(device)
         network.dtype = choose_dtype(dtype, network.device)
+        network.module = channels_last(network.module, network.device)
         self.digest = digest_of(module) + ("" if network.dtype == "float32" else f"-{network.dtype}")
         most = pictures_at_once(network.device, size=size or (224, 224), dtype=network.dtype, otherwise=SHOWN)
         self._batches = Batches(name, batch or most, device=network.device, dtype=network.dtype)
