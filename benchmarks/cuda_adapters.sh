@@ -4,6 +4,8 @@
 #   bash benchmarks/cuda_adapters.sh [LOG]
 set -u
 log=${1:-cuda-adapters.log}
+limit=()  # where pytest-timeout is installed, no test takes longer than this
+python3 -c 'import pytest_timeout' 2>/dev/null && limit=(--timeout=120)
 export PYTHONPATH="src:${PYTHONPATH:-}" WEAKSPOT_CHARTS=plain
 {
   python3 - <<'P'
@@ -21,5 +23,5 @@ for name in ("torch", "torchvision", "timm", "transformers", "diffusers", "peft"
         print(name, "is not there")
 P
   python3 -m pytest tests/models tests/world/test_generator.py -o addopts="" -o filterwarnings=default --import-mode=importlib \
-    -p no:cacheprovider -q -rs --durations=5 --timeout=120
+    -p no:cacheprovider -q -rs --durations=5 ${limit[@]+"${limit[@]}"}
 } 2>&1 | tee "$log"

@@ -1,11 +1,14 @@
 """What a hunt's loop costs a generator on a GPU: pictures a second by the engine and by the generator alone.
 
     python benchmarks/gpu.py [--pipeline FOLDER] [--size sd|small] [--images 512] [--batch 16]
+                             [--classifiers cuda]
 
 The generator alone, in a bare loop, and then drawn, classified, verified by a second classifier, judged and
 written to the ledger by the engine, turn about in one run. Without a folder the pipeline is made on the spot
 with random weights: `sd` has the shape of Stable Diffusion 1.5 (its pictures are noise, its speed is not),
-`small` is for a CPU. Also printed: the device's memory after the first and the last batch.
+`small` is for a CPU. With --classifiers DEVICE the classifier is a ViT-B/16 and the verifier a ResNet-50 on
+that device, with random weights too; without it both are small and on the processor. Also printed: the
+device's memory after the first and the last batch.
 
     python benchmarks/gpu.py --watch 3400 --batch 1 --steps 1
 
@@ -32,7 +35,10 @@ from weakspot.core.registry import MODELS
 from weakspot.engine import Engine, LocalExecutor, Want
 from weakspot.judges import LabelJudge
 from weakspot.judges.verified import Verified, opinion
+from weakspot.models.compute import choose_device, choose_dtype
 from weakspot.models.diffusers import DiffusersGenerator
+from weakspot.models.preprocess import Preprocess
+from weakspot.models.torch_classifier import ImageClassifier
 from weakspot.sources.generate import TextToImage
 from weakspot.store import Run, RunConfig
 
@@ -128,6 +134,36 @@ class Sized:
         return image[::step, ::step][:64, :64]
 
 
+def classifiers(device: str, labels: Sequence[str], size: str) -> tuple[Any, Any]:
+    """A vision transformer and a residual network with random weights, of the usual size or small ones."""
+    torch, transformers = map(import_module, ("torch", "transformers"))
+    torch.manual_seed(1)
+    number = {"num_labels": len(labels)}
+    if size == "sd":
+        both = transformers.ViTConfig(**number), transformers.ResNetConfig(**number)
+    else:
+        tower = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 24}
+        both = (
+            transformers.ViTConfig(**tower, **number),
+            transformers.ResNetConfig(embedding_size=8, hidden_sizes=[8], depths=[1], **number),
+        )
+    kinds = transformers.ViTForImageClassification, transformers.ResNetForImageClassification
+    place = choose_device(device)
+    first, second = (
+        ImageClassifier(
+            kind(config).to(place),
+            name=kind.__name__,
+            labels=labels,
+            prepare=Preprocess((224, 224)),
+            device=place,
+            dtype=choose_dtype("auto", place),
+        )
+        for kind, config in zip(kinds, both, strict=True)
+    )
+    print(f"{first.about}\n{second.about}")
+    return first, second
+
+
 def main(args: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(args.pipeline) if args.pipeline else made(Path(place) / "pipeline", args.size)
@@ -135,7 +171,11 @@ def main(args: argparse.Namespace) -> None:
         print(generator.about)
         torch = import_module("torch")
         memory = torch.cuda.memory_allocated if generator.device.startswith("cuda") else lambda: 0
-        target, second = Sized(MODELS.load("world:classifier")), Sized(MODELS.load("world:classifier-vit-1"))
+        own = MODELS.load("world:classifier")
+        if args.classifiers:
+            target, second = classifiers(args.classifiers, own.labels, args.size)
+        else:
+            target, second = Sized(own), Sized(MODELS.load("world:classifier-vit-1"))
         judge = Verified(LabelJudge(), (opinion(second, name="vit", labels=(), words={}),))
         generator.generate([FLY.text] * args.batch, range(args.batch))
         held = [memory()]
@@ -196,4 +236,5 @@ if __name__ == "__main__":
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--watch", type=int, default=0, metavar="BATCHES")
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--classifiers", default="", metavar="DEVICE")
     main(parser.parse_args())

@@ -76,16 +76,26 @@ TAIL: Final = """\
 ## Folders, the hub, and what is not run unasked
 
 `hf:`, `timm:`, `st:`, `openclip:` and `diffusers:` take a local folder or `owner/name` on the model hub,
-which is fetched once. With `HF_HUB_OFFLINE=1` nothing is fetched. `revision=` asks for a branch, tag or
+which is fetched once. With `HF_HUB_OFFLINE=1` (or `TRANSFORMERS_OFFLINE=1`) nothing is fetched, nor by
+`torchvision:`. `revision=` asks for a branch, tag or
 commit; run.yaml keeps the commit that was used and a digest of all files, so that a run that is resumed
 uses the same.
 
 Weights are read as safetensors or ONNX. A pickle, and code that comes with a model, can do anything to your
-machine, so both are refused unless the name itself says otherwise, for that run: `pickle=yes` (`hf:`,
-`torchvision:`; torch's restricted reader is used), `code=yes` (`hf:`, `torchscript:`).
+machine, so both are refused unless the name itself says otherwise, for that run. Pickles are then read with
+torch's restricted reader, which makes tensors and nothing else.
 
-Each names its device, number format and batch in Python's log (`weakspot.models`, level INFO). `release()`
-gives the memory back.
+| | `pickle=yes` | `code=yes` |
+|---|---|---|
+| `hf:`, `st:` | yes | yes |
+| `timm:`, `torchvision:` | yes | there is none: the library has the networks |
+| `torchscript:` | a file is a program as a whole | yes, without it nothing is loaded |
+| `diffusers:` | no: convert it once, with `save_pretrained` | no: other code may not keep to the seeds |
+| `openclip:` | no: choose a tag with safetensors, or `hf:` | there is none |
+| `torch:` | no: weights are safetensors | it is your own code |
+
+A run says at its start which models it has, with device, number format and batch; so does `weakspot doctor`,
+and in Python the log (`weakspot.models`, level INFO). `release()` gives the memory back.
 
 ## On a GPU
 
@@ -129,8 +139,8 @@ first, as the folder's `modules.json` says (without that file it averages). Wher
 
 A function or a graph may give logits or probabilities; `outputs=logits` or `outputs=probabilities` says
 which. Unsaid, rows that are not negative and sum to 1 are probabilities and all else is read as logits.
-Numbers between 0 and 1 that do not sum to 1 are neither for certain: the log warns once, and `weakspot
-doctor` calls it wrong.
+Numbers between 0 and 1 that do not sum to 1 are neither for certain, and rows that all sum to 100 may be
+percentages: the log warns once, and `weakspot doctor` calls it wrong.
 
 Labels are as the head has them, in its order; a name that is there twice gets a number ("crane #2"). Labels
 of ImageNet's kind are joined to [WordNet](concepts.md), so that `--label dog` covers all breeds: they are
@@ -139,11 +149,22 @@ as `hf:` has them).
 
 Labels in a wrong order make every answer wrong. `weakspot doctor MODEL --images FOLDER`, with one folder of
 pictures per label, finds it and says how they are mixed up; for the world's labels it draws the pictures
-itself.
+itself. That all labels are shifted, sorted or reversed is seen with a dozen pictures; two labels that changed
+places with twenty of each label.
 
 An ONNX file can say for itself what it needs, in its metadata: `labels` (a JSON list), `mean`, `std`,
 `outputs`. Beside `config.json` and `preprocessor_config.json`, as exporters of transformers write them,
-these are read.
+these are read. A graph that takes any height and width needs `size=` where pictures differ in size.
+
+A function (`python:`) is given one batch of uint8 pictures and may answer with probabilities, logits, labels
+or their numbers, as arrays, lists or tensors. `batch=` bounds how many it sees at once.
+
+## How pictures are prepared
+
+Every model sees pictures as it was trained on them. For `hf:` the library's own image processor does it, in
+its variant for Pillow, so that torchvision is not needed. Processors that only resize, cut, scale and
+normalise (ViT, CLIP, SigLIP, BEiT, BiT, ConvNeXt, MobileNet, BLIP) are done by weakspot itself with the same
+result, faster. Beside an ONNX file only these are read; another one is refused by name.
 
 ## A model behind an address
 

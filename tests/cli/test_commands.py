@@ -96,6 +96,10 @@ def test_run_yaml_says_all_that_is_needed_to_run_it_again(weakspot: Shell) -> No
     }
     assert re.fullmatch("[0-9a-f]{64}", written["digests"]["target"])
     assert {"weakspot", "python", "numpy", "pillow", "onnxruntime"} <= set(written["versions"])
+    first, second, *_ = done.stderr.splitlines()
+    assert first.startswith("hunting world:classifier for 'cat'")
+    assert second == "target   world:classifier · cpu · float32 · batch 64"
+    assert second not in done.stdout
     assert "false-discovery rate ≤ 10 %" in done.stdout
 
 

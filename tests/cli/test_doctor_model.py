@@ -72,6 +72,7 @@ def doctor(
 def test_good_models(doctor: Any) -> None:
     code, out, _ = doctor("world:classifier")
     assert code == 0
+    assert "model    world:classifier · cpu · float32 · batch 64\n" in out
     assert "classifier" in out
     assert "MB of memory" in out
     assert "pictures/s" in out
@@ -79,6 +80,18 @@ def test_good_models(doctor: Any) -> None:
     for name, words in (("ngrams", "rows of length 1"), ("extract:2", "answer per text")):
         code, out, _ = doctor(name)
         assert (code, words in out, out.endswith("ok\n")) == (0, True, True)
+
+
+def test_debug_shows_where_a_model_raised(doctor: Any) -> None:
+    name = "python:mine:breaks?labels=labels.txt"
+    code, _, err = doctor(name)
+    assert (code, err) == (1, "")
+    code, out, err = doctor(name, "--debug")
+    assert code == 1
+    assert "--debug shows where" in out
+    assert 'mine.py", line' in err
+    assert "in breaks" in err
+    assert "in breaks" not in doctor(name)[2]
 
 
 def test_as_json(doctor: Any) -> None:
@@ -186,7 +199,7 @@ def test_an_endpoint_that_answers_html(doctor: Any) -> None:
 
 def test_labels_in_the_wrong_order_are_found(doctor: Any, data: Path, tmp_path: Path) -> None:
     with np.load(data / "data" / "cifar10" / "cifar10-test-6000.npz") as file:
-        pictures, labels = file["images"][:60], file["labels"][:60]
+        pictures, labels = file["images"][:240], file["labels"][:240]
     for i, (picture, label) in enumerate(zip(pictures, labels, strict=True)):
         folder = tmp_path / "pictures" / CIFAR[int(label)]
         folder.mkdir(parents=True, exist_ok=True)
@@ -195,6 +208,7 @@ def test_labels_in_the_wrong_order_are_found(doctor: Any, data: Path, tmp_path: 
     orders = {
         "right": (CIFAR, 0, "sanity pictures"),
         "shifted": ((*CIFAR[1:], CIFAR[0]), 1, "shifted by one"),
+        "swapped": ([*CIFAR[:3], "dog", "deer", "cat", *CIFAR[6:]], 1, "cat is answered as dog"),
         "mixed": ([CIFAR[i] for i in (4, 6, 8, 1, 0, 9, 2, 3, 5, 7)], 1, "classes are in alphabetical order"),
     }
     for name, (order, wanted, words) in orders.items():

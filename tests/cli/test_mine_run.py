@@ -55,7 +55,8 @@ def test_a_person_sees_the_findings_and_a_machine_gets_them_all(
     assert "spatial relation" in page
 
     assert cli(["export", "run", "--format", "csv"]) == 0
-    with (place / "run/pairs.csv").open(newline="") as file:
+    assert {"README.md", "provenance.json"} <= {path.name for path in (place / "run/export-csv").iterdir()}
+    with (place / "run/export-csv/pairs.csv").open(newline="") as file:
         head, *rows = csv.reader(file)
     assert head == ["Sample 1", "Sample 2"]
     assert len(rows) == len(told["mined"]["pairs"])
@@ -63,10 +64,17 @@ def test_a_person_sees_the_findings_and_a_machine_gets_them_all(
     for first, second, tested, reference, difference in rows:
         assert first != second
         assert float(difference) == pytest.approx(float(tested) - float(reference), abs=2e-6)
-    assert cli(["export", "run", "--format", "jsonl", "--out", "all.jsonl"]) == 0
-    lines = [json.loads(line) for line in (place / "all.jsonl").read_text().splitlines()]
+    assert cli(["export", "run", "--format", "jsonl", "--out", "all"]) == 0
+    lines = [json.loads(line) for line in (place / "all/test.jsonl").read_text().splitlines()]
     assert len(lines) == len(rows) + told["trials"]["drawn"]
-    assert cli(["export", "run", "--format", "jsonl", "--out", "all.jsonl"]) == 1
+    assert {"README.md", "provenance.json"} <= {path.name for path in (place / "all").iterdir()}
+    assert cli(["export", "run", "--format", "jsonl", "--out", "all"]) == 1
+    capsys.readouterr()
+    assert cli(["export", "run", "--format", "imagefolder"]) == 1
+    assert "a run of mine cannot be written as 'imagefolder'" in capsys.readouterr().err
+    assert cli(["export", "run", "--out", "usual", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["format"] == "csv"
+    assert (place / "usual/pairs.csv").read_bytes() == (place / "run/export-csv/pairs.csv").read_bytes()
 
 
 def test_a_spent_budget_says_how_to_go_on(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -215,6 +215,31 @@ def test_a_part_that_cannot_be_made_or_sent_is_said_at_once(cluster: Any) -> Non
 # -- a whole hunt -------------------------------------------------------------------------------------
 
 
+class Coloured:
+    """A target of somebody's own, whose network is another one in every process that loads it."""
+
+    labels = ("yes", "no")
+
+    def __init__(self, seed: int | None = None) -> None:
+        torch = pytest.importorskip("torch")
+        torch.manual_seed(os.getpid() if seed is None else seed)
+        self.net, self.dtype, self.device = torch.nn.Linear(3, 2), "float32", "cpu"
+
+    def answer(self, cases: Sequence[Case]) -> list[Output]:
+        return Clerk().answer(cases)
+
+
+def test_workers_with_another_model_are_refused(cluster: Any) -> None:
+    settings = RaySettings.parse(f"ray?{SMALL}&source=1&target=2")
+    recipes: dict[str, Callable[[], Any]] = {"source": Dice, "target": Coloured, "judge": Wrong}
+    with pytest.raises(WeakspotError, match="a target worker has another model") as error:
+        RayExecutor(settings, recipes, here={"source": Dice(), "target": Coloured(), "judge": Wrong()})
+    assert "same files" in (error.value.fix or "")
+    here = {"source": Dice(), "target": Coloured(7), "judge": Wrong()}
+    with RayExecutor(settings, recipes | {"target": partial(Coloured, 7)}, here=here) as executor:
+        assert executor.about == {"target": "cpu · float32"}
+
+
 def test_a_hunt_is_the_same_on_ray(cluster: Any, tmp_path: Path) -> None:
     """A name is loaded by each worker, an object is sent to it."""
     parts: dict[str, Any] = {"target": "python:tests.engine.engine_parts:Botanist", "source": Meadow()}
@@ -224,7 +249,9 @@ def test_a_hunt_is_the_same_on_ray(cluster: Any, tmp_path: Path) -> None:
     found = content(tmp_path / "local")
     assert found["findings"]
     assert content(tmp_path / "ray") == found
-    assert (tmp_path / "ray" / "run.yaml").read_text().count("ray") == 0  # it is no part of the study
+    with Run.read(tmp_path / "ray") as run:
+        assert "ray" not in str(run.config.settings)  # it is no part of the study
+        assert run.config.versions["ray"] == cluster.__version__
 
 
 def test_a_map_is_the_same_on_ray(cluster: Any, tmp_path: Path) -> None:

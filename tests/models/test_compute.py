@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from weakspot.core import MODELS, Case, Hypothesis, WeakspotError
-from weakspot.models.compute import Compiled, autocast, pictures_at_once
+from weakspot.models.compute import Compiled, autocast, channels_last, pictures_at_once
 from weakspot.models.preprocess import Preprocess
 from weakspot.models.torch_classifier import BATCH, ImageClassifier
 
@@ -270,3 +270,14 @@ def test_a_classifier_begins_with_it_halves_it_and_remembers(monkeypatch: pytest
     assert sizes == [4, 2, 2, 2]
     assert np.array_equal(probabilities(model), first)
     assert sizes[4:] == [2, 2, 2]
+
+
+def test_networks_are_laid_out_for_a_gpu_and_left_alone_elsewhere() -> None:
+    """The layout alone, which says nothing of where a network is."""
+    picture = torch.rand(2, 3, 8, 8)
+    for device, last in (("cpu", False), ("mps", False), ("cuda", True), ("cuda:1", True)):
+        network = torch.nn.Conv2d(3, 4, 3)
+        wanted = network(picture)
+        made = channels_last(network, device)
+        assert made.weight.is_contiguous(memory_format=torch.channels_last) == last
+        torch.testing.assert_close(made(picture), wanted)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,10 +23,7 @@ from weakspot.core import MODELS, SOURCES, Generator, Hypothesis, WeakspotError
 from weakspot.models.compute import choose_device, choose_dtype, free_memory, out_of_memory
 from weakspot.models.diffusers import DiffusersGenerator
 from weakspot.models.diffusers_folder import check_digests, sha256
-from weakspot.models.diffusers_pipeline import (
-    fitting_batch,
-    quiet,
-)
+from weakspot.models.diffusers_pipeline import fitting_batch, lay_out, load_pipeline, quiet
 from weakspot.testing import ContractError, check_generator, check_source
 
 LIBRARIES = ("torch", "diffusers", "transformers", "safetensors")
@@ -624,6 +623,8 @@ def test_a_pickle_beside_the_weights_is_not_touched(copy: Path, folder: Path) ->
     (copy / UNET).with_suffix(".bin").write_bytes(b"cos\nsystem\n(S'exit 3'\ntR.")
     generator = DiffusersGenerator(copy, device="cpu")
     assert generator.digest == DiffusersGenerator(folder, device="cpu").digest
+    half = DiffusersGenerator(folder, device="cpu", dtype="bfloat16")
+    assert half.digest == f"{generator.digest}-bfloat16"  # other pictures
 
 
 @pytest.mark.parametrize("name", [UNET, TEXT])
@@ -736,6 +737,38 @@ def test_offline_a_name_on_the_hub_is_explained(monkeypatch: pytest.MonkeyPatch,
     assert "HF_HUB_OFFLINE" in error.fix
 
 
+def test_the_hub_out_of_reach_is_one_message_and_its_cache_is_silent(folder: Path, tmp_path: Path) -> None:
+    """As a person sees it; nobody answers at that address."""
+    library("diffusers")
+    commit = "0123456789" * 4
+    kept = tmp_path / "hub" / "models--some--tiny"
+    shutil.copytree(folder, kept / "snapshots" / commit)
+    (kept / "refs").mkdir()
+    (kept / "refs" / "main").write_text(commit)
+    there = {
+        "HF_HUB_CACHE": str(tmp_path / "hub"),
+        "HF_ENDPOINT": "http://127.0.0.1:9",
+        "OMP_NUM_THREADS": "1",
+    }
+    program = "import sys, time\nfrom weakspot.core import MODELS, WeakspotError\n"
+    program += "import diffusers\nbegan = time.monotonic()\n"
+    program += "try:\n    MODELS.load(sys.argv[1])\nexcept WeakspotError as error:\n    print(error.what)\n"
+    program += "print(time.monotonic() - began)"
+
+    def loaded(name: str, **more: str) -> tuple[list[str], str]:
+        done = subprocess.run(
+            [sys.executable, "-c", program, name],
+            env=os.environ | there | more, capture_output=True, text=True, timeout=120, check=True,
+        )  # fmt: skip
+        return done.stdout.splitlines(), done.stderr
+
+    [what, seconds], said = loaded("diffusers:nobody/none", HF_HUB_OFFLINE="0")
+    assert what.startswith("there is no folder nobody/none, and the model hub did not give it: ")
+    assert said == ""
+    assert float(seconds) < 10
+    assert loaded("diffusers:some/tiny?device=cpu&steps=2", HF_HUB_OFFLINE="1")[1] == ""
+
+
 @pytest.mark.parametrize("name", ["sd", "/models/sd", "./a/b", "../a/b", "a/b/c", "a/../b", "a b/c"])
 def test_what_cannot_be_a_name_on_the_hub_is_a_missing_folder(name: str) -> None:
     assert "there is no folder" in refused(name).what
@@ -749,7 +782,7 @@ def test_a_fetched_pipeline_is_checked_like_any_folder(copy: Path, monkeypatch: 
         asked.append((name, options))
         return str(copy)
 
-    monkeypatch.setattr(huggingface_hub, "hf_hub_download", lambda *_, **__: str(copy / "model_index.json"))
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: str(copy))
     monkeypatch.setattr(diffusers.DiffusionPipeline, "download", download)
     generator = DiffusersGenerator("some/model", device="cpu", revision="v2")
     assert generator.name == "some/model"
@@ -760,8 +793,18 @@ def test_a_fetched_pipeline_is_checked_like_any_folder(copy: Path, monkeypatch: 
     asked.clear()
     assert "names code of its own" in refused("some/model").what
     assert asked == []  # nothing more was fetched
-    monkeypatch.setattr(huggingface_hub, "hf_hub_download", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: 1 / 0)
     assert "HF_TOKEN" in refused("some/model").fix
+
+
+def test_the_networks_of_convolutions_are_laid_out_for_a_gpu(folder: Path) -> None:
+    torch = library("torch")
+    pipe, _ = load_pipeline(folder, dtype="float32")
+    for device, last in (("cpu", False), ("cuda", True)):
+        lay_out(pipe, device)
+        for network in (pipe.unet, pipe.vae):
+            some = next(p for p in network.parameters() if p.ndim == 4 and p.shape[2] > 1 and p.shape[1] > 1)
+            assert some.is_contiguous(memory_format=torch.channels_last) == last
 
 
 # -- names ----------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -137,7 +138,7 @@ def test_a_classifier_prepares_while_another_model_computes(monkeypatch: pytest.
     assert len(found[0]) == len(CASES)
 
 
-@pytest.mark.parametrize("which", ["torch:", "hf: sentences", "diffusers:"])
+@pytest.mark.parametrize("which", ["torch:", "hf: sentences", "diffusers:", "onnx:"])
 def test_other_models_compute_inside_too(which: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that is asked while the gate is another's has not begun; then it goes on."""
     torch = pytest.importorskip("torch")
@@ -162,6 +163,16 @@ def test_other_models_compute_inside_too(which: str, tmp_path: Path, monkeypatch
         watched = Watched(encoder._model)
         encoder._model = watched
         work = lambda: encoder.embed_texts(TEXTS)  # noqa: E731
+    elif which == "onnx:":
+        from tests.models.test_onnx import build as graph
+
+        from weakspot.models.onnx import OnnxClassifier
+
+        monkeypatch.setattr("weakspot.models.onnx_graph.computing", as_gpu)
+        model = OnnxClassifier(graph(tmp_path / "m.onnx"), labels=("r", "g", "b"), device="cpu")
+        watched = Watched(model._graph._session.run)
+        model._graph._session = SimpleNamespace(run=watched)
+        work = lambda: model.answer(CASES)  # noqa: E731
     else:
         pytest.importorskip("diffusers")
         from tests.models.test_diffusers import build

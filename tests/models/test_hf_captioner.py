@@ -105,7 +105,12 @@ def folder_of(kind: str, folder: Path) -> Any:
             parameter.normal_(std=0.3)
     made.eval().save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
-    prepared = {"size": {"height": 16, "width": 16}, "image_mean": [0.5] * 3, "image_std": [0.25] * 3}
+    prepared = {
+        "image_processor_type": "ViTImageProcessor",
+        "size": {"height": 16, "width": 16},
+        "image_mean": [0.5] * 3,
+        "image_std": [0.25] * 3,
+    }
     if kind != "llava":
         tokenizer().save_pretrained(folder)
         (folder / "preprocessor_config.json").write_text(json.dumps(prepared))

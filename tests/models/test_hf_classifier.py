@@ -207,14 +207,46 @@ def test_what_cannot_be_loaded_is_said(copy: Path) -> None:
     refused(f"hf:{copy}", r"has no preprocessor_config\.json")
 
 
+def test_a_folder_of_timm_is_sent_to_its_own_adapter(tmp_path: Path) -> None:
+    timm = {"architecture": "resnet18", "num_classes": 10, "pretrained_cfg": {"input_size": [3, 224, 224]}}
+    wrapped = {"model_type": "timm_wrapper", "architectures": ["TimmWrapperForImageClassification"]}
+    for content in (timm, timm | wrapped):
+        (tmp_path / "config.json").write_text(json.dumps(content))
+        assert refused(f"hf:{tmp_path}", "'a model of timm'").fix == f"write timm:{tmp_path}"
+
+
 def test_pickles_are_read_on_the_users_word_alone(copy: Path, made: tuple[Path, Any, str]) -> None:
     torch.save(made[1].state_dict(), copy / "pytorch_model.bin")
     (copy / "model.safetensors").unlink()
-    refused(f"hf:{copy}", "pickle only")
+    assert "add pickle=yes" in refused(f"hf:{copy}", "pickle only").fix
     model = MODELS.load(f"hf:{copy}?pickle=yes")
     same = MODELS.load(f"hf:{made[0]}").answer(CASES)
     for one, other in zip(model.answer(CASES), same, strict=True):
         np.testing.assert_allclose(one.scores.values, other.scores.values, atol=1e-6)
+    before = model.digest
+    torch.save({k: v + 1 for k, v in made[1].state_dict().items()}, copy / "pytorch_model.bin")
+    assert MODELS.load(f"hf:{copy}?pickle=yes").digest != before  # what is read is what is kept track of
+
+
+def test_a_name_on_the_hub_with_pickles_alone_says_how_to_allow_them(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import huggingface_hub
+
+    cached = tmp_path / "snapshots" / ("0123456789" * 4)
+    shutil.copytree(copy, cached)
+    (cached / "model.safetensors").unlink()
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: str(cached))
+    assert "add pickle=yes" in refused("hf:someone/net", "no weights as safetensors").fix
+
+
+def test_code_of_its_own_says_how_to_allow_it(copy: Path) -> None:
+    config = json.loads((copy / "config.json").read_text())
+    own = {"AutoConfig": "net.MyConfig", "AutoModelForImageClassification": "net.MyNet"}
+    (copy / "config.json").write_text(json.dumps(config | {"model_type": "mynet", "auto_map": own}))
+    (copy / "net.py").write_text("raise SystemExit('code of the model was run')")
+    error = refused(f"hf:{copy}", "brings code of its own")
+    assert "add code=yes" in error.fix
 
 
 def test_code_of_the_model_is_run_on_the_users_word_alone(
@@ -262,5 +294,8 @@ def test_the_hub(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(huggingface_hub, "snapshot_download", gone)
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     assert "check the name" in refused("hf:someone/nothing", "the model hub did not give it").fix
+    monkeypatch.setenv("TRANSFORMERS_OFFLINE", "1")
+    error = refused("hf:someone/nothing", "TRANSFORMERS_OFFLINE is set and it is not in the cache")
+    assert "unset TRANSFORMERS_OFFLINE" in error.fix
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert "HF_HUB_OFFLINE" in refused("hf:someone/nothing", "there is no folder someone/nothing").fix

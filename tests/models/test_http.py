@@ -6,11 +6,13 @@ import base64
 import email
 import io
 import json
+import logging
 import re
 import threading
 import time
 from collections.abc import Callable, Iterator
 from email.policy import HTTP
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from PIL import Image
 from weakspot.core import MODELS, SOURCES, Case, Classifier, Generator, Hypothesis, Status, WeakspotError
 from weakspot.models import chat_faults
 from weakspot.models.http_endpoint import found, placed
+from weakspot.sources.prompted import generator
 from weakspot.testing import check_generator, check_target
 
 LABELS = ("red", "green", "blue")
@@ -348,6 +351,18 @@ def test_without_a_seed_a_cache_keeps_it(serve: Any, tmp_path: Path) -> None:
         SOURCES.load(name)
     with pytest.raises(WeakspotError, match="its labels must be given"):
         SOURCES.load(f"{server.url}/p", label="fly")
+
+
+def test_one_that_draws_anew_each_time_is_no_source(serve: Any, caplog: pytest.LogCaptureFixture) -> None:
+    name = f"{serve(drawn).url}/v1/images/generations?model=tiny"
+    with caplog.at_level(logging.INFO, "weakspot"):
+        assert not MODELS.load(name).repeats  # the doctor may look at it
+    assert "tiny · drawn anew each time" in caplog.text
+    for load in (partial(SOURCES.load, name, label="fly"), partial(generator, None, name)):
+        with pytest.raises(WeakspotError, match="draws another picture each time") as error:
+            load()
+        assert "seed=NAME" in error.value.fix
+        assert "cache=FOLDER" in error.value.fix
 
 
 @pytest.mark.parametrize(

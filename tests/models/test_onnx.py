@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import logging
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +119,20 @@ def test_images_are_resized_to_a_fixed_size_and_left_alone_otherwise(tmp_path: P
     assert answers(free.answer(mixed[:1])) == ["red"]
     with pytest.raises(WeakspotError, match="differ in size"):
         free.answer(mixed)
+
+
+def test_pictures_of_several_sizes_are_stretched_to_the_one_that_is_said(tmp_path: Path) -> None:
+    file = build(tmp_path / "open.onnx", shape=("n", 3, "h", "w"))
+    (tmp_path / "labels.txt").write_text("\n".join(LABELS))
+    name = f"onnx:{file}?labels={tmp_path / 'labels.txt'}"
+    mixed = [case((250, 10, 20)), case((0, 200, 30), (9, 5)), case((1, 2, 255), (30, 20))]
+    with pytest.raises(WeakspotError, match="differ in size") as error:
+        MODELS.load(name).answer(mixed)
+    assert "size=224" in error.value.fix
+    assert answers(MODELS.load(f"{name}&size=8x12").answer(mixed)) == SAID[:3]
+    fixed = build(tmp_path / "fixed.onnx")
+    with pytest.raises(WeakspotError, match="takes pictures of"):
+        MODELS.load(f"onnx:{fixed}?labels={tmp_path / 'labels.txt'}&size=8")
 
 
 def test_an_answer_does_not_depend_on_the_batch(tmp_path: Path) -> None:
@@ -258,6 +274,22 @@ def test_short_memory_halves_the_batch(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(model._graph, "_session", Small())
     assert answers(model.answer(CASES)) == SAID
     assert tried == [4, 2, 1, 1, 1, 1, 1]
+
+
+def test_it_says_where_it_runs_and_gives_its_memory_back(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = build(tmp_path / "model.onnx")
+    with caplog.at_level(logging.INFO, "weakspot"):
+        model = OnnxClassifier(file, labels=LABELS, device="cpu", batch=8)
+    assert model.about == f"{file} · cpu · float32 · batch 8"
+    assert model.about in caplog.text
+    assert (model.device, model.dtype) == ("cpu", "float32")
+    session = weakref.ref(model._graph._session)
+    model.release()
+    assert session() is None
+    with pytest.raises(WeakspotError, match="was released"):
+        model.answer(CASES)
 
 
 def test_no_cases_no_answers(tmp_path: Path) -> None:

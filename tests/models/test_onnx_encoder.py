@@ -120,6 +120,11 @@ def test_both_towers(folder: Path) -> None:
     assert model.digest == MODELS.load(f"onnx:{folder}").digest
     with pytest.raises(WeakspotError, match="cannot look at"):
         model.embed_images([np.zeros((8, 8), np.uint8)])
+    assert model.about == f"{folder} · cpu · float32 · batch 2"
+    model.release()
+    for ask in (lambda: model.embed_texts(TEXTS), lambda: model.embed_images(pictures(1))):
+        with pytest.raises(WeakspotError, match="was released"):
+            ask()
 
 
 class Small:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,6 +74,70 @@ def test_a_function_to_logits() -> None:
     [output, _] = MODELS.load("python:mine:logits?labels=labels.txt").answer(CASES)
     assert output.answer == "light"
     assert output.scores.of("light") == pytest.approx(1 / (1 + np.exp(-7)))
+
+
+def always(answer: Any) -> Callable[[Any], Any]:
+    return lambda images: answer
+
+
+def test_a_function_to_numbers_of_labels() -> None:
+    for answers in (np.array([1, 0]), [1, 0]):
+        model = FunctionClassifier(always(answers), labels=("dark", "light"))
+        assert [o.answer for o in model.answer(CASES)] == ["light", "dark"]
+    for wrong in ([2, 0], [-1, 0]):
+        with pytest.raises(WeakspotError, match=r"label number -?\d of 2"):
+            FunctionClassifier(always(wrong), labels=("dark", "light")).answer(CASES)
+
+
+def test_a_function_to_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    weight = torch.ones(2, requires_grad=True)
+    grown = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
+    for answer in (grown * weight, list(grown * weight), grown.bfloat16(), torch.tensor([1, 0])):
+        model = FunctionClassifier(always(answer), labels=("dark", "light"))
+        assert [o.answer for o in model.answer(CASES)] == ["light", "dark"]
+
+
+def test_a_function_that_runs_out_of_memory_is_given_less(caplog: pytest.LogCaptureFixture) -> None:
+    seen = []
+
+    class OutOfMemoryError(RuntimeError):  # as torch calls it
+        pass
+
+    def tight(images: Any) -> Any:
+        seen.append(len(images))
+        if len(images) > 2:
+            raise OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+        return images[:, 0, 0, 0] // 200
+
+    model = FunctionClassifier(tight, labels=("dark", "light"), name="python:mine:tight", batch=8)
+    assert model.about == "python:mine:tight · cpu · batch 8"
+    for _ in range(2):
+        assert [o.answer for o in model.answer([*CASES, *CASES, CASES[0]])] == ["dark", "light"] * 2 + [
+            "dark"
+        ]
+    assert seen == [5, 2, 2, 1, 2, 2, 1]
+    assert "out of memory; batches of 2 from now on" in caplog.text
+    assert model.batch == 2
+    with pytest.raises(RuntimeError, match="of another kind"):
+        FunctionClassifier(broken, labels=("dark", "light")).answer(CASES)
+
+
+def broken(images: Any) -> Any:
+    raise RuntimeError("of another kind")
+
+
+def test_batch_and_size_are_options() -> None:
+    model = MODELS.load("python:mine:words?labels=labels.txt&batch=1&size=8x9")
+    assert model.batch == 1
+    seen = []
+
+    def shapes(images: Any) -> Any:
+        seen.append(images.shape)
+        return [0] * len(images)
+
+    FunctionClassifier(shapes, labels="ab", size=(8, 9)).answer(CASES)
+    assert seen == [(2, 8, 9, 3)]
 
 
 def test_a_function_to_labels() -> None:

@@ -55,6 +55,19 @@ def test_what_is_neither_is_doubted_once_and_refused_if_it_should_be_probabiliti
         Reading(("a",), outputs="sigmoid")
 
 
+def test_percentages_are_doubted() -> None:
+    shares = np.random.default_rng(1).dirichlet(np.ones(4), size=6)
+    for whole in (100.0, 255.0, 37.0):
+        assert "percentages" in doubt(whole * shares)
+    assert "percentages" in doubt(100 * shares[:1])
+    assert doubt(np.round(100 * shares)) != ""  # rounded, they sum to 99 or 101
+    assert doubt(37 * shares[:1]) == ""  # of one row alone nobody knows
+    assert doubt(shares) == ""
+    logits = np.random.default_rng(2).normal(size=(6, 4))
+    for plain in (9 * logits, 5 + np.abs(logits), 9 + np.maximum(logits, 0), np.full((3, 1), 7.0)):
+        assert doubt(plain) == ""
+
+
 def test_an_answer_does_not_depend_on_the_batch() -> None:
     mixed = np.array([[0.2, 0.8], [3, -3], [0.5, 0.9]], np.float32)
     alone = np.concatenate([to_probabilities(row[None], 2) for row in mixed])
@@ -157,6 +170,21 @@ def test_onnx_beside_the_files_of_transformers(file: Path) -> None:
     [output] = model.answer([case(16, 32)])  # only the red middle is left after the cut
     assert output.answer == "r"
     assert output.scores.of("r") > 0.99
+
+
+def test_onnx_beside_a_processor_that_scales_otherwise_or_is_not_known(file: Path) -> None:
+    (file / "config.json").write_text(json.dumps({"id2label": {"0": "r", "1": "g", "2": "b"}}))
+    said = {"size": {"height": 8, "width": 8}, "resample": 2, "image_mean": [1, 1, 1], "image_std": [2, 2, 2]}
+    settings = file / "preprocessor_config.json"
+    settings.write_text(json.dumps(said | {"rescale_factor": 1 / 127.5}))
+    [output] = MODELS.load(f"onnx:{file / 'plain.onnx'}?outputs=logits").answer([case(8, 8)])
+    logits = 50 * (np.array([1.0, 0.0, 1.0]) - 1) / 2
+    np.testing.assert_allclose(output.scores.values, np.exp(logits) / np.exp(logits).sum(), atol=1e-5)
+    settings.write_text(json.dumps(said | {"image_processor_type": "MobileViTImageProcessor"}))
+    with pytest.raises(WeakspotError, match="by MobileViTImageProcessor") as error:
+        MODELS.load(f"onnx:{file / 'plain.onnx'}")
+    assert "mean, std" in error.value.fix
+    MODELS.load(f"onnx:{file / 'plain.onnx'}?mean=0,0,0&std=1,1,1")
 
 
 def test_batches_halve_and_stay_so() -> None:

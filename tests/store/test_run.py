@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,14 @@ def remount(folder: Path, option: str) -> None:
 
 
 # -- run.yaml ------------------------------------------------------------------------------------
+
+
+def test_run_yaml_has_the_versions_of_what_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("torch", "transformers", "onnxruntime"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    assert not {"torch", "transformers", "onnxruntime"} & set(config().versions)
+    monkeypatch.setitem(sys.modules, "onnxruntime", object())
+    assert config().versions["onnxruntime"] == version("onnxruntime")
 
 
 def test_run_yaml_comes_back(tmp_path: Path) -> None:

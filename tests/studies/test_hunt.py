@@ -251,6 +251,23 @@ def test_a_changed_model_is_refused_on_resume(toy: Path) -> None:
     ws.resume("run", target=Versioned("a" * 64), budget="images=500").close()
 
 
+def test_a_changed_verifier_is_refused_on_resume(toy: Path) -> None:
+    import toy as parts
+
+    class Versioned(parts.Classifier):  # type: ignore[misc]
+        def __init__(self, digest: str) -> None:
+            self.digest = digest
+
+    small = NAMES | {"budget": "images=20"}
+    first, second = Versioned("a" * 64), Versioned("b" * 64)
+    ws.hunt("python:toy:Classifier", verify=[first, second], out="run", **small).close()
+    digests = yaml.safe_load(Path("run/run.yaml").read_text())["digests"]
+    assert digests == {"verify": "a" * 64, "verify 2": "b" * 64}
+    with pytest.raises(WeakspotError, match="the verify 2 is not the one this run began with"):
+        ws.resume("run", verify=[first, Versioned("c" * 64)], budget="images=500")
+    ws.resume("run", verify=[first, second], budget="images=500").close()
+
+
 def test_objects_without_the_ports_methods_are_refused(toy: Path) -> None:
     for change in ({"source": object()}, {"judge": object()}):
         with pytest.raises(WeakspotError, match=r"is not a (Source|Judge)") as error:

@@ -19,6 +19,7 @@ import weakspot
 from weakspot.cli import main
 from weakspot.core import WeakspotError
 from weakspot.engine import ray as engine_ray
+from weakspot.engine.identity import identify, must_agree
 from weakspot.engine.ray_settings import POOLS, RaySettings
 from weakspot.store import Run, RunConfig
 from weakspot.studies import map_parts
@@ -30,9 +31,18 @@ MODEL = "python:tests.studies.map_toy:Dim"
 class Workers:
     """In place of Ray: one worker per pool. What would travel is packed, so nothing is shared with it."""
 
-    def __init__(self, _: RaySettings, recipes: Mapping[str, Callable[[], Any]], *, many: bool) -> None:
+    def __init__(
+        self,
+        _: RaySettings,
+        recipes: Mapping[str, Callable[[], Any]],
+        *,
+        many: bool,
+        here: Mapping[str, Any],
+    ) -> None:
         del many
         self._parts = [pickle.loads(pickle.dumps(recipes[pool]))() for pool in POOLS]
+        for pool, part in zip(POOLS, self._parts, strict=True):
+            must_agree(pool, identify(part), identify(here[pool]))
 
     def through(self, work: Iterable[Any], stages: Sequence[Callable[..., Any]]) -> Iterator[Any]:
         for piece in work:

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Sequence
 
 __all__ = ["main", "run"]
+#: Whether the command was given --debug: where errors were raised is shown.
+debugging = False
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -39,7 +41,8 @@ def run(args: list[str]) -> int:
 
     # The base of all misuse, whether this version of typer brings its own click or uses click's.
     usage_error = typer.BadParameter.__mro__[1]
-    debug = "--debug" in args
+    global debugging
+    debugging = "--debug" in args
     args = [a for a in args if a != "--debug"]
     try:
         tell_typos(os.environ)
@@ -54,7 +57,7 @@ def run(args: list[str]) -> int:
     except Exception as error:
         if isinstance(error, usage_error):
             return _misused(args, error)
-        if debug:
+        if debugging:
             raise
         return _failed(args, error)
 

@@ -46,9 +46,10 @@ def command(
     pictures that follow from their seed. Its speed and memory are told. Exit code 1: something is wrong.
     """
     if model is not None:
+        from weakspot import cli
         from weakspot.cli import doctor_model
 
-        return doctor_model.run(model, images=images, as_json=as_json)
+        return doctor_model.run(model, images=images, as_json=as_json, debug=cli.debugging)
     if images is not None:
         from weakspot.core.errors import WeakspotError
 

@@ -7,7 +7,7 @@ import json
 import typer
 
 
-def run(name: str, *, images: str | None, as_json: bool) -> int:
+def run(name: str, *, images: str | None, as_json: bool, debug: bool = False) -> int:
     """Print what is found; 1 where something is wrong."""
     from weakspot.studies.examine import examine
 
@@ -30,6 +30,8 @@ def run(name: str, *, images: str | None, as_json: bool) -> int:
     for what, fix in found.faults:
         typer.echo(f"WRONG    {_plain(what)}")
         typer.echo(f"         {_plain(fix)}")
+    if debug and found.trace:
+        typer.echo(found.trace, err=True)
     typer.echo("ok" if found.ok else "not ok")
     return 0 if found.ok else 1
 

@@ -28,12 +28,12 @@ class Format(StrEnum):
 def command(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a hunt, of mine, map or ask.")],
     format: Annotated[
-        Format,
+        Format | None,
         typer.Option(
-            help="A folder per label, Parquet or a Hugging Face data set (both need weakspot[data]), or JSON "
-            "lines; of mine also csv."
+            help="A folder per label (of a hunt, its default), Parquet or a Hugging Face data set (both need "
+            "weakspot[data]), JSON lines (default of map and ask), or csv (of mine, its default)."
         ),
-    ] = Format.IMAGEFOLDER,
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="A folder that does not exist; by default one in the run's."),
@@ -63,7 +63,8 @@ def command(
     """Write the pictures that a hunt found misread, with captions, seeds, labels and a data card.
 
     Of a run of mine, write its pairs: csv as the published script does, or everything as JSON lines, Parquet
-    or hf. Of a run of ask, its questions and answers with the verdicts; of map, its queries by concepts.
+    or hf. Of a run of ask, its questions and answers with the verdicts; of map, its queries by concepts. All
+    of them come with a data card and their provenance.
 
     The folder appears whole or not at all. After Ctrl-C the same command goes on where it stopped. Exit
     code 3 if the budget ended the drawing early.
@@ -77,11 +78,10 @@ def command(
     from weakspot.studies.export import ExportSettings, export
 
     with Run.read(run) as opened:
-        study = opened.config.study
-        if study in ("ask", "map") or (study == "mine" and format in (Format.PARQUET, Format.HF)):
+        if opened.config.study in ("ask", "map", "mine"):
             return _rows(opened, format, out, licence, as_json=as_json)
-        if study == "mine":
-            return _pairs(opened, format, out, as_json=as_json)
+    if format is None:
+        format = Format.IMAGEFOLDER
     if format is Format.CSV:
         raise typer.BadParameter(
             "csv is for pairs of mine; pictures are written as imagefolder, parquet, jsonl, hf"
@@ -143,34 +143,17 @@ def command(
     return code
 
 
-def _rows(run: Run, format: Format, out: Path | None, licence: str, *, as_json: bool) -> int:
+def _rows(run: Run, format: Format | None, out: Path | None, licence: str, *, as_json: bool) -> int:
     """The pairs of a run of mine, the answers of a run of ask, the queries of a run of map."""
     from weakspot.report.format import plural, shell
-    from weakspot.studies.rows_export import export_rows
+    from weakspot.studies.rows_export import FORMATS, export_rows
 
-    form = Format.JSONL if format is Format.IMAGEFOLDER else format  # of texts there is no folder of pictures
-    folder, n = export_rows(run, form=form.value, out=out, licence=licence)
+    form = FORMATS[run.config.study][0] if format is None else format.value
+    folder, n = export_rows(run, form=form, out=out, licence=licence)
     if as_json:
-        told = {"folder": str(folder), "format": form.value, "rows": n, "exit_code": 0}
+        told = {"folder": str(folder), "format": form, "rows": n, "exit_code": 0}
         typer.echo(json.dumps(told, indent=2))
     else:
         typer.echo(plural(n, "row"))
         typer.echo(f"written  {shell([str(folder)])}")
-    return 0
-
-
-def _pairs(run: Run, format: Format, out: Path | None, *, as_json: bool) -> int:
-    """The pairs of a run of mine."""
-    from weakspot.report.format import plural, shell
-    from weakspot.studies.mine_export import export_pairs
-
-    form = Format.CSV if format is Format.IMAGEFOLDER else format  # of pairs there is no folder
-    path, n = export_pairs(run, form=form.value, out=out)
-    if as_json:
-        typer.echo(
-            json.dumps({"file": str(path), "format": form.value, "pairs": n, "exit_code": 0}, indent=2)
-        )
-    else:
-        typer.echo(f"{plural(n, 'pair')}")
-        typer.echo(f"written  {shell([str(path)])}")
     return 0

@@ -19,6 +19,7 @@ from contextlib import suppress
 from typing import Any, Self
 
 from weakspot.core import WeakspotError
+from weakspot.engine.identity import identify
 from weakspot.engine.ray_pool import LIVES, Crew, Hand, Piece, Task
 from weakspot.engine.ray_settings import POOLS, RaySettings
 
@@ -31,10 +32,20 @@ class RayExecutor:
         recipes: By pool, what makes its part; called in each worker. A `functools.partial` of a function that
             loads a name is small; an object given from Python is sent as it is.
         many: The source computes in Python, so that by default it gets every processor that is left.
+        here: The parts as this machine has them, by pool; workers must have the same models. Without it
+            they must agree with each other.
+
+    Attributes:
+        about: By pool, where its models run and in which number format, as far as they say.
     """
 
     def __init__(
-        self, settings: RaySettings, recipes: Mapping[str, Callable[[], Any]], *, many: bool = False
+        self,
+        settings: RaySettings,
+        recipes: Mapping[str, Callable[[], Any]],
+        *,
+        many: bool = False,
+        here: Mapping[str, Any] | None = None,
     ) -> None:
         ray = _library()
         self._own = not ray.is_initialized()
@@ -47,12 +58,15 @@ class RayExecutor:
             if not settings.grow:
                 _check(self.settings.asked, there)
             for name in POOLS:
-                self._crews.append(Crew(name, self.settings.pools[name], recipes[name]))
+                known = identify(here[name]) if here and name in here else None
+                self._crews.append(Crew(name, self.settings.pools[name], recipes[name], here=known))
             while not all(any(hand.pid for hand in crew.hands) for crew in self._crews):
                 self._wait(None)
         except BaseException:
             self.close()
             raise
+        places = {crew.name: {model.place for model in crew.models} - {""} for crew in self._crews}
+        self.about = {name: ", ".join(sorted(some)) for name, some in places.items() if some}
         # Enough that every worker has one piece to do and one that waits for it.
         busy = sum(len(crew.hands) for crew in self._crews)
         self.most = busy + max(len(crew.hands) for crew in self._crews) + self.settings.ahead

@@ -11,12 +11,13 @@ import os
 import pickle
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import WeakspotError
+from weakspot.engine.identity import Identity, identify, must_agree
 from weakspot.engine.ray_settings import Pool
 
 #: Tasks handed to a worker at a time: one that it does, and one that it finds when it is done.
@@ -50,6 +51,22 @@ class Place(NamedTuple):
         sys.path += [p for p in self.path if p not in sys.path and Path(p).exists()]
 
 
+class Loaded(NamedTuple):
+    """What a worker says when it has made its part, or could not.
+
+    Attributes:
+        pid: Its process.
+        what: What went wrong; "" where nothing did.
+        fix: The way out.
+        models: What its part is made of.
+    """
+
+    pid: int
+    what: str = ""
+    fix: str = ""
+    models: tuple[Identity, ...] = ()
+
+
 class Worker:
     """What runs in a worker's process. Its methods are called one after the other."""
 
@@ -57,15 +74,15 @@ class Worker:
         Place(*place).enter()
         self._part: Any = None
 
-    def load(self, recipe: bytes) -> tuple[int, str, str]:
-        """Make the part. Its process id, and what went wrong and the way out where something did."""
+    def load(self, recipe: bytes) -> Loaded:
+        """Make the part, and say which models it is made of."""
         try:
             self._part = pickle.loads(recipe)()  # noqa: S301 (of our own driver)
+            return Loaded(os.getpid(), models=tuple(identify(self._part)))
         except WeakspotError as error:
-            return os.getpid(), error.what, error.fix or ""
+            return Loaded(os.getpid(), error.what, error.fix or "")
         except Exception as error:  # of any model's library; the driver says it
-            return os.getpid(), f"{type(error).__name__}: {error}"[:500], ""
-        return os.getpid(), "", ""
+            return Loaded(os.getpid(), f"{type(error).__name__}: {error}"[:500])
 
     def step(self, function: Callable[..., Any], work: Any, *earlier: bytes) -> tuple[None, bytes]:
         """A sign that it is done, and the packed result, which stays where it is until it is needed."""
@@ -144,13 +161,21 @@ class Crew:
         name: Of the pool.
         pool: How many, and what each may use.
         recipe: Makes the part; called in the worker.
+        here: What the part is made of on this machine; None: as the first worker's, which all must be like.
+
+    Attributes:
+        hands: The workers.
+        models: What their part is made of, once the first is ready.
     """
 
-    def __init__(self, name: str, pool: Pool, recipe: Callable[[], Any]) -> None:
+    def __init__(
+        self, name: str, pool: Pool, recipe: Callable[[], Any], *, here: Sequence[Identity] | None = None
+    ) -> None:
         import ray
         from ray import cloudpickle
 
-        self.name, self._deaths = name, 0
+        self.name, self._deaths, self._here = name, 0, here
+        self.models: tuple[Identity, ...] = ()
         try:
             self._recipe = ray.put(cloudpickle.dumps(recipe))
         except Exception as error:  # pickling calls the user's own code, which may raise anything
@@ -186,11 +211,21 @@ class Crew:
         else:
             hand.tasks.append(Task(piece, *hand.step.remote(function, piece.work, *piece.results)))
 
-    def came(self, hand: Hand, said: tuple[int, str, str]) -> None:
-        """A worker has made its part, or says why it cannot."""
-        hand.pid, what, fix = said
-        if what:
-            raise WeakspotError(f"a {self.name} worker cannot begin: {what}", fix=fix or "see its machine")
+    def came(self, hand: Hand, said: Loaded) -> None:
+        """A worker has made its part, or says why it cannot.
+
+        Raises:
+            WeakspotError: It cannot, or its models are not those of this machine.
+        """
+        hand.pid = said.pid
+        if said.what:
+            raise WeakspotError(
+                f"a {self.name} worker cannot begin: {said.what}", fix=said.fix or "see its machine"
+            )
+        if self._here is None:
+            self._here = said.models
+        must_agree(self.name, said.models, self._here)
+        self.models = self.models or said.models
         self._deaths = 0
 
     def lost(self, hand: Hand, why: str) -> deque[Task]:

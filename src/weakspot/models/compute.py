@@ -83,6 +83,18 @@ def autocast(device: str, dtype: str) -> AbstractContextManager[Any]:
     return torch.autocast(kind, dtype=getattr(torch, dtype))  # type: ignore[no-any-return]
 
 
+def channels_last(module: Any, device: str) -> Any:
+    """A network laid out as convolutions on CUDA are fastest; elsewhere as it is.
+
+    Args:
+        module: Already on its device.
+        device: Which one.
+    """
+    if not device.startswith("cuda"):
+        return module
+    return module.to(memory_format=import_module("torch").channels_last)
+
+
 class Compiled:
     """A network that torch.compile made faster; as it was where that fails, with a warning.
 

@@ -22,6 +22,7 @@ from weakspot.models.diffusers_folder import check_digests, folder_digest
 from weakspot.models.diffusers_pipeline import (
     find,
     fitting_batch,
+    lay_out,
     load_pipeline,
     noise_of,
     quiet,
@@ -134,6 +135,8 @@ class DiffusersGenerator:
             raise WeakspotError(
                 f"{self.name} is too large for the memory of {self.device}", fix="try offload=yes"
             ) from error
+        if not offload:
+            lay_out(pipe, self.device)
         if compile:
             (getattr(pipe, "unet", None) or pipe.transformer).compile()
 
@@ -245,8 +248,11 @@ class DiffusersGenerator:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over all files the pipeline was read from; takes seconds where they are gigabytes."""
-        return folder_digest(self._folder, self._components)
+        """SHA-256 over all files the pipeline was read from, which takes seconds where they are gigabytes;
+        and the number format where it is not float32.
+        """
+        found = folder_digest(self._folder, self._components)
+        return found if self.dtype == "float32" else f"{found}-{self.dtype}"
 
     @property
     def about(self) -> str:

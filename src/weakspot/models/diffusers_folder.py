@@ -60,7 +60,8 @@ def read_index(path: Path) -> Index:
     if strange:
         raise WeakspotError(
             f"{path} names code of its own ({strange[0]}), which is never run",
-            fix="use a pipeline whose classes come with diffusers or transformers",
+            fix="use a pipeline whose classes come with diffusers or transformers; "
+            "there is no code=yes here, since nobody knows whether other code keeps to the seeds",
         )
     return Index(kind, parts)
 
@@ -193,7 +194,8 @@ def _weights(folder: Path, stem: str) -> tuple[Path, ...]:
     if not files and pickles:
         raise WeakspotError(
             f"{folder} has its weights as a pickle only ({pickles[0]}); pickles can run code and are refused",
-            fix="where you trust it: load it with diffusers, then pipeline.save_pretrained(folder)",
+            fix="diffusers: has no pickle=yes; where you trust it, convert it once: load it with diffusers, "
+            "then pipeline.save_pretrained(folder)",
         )
     missing = [path for path in files or [folder / f"{stem}.safetensors"] if not path.is_file()]
     if missing:

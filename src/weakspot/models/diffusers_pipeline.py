@@ -7,7 +7,6 @@ and without the extra `hf`, and need not read all of torch.
 from __future__ import annotations
 
 import inspect
-import os
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import WeakspotError, nearest
-from weakspot.models.compute import out_of_memory
+from weakspot.models.compute import channels_last, out_of_memory
 from weakspot.models.diffusers_folder import (
     INDEX,
     Index,
@@ -26,7 +25,7 @@ from weakspot.models.diffusers_folder import (
     pipeline_kind,
     read_index,
 )
-from weakspot.models.hf_files import local_folder
+from weakspot.models.hf_files import hushed, local_folder, not_given, revision_of
 
 _UNSEEDED: Final = ("DPMSolverSDEScheduler", "CosineDPMSolverMultistepScheduler")
 #: Numbers that are held per pixel when a picture is decoded, the largest step of the usual pipelines: a few
@@ -45,20 +44,19 @@ def find(path: str, *, revision: str | None = None) -> Path:
 
 def _fetch(name: str, revision: str | None) -> Path:
     hub, diffusers = import_module("huggingface_hub"), import_module("diffusers")
+    import_module("transformers.utils.logging")  # it sets its own level when it is first imported
     try:
-        # The index first: what names code of its own is refused before anything else is fetched.
-        read_index(Path(hub.hf_hub_download(name, INDEX, revision=revision)))
-        return Path(diffusers.DiffusionPipeline.download(name, revision=revision, use_safetensors=True))
+        # The index first: what names code of its own is refused before anything else is fetched. A snapshot
+        # of it alone, since that asks the hub once, where a single file is asked for six times.
+        with hushed():
+            index = Path(hub.snapshot_download(name, revision=revision, allow_patterns=[INDEX]))
+            read_index(index / INDEX)
+            known = revision_of(index) or revision  # so that both are of one commit
+            return Path(diffusers.DiffusionPipeline.download(name, revision=known, use_safetensors=True))
     except (WeakspotError, ImportError):
         raise
     except Exception as error:  # of the network, the hub's client or its cache
-        offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
-        raise WeakspotError(
-            f"there is no folder {name}, and the model hub did not give it: {_first_line(error)}",
-            fix="unset HF_HUB_OFFLINE to fetch it once, or give the path of a folder"
-            if offline
-            else "check the name and the network (a gated model needs HF_TOKEN), or give a folder's path",
-        ) from error
+        raise not_given(name, error) from error
 
 
 def load_pipeline(folder: Path, *, dtype: str) -> tuple[Any, Index]:
@@ -132,6 +130,13 @@ def _misfit(info: Mapping[str, Any]) -> str:
     for key in sorted(k for k in info["unexpected_keys"] if not k.endswith("position_ids")):
         return f"there is no place for {key}"
     return "; ".join(str(error) for error in info.get("error_msgs", ()))[:300]
+
+
+def lay_out(pipe: Any, device: str) -> None:
+    """Put the networks that are made of convolutions into the layout that is fastest on the device."""
+    for name in ("unet", "vae"):
+        if (network := getattr(pipe, name, None)) is not None:
+            channels_last(network, device)
 
 
 def use_scheduler(pipe: Any, name: str) -> None:

@@ -36,6 +36,10 @@ def _two_towers(config: dict[str, Any]) -> bool:
     return kind in ("clip", "siglip", "siglip2", "altclip", "chinese_clip", "metaclip_2")
 
 
+def _of_timm(config: dict[str, Any]) -> bool:
+    return config.get("model_type") == "timm_wrapper" or {"architecture", "pretrained_cfg"} <= config.keys()
+
+
 def _writes(config: dict[str, Any]) -> bool:
     return bool(config.get("is_encoder_decoder")) and config.get("model_type") != "vision-encoder-decoder"
 
@@ -43,7 +47,7 @@ def _writes(config: dict[str, Any]) -> bool:
 KINDS: Final = (
     ModelKind(
         "an image classifier",
-        is_classifier,
+        lambda config: is_classifier(config) and not _of_timm(config),
         "weakspot.models.hf_classifier:load_folder",
         ("labels", "compile"),
     ),
@@ -92,13 +96,12 @@ def load(
     kind = next((kind for kind in KINDS if kind.fits(config)), None)
     if kind is None:
         said = str(config.get("model_type") or "a model of no known type")
-        sentences = (folder / "modules.json").is_file()  # as sentence-transformers saves its models
-        raise WeakspotError(
-            f"hf:{path[:200]} is {said[:80]!r}, which cannot be used here yet",
-            fix=f"it is an encoder of sentences: write st:{path[:200]}"
-            if sentences
-            else f"there is: {'; '.join(kind.name for kind in KINDS)}",
-        )
+        fix = f"there is: {'; '.join(kind.name for kind in KINDS)}"
+        if (folder / "modules.json").is_file():  # as sentence-transformers saves its models
+            fix = f"it is an encoder of sentences: write st:{path[:200]}"
+        elif _of_timm(config):
+            said, fix = "a model of timm", f"write timm:{path[:200]}"
+        raise WeakspotError(f"hf:{path[:200]} is {said[:80]!r}, which cannot be used here yet", fix=fix)
     own = {
         "prefix": prefix,
         "tokens": tokens,

@@ -5,31 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Unpack
 
-from weakspot.core import WeakspotError
 from weakspot.models import options
 from weakspot.models.hf_files import folder_digest, read_config, revision_of
+from weakspot.models.hf_images import must_prepare
 from weakspot.models.hf_load import How, load_model
 from weakspot.models.onnx import read_labels
 from weakspot.models.onnx_metadata import in_order
-from weakspot.models.preprocess import CONFIG, read_preprocess
 from weakspot.models.scores import columns
 from weakspot.models.torch_classifier import ImageClassifier
 
 
 def is_classifier(config: dict[str, Any]) -> bool:
     """Whether a config.json is an image classifier's."""
-    return any(str(name).endswith("ForImageClassification") for name in config.get("architectures") or ())
+    return any("ForImageClassification" in str(name) for name in config.get("architectures") or ())
 
 
 def load_folder(folder: Path, *, labels: str = "", compile: str = "", **how: Unpack[How]) -> ImageClassifier:
     """`hf:FOLDER?labels=labels.txt&compile=yes`; by default the labels are those of config.json."""
     fast = options.yes("compile", compile or "no")
-    prepare = read_preprocess(folder)
-    if prepare is None:
-        raise WeakspotError(
-            f"{folder} has no {CONFIG}, so nobody knows how its pictures are prepared",
-            fix="copy that file from where the model came from",
-        )
+    prepare = must_prepare(folder, trust=how["trust"])
     config = read_config(folder)
     names = read_labels(Path(labels)) if labels else in_order(config.get("id2label") or {}, of=folder)
     device, dtype = how["device"], how["dtype"]

@@ -10,12 +10,11 @@ from typing import Any, Final, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import WeakspotError
 from weakspot.models.batches import Batched, Batches
 from weakspot.models.gate import computing
 from weakspot.models.hf_files import folder_digest, read_config, revision_of
+from weakspot.models.hf_images import by_name, prepare_of, unprepared
 from weakspot.models.hf_load import NOTHING, How, Trust, load_model, load_tokenizer
-from weakspot.models.preprocess import CONFIG, read_preprocess
 from weakspot.models.vectors import in_batches, unit
 
 #: Texts or pictures at once.
@@ -52,7 +51,7 @@ class HfClip(Batched):
         self.name, self.device, self.revision = str(folder), device, revision_of(folder)
         self._torch: Any = torch
         config = read_config(folder)
-        self._prepare = read_preprocess(folder)
+        self._prepare = prepare_of(folder, trust=trust)
         model = load_model("AutoModel", folder, device=device, dtype=dtype, trust=trust)
         self._model = model
         self._tokenizer: Any = load_tokenizer(folder, trust=trust)
@@ -74,17 +73,19 @@ class HfClip(Batched):
     def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """See `Encoder`."""
         if self._prepare is None:
-            raise WeakspotError(
-                f"{self.name} has no {CONFIG}, so nobody knows how its pictures are prepared",
-                fix="copy that file from where the model came from",
-            )
+            raise unprepared(self.name)
         parts = self._batches.run(images, self._pictures)
         return unit(np.concatenate(parts) if parts else np.zeros((0, self._width or 0)), of=self.name)
 
     def _pictures(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         assert self._prepare is not None  # noqa: S101
-        pixels = self._torch.from_numpy(self._prepare(images)).to(self._dtype)
-        return self._run(self._model.get_image_features, pixel_values=pixels)
+        shown = {
+            name: self._torch.from_numpy(value) for name, value in by_name(self._prepare(images)).items()
+        }
+        return self._run(
+            self._model.get_image_features,
+            **{n: v.to(self._dtype) if v.is_floating_point() else v for n, v in shown.items()},
+        )
 
     def _texts(self, texts: list[str]) -> NDArray[np.float32]:
         tokens = self._tokenizer(

@@ -15,9 +15,9 @@ from PIL import Image
 from weakspot.core import WeakspotError
 from weakspot.models.gate import computing
 from weakspot.models.hf_files import quiet, unloadable
+from weakspot.models.hf_images import Prepare, by_name, must_prepare
 from weakspot.models.hf_load import Trust, load_model, load_tokenizer
 from weakspot.models.images import stack_images
-from weakspot.models.preprocess import CONFIG, Preprocess, read_preprocess
 
 PROMPT: Final = "Say in short sentences what is in the picture."
 #: Tokens of the longest text, if the model does not say it.
@@ -66,13 +66,14 @@ class Captions(Speaker):
         start: The token before the first.
     """
 
-    def __init__(self, *args: Any, kind: str, prepare: Preprocess, start: int, **more: Any) -> None:
+    def __init__(self, *args: Any, kind: str, prepare: Prepare, start: int, **more: Any) -> None:
         super().__init__(*args, **more)
         self.kind, self.prepare, self.start = kind, prepare, start
         self._ids = "decoder_input_ids" if kind == "vision-encoder-decoder" else "input_ids"
 
     def _inputs(self, images: Sequence[Any], rows: Sequence[Sequence[int]]) -> dict[str, Any]:
-        pixels = self.torch.from_numpy(self.prepare(images)).to(getattr(self.torch, self.dtype))
+        made = by_name(self.prepare(images))["pixel_values"]
+        pixels = self.torch.from_numpy(made).to(getattr(self.torch, self.dtype))
         ids = self.torch.tensor([[self.start, *row] for row in rows])
         if len(images) < len(rows):
             pixels = pixels.expand(len(rows), *pixels.shape[1:])
@@ -154,12 +155,7 @@ def speaker_of(
     how: dict[str, Any] = {"device": device, "dtype": dtype}
     if kind not in ("vision-encoder-decoder", "blip", "git"):
         return _conversing(folder, how, trust=trust, prompt=prompt)
-    prepare = read_preprocess(folder)
-    if prepare is None:
-        raise WeakspotError(
-            f"{folder} has no {CONFIG}, so nobody knows how its pictures are prepared",
-            fix="copy that file from where the model came from",
-        )
+    prepare = must_prepare(folder, trust=trust)
     names = {
         "vision-encoder-decoder": "VisionEncoderDecoderModel",
         "blip": "BlipForConditionalGeneration",

@@ -16,6 +16,7 @@ import numpy as np
 
 from weakspot.core import Case, Output, Status, WeakspotError, nearest
 from weakspot.models import options
+from weakspot.models.compute import log
 from weakspot.models.http_call import Unanswered, check_url
 from weakspot.models.http_endpoint import Endpoint, found, read_endpoint
 from weakspot.models.http_images import HttpImages, images_of, is_images
@@ -37,6 +38,7 @@ class HttpClassifier:
         self.parents: Mapping[str, str] = {}
         self._caller = endpoint.caller()
         self._read = Reading(self.labels, outputs=endpoint.outputs, of=endpoint.url)
+        log.info("%s", self.about)
 
     @property
     def about(self) -> str:

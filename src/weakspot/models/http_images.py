@@ -22,6 +22,7 @@ from PIL import Image, UnidentifiedImageError
 
 from weakspot.core import WeakspotError
 from weakspot.models import options
+from weakspot.models.compute import log
 from weakspot.models.http_call import Unanswered
 from weakspot.models.http_endpoint import Endpoint, found, png
 
@@ -68,6 +69,12 @@ class HttpImages:
         if model.startswith("gpt-image"):  # these give base64 always, and refuse to be asked for it
             del own["response_format"]
         self._fields = {key: value for key, value in {**own, **endpoint.fields}.items() if value != ""}
+        log.info("%s", self.about)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a picture can be had again from its prompt and seed."""
+        return bool(self._seed) or self._cache is not None
 
     @property
     def about(self) -> str:

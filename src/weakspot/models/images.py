@@ -45,7 +45,8 @@ def stack_images(images: Sequence[Any], size: tuple[int, int] | None = None) -> 
         fitting.append(image)
     if len({i.shape for i in fitting}) > 1:
         raise WeakspotError(
-            "the images differ in size", fix="give the model's size, or a source with one size"
+            "the images differ in size",
+            fix="give the model's size (onnx: and python: have size=224), or a source with one size",
         )
     return np.stack(fitting)
 

@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import Case, Output, WeakspotError, nearest
+from weakspot.models import options
 from weakspot.models.images import stack_images
-from weakspot.models.onnx_graph import Graph, Tensor
+from weakspot.models.onnx_graph import Graph, OfGraphs, Tensor
 from weakspot.models.onnx_metadata import read_metadata
 from weakspot.models.preprocess import Preprocess
 from weakspot.models.scores import Reading, distinct, to_probabilities
 
 
-class OnnxClassifier:
+class OnnxClassifier(OfGraphs):
     """A classifier whose graph maps images to logits or probabilities (n, labels).
 
     The images are (n, 3, height, width) or (n, height, width, 3), whichever the graph says; floating-point
@@ -38,7 +39,9 @@ class OnnxClassifier:
         digest: The SHA-256 the file must have, if it is to be checked.
         outputs: "probabilities", "logits", or "auto" to tell them apart; see `weakspot.models.scores`.
         cut: How pictures of another size are resized and cut; by default they are stretched.
+        size: Height and width that pictures are stretched to, for a graph that takes any.
         graph: The file, if it is open already; device, batch, threads and digest then mean nothing.
+        name: For people and for the log; by default the path.
     """
 
     def __init__(
@@ -56,7 +59,9 @@ class OnnxClassifier:
         digest: str | None = None,
         outputs: str = "auto",
         cut: Preprocess | None = None,
+        size: tuple[int, int] | None = None,
         graph: Graph | None = None,
+        name: str = "",
     ) -> None:
         self._read, self._cut = Reading(labels, outputs=outputs, of=str(path)), cut
         self._graph = graph or Graph(path, digest=digest, device=device, batch=batch, threads=threads)
@@ -64,6 +69,11 @@ class OnnxClassifier:
         self.labels = tuple(labels)
         self.parents: Mapping[str, str] = parents or {}
         self._takes = _Input.of(self._graph)
+        self._size = self._takes.size or size
+        if size not in (None, self._size):
+            raise WeakspotError(
+                f"{path} takes pictures of {self._size} pixels, not of {size}", fix="leave size out"
+            )
         self._gives = _scores(self._graph, output)
         columns = self._gives.shape[-1] if self._gives.shape else None
         if columns is not None and columns != len(self.labels):
@@ -77,11 +87,7 @@ class OnnxClassifier:
             )
         self._scale = (1 / (255 * np.asarray(std, np.float32))).reshape(3, 1, 1)
         self._shift = (np.asarray(mean, np.float32) / np.asarray(std, np.float32)).reshape(3, 1, 1)
-
-    @property
-    def device(self) -> str:
-        """Where it runs: "cpu" or "cuda"."""
-        return self._graph.device
+        self._made_of(name or str(path), self._graph)
 
     @property
     def doubt(self) -> str:
@@ -94,7 +100,7 @@ class OnnxClassifier:
             return []
         shown = [case.input for case in cases]
         fitting = shown if self._cut is None else [self._cut.fit(image) for image in shown]
-        images = stack_images(fitting, self._takes.size)
+        images = stack_images(fitting, self._size)
         rows: list[NDArray[np.float32]] = []
         while (start := sum(map(len, rows))) < len(images):  # the batch may have halved in between
             batch = self._prepare(images[start : start + self._graph.batch])
@@ -183,23 +189,25 @@ def load(
     device: str = "auto",
     batch: str = "",
     threads: str = "0",
+    size: str = "",
 ) -> OnnxClassifier:
-    """`onnx:model.onnx?labels=labels.txt&mean=0.485,0.456,0.406&std=0.229,0.224,0.225&batch=32`.
+    """`onnx:model.onnx?labels=labels.txt&mean=0.485,0.456,0.406&std=0.229,0.224,0.225&batch=32&size=224`.
 
     What is not given is read from the file's metadata and from the files beside it; see `onnx_metadata`.
     """
     file, names = Path(path), read_labels(Path(labels)) if labels else []
     given = (_three(mean) if mean else None, _three(std, above=0.0) if std else None)
-    size = _whole("batch", batch, least=1) if batch else None
-    graph = Graph(file, device=device, batch=size, threads=_whole("threads", threads))
-    own = read_metadata(file, graph.metadata)
+    most = _whole("batch", batch, least=1) if batch else None
+    graph = Graph(file, device=device, batch=most, threads=_whole("threads", threads))
+    own = read_metadata(file, graph.metadata, prepared=any(given))
     if not (names or own.labels):
         raise WeakspotError(
             f"'onnx:{path[:80]}' is a classifier, so its labels must be given", fix="add ?labels=labels.txt"
         )
-    cut = None if any(given) else own.prepare
+    cut = own.prepare
     if cut is not None and graph.inputs[0].dtype != np.uint8:
-        given = (list(cut.mean), list(cut.std))
+        unit = 255 * (cut.scale or 1.0)  # mean and std are of pixels in [0, 1] here
+        given = ([m / unit for m in cut.mean], [s / unit for s in cut.std])
     return OnnxClassifier(
         file,
         labels=distinct(names, of=path) if names else own.labels,
@@ -208,6 +216,7 @@ def load(
         output=output,
         outputs=outputs or own.outputs or "auto",
         cut=cut,
+        size=options.size(size),
         graph=graph,
     )
 

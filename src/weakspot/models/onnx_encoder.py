@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
 from weakspot.models import onnx, options
-from weakspot.models.onnx_graph import Graph
+from weakspot.models.onnx_graph import Graph, OfGraphs
 from weakspot.models.preprocess import CONFIG, Preprocess, read_preprocess
 from weakspot.models.vectors import of_one_length, unit
 
@@ -34,7 +34,7 @@ _ROWS: Final = ("text_embedding", "text_embeds", "sentence_embedding", "image_em
                 "pooler_output")  # fmt: skip
 
 
-class OnnxTextEncoder:
+class OnnxTextEncoder(OfGraphs):
     """A text tower. Texts of one length at a time: no row depends on what else is in the batch.
 
     Args:
@@ -54,7 +54,6 @@ class OnnxTextEncoder:
         batch: int | None = None,
         threads: int = 0,
     ) -> None:
-        self.name = str(folder)
         self._text = Graph(_file(folder, text, TEXT, "texts"), device=device, batch=batch, threads=threads)
         self._takes = [t.name for t in self._text.inputs]
         if "input_ids" not in self._takes or set(self._takes) - set(_KNOWN):
@@ -67,6 +66,7 @@ class OnnxTextEncoder:
         self._longest = min(_longest(self._tokenizer), self._text.inputs[0].shape[1] or LONGEST)
         self._fixed = self._text.inputs[self._takes.index("input_ids")].shape[1]
         self.digest = hashlib.sha256(f"{self._text.digest} {told}".encode()).hexdigest()
+        self._made_of(str(folder), self._text)
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """See `TextEncoder`. Of a text that is too long the beginning is read."""
@@ -139,6 +139,7 @@ class OnnxEncoder(OnnxTextEncoder):
             prepare = Preprocess((height, width), scale=None if first.dtype == np.uint8 else 1 / 255)
         self._prepare = prepare
         self.digest = hashlib.sha256(f"{self.digest} {self._image.digest} {prepare}".encode()).hexdigest()
+        self._graphs = (self._text, self._image)
 
     def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """See `Encoder`."""
@@ -209,6 +210,7 @@ def load(
     device: str = "auto",
     batch: str = "",
     threads: str = "0",
+    size: str = "",
     text: str = "",
     image: str = "",
 ) -> onnx.OnnxClassifier | OnnxTextEncoder:
@@ -225,10 +227,11 @@ def load(
             device=device,
             batch=batch,
             threads=threads,
+            size=size,
         )
-    if labels or mean or std or output or outputs:
+    if labels or mean or std or output or outputs or size:
         raise WeakspotError(
-            f"{path[:80]} is a folder, so an encoder, which has no labels, mean, std or output",
+            f"{path[:80]} is a folder, so an encoder, which has no labels, mean, std, output or size",
             fix="leave them out, or name the classifier's file",
         )
     if not threads.isdecimal():

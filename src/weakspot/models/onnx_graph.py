@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
 from weakspot.models.compute import log
+from weakspot.models.gate import computing
 
 #: The largest batch of one run unless said otherwise; beyond it nothing gets faster on a CPU.
 BATCH: Final = 64
@@ -92,7 +94,7 @@ class Graph:
             raise WeakspotError(
                 f"{path} is not the file it should be (its SHA-256 differs)", fix="reinstall it"
             )
-        self._session = _session(path, str(path) if in_pieces else content, device, threads)
+        self._session: Any = _session(path, str(path) if in_pieces else content, device, threads)
         self.device = "cuda" if _CUDA in self._session.get_providers() else "cpu"
         self.inputs = tuple(map(_tensor, self._session.get_inputs()))
         self.outputs = tuple(map(_tensor, self._session.get_outputs()))
@@ -147,8 +149,12 @@ class Graph:
         start = 0
         while start < n:
             rows = min(self.batch, n - start)
+            feed = self._feed(inputs, start, rows)
             try:
-                values = self._session.run(names, self._feed(inputs, start, rows))
+                with computing(self.device):
+                    values = self._running.run(names, feed)
+            except WeakspotError:
+                raise
             except Exception as error:  # onnxruntime's exceptions share no public base class
                 self._shrink(error, rows)
                 continue
@@ -158,6 +164,17 @@ class Graph:
             parts.append([v[:rows] if v.dtype.kind != "f" else v[:rows].astype(np.float32) for v in values])
             start += rows
         return [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+    @property
+    def _running(self) -> Any:
+        if self._session is None:
+            raise WeakspotError(f"{self.path} was released", fix="load it again")
+        return self._session
+
+    def release(self) -> None:
+        """Free the memory; the graph can no longer be run."""
+        self._session = None
+        gc.collect()
 
     def _feed(self, inputs: Mapping[str, NDArray[Any]], start: int, rows: int) -> dict[str, NDArray[Any]]:
         feed = {}
@@ -192,6 +209,45 @@ class Graph:
             raise WeakspotError(
                 f"{self.path.name}: {name!r} has the shape {_axes(have)}; wanted: {_axes(want)}", fix=fix
             )
+
+
+class OfGraphs:
+    """What models that are graphs have in common: where they run, and that they give their memory back.
+
+    A subclass says `_made_of(name, graphs)` when it is made.
+
+    Attributes:
+        name: For people and for the log.
+    """
+
+    name: str
+    _graphs: tuple[Graph, ...]
+
+    def _made_of(self, name: str, *graphs: Graph) -> None:
+        self.name, self._graphs = name, graphs
+        log.info("%s", self.about)
+
+    @property
+    def device(self) -> str:
+        """Where it runs: "cpu" or "cuda"."""
+        return self._graphs[0].device
+
+    @property
+    def dtype(self) -> str:
+        """The number format of what it gives; "" where the graph does not say."""
+        given = (t.dtype for t in self._graphs[0].outputs if t.dtype is not None)
+        return next((np.dtype(one).name for one in given if np.dtype(one).kind == "f"), "")
+
+    @property
+    def about(self) -> str:
+        """One line: what runs where."""
+        batch = f"batch {self._graphs[0].batch}"
+        return " · ".join(filter(None, (self.name, self.device, self.dtype, batch)))
+
+    def release(self) -> None:
+        """Free the memory; the model can no longer be used."""
+        for graph in self._graphs:
+            graph.release()
 
 
 def _read(path: Path) -> tuple[bytes, str, bool]:

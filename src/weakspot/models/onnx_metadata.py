@@ -30,16 +30,17 @@ class Metadata(NamedTuple):
     prepare: Preprocess | None = None
 
 
-def read_metadata(path: Path, said: Mapping[str, str]) -> Metadata:
+def read_metadata(path: Path, said: Mapping[str, str], *, prepared: bool = False) -> Metadata:
     """Of one file.
 
     Args:
         path: The ONNX file.
         said: Its own metadata.
+        prepared: The user said how pictures are prepared, so that nothing of it is read.
     """
     labels = label_names(said.get("labels") or said.get("names") or "", of=path)
     mean, std = (_numbers(said.get(key, "")) for key in ("mean", "std"))
-    prepare = None if mean or std else read_preprocess(path.parent)
+    prepare = None if prepared or mean or std else read_preprocess(path.parent)
     if not labels and (config := path.parent / "config.json").is_file():
         labels = _of_config(config)
     return Metadata(labels, mean, std, said.get("outputs", ""), prepare)

@@ -33,6 +33,10 @@ from weakspot.models.vectors import in_batches, unit
 
 CONFIG: Final = "open_clip_config.json"
 BATCH: Final = 64
+NO_PICKLES: Final = (
+    "openclip: has no pickle=yes, since not every version of open_clip reads them restrictedly: choose a tag "
+    "with safetensors, or hf:NAME?pickle=yes"
+)
 
 
 class OpenClip(Batched):
@@ -57,9 +61,7 @@ class OpenClip(Batched):
         self.name, self.device, self.revision = str(folder), device, revision_of(folder)
         self.dtype = dtype
         config = read_config(folder, CONFIG)
-        refuse_pickles(folder)
-        if not any(folder.glob("*.safetensors")):
-            raise WeakspotError(f"{folder} has no safetensors", fix="use a model that has its weights so")
+        refuse_pickles(folder, fix=NO_PICKLES)
         source = f"local-dir:{folder}"
         with quiet():
             try:
@@ -130,9 +132,7 @@ def load(
         name = str(settings.get("hf_hub", "")).strip("/")
         name = "/".join(name.split("/")[:2])
         if not name:
-            raise WeakspotError(
-                f"the weights {tag!r} of {model} are there as a pickle only", fix="choose another tag"
-            )
+            raise WeakspotError(f"the weights {tag!r} of {model} are there as a pickle only", fix=NO_PICKLES)
     size = options.whole("batch", batch, most=1 << 16)
     place = choose_device(device)
     folder, number = find_folder(name, revision=revision or None), choose_dtype(dtype, place)

@@ -18,6 +18,42 @@ from weakspot.core import WeakspotError
 from weakspot.models.images import stack_images
 
 CONFIG: Final = "preprocessor_config.json"
+
+
+class Plain(NamedTuple):
+    """An image processor that resizes, cuts, scales and normalises, in this order, and does nothing else.
+
+    Attributes:
+        square: A size that is one number is both sides, not the shorter one.
+        cut: The middle is cut out where it does not say.
+        resample: Pillow's filter where it does not say; None where it must.
+    """
+
+    square: bool
+    cut: bool
+    resample: int | None
+
+
+#: By the first part of the name of its class.
+PLAIN: Final = {
+    "Beit": Plain(True, False, 3),
+    "Bit": Plain(False, True, 3),
+    "Blip": Plain(True, False, 3),
+    "CLIP": Plain(False, True, 3),
+    "ConvNext": Plain(False, False, None),
+    "MobileNetV1": Plain(False, True, 2),
+    "MobileNetV2": Plain(False, True, 2),
+    "Siglip": Plain(True, False, 3),
+    "ViT": Plain(True, False, 2),
+}
+#: Settings that are followed, and those that change nothing of a picture.
+_KNOWN: Final = {
+    "size", "crop_size", "crop_pct", "resample", "rescale_factor", "image_mean", "image_std",
+    "do_resize", "do_center_crop", "do_rescale", "do_normalize", "do_convert_rgb", "do_reduce_labels",
+    "image_processor_type", "feature_extractor_type", "processor_class", "_processor_class",
+    "_valid_processor_keys", "default_to_square", "data_format", "input_data_format", "device",
+    "disable_grouping", "return_tensors",
+}  # fmt: skip
 _RESAMPLE: Final = {0: "NEAREST", 1: "LANCZOS", 2: "BILINEAR", 3: "BICUBIC", 4: "BOX", 5: "HAMMING"}
 
 
@@ -56,12 +92,8 @@ class Preprocess(NamedTuple):
         how = Image.Resampling[self.resample]
         if self.shortest is None:
             return np.asarray(picture.resize((width, height), how))
-        ratio = self.shortest / min(picture.size)
-        wide, high = (max(1, int(side * ratio)) for side in picture.size)
-        if picture.width <= picture.height:
-            wide = self.shortest
-        else:
-            high = self.shortest
+        short = min(picture.size)  # the libraries round the longer side like this
+        wide, high = (max(1, int(self.shortest * side / short)) for side in picture.size)
         picture = picture.resize((wide, high), how)
         left, top = (wide - width) // 2, (high - height) // 2
         return np.asarray(picture.crop((left, top, left + width, top + height)))  # beyond the edge is black
@@ -78,38 +110,78 @@ def read_preprocess(folder: Path) -> Preprocess | None:
         return None
     try:
         content = json.loads(path.read_bytes())
-        return _read(content.get("image_processor", content))
+        return of_settings(content.get("image_processor", content))
+    except Unprepared as error:
+        raise WeakspotError(
+            f"{path} asks for pictures in a way that is not known here: {error}",
+            fix="say it by options of the name where there are some (onnx: has mean, std and size), "
+            "or load the model with hf:",
+        ) from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise WeakspotError(
             f"{path} cannot be read: {type(error).__name__}: {error}", fix="copy the folder again"
         ) from error
 
 
-def _read(content: Mapping[str, Any]) -> Preprocess:
-    size, shortest = content["size"], None
-    if "crop_pct" in content and "shortest_edge" in (size if isinstance(size, Mapping) else {}):
-        # ConvNeXt's way, which ResNets of transformers share: below 384 pixels a part is cut out.
-        side = int(size["shortest_edge"])
-        whole = side >= 384
-        shares = {} if whole else {"do_center_crop": True, "crop_size": side}
-        larger = {"shortest_edge": int(side / float(content["crop_pct"]))}
-        size = {"height": side, "width": side} if whole else larger
-        content = {**content, "do_center_crop": False, **shares}
-    if isinstance(size, int):
-        size = {"shortest_edge": size} if content.get("do_center_crop") else {"height": size, "width": size}
-    if "shortest_edge" in size:
-        shortest = int(size["shortest_edge"])
-        crop = content.get("crop_size", shortest) if content.get("do_center_crop", True) else shortest
-        size = {"height": crop, "width": crop} if isinstance(crop, int) else crop
-    elif content.get("do_center_crop"):
-        raise ValueError("a crop after stretching is not known here")
+class Unprepared(ValueError):
+    """Settings that `Preprocess` cannot follow exactly; it says which."""
+
+
+def of_settings(content: Mapping[str, Any]) -> Preprocess:
+    """From the settings of an image processor of transformers.
+
+    Raises:
+        Unprepared: Its class is not one of `PLAIN`, or it does more than is known here.
+        KeyError: A setting is missing.
+    """
+    named = str(content.get("image_processor_type") or content.get("feature_extractor_type") or "")
+    kind = named.removesuffix("Fast").removesuffix("ImageProcessor").removesuffix("FeatureExtractor")
+    if named and kind not in PLAIN:
+        raise Unprepared(f"by {named[:80]}")
+    strange = sorted(
+        key for key, value in content.items() if key not in _KNOWN and value not in (None, False)
+    )
+    if strange:
+        raise Unprepared(f"with {strange[0][:80]}")
+    plain = PLAIN.get(kind, Plain(square=not content.get("do_center_crop"), cut=True, resample=3))
+    if not content.get("do_resize", True):
+        raise Unprepared("without a resize")
+    size, shortest = _fitted(
+        content, plain, convnext=kind == "ConvNext" or (not kind and "crop_pct" in content)
+    )
+    resample = content.get("resample", plain.resample)
+    if resample is None:
+        raise Unprepared("without saying its resample")
     scale = float(content.get("rescale_factor", 1 / 255)) if content.get("do_rescale", True) else 1.0
     normal = content.get("do_normalize", True)
     return Preprocess(
-        size=(int(size["height"]), int(size["width"])),
+        size=size,
         shortest=shortest,
-        resample=_RESAMPLE[int(content.get("resample", 3))],
+        resample=_RESAMPLE[int(resample)],
         scale=scale,
         mean=tuple(map(float, content["image_mean"])) if normal else (0.0, 0.0, 0.0),
         std=tuple(map(float, content["image_std"])) if normal else (1.0, 1.0, 1.0),
     )
+
+
+def _fitted(
+    content: Mapping[str, Any], plain: Plain, *, convnext: bool
+) -> tuple[tuple[int, int], int | None]:
+    """Height and width in the end, and the shorter side before the cut."""
+    size = content["size"]
+    if convnext:
+        # ResNets of transformers share it: below 384 pixels a part is cut out, above it is stretched.
+        side = int(size["shortest_edge"] if isinstance(size, Mapping) else size)
+        return (side, side), None if side >= 384 else int(side / float(content["crop_pct"]))
+    cuts = content.get("do_center_crop", plain.cut)
+    if isinstance(size, int):
+        size = {"height": size, "width": size} if plain.square else {"shortest_edge": size}
+    if set(size) == {"height", "width"}:
+        if cuts and "do_center_crop" in content:
+            raise Unprepared("with a cut after stretching")
+        return (int(size["height"]), int(size["width"])), None
+    if set(size) != {"shortest_edge"} or not cuts:
+        raise Unprepared(f"with the size {dict(size)}{'' if cuts else ' and no cut'}"[:200])
+    crop = content.get("crop_size", size["shortest_edge"])
+    crop = {"height": crop, "width": crop} if isinstance(crop, int) else crop
+    return (int(crop["height"]), int(crop["width"])), int(size["shortest_edge"])

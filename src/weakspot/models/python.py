@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from weakspot.core import Case, Output, WeakspotError, nearest
 from weakspot.core.registry import import_part
-from weakspot.models.images import stack
+from weakspot.models import options
+from weakspot.models.batches import Batches
+from weakspot.models.images import stack_images
 from weakspot.models.onnx import read_labels
 from weakspot.models.scores import Reading
 
+#: The most pictures that a function is given at once where nobody says so.
+BATCH: Final = 1024
+
 
 class FunctionClassifier:
-    """A function from uint8 images (n, height, width, 3) to probabilities, logits or labels.
+    """A function from uint8 images (n, height, width, 3) to probabilities, logits, labels or their numbers.
+
+    It may answer with arrays, lists, or tensors of torch on any device.
 
     Args:
         function: Called with one batch of images.
         labels: Names of the columns, in order.
         parents: The wider class of each label, where known.
         outputs: "probabilities", "logits", or "auto" to tell them apart; see `weakspot.models.scores`.
+        name: For people and for the log.
+        batch: The most pictures at once; halved by itself when memory is short, and remembered.
+        size: Height and width that pictures are stretched to; by default they are left alone.
     """
 
     def __init__(
@@ -30,18 +43,47 @@ class FunctionClassifier:
         labels: Sequence[str],
         parents: Mapping[str, str] | None = None,
         outputs: str = "auto",
+        name: str = "",
+        batch: int | None = None,
+        size: tuple[int, int] | None = None,
     ) -> None:
         self.labels = tuple(labels)
         self.parents: Mapping[str, str] = parents or {}
-        self._function = function
-        self._read = Reading(self.labels, outputs=outputs)
+        self._function, self._size = function, size
+        self._read = Reading(self.labels, outputs=outputs, of=name or "the function")
+        self._batches = Batches(name, batch or BATCH, device=_device())
+
+    @property
+    def about(self) -> str:
+        """One line: what runs where."""
+        return self._batches.about
+
+    @property
+    def batch(self) -> int:
+        """Pictures at once, now."""
+        return self._batches.size
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
         """See `Target`."""
-        raw = self._function(stack(cases))
-        if len(raw) == len(cases) and all(isinstance(r, str) for r in raw):
+        parts = self._batches.run([case.input for case in cases], self._some)
+        return [output for part in parts for output in part]
+
+    def _some(self, images: Sequence[Any]) -> list[Output]:
+        raw = _plain(self._function(stack_images(images, self._size)))
+        if len(raw) == len(images) and all(isinstance(r, str) for r in raw):
             return [Output(self._known(str(label))) for label in raw]
-        return self._read(raw)
+        rows = np.asarray(raw)
+        if rows.shape == (len(images),) and rows.dtype.kind in "iu":
+            return [Output(self._numbered(int(number))) for number in rows]
+        return self._read(rows)
+
+    def _numbered(self, number: int) -> str:
+        if not 0 <= number < len(self.labels):
+            raise WeakspotError(
+                f"the function answers with label number {number} of {len(self.labels)}",
+                fix="numbers count from 0; check the labels file",
+            )
+        return self.labels[number]
 
     @property
     def doubt(self) -> str:
@@ -62,7 +104,23 @@ class FunctionClassifier:
 _METHODS: Final = ("answer", "embed_texts", "embed_images", "captions", "generate", "doubts", "ask")
 
 
-def load(path: str, *, labels: str = "", outputs: str = "auto") -> Any:
+def _plain(raw: Any) -> Any:
+    """Without torch: tensors, alone or in a list, as arrays on the host."""
+    if isinstance(raw, list | tuple):
+        return [_plain(row) for row in raw]
+    if not hasattr(raw, "detach"):
+        return raw
+    raw = raw.detach()
+    return (raw.float() if raw.is_floating_point() else raw).cpu().numpy()
+
+
+def _device() -> str:
+    """Where a function most likely computes: on the GPU that its module has already used."""
+    torch: Any = sys.modules.get("torch")
+    return "cuda" if torch is not None and torch.cuda.is_initialized() else "cpu"
+
+
+def load(path: str, *, labels: str = "", outputs: str = "auto", batch: str = "", size: str = "") -> Any:
     """A model of any port as it is, or a function together with its labels file."""
     found = import_part(path)
     if any(hasattr(found, method) for method in _METHODS):
@@ -76,4 +134,11 @@ def load(path: str, *, labels: str = "", outputs: str = "auto") -> Any:
         raise WeakspotError(
             f"python:{path} is a function, so its labels must be given", fix="add ?labels=labels.txt"
         )
-    return FunctionClassifier(found, labels=read_labels(Path(labels)), outputs=outputs)
+    return FunctionClassifier(
+        found,
+        labels=read_labels(Path(labels)),
+        outputs=outputs,
+        name=f"python:{path}",
+        batch=options.whole("batch", batch, most=1 << 16),
+        size=options.size(size),
+    )

@@ -1,4 +1,8 @@
-"""Weights from a safetensors file into a module of torch, all of them or none."""
+"""Weights from a file into a module of torch, all of them or none.
+
+A file is safetensors; a pickle is read on the user's word alone, with torch's restricted reader, which makes
+tensors and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,20 @@ from typing import Any
 from weakspot.core import WeakspotError
 
 
-def read_weights(module: Any, path: Path) -> None:
+def read_weights(module: Any, path: Path, *, pickle: bool = False) -> None:
     """Fill a module.
+
+    Args:
+        module: Of torch.
+        path: The file.
+        pickle: Whether one that is no safetensors may be read as a pickle.
 
     Raises:
         WeakspotError: It is no safetensors file, or does not fit.
     """
+    if pickle and path.suffix != ".safetensors":
+        fill(module, _restricted(path), of=str(path))
+        return
     if path.suffix != ".safetensors":
         raise WeakspotError(
             f"{str(path)[:200]} is not a safetensors file",
@@ -28,6 +40,17 @@ def read_weights(module: Any, path: Path) -> None:
             f"the weights {str(path)[:200]} cannot be read: {error}", fix="check the file"
         ) from error
     fill(module, tensors, of=str(path))
+
+
+def _restricted(path: Path) -> Any:
+    try:
+        return import_module("torch").load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # of the file, or of what it would have run
+        said = (str(error).strip().splitlines() or [""])[0][:200]
+        raise WeakspotError(
+            f"the weights {str(path)[:200]} are no pickle of tensors alone: {type(error).__name__}: {said}",
+            fix="check the file; convert it to safetensors where you trust it",
+        ) from error
 
 
 def fill(module: Any, tensors: Any, *, of: str) -> None:

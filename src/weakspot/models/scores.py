@@ -2,8 +2,9 @@
 
 The two are told apart row by row, so that no answer depends on what else is in the batch. Numbers between 0
 and 1 that do not sum to 1 could be either: logits of a small head, the sigmoids of one with several labels,
-probabilities that were cut. They are read as logits, which keeps the order of the labels but not how sure the
-model is; that is a doubt, which is logged once and told by `weakspot doctor`, until the user says which.
+probabilities that were cut. Rows without negative numbers that all have one sum may be percentages. Both are
+read as logits, which keeps the order of the labels but not how sure the model is; that is a doubt, which is
+logged once and told by `weakspot doctor`, until the user says which.
 """
 
 from __future__ import annotations
@@ -18,10 +19,14 @@ from numpy.typing import NDArray
 from weakspot.core import Output, Scores, WeakspotError, nearest
 
 log: Final = logging.getLogger("weakspot.models")
+#: What to do about outputs that are not clear.
+SAY: Final = "let each row sum to 1, or say ?outputs=logits or ?outputs=probabilities"
 #: What a model's outputs can be said to be.
 OUTPUTS: Final = ("auto", "probabilities", "logits")
 #: How far the sum of probabilities may be from 1: half precision and quantised heads round.
 LOOSE: Final = 0.01
+#: What shares are given of where it is not 1: percentages, bytes, per mille.
+WHOLES: Final = (100.0, 255.0, 1000.0)
 #: Below this it is left as it is.
 TIGHT: Final = 1e-3
 
@@ -75,9 +80,19 @@ def doubt(raw: NDArray[Any]) -> str:
     raw = np.asarray(raw, np.float32)
     given, _ = _given(raw)
     unclear = ((raw >= 0) & (raw <= 1)).all(1) & ~given
-    if not unclear.any():
-        return ""
-    return f"outputs are neither probabilities nor plain logits: {_told(raw[unclear][0])}"
+    if unclear.any():
+        return f"outputs are neither probabilities nor plain logits: {_told(raw[unclear][0])}"
+    if len(raw) and (raw >= 0).all() and not given.any() and _of_one_sum(raw):
+        return f"outputs seem to be shares of one sum, such as percentages: {_told(raw[0])}"
+    return ""
+
+
+def _of_one_sum(raw: NDArray[np.float32]) -> bool:
+    """Whether all rows have the same sum, or the only one has a sum that shares are often given of."""
+    sums = raw.sum(1, dtype=np.float64)
+    known = np.array([*WHOLES, *(sums[:1] if len(raw) > 1 else ())])
+    near = np.abs(sums[:, None] - known) <= LOOSE * known
+    return bool(near.all(0).any()) and raw.shape[1] > 1
 
 
 class Reading:
@@ -102,7 +117,7 @@ class Reading:
         rows = to_probabilities(raw, len(self.labels), outputs=self.outputs)
         if self.outputs == "auto" and not self.doubt and (found := doubt(raw)):
             self.doubt = found
-            log.warning("%s: %s; say ?outputs=logits or ?outputs=probabilities", self.of[:200], found)
+            log.warning("%s: %s; %s", self.of[:200], found, SAY)
         return answers(rows, self.labels)
 
 

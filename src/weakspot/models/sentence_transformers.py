@@ -24,6 +24,7 @@ from weakspot.models.hf_files import (
     revision_of,
     unloadable,
 )
+from weakspot.models.hf_load import NOTHING, Trust
 from weakspot.models.vectors import in_batches, unit
 
 OWNER: Final = "sentence-transformers"
@@ -38,6 +39,7 @@ class SentenceEncoder(Batched):
         device: Where it runs.
         dtype: The number format it multiplies in.
         batch: Texts at once; halved by itself when memory is short.
+        trust: What is allowed beyond safetensors and the library's own parts.
 
     Attributes:
         digest: SHA-256 of the folder's files.
@@ -45,21 +47,29 @@ class SentenceEncoder(Batched):
     """
 
     def __init__(
-        self, folder: Path, *, device: str = "cpu", dtype: str = "float32", batch: int | None = None
+        self,
+        folder: Path,
+        *,
+        device: str = "cpu",
+        dtype: str = "float32",
+        batch: int | None = None,
+        trust: Trust = NOTHING,
     ) -> None:
         library: Any = import_module("sentence_transformers")
         self.name, self.device, self.revision = str(folder), device, revision_of(folder)
         self.dtype = dtype
-        _check_modules(folder)
-        refuse_pickles(folder)
+        _check_modules(folder, trust)
+        if not trust.pickle:
+            refuse_pickles(folder)
+        safe = not trust.pickle or any(folder.glob("*.safetensors"))
         with quiet():
             try:
                 self._model = library.SentenceTransformer(
                     str(folder),
                     device=device,
-                    trust_remote_code=False,
+                    trust_remote_code=trust.code,
                     local_files_only=True,
-                    model_kwargs={"use_safetensors": True},
+                    model_kwargs={"use_safetensors": True if safe else None},
                 )
             except ImportError:
                 raise
@@ -87,8 +97,8 @@ class SentenceEncoder(Batched):
         return int(known() or 0)
 
 
-def _check_modules(folder: Path) -> None:
-    """The library would import whatever modules.json names; only its own parts are let through."""
+def _check_modules(folder: Path, trust: Trust) -> None:
+    """The library would import whatever modules.json names; its own parts alone are let through unasked."""
     path = folder / "modules.json"
     try:
         kinds = [str(row["type"]) for row in json.loads(path.read_bytes())]
@@ -98,19 +108,28 @@ def _check_modules(folder: Path) -> None:
             fix="name a folder that sentence-transformers saved; for CLIP write hf:…",
         ) from error
     strange = [kind for kind in kinds if not kind.startswith("sentence_transformers.")]
-    if strange:
+    if strange and not trust.code:
         raise WeakspotError(
-            f"{path} names code of its own ({strange[0][:80]}), which is never run",
-            fix="use a model whose parts come with sentence-transformers",
+            f"{path} names code of its own ({strange[0][:80]}), which is not run unasked",
+            fix="where you trust it: add code=yes to the name",
         )
 
 
 def load(
-    path: str, *, device: str = "auto", dtype: str = "float32", batch: str = "", revision: str = ""
+    path: str,
+    *,
+    device: str = "auto",
+    dtype: str = "float32",
+    batch: str = "",
+    revision: str = "",
+    pickle: str = "no",
+    code: str = "no",
 ) -> SentenceEncoder:
     """`st:all-mpnet-base-v2?device=cuda&batch=256`; names without an owner are the library's own models."""
     import_module("sentence_transformers")  # a missing library is told before anything is fetched
-    folder = find_folder(path, revision=revision or None, owner=OWNER)
+    trust = Trust(options.yes("pickle", pickle), options.yes("code", code))
+    folder = find_folder(path, revision=revision or None, owner=OWNER, also=trust.fetched)
     size = options.whole("batch", batch, most=1 << 16)
     place = choose_device(device)
-    return SentenceEncoder(folder, device=place, dtype=choose_dtype(dtype, place), batch=size)
+    number = choose_dtype(dtype, place)
+    return SentenceEncoder(folder, device=place, dtype=number, batch=size, trust=trust)

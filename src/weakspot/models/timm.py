@@ -1,8 +1,9 @@
 """Image classifiers of timm: `timm:resnet50`, `timm:resnet50.a1_in1k`, `timm:owner/name`, or `timm:FOLDER`.
 
-Weights are read as safetensors from the hub's folder of the model, whose config.json says how pictures are
-prepared. ImageNet heads have WordNet's ids in their labels ("n02085620 Chihuahua"), so that labels are joined
-to WordNet. The library itself imports torchvision, which must be installed with it.
+Weights are read as safetensors (a pickle with `pickle=yes`) from the hub's folder of the model, whose
+config.json says how pictures are prepared. ImageNet heads have WordNet's ids in their labels ("n02085620
+Chihuahua"), so that labels are joined to WordNet. The library itself imports torchvision, which must be
+installed with it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from weakspot.models.hf_files import (
     refuse_pickles,
     revision_of,
 )
-from weakspot.models.hf_load import on_device
+from weakspot.models.hf_load import Trust, on_device
 from weakspot.models.onnx import read_labels
 from weakspot.models.onnx_metadata import in_order
 from weakspot.models.preprocess import Preprocess
@@ -31,7 +32,7 @@ from weakspot.models.safetensors_file import read_weights
 from weakspot.models.scores import columns
 from weakspot.models.torch_classifier import ImageClassifier
 
-WEIGHTS: Final = "model.safetensors"
+WEIGHTS, PICKLED = "model.safetensors", "pytorch_model.bin"
 OWNER: Final = "timm"
 _RESAMPLE: Final = ("nearest", "bilinear", "bicubic", "lanczos", "box", "hamming")
 
@@ -82,6 +83,12 @@ def preprocess(said: Mapping[str, Any]) -> Preprocess:
         ) from error
 
 
+def weights_in(folder: Path, trust: Trust) -> Path:
+    """The file with the weights: safetensors, or a pickle where that is all there is and it is allowed."""
+    safe, pickled = folder / WEIGHTS, folder / PICKLED
+    return pickled if trust.pickle and not safe.is_file() and pickled.is_file() else safe
+
+
 def label_names(config: Mapping[str, Any], head: int, *, of: str) -> Sequence[str]:
     """The labels of a head: as its configuration has them, else ImageNet's."""
     settings = config.get("pretrained_cfg") or {}
@@ -107,13 +114,17 @@ def load(
     batch: str = "",
     compile: str = "no",
     revision: str = "",
+    pickle: str = "no",
 ) -> ImageClassifier:
     """`timm:resnet50.a1_in1k?device=cuda&dtype=bfloat16&batch=256`."""
     library: Any = import_module("timm")
     short = "/" not in path and not Path(path).exists()
-    folder = find_folder(hub_name(library, path) if short else path, revision=revision or None)
+    trust = Trust(pickle=options.yes("pickle", pickle))
+    name = hub_name(library, path) if short else path
+    folder = find_folder(name, revision=revision or None, also=trust.fetched)
     config = read_config(folder)
-    refuse_pickles(folder)
+    if not trust.pickle:
+        refuse_pickles(folder)
     architecture, settings = str(config.get("architecture", "")), config.get("pretrained_cfg") or {}
     if not library.is_model(architecture):
         raise WeakspotError(
@@ -127,7 +138,7 @@ def load(
         made = library.create_model(
             architecture, pretrained=False, num_classes=head, **(config.get("model_args") or {})
         )
-    read_weights(made, folder / WEIGHTS)
+    read_weights(made, weights_in(folder, trust), pickle=trust.pickle)
     names = read_labels(Path(labels)) if labels else label_names(config, head, of=str(folder))
     columns(head, names, of=str(folder))
     return ImageClassifier(

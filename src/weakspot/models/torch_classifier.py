@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from weakspot.core import Case, Output
 from weakspot.models.batches import Batched, Batches
-from weakspot.models.compute import Compiled, autocast, pictures_at_once
+from weakspot.models.compute import Compiled, autocast, channels_last, pictures_at_once
 from weakspot.models.gate import computing
-from weakspot.models.preprocess import Preprocess
+from weakspot.models.hf_images import Prepare, by_name
 from weakspot.models.scores import answers, columns, distinct, to_probabilities
 
 #: Pictures at once where the device does not tell its memory: on a CPU more make nothing faster.
@@ -24,8 +24,8 @@ class ImageClassifier(Batched):
     """See `weakspot.core.Classifier`. Every output is read as logits, as these libraries promise.
 
     Args:
-        module: On its device and in float32, from (n, 3, height, width) to logits, or to something with
-            `.logits`.
+        module: On its device and in float32, from what is prepared, mostly (n, 3, height, width), to logits,
+            or to something with `.logits`.
         name: For people and for the log.
         labels: Names of the outputs, in order.
         prepare: From pictures to what the module takes.
@@ -45,7 +45,7 @@ class ImageClassifier(Batched):
         *,
         name: str,
         labels: Sequence[Any],
-        prepare: Preprocess,
+        prepare: Prepare,
         device: str = "cpu",
         dtype: str = "float32",
         batch: int | None = None,
@@ -59,9 +59,7 @@ class ImageClassifier(Batched):
         self.parents: Mapping[str, str] = parents or {}
         self.digest, self.revision = digest, revision
         self._torch: Any = import_module("torch")
-        self._model = module.eval()
-        if device.startswith("cuda"):
-            self._model = self._model.to(memory_format=self._torch.channels_last)
+        self._model = channels_last(module.eval(), device)
         if compile:
             self._model = Compiled(self._model, name=name)
         size = batch or pictures_at_once(device, size=prepare.size, dtype=dtype, otherwise=BATCH)
@@ -75,15 +73,24 @@ class ImageClassifier(Batched):
         return answers(to_probabilities(rows, len(self.labels), outputs="logits"), self.labels)
 
     def _logits(self, images: Sequence[Any]) -> NDArray[np.float32]:
-        torch = self._torch
-        pixels = torch.from_numpy(self.prepare(images))
-        if self.device.startswith("cuda"):
-            pixels = pixels.pin_memory().to(self.device, non_blocking=True)
-            pixels = pixels.contiguous(memory_format=torch.channels_last)
-        pixels = pixels.to(self.device, torch.float32)
-        with torch.inference_mode(), computing(self.device), autocast(self.device, self.dtype):
-            given = self._model(pixels)
+        prepared = self.prepare(images)
+        several = isinstance(prepared, Mapping)
+        shown = {name: self._moved(value) for name, value in by_name(prepared).items()}
+        with self._torch.inference_mode(), computing(self.device), autocast(self.device, self.dtype):
+            given = self._model(**shown) if several else self._model(shown["pixel_values"])
             rows = np.asarray(getattr(given, "logits", given).float().cpu().numpy(), np.float32)
         if rows.ndim == 2:
             columns(rows.shape[1], self.labels, of=self.name)
         return rows
+
+    def _moved(self, values: NDArray[Any]) -> Any:
+        """On the device; whole numbers, such as a mask, stay whole."""
+        torch = self._torch
+        made = torch.from_numpy(values)
+        if values.dtype.kind not in "fu":
+            return made.to(self.device)
+        if self.device.startswith("cuda"):
+            made = made.pin_memory().to(self.device, non_blocking=True)
+            if made.ndim == 4:
+                made = made.contiguous(memory_format=torch.channels_last)
+        return made.to(self.device, torch.float32)

@@ -15,7 +15,7 @@ from typing import Any
 from weakspot.core import WeakspotError, nearest
 from weakspot.models import options
 from weakspot.models.compute import choose_device, choose_dtype
-from weakspot.models.hf_files import quiet
+from weakspot.models.hf_files import offline, quiet
 from weakspot.models.hf_load import on_device
 from weakspot.models.onnx import read_labels
 from weakspot.models.preprocess import Preprocess
@@ -104,6 +104,16 @@ def load(
 
 
 def _fetched(entry: Any, name: str) -> Any:
+    kept = (
+        Path(import_module("torch").hub.get_dir())
+        / "checkpoints"
+        / str(getattr(entry, "url", "")).rpartition("/")[2]
+    )
+    if (known := offline()) and not kept.is_file():
+        raise WeakspotError(
+            f"the weights of {name} are not in torch's cache, and {known} is set, so nothing is fetched",
+            fix=f"unset {known} to fetch them once, or give ?weights=FILE.safetensors",
+        )
     try:
         return entry.get_state_dict(progress=True, check_hash=True, weights_only=True, map_location="cpu")
     except Exception as error:  # of the network, the cache or the file

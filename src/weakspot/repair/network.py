@@ -68,6 +68,8 @@ class Network:
 
     def _some(self, images: Sequence[Any]) -> torch.Tensor:
         pixels = self.prepare(images).to(self.device)
+        if self.device.startswith("cuda") and pixels.ndim == 4:
+            pixels = pixels.contiguous(memory_format=torch.channels_last)
         with computing(self.device), autocast(self.device, self.dtype):
             return logits_of((self.compiled or self.module)(pixels)).float().cpu()
 

@@ -18,8 +18,8 @@ from torch import nn
 from weakspot.core import Case, Output, WeakspotError
 from weakspot.core.registry import import_part
 from weakspot.models import options
-from weakspot.models.batches import Batches
-from weakspot.models.compute import Compiled, choose_dtype, pictures_at_once
+from weakspot.models.batches import Batches, free
+from weakspot.models.compute import Compiled, channels_last, choose_dtype, pictures_at_once
 from weakspot.models.images import stack_images
 from weakspot.models.onnx import _three, read_labels
 from weakspot.models.safetensors_file import read_weights
@@ -63,14 +63,41 @@ class TorchClassifier:
         name = origin or type(module).__name__
         network = self._network = self.network(name).to(device)
         network.dtype = choose_dtype(dtype, network.device)
+        network.module = channels_last(network.module, network.device)
         self.digest = digest_of(module) + ("" if network.dtype == "float32" else f"-{network.dtype}")
         most = pictures_at_once(network.device, size=size or (224, 224), dtype=network.dtype, otherwise=SHOWN)
-        network.batches = Batches(name, batch or most, device=network.device, dtype=network.dtype)
+        self._batches = Batches(name, batch or most, device=network.device, dtype=network.dtype)
+        network.batches = self._batches
         network.compiled = Compiled(module, name=name) if compile else None
+
+        self._released = False
+
+    @property
+    def device(self) -> str:
+        """Where it runs."""
+        return self._network.device
+
+    @property
+    def dtype(self) -> str:
+        """The number format it multiplies in."""
+        return self._network.dtype
+
+    @property
+    def about(self) -> str:
+        """One line: what runs where."""
+        return self._batches.about
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
         """See `Target`."""
+        if self._released:
+            raise WeakspotError(f"{self._batches.name[:200]} was released", fix="load it again")
         return self._network.answer(cases)
+
+    def release(self) -> None:
+        """Free the memory; the model can no longer be used."""
+        device, self._released = self._network.device, True
+        del self.module, self._network
+        free(device)
 
     def network(self, name: str) -> Network:
         """What is trained."""
@@ -116,16 +143,14 @@ def load(
     compile: str = "no",
 ) -> TorchClassifier:
     """`torch:package.module:attr?weights=FILE.safetensors&labels=labels.txt&mean=…&std=…&size=224`."""
-    found = import_part(path)
-    if not isinstance(found, nn.Module) and (inspect.isfunction(found) or inspect.ismethod(found)):
-        found = found()
-    if not isinstance(found, nn.Module):
-        raise WeakspotError(
-            f"torch:{path[:200]} is {type(found).__name__}, not a module of torch",
-            fix="name a module, or a class or function without arguments that makes one",
-        )
+    found = _made(path)
     if weights:
         read_weights(found, Path(weights))
+    elif digest_of(found) != digest_of(_made(path)):
+        raise WeakspotError(
+            f"torch:{path[:200]} makes a network with random weights, others each time",
+            fix="add weights=FILE.safetensors, or let what makes it load its weights",
+        )
     return TorchClassifier(
         found,
         labels=read_labels(Path(labels)),
@@ -138,6 +163,19 @@ def load(
         batch=options.whole("batch", batch, most=1 << 16),
         compile=options.yes("compile", compile),
     )
+
+
+def _made(path: str) -> nn.Module:
+    """The module that a path names or makes."""
+    found = import_part(path)
+    if not isinstance(found, nn.Module) and (inspect.isfunction(found) or inspect.ismethod(found)):
+        found = found()
+    if not isinstance(found, nn.Module):
+        raise WeakspotError(
+            f"torch:{path[:200]} is {type(found).__name__}, not a module of torch",
+            fix="name a module, or a class or function without arguments that makes one",
+        )
+    return found
 
 
 def _size(text: str) -> tuple[int, int] | None:

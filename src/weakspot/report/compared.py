@@ -34,7 +34,9 @@ JUDGED: Final = ("judge", "label", "labels", "target_label", "verify", "sense", 
 #: Kinds of which there may be very many.
 _PARTS: Final = ("cell", "category", "slice")
 #: Digests of these say nothing about the draws.
-_ANSWERS: Final = ("target", "encoder", "judge", "captioner", "reference", "llm")
+_ANSWERS: Final = (
+    "target", "encoder", "judge", "captioner", "reference", "llm", "verify", "downstream", "matcher",
+)  # fmt: skip
 
 
 class Side(NamedTuple):
@@ -182,8 +184,9 @@ def why_separate(first: RunConfig, second: RunConfig) -> str:
     for key in DRAWN:
         if ours.get(key) != theirs.get(key):
             return f"they have another {key}"
-    for key in first.digests.keys() & second.digests.keys() - set(_ANSWERS):
-        if first.digests[key] != second.digests[key]:
+    for key in sorted(first.digests.keys() & second.digests.keys()):
+        # A second verifier is "verify 2".
+        if key.split()[0] not in _ANSWERS and first.digests[key] != second.digests[key]:
             return f"the {key} changed between them"
     return ""
 

@@ -19,6 +19,10 @@ _METHODS: Final = {
     "holm": "Holm: the chance of even one false difference is at most {alpha}",
     "bh": "Benjamini and Hochberg: of the differences shown, at most {alpha} are expected to be false",
 }
+_OF_ALL: Final = (
+    "The rates are of everything that each run drew, the differences of the cases that both drew, so that a "
+    "difference need not be that of the two rates."
+)
 _MARK: Final = {WORSE: "▲ worse", BETTER: "▼ better", UNMEASURED: "unmeasured"}
 
 
@@ -65,7 +69,15 @@ def method(found: Compared) -> str:
         tests = "McNemar's exact test with Tango's interval" if pairs else "Fisher's exact test"
         tests += "" if pairs == found.tests or not pairs else "; Fisher's test with Newcombe's"
     adjusted = _METHODS[found.adjustment].format(alpha=show.level(found.alpha))
-    return f"{'; '.join(parts)}. {tests[:1].upper()}{tests[1:]}; adjusted by {adjusted}."
+    told = f"{'; '.join(parts)}. {tests[:1].upper()}{tests[1:]}; adjusted by {adjusted}."
+    return f"{told} {_OF_ALL}" if any(map(of_some, found.rows)) else told
+
+
+def of_some(row: Row) -> bool:
+    """Whether a difference is one of shared cases, beside rates of more than these."""
+    if row.contrast is None or not row.paired:
+        return False
+    return any(rate is not None and rate.n != row.contrast.n for rate in (row.first, row.second))
 
 
 def shown(found: Compared) -> Iterator[tuple[str, list[Row], int]]:

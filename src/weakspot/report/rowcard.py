@@ -39,11 +39,16 @@ _ABOUT: Final = {
         "or cell by cell; rows with `baseline` are the inputs as they are.",
     ),
 }
+_CSV: Final = (
+    "Pairs of texts of the corpus that the encoder takes for alike and the reference tells apart, the most "
+    "alike first, as the published script writes them."
+)
 #: Settings that say where the data come from.
 _FROM: Final = ("corpus", "benchmark", "images")
 _LOADING: Final = {
     "hf": f'datasets.load_dataset("FOLDER", split="{SPLIT}")',
     "parquet": f'datasets.load_dataset("parquet", data_files={{"{SPLIT}": "FOLDER/data/*.parquet"}})',
+    "csv": 'list(csv.reader(open("FOLDER/pairs.csv", encoding="utf-8", newline="")))[1:]',
     "jsonl": f'[json.loads(line) for line in open("FOLDER/{SPLIT}.jsonl", encoding="utf-8")]',
 }
 
@@ -63,7 +68,7 @@ def card(
         config: Of the run, of mine, ask or map.
         columns: What each holds.
         n: Rows.
-        form: "jsonl", "parquet" or "hf".
+        form: "jsonl", "parquet", "hf" or "csv".
         licence: As far as the user said.
         front: What a hub is to know of the files.
     """
@@ -89,7 +94,7 @@ def card(
     blocks = [
         f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---",
         f"# {title.format(model=escape(model, 120))}",
-        f"{show.plural(n, 'row')}. {about}",
+        f"{show.plural(n, 'row')}. {_CSV if form == 'csv' else about}",
         "Columns: " + ", ".join(f"`{name}`" for name in columns) + ".",
         f"```python\n{_LOADING[form]}\n```",
         "## Where it comes from",

@@ -114,7 +114,21 @@ def drawn_by(make: Callable[..., Any], rest: str, *, scheme: str, label: str, te
         raise WeakspotError(
             f"{scheme}:{rest[:200]} makes no pictures", fix="its address ends in /images/generations"
         )
+    must_repeat(generator, f"{scheme}:{rest}")
     return TextToImage(generator, expected=label, template=template)
+
+
+def must_repeat(generator: object, name: str) -> None:
+    """Refuse a generator that says of itself that it draws anew each time.
+
+    Raises:
+        WeakspotError: Its cases could not be drawn again, to resume a run or to look at a finding.
+    """
+    if not getattr(generator, "repeats", True):
+        raise WeakspotError(
+            f"{name[:200]} draws another picture each time, so that no case could be drawn again",
+            fix="add seed=NAME if the server takes a seed under that name, or cache=FOLDER to keep pictures",
+        )
 
 
 def load(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import MODELS, SOURCES, Case, Generator, Hypothesis, Source, WeakspotError, case_seed
 from weakspot.search.concepts import ConceptSpace, Region
+from weakspot.sources.generate import must_repeat
 
 #: The prompt of spaces with these axes; their values are the words.
 TEMPLATE: Final = "a photo of {a} {adjective} {profession} in the {place}."
@@ -129,6 +130,7 @@ def generator(given: Any, name: str) -> Generator:
     if given is None or isinstance(given, str):
         found = _named(name)
     if isinstance(found, Generator):
+        must_repeat(found, name)
         return found
     if isinstance(found, Source):
         return SourceAsGenerator(found)

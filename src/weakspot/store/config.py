@@ -7,7 +7,7 @@ import sys
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -16,12 +16,24 @@ from weakspot._version import __version__
 from weakspot.core import WeakspotError
 from weakspot.store.blobs import write_whole
 
+#: Libraries that models are made of, by the module that shows that one is used.
+_USED: Final = {
+    "onnxruntime": "onnxruntime",
+    "torch": "torch",
+    "torchvision": "torchvision",
+    "transformers": "transformers",
+    "diffusers": "diffusers",
+    "timm": "timm",
+    "open_clip": "open_clip_torch",
+    "sentence_transformers": "sentence-transformers",
+    "ray": "ray",
+}
+
 
 def _versions() -> dict[str, str]:
     found = {"weakspot": __version__, "python": platform.python_version()}
-    for package in ("numpy", "pillow", "onnxruntime", "torch"):
-        if package in ("onnxruntime", "torch") and package not in sys.modules:
-            continue
+    used = [package for module, package in _USED.items() if module in sys.modules]
+    for package in ("numpy", "pillow", *used):
         try:
             found[package] = version(package)
         except PackageNotFoundError:

@@ -37,7 +37,7 @@ from weakspot.studies.ask_settings import (
     subject_of,
 )
 from weakspot.studies.ask_verdicts import Refusals, models_behind, together
-from weakspot.studies.loading import name_of, pinned
+from weakspot.studies.loading import name_of, pinned, tell_models
 
 #: Questions of a set before the other set's turn, so that a budget that ends early cuts both.
 _TURN: Final = 64
@@ -186,6 +186,7 @@ def conduct(
     """The method: items, answers, verdicts, analysis."""
     watch, ledger = watch or Watch(), run.ledger
     watch.began(str(run.folder))
+    tell_models(watch, target=parts.target, judge=parts.judge)
     ledger.set_fact("state", "running")
     ledger.set_fact("budget", settings.budget)
     ledger.set_fact("items", described(parts.benchmark))

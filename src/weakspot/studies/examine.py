@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -27,6 +28,7 @@ from weakspot.core import (
     TextEncoder,
     WeakspotError,
 )
+from weakspot.models.scores import SAY
 from weakspot.studies.label_order import LEAST, label_order
 from weakspot.studies.loading import part
 from weakspot.testing import check_captioner, check_encoder, check_generator, check_target
@@ -59,6 +61,7 @@ class Examined:
         checked: What was checked and holds.
         faults: What does not, with the way out.
         notes: What a person should know.
+        trace: Where the model itself raised an error, as Python tells it; "" where it did not.
     """
 
     name: str
@@ -71,6 +74,7 @@ class Examined:
     checked: list[str] = field(default_factory=list)
     faults: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    trace: str = ""
 
     @property
     def ok(self) -> bool:
@@ -105,8 +109,9 @@ def examine(name: str, *, images: str | None = None, measured: float | None = No
     except Exception as error:  # of a model that is a user's, or a plugin's
         said = (str(error).strip().splitlines() or [""])[0][:300]
         found.faults.append((f"it raised {type(error).__name__}: {said}", "mend it; --debug shows where"))
+        found.trace = "".join(traceback.format_exception(error))
     if doubt := str(getattr(model, "doubt", "")):
-        found.faults.append((doubt, "say which: ?outputs=logits or ?outputs=probabilities"))
+        found.faults.append((doubt, SAY))
     found.about = str(getattr(model, "about", ""))
     found.memory = None if before is None else max(0, (resident() or 0) - before)
     found.gpu = _on_gpu()
@@ -204,7 +209,8 @@ def _generator(model: Generator, found: Examined, measured: float) -> None:
         )
     found.checked.append(f"pictures of {one.shape[0]}×{one.shape[1]} that follow from prompt and seed")
     if hasattr(model, "endpoint"):
-        found.speed = (1 / max(seconds, 1e-9), "pictures, one at a time")
+        found.speed = (1 / max(seconds, 1e-9), "pictures")
+        found.notes.append("the speed is that of one request at a time; a run has several under way")
         return
     many = int(getattr(model, "batch", 1))
     prompts = ["a photo of a fly."] * many
@@ -260,9 +266,9 @@ def _labelled(where: str, labels: Sequence[str]) -> list[Case]:
     from weakspot.sources.labelled import labelled_images
 
     found = labelled_images(where, labels=labels)
-    step = max(1, len(found) // SHOWN)
+    some = np.unique(np.linspace(0, len(found) - 1, SHOWN, dtype=np.int64)).tolist()  # of all labels alike
     words = Hypothesis("weakspot doctor.")
-    return [Case(words, i, i, found.picture(i), found.labels[i]) for i in range(0, len(found), step)][:SHOWN]
+    return [Case(words, i, i, found.picture(i), found.labels[i]) for i in some]
 
 
 def _of_the_world(labels: Sequence[str]) -> bool:

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from weakspot.core import Judge, Source, Stage, Target, WeakspotError
+from weakspot.core import Generator, Judge, Source, Stage, Target, WeakspotError
 from weakspot.engine import (
     Broken,
     Budget,
@@ -62,7 +62,7 @@ from weakspot.studies.hunt_steps import (
     rewriter,
     sharpen,
 )
-from weakspot.studies.loading import name_of, pinned
+from weakspot.studies.loading import name_of, pinned, tell_models
 from weakspot.studies.spread import check_executor, executor_for
 
 __all__ = [
@@ -93,7 +93,7 @@ def hunt(
     label: str = "",
     labels: Sequence[str] = (),
     target_label: str | None = None,
-    source: str | Source = "world:renderer",
+    source: str | Source | Generator = "world:renderer",
     judge: str | Judge | None = None,
     verify: Sequence[Any] | str = (),
     captioner: Any = None,
@@ -122,7 +122,7 @@ def hunt(
         label: Which label. One that the head does not have may be a noun of WordNet that covers some it has.
         labels: Several labels instead.
         target_label: Count only this wrong answer.
-        source: What draws images from words.
+        source: What draws images from words; a generator needs a captioner beside it.
         judge: What counts as a failure.
         verify: Models that must see the label in a picture before it counts either way.
         captioner: Says what is in pictures, where the source does not know.
@@ -181,16 +181,15 @@ def hunt(
         captioner=parts.captioner,
         encoder=parts.encoder,
     )
-    config = RunConfig(
-        study="hunt",
-        subject=label or f"{len(settings.labels)} labels",
-        settings=settings.to_yaml(),
-        digests=parts.digests,
-    )
+    subject = label or f"{len(settings.labels)} labels"
     recipes, many = partial(recipes_of, settings, parts, **given), getattr(parts.source, "cpu_bound", False)
     with (
-        executor_for(executor, recipes, many=many) as place,
-        Run.create(config, folder=None if out is None else Path(out), blobs=blobs) as run,
+        executor_for(executor, recipes, many=many, here=parts.pools) as place,
+        Run.create(
+            RunConfig(study="hunt", subject=subject, settings=settings.to_yaml(), digests=parts.digests),
+            folder=None if out is None else Path(out),
+            blobs=blobs,
+        ) as run,
     ):
         conduct(run, settings, parts, watch, executor=place)
     return Run.read(run.folder)
@@ -225,7 +224,7 @@ def go_on(
     if run.state.startswith("stopped: broken"):
         run.ledger.forget_errors()
     recipes, many = partial(recipes_of, settings, parts, **given), getattr(parts.source, "cpu_bound", False)
-    with executor_for(executor, recipes, many=many) as place:
+    with executor_for(executor, recipes, many=many, here=parts.pools) as place:
         conduct(run, settings, parts, watch, executor=place)
 
 
@@ -241,6 +240,17 @@ def conduct(
     ledger, watch = run.ledger, watch or Watch()
     bases = [base_hypothesis(settings, parts.words, label) for label in settings.hunted]
     watch.began(str(run.folder))
+    tell_models(
+        watch,
+        executor=executor,
+        target=parts.target,
+        source=parts.source,
+        judge=parts.judge,
+        verify=parts.opinions,
+        captioner=parts.captioner,
+        encoder=parts.encoder,
+        llm=parts.llm,
+    )
     ledger.add_hypotheses(bases)  # with many labels and few images, some are never drawn
     ledger.set_fact("state", "running")
     ledger.set_fact("base", bases[0].id)

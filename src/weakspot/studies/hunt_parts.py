@@ -23,6 +23,7 @@ from weakspot.core import (
     WeakspotError,
 )
 from weakspot.engine import Budget
+from weakspot.engine.identity import digest_in
 from weakspot.judges import LabelJudge, Verified
 from weakspot.judges.label import Relation
 from weakspot.judges.verified import ClassifierOpinion, Opinion, opinion
@@ -121,10 +122,17 @@ class Parts:
 
     @property
     def digests(self) -> dict[str, str]:
-        """Of the parts that have one."""
+        """Of the parts that have one, or are made of a model that has one."""
         named = {what: getattr(self, what) for what in ("target", "source", "judge", "captioner", "encoder")}
-        found = {what: getattr(part, "digest", None) for what, part in named.items()}
+        for number, one in enumerate(self.opinions, 1):
+            named["verify" if number == 1 else f"verify {number}"] = one
+        found = {what: digest_in(part) for what, part in named.items()}
         return {what: digest for what, digest in found.items() if digest}
+
+    @property
+    def pools(self) -> dict[str, Any]:
+        """What workers on other machines have too; see `weakspot.studies.spread`."""
+        return {"source": self.source, "target": self.target, "judge": self.verdicts}
 
     @property
     def verdicts(self) -> Judge:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from weakspot.core import Registry, WeakspotError, parse_name
+from weakspot.engine import Watch
+from weakspot.engine.identity import models_in
 
 _FROM_PYTHON = "go on from Python: weakspot.resume(folder, target=…, source=…, judge=…)"
 
@@ -99,6 +101,25 @@ def _is_folder(path: str) -> bool:
         return Path(path).expanduser().is_dir()
     except (OSError, RuntimeError, ValueError):
         return False
+
+
+def tell_models(watch: Watch, *, executor: object = None, **parts: object) -> None:
+    """Say in one line each which models a study has, and where they run, as far as they say.
+
+    Args:
+        watch: Who is told.
+        executor: Where the trials are drawn; workers on a cluster say where their models run.
+        parts: By what they are for; a tuple where there may be several.
+    """
+    told = []
+    for what, some in parts.items():
+        for one in some if isinstance(some, tuple) else (some,):
+            abouts = (getattr(model, "about", None) for model in models_in(one))
+            told += [(what, about) for about in abouts if isinstance(about, str) and about]
+    places = getattr(executor, "about", {})
+    told += [("on Ray", f"{pool}: {place}") for pool, place in dict(places).items()]
+    for what, about in dict.fromkeys(told):
+        watch.say("".join(c if c.isprintable() else " " for c in f"{what:<8} {about}")[:400])
 
 
 def check_seed(seed: int) -> None:

@@ -37,7 +37,7 @@ from weakspot.search.map_problem import Log
 from weakspot.search.map_searches import DEFAULT, SEARCHES, search
 from weakspot.store import Run, RunConfig, check_url
 from weakspot.studies.hunt_steps import findings
-from weakspot.studies.loading import name_of, pinned
+from weakspot.studies.loading import name_of, pinned, tell_models
 from weakspot.studies.map_asking import Asking, Remembering, Remote
 from weakspot.studies.map_parts import SEARCHED, MapParts, MapSettings, check, load, recipes_of, settings_of
 from weakspot.studies.map_result import Landscape
@@ -121,12 +121,14 @@ def map(
     loaded = load(settings, target=target, source=source, judge=judge)
     drawn_by = loaded.source if hasattr(loaded.source, "generator") else loaded.target
     settings = pinned(settings, target=drawn_by)
-    config = RunConfig(
-        study="map", subject=concepts.name, settings=asdict(settings), digests=dict(loaded.digests)
-    )
+    digests = dict(loaded.digests)
     with (
         _place(executor, settings, loaded) as place,
-        Run.create(config, folder=None if out is None else Path(out), blobs=blobs) as run,
+        Run.create(
+            RunConfig(study="map", subject=concepts.name, settings=asdict(settings), digests=digests),
+            folder=None if out is None else Path(out),
+            blobs=blobs,
+        ) as run,
     ):
         conduct(run, settings, loaded, watch, executor=place)
     return Run.read(run.folder)
@@ -166,7 +168,8 @@ def go_on(
 
 def _place(named: str | Executor | Cluster | None, settings: MapSettings, parts: MapParts) -> Any:
     many = bool(getattr(parts.source, "cpu_bound", False))
-    return executor_for(named, partial(recipes_of, settings, parts), many=many)
+    here = {"source": parts.source, "target": parts.target, "judge": parts.judge}
+    return executor_for(named, partial(recipes_of, settings, parts), many=many, here=here)
 
 
 def conduct(
@@ -180,6 +183,7 @@ def conduct(
     """The method: the baseline, the search, the landscape, its modes, their confirmation."""
     ledger, watch, space = run.ledger, watch or Watch(), settings.concept_space
     watch.began(str(run.folder))
+    tell_models(watch, executor=executor, target=parts.target, source=parts.source, judge=parts.judge)
     ledger.set_fact("state", "running")
     ledger.set_fact("budget", settings.budget)
     ledger.set_fact("parts", dict(parts.counts))

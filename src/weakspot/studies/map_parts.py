@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from weakspot.core import JUDGES, MODELS, Judge, Source, Stage, Target, WeakspotError
 from weakspot.engine import Budget
+from weakspot.engine.identity import digest_in
 from weakspot.search.concepts import ConceptSpace, load_space, space_from
 from weakspot.search.map_problem import ENDLESS
 from weakspot.search.map_searches import find
@@ -321,5 +322,5 @@ def _judge(settings: MapSettings, given: Any) -> Judge:
 
 
 def _digest(what: str, thing: object) -> dict[str, str]:
-    digest = getattr(thing, "digest", None)
-    return {what: str(digest)} if digest else {}
+    digest = digest_in(thing)
+    return {} if digest is None else {what: digest}

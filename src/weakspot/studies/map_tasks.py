@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from weakspot.core import JUDGES, MODELS, Judge, Stage, Target, WeakspotError, nearest
+from weakspot.engine.identity import digest_in
 from weakspot.search.concepts import ConceptSpace, load_space
 from weakspot.store import Run
 from weakspot.studies.loading import part
@@ -179,7 +180,7 @@ def prompt_parts(
         target=_viewer(looks),
         source=source,
         judge=looks,
-        digests=_digest("target", source.generator),
+        digests=_digest("target", source.generator) | _digest("judge", looks),
         after=Bias(space, ours.attribute, ours.wanted) if ours else None,
         recipes={
             "source": partial(_drawn, space=space, given=own["target"]),
@@ -218,5 +219,5 @@ def _judge(settings: MapSettings, given: Any, *, usual: str) -> Judge:
 
 
 def _digest(what: str, thing: object) -> dict[str, str]:
-    digest = getattr(thing, "digest", None)
-    return {what: str(digest)} if digest else {}
+    digest = digest_in(thing)
+    return {} if digest is None else {what: digest}

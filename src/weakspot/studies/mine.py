@@ -46,7 +46,7 @@ from weakspot.sources.pairs_made import (
 from weakspot.stats import e_bh
 from weakspot.store import Run, RunConfig, rate
 from weakspot.studies import mine_steps as steps
-from weakspot.studies.loading import name_of, pinned
+from weakspot.studies.loading import name_of, pinned, tell_models
 from weakspot.studies.mine_after import after
 from weakspot.studies.mine_parts import (
     Bill,
@@ -218,6 +218,8 @@ def conduct(run: Run, settings: MineSettings, parts: Parts, watch: Watch | None 
     ledger, watch = run.ledger, watch or MineWatch()
     progress: Progress = getattr(watch, "progress", MineWatch().progress)
     watch.began(str(run.folder))
+    models = {"encoder": parts.encoder, "reference": parts.reference, "draws": parts.draws}
+    tell_models(watch, **models, matcher=parts.matches)
     ledger.set_fact("state", "running")
     ledger.set_fact("bases", [REPLACED.id, RANDOM.id])
     ledger.set_fact("budget", settings.budget)

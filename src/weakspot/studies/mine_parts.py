@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import MODELS, SOURCES, Encoder, TextEncoder, WeakspotError
 from weakspot.engine import Budget, Watch
+from weakspot.engine.identity import digest_in
 from weakspot.judges.similarity import Validity
 from weakspot.search.embeddings import default_cache, embed_texts
 from weakspot.search.llm_answers import Asked
@@ -268,9 +269,14 @@ def load(
     if settings.images is not None:
         _see(tested, settings)
     digests = {"corpus": texts.digest}
-    for what, model in (("encoder", tested), ("reference", other)):
-        if own := getattr(model, "digest", None):
-            digests[what] = str(own)
+    draws = matches = None
+    if settings.downstream is not None:
+        draws = part(downstream, settings.downstream, SOURCES, object, without_name=again)
+        matches = _matcher(settings, matcher, again)
+    asked = {"encoder": tested, "reference": other, "downstream": draws, "matcher": matches}
+    for what, used in asked.items():
+        if own := digest_in(used):
+            digests[what] = own
     model = None
     if settings.llm is not None:
         model = part(llm, settings.llm, MODELS, Asked, without_name=again, wanted="name a chat model: chat:…")
@@ -282,10 +288,8 @@ def load(
         llm=model,
         unheard=_unheard(tested),
         digests=digests,
-        draws=None
-        if settings.downstream is None
-        else part(downstream, settings.downstream, SOURCES, object, without_name=again),
-        matches=None if settings.downstream is None else _matcher(settings, matcher, again),
+        draws=draws,
+        matches=matches,
         cache=default_cache() if cache is None else cache,
     )
 

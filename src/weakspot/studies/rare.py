@@ -26,7 +26,7 @@ from weakspot.search.spaces import CaseSpace, Spaced
 from weakspot.stats import clopper_pearson
 from weakspot.store import Run, RunConfig, check_url
 from weakspot.studies.hunt_parts import Parts, base_hypothesis, load
-from weakspot.studies.loading import name_of, pinned
+from weakspot.studies.loading import name_of, pinned, tell_models
 from weakspot.studies.rare_parts import (
     LOOK,
     OFTEN,
@@ -148,6 +148,7 @@ def conduct(run: Run, settings: RareSettings, parts: Parts, watch: Watch | None 
     # Cases that were moved towards failure are no draws from the words; they must not be counted as such.
     moved = Hypothesis(plain.text, (("draws", "moved"),), origin="moved", parent=plain.id)
     watch.began(str(run.folder))
+    tell_models(watch, target=parts.target, source=parts.source, judge=parts.judge)
     ledger.set_fact("state", "running")
     ledger.set_fact("base", plain.id)
     ledger.set_fact("budget", settings.budget)

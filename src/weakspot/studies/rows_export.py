@@ -1,6 +1,6 @@
 """Runs as tables: the pairs of `mine`, the questions and answers of `ask`, the queries of `map`.
 
-A folder with test.jsonl or data/*.parquet, a data card and provenance.json; whole or not at all.
+A folder with test.jsonl, data/*.parquet or pairs.csv, a data card and provenance.json; whole or not at all.
 """
 
 from __future__ import annotations
@@ -17,9 +17,14 @@ from weakspot.report.dataset import SPLIT, front_of, need_pyarrow, schema_of
 from weakspot.report.rowcard import card
 from weakspot.store import Run
 from weakspot.studies.ask_reading import answers
-from weakspot.studies.mine_export import all_pairs
+from weakspot.studies.mine_export import PUBLISHED, all_pairs, mined_pairs, published
 
-FORMATS: Final = ("jsonl", "parquet", "hf")
+#: By study, the usual one first.
+FORMATS: Final[Mapping[str, tuple[str, ...]]] = {
+    "mine": ("csv", "jsonl", "parquet", "hf"),
+    "ask": ("jsonl", "parquet", "hf"),
+    "map": ("jsonl", "parquet", "hf"),
+}
 
 #: Columns and what they hold, by study.
 COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -49,33 +54,37 @@ class Written(NamedTuple):
     rows: int
 
 
-def export_rows(run: Run, *, form: str, out: Path | None = None, licence: str = "not stated") -> Written:
+def export_rows(run: Run, *, form: str = "", out: Path | None = None, licence: str = "not stated") -> Written:
     """Write the rows of a run.
 
     Args:
         run: Of `mine`, `ask` or `map`, open for reading.
-        form: "jsonl", "parquet" or "hf".
+        form: "jsonl", "parquet", "hf", or of mine "csv", which has the mined pairs alone; by default the
+            first that `FORMATS` has of the study.
         out: A folder that does not exist; by default one in the run's folder.
         licence: Of the texts; only the user knows it.
 
     Raises:
         WeakspotError: There is nothing to write, the folder exists, or a library is missing.
     """
-    if form not in FORMATS:
-        fix = nearest(form, FORMATS) or f"choose from: {', '.join(FORMATS)}"
-        raise WeakspotError(f"texts are not written as {form[:80]!r}", fix=fix)
+    study = run.config.study
+    known = FORMATS[study]
+    form = form or known[0]
+    if form not in known:
+        fix = nearest(form, known) or f"choose from: {', '.join(known)}"
+        raise WeakspotError(f"a run of {study} cannot be written as {form[:80]!r}", fix=fix)
     if "scenarios" in run.config.settings:
         raise WeakspotError(
             f"{run.folder} is a run over scenarios, which are kept in its report",
             fix=f"see {run.folder / 'report.json'}; runs over a benchmark can be exported",
         )
-    if form != "jsonl":
+    if form in ("parquet", "hf"):
         need_pyarrow()
     folder = run.folder / f"export-{form}" if out is None else out
     if os.path.lexists(folder):
         raise WeakspotError(f"{folder} is there already", fix="remove it, or choose another --out")
-    columns = COLUMNS[run.config.study]
-    rows = [{name: row.get(name) for name in columns} for row in _ROWS[run.config.study](run)]
+    columns, every = (PUBLISHED, mined_pairs) if form == "csv" else (COLUMNS[study], _ROWS[study])
+    rows = [{name: row.get(name) for name in columns} for row in every(run)]
     if not rows:
         raise WeakspotError(f"{run.folder} has nothing to export yet", fix=f"weakspot resume {run.folder}")
     part = folder.parent / f".{folder.name}.part-{os.getpid()}"
@@ -98,9 +107,12 @@ def _write(
     part: Path, rows: list[dict[str, Any]], columns: Mapping[str, str], form: str, run: Run, licence: str
 ) -> None:
     front: dict[str, Any] = {}
-    if form == "jsonl":
-        text = "".join(f"{json.dumps(row, ensure_ascii=False, allow_nan=False)}\n" for row in rows)
-        (part / f"{SPLIT}.jsonl").write_text(text, encoding="utf-8", errors="backslashreplace")
+    if form == "csv":
+        text = published(rows).encode("utf-8", "backslashreplace")
+        (part / "pairs.csv").write_bytes(text)  # its lines end as the csv module ends them
+    elif form == "jsonl":
+        lines = "".join(f"{json.dumps(row, ensure_ascii=False, allow_nan=False)}\n" for row in rows)
+        (part / f"{SPLIT}.jsonl").write_text(lines, encoding="utf-8", errors="backslashreplace")
     else:
         pa, pq = need_pyarrow()
         path = part / "data" / f"{SPLIT}-00000-of-00001.parquet"

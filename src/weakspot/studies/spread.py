@@ -50,7 +50,11 @@ def check_executor(named: str | Executor | Cluster | None) -> None:
 
 @contextmanager
 def executor_for(
-    named: str | Executor | Cluster | None, recipes: Callable[[], Recipes], *, many: bool
+    named: str | Executor | Cluster | None,
+    recipes: Callable[[], Recipes],
+    *,
+    many: bool,
+    here: Mapping[str, Any] | None = None,
 ) -> Iterator[Executor | Cluster | None]:
     """Where the trials are drawn, closed in the end; None is this machine, as suits the source.
 
@@ -59,6 +63,7 @@ def executor_for(
         recipes: Says by pool (source, target, judge) what makes its part; asked for Ray alone. What has a
             name is loaded by each worker itself, an object is sent to it.
         many: The source computes in Python, so that it can use every processor.
+        here: The parts as this machine has them, by pool: workers with other models are refused.
     """
     if not isinstance(named, str) or named == "local":
         yield None if isinstance(named, str) else named
@@ -67,7 +72,7 @@ def executor_for(
     from weakspot.engine.ray_settings import RaySettings
 
     chosen = RaySettings.parse(named)
-    with RayExecutor(chosen, recipes(), many=many) as executor:
+    with RayExecutor(chosen, recipes(), many=many, here=here) as executor:
         yield executor
 
 

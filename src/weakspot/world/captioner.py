@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
 from weakspot.models.images import planes
-from weakspot.models.onnx_graph import Graph
+from weakspot.models.onnx_graph import Graph, OfGraphs
 from weakspot.world import shipped
 from weakspot.world.grammar import complete, parse
 from weakspot.world.scene import Scene
@@ -36,7 +36,7 @@ Choose = Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.int64]]
 TOO_SOON: Final = 1.0
 
 
-class WorldCaptioner:
+class WorldCaptioner(OfGraphs):
     """Speaks of pictures, and scores what others say of them.
 
     Args:
@@ -63,6 +63,7 @@ class WorldCaptioner:
             fix=shipped.FIX,
         )
         self.digest = shipped.joint_digest(*FILES)
+        self._made_of("world:captioner", self._image, self._words)
 
     def shows(self, images: Sequence[NDArray[np.uint8]], texts: Sequence[str]) -> NDArray[np.bool_]:
         """Whether each picture, as its caption tells it, is one that its text allows."""

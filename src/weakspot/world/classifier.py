@@ -36,7 +36,9 @@ def load(model: str = NATURAL[0], *, device: str = "cpu") -> OnnxClassifier:
     """
     path = shipped.file(f"{_known(model)}.onnx")
     graph = (Careful if model == FAIR else Graph)(path, device=device, threads=1)
-    return OnnxClassifier(path, labels=SUBJECTS, parents=PARENTS, output="logits", graph=graph)
+    return OnnxClassifier(
+        path, labels=SUBJECTS, parents=PARENTS, output="logits", graph=graph, name=f"world:{model}"
+    )
 
 
 classifier_resnet_2 = partial(load, "classifier-resnet-2")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
 from weakspot.models.images import planes
-from weakspot.models.onnx_graph import Graph
+from weakspot.models.onnx_graph import Graph, OfGraphs
 from weakspot.world import shipped
 from weakspot.world.words import Words
 
@@ -24,7 +24,7 @@ LENGTH: Final = 112
 FILES: Final = ("encoder-image.onnx", "encoder-text.onnx", "words.json")
 
 
-class WorldEncoder:
+class WorldEncoder(OfGraphs):
     """Texts and pictures as vectors of length 1; their product says how well they go together.
 
     Args:
@@ -51,6 +51,7 @@ class WorldEncoder:
         self.digest = shipped.joint_digest(*FILES)
         if text is not None:
             self.digest = hashlib.sha256(f"{self.digest} {self._text.digest}".encode()).hexdigest()
+        self._made_of("world:encoder", self._image, self._text)
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """See `TextEncoder`. Of a text that is too long the beginning is read."""
