@@ -146,8 +146,9 @@ def test_pictures_that_nobody_describes(tmp_path: Path) -> None:
 
     base = Hypothesis("a photo of a cat.")
     small: dict[str, Any] = {"label": "cat", "budget": "images=1500", "seed": 3}
-    with pytest.raises(WeakspotError, match="nobody says what is in the pictures"):
-        ws.hunt(Clumsy(), source=Draws(), out=tmp_path / "no", **small)
+    with ws.hunt(Clumsy(), source=Draws(), out=tmp_path / "no", **small) as run:
+        assert "nothing is said of the images" in run.state  # beyond what was asked for
+        assert sum(t.drawn for t in run.ledger.tallies().values()) < 1500
     with ws.hunt(Clumsy(), source=Draws(), captioner=Tells(), out=tmp_path / "run", **small) as run:
         assert run.ledger.hypotheses()  # a generator is a source, once its pictures are put into words
     with ws.hunt(Clumsy(), source=Blind(), out=tmp_path / "mute", **small) as run:

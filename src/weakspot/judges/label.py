@@ -229,13 +229,14 @@ class LabelJudge:
 
 
 def shows_nothing(picture: Any) -> bool:
-    """Whether a picture has hardly a pixel, or all of one colour: nobody can be blamed for misreading it.
+    """Whether a picture has no pixel, or all of one colour: nobody can be blamed for misreading it.
 
-    Tiny ones are let pass if they have a few pixels: whoever draws those means something by their colour.
+    Tiny ones are let pass: whoever draws those means something by their colour, or stands for a picture
+    that the target does not look at.
     """
     if not isinstance(picture, np.ndarray) or picture.ndim != 3:
         return False
-    if min(picture.shape) < 2:
+    if not picture.size:
         return True
     return min(picture.shape[:2]) >= TINY and bool((picture == picture[0, 0]).all())
 

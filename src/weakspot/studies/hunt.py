@@ -122,10 +122,11 @@ def hunt(
         label: Which label. One that the head does not have may be a noun of WordNet that covers some it has.
         labels: Several labels instead.
         target_label: Count only this wrong answer.
-        source: What draws images from words; a generator needs a captioner beside it.
+        source: What draws images from words; a generator wants a captioner beside it.
         judge: What counts as a failure.
         verify: Models that must see the label in a picture before it counts either way.
-        captioner: Says what is in pictures, where the source does not know.
+        captioner: Says what is in pictures, where the source does not know; for world:generator the
+            world's own.
         encoder: Groups failures by what they look like.
         llm: A language model that rewords captions which are ahead, and adds counterfactual edits.
         from_images: A folder of pictures to begin with, such as failures from elsewhere.
@@ -147,6 +148,8 @@ def hunt(
         The finished run, open for reading; see `run.findings` and `run.state`.
     """
     verified = (verify,) if isinstance(verify, str) else tuple(verify)
+    if captioner is None and name_of(source).startswith("world:generator"):
+        captioner = "world:captioner"
     settings = HuntSettings(
         target=name_of(target),
         label=label,

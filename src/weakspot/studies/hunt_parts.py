@@ -204,12 +204,6 @@ def load(settings: HuntSettings, **given: Any) -> Parts:
     llm = _optional(given.get("llm"), settings.llm, Asked)
     if settings.from_images is not None and captioner is None:
         raise WeakspotError("pictures to begin with must be put into words", fix="name a captioner")
-    if isinstance(source, TextToImage) and captioner is None:
-        raise WeakspotError(
-            f"nobody says what is in the pictures of {settings.source[:200]}: a generator knows no more than "
-            "it was asked for",
-            fix="name a captioner (--captioner world:captioner, hf:…, chat:…)",
-        )
     if settings.from_images is not None:
         files_in(settings.from_images)  # a wrong folder is said before there is a run
     return Parts(target, source, judge, words, captioner, encoder, llm, opinions, same)
