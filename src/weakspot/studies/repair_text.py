@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from weakspot.core import MODELS, Stage, WeakspotError
+from weakspot.sources.pixels import Destroyed
 from weakspot.sources.rewrite import EditedTexts
 from weakspot.store import Run
 from weakspot.studies.repair_parts import (
@@ -82,7 +83,7 @@ def text_job(run: Run, settings: RepairSettings, *, target: Any = None) -> Job:
         region = modes.regions[int(rng.integers(len(modes.regions)))]
         try:
             return source.edited(text, region, int(rng.integers(1 << 62)))  # type: ignore[no-any-return]
-        except WeakspotError:  # an edit that leaves nothing of a short text
+        except Destroyed:
             return text
 
     def learnt() -> list[tuple[str, str]]:
@@ -97,6 +98,7 @@ def text_job(run: Run, settings: RepairSettings, *, target: Any = None) -> Job:
         clean=_clean(space),
         source=OnceEach(documents, space=space, parts={Stage.EXPLORE: cut["verification"]}),
         seed=derived(mapped.seed, "verification"),
+        cluster=lambda case: case.caption,
         fit=lambda folder, told: _fit(folder, told, parts.target, learnt(), edit, settings, mapped),
         write=lambda folder: _write(folder, documents, cut["repair"], edit, settings),
         space=space,
