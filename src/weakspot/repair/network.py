@@ -26,6 +26,8 @@ from weakspot.models.onnx import OnnxClassifier, probabilities
 
 #: Pictures that are shown at once where nothing is learnt.
 SHOWN: Final = 256
+#: The least probability that a logarithm is taken of.
+LEAST: Final = 1e-7
 _HOW: Final = (
     "name it as onnx:FILE.onnx?labels=… or torch:package.module:attr?weights=…&labels=…, or use --method data"
 )
@@ -46,6 +48,7 @@ class Network:
         dtype: The number format it multiplies in when it is asked; it is trained in float32.
         batches: How many pictures it is shown at once where nothing is learnt; by default as many as usual.
         compiled: What is asked in place of the module.
+        odds: Whether the module answers with logits; with probabilities otherwise.
     """
 
     name: str
@@ -58,6 +61,7 @@ class Network:
     dtype: str = "float32"
     batches: Batches | None = None
     compiled: Compiled | None = None
+    odds: bool = True
 
     def logits(self, images: Sequence[Any]) -> torch.Tensor:
         """Logits of pictures, without learning; on the host."""
@@ -70,6 +74,18 @@ class Network:
         pixels = self.prepare(images).to(self.device)
         with computing(self.device), autocast(self.device, self.dtype):
             return logits_of((self.compiled or self.module)(pixels)).float().cpu()
+
+    def look(self, batch: torch.Tensor) -> None:
+        """See by a batch whether the module answers with logits or with probabilities."""
+        self.module.eval()
+        with torch.no_grad():
+            said = logits_of(self.module(batch)).float()
+        self.odds = bool((said < 0).any() or ((said.sum(1) - 1).abs() > 1e-3).any())
+
+    def read(self, answer: Any) -> torch.Tensor:
+        """Logits from what the module returned, so that answers are compared on one scale."""
+        said = logits_of(answer)
+        return said if self.odds else said.clamp(min=LEAST).log()
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
         """See `Target`."""

@@ -31,6 +31,7 @@ from weakspot.studies.repair_parts import (
     own_rate,
     row_words,
 )
+from weakspot.studies.repair_paths import anchored
 
 __all__ = ["RepairSettings", "conduct", "go_on", "repair", "settings_of"]
 
@@ -81,12 +82,12 @@ def repair(
     Returns:
         A run of its own, open for reading; its ledger's fact "repair" has the result, `model/` the model.
     """
-    folder = folder_of(run)
+    folder, here = folder_of(run).absolute(), str(Path.cwd())
     settings = RepairSettings(
         run=str(folder),
         modes=modes if isinstance(modes, str) else ",".join(map(str, modes)),
         method=method,
-        target="" if target is None else name_of(target),
+        target="" if target is None else anchored(name_of(target), here),
         layer=layer,
         rate=own_rate(method) if rate is None else rate,
         epochs=epochs,
@@ -98,6 +99,7 @@ def repair(
         most=most,
         device=device,
         seed=seed,
+        here=here,
     )
     settings.check()
     given = None if target is None or isinstance(target, str) else target
@@ -151,11 +153,11 @@ def conduct(
     run: Run, settings: RepairSettings, job: Job, network: Any, progress: Progress | None = None
 ) -> None:
     """The method: the data set or the training, the model kept with its card, the proof."""
-    told, ledger = progress or (lambda *_: None), run.ledger
+    told, ledger, folder = progress or (lambda *_: None), run.ledger, run.folder.absolute()
     ledger.set_fact("state", "running")
     ledger.set_fact("parts", dict(job.counts))
     if settings.method == "data":
-        written = _written(run.folder / "data", job, settings)
+        written = _written(folder / "data", job, settings)
         ledger.set_fact(
             "repair", {"method": "data", "data": written, "verdict": "", "chosen": _words(job.chosen)}
         )
@@ -164,9 +166,7 @@ def conduct(
     from weakspot.repair.keep import write_card
 
     began = time.monotonic()
-    fitted = (
-        _trained(run.folder, job, network, settings, told) if job.fit is None else job.fit(run.folder, told)
-    )
+    fitted = _trained(folder, job, network, settings, told) if job.fit is None else job.fit(folder, told)
     learnt = fitted.learnt | {"seconds": round(time.monotonic() - began, 1)}
     ledger.set_fact("training", learnt)
     result = proof(run, job, fitted.target, settings, told)
@@ -174,7 +174,7 @@ def conduct(
     ledger.set_fact("repair", result | known)
     ledger.set_fact("state", "finished")
     write_card(
-        run.folder / "model",
+        folder / "model",
         was=job.name,
         name=fitted.name,
         spots=_words(job.chosen),
@@ -230,13 +230,12 @@ def _network(job: Job, settings: RepairSettings) -> Any:
     from weakspot.repair.network import network_of
 
     network = network_of(job.target, name=job.name)
-    if settings.method == "last-layer":  # before there is a run
+    if settings.method == "last-layer" or settings.reset_head or settings.layer:  # before there is a run
         from weakspot.repair.head import last_layer
 
         case = job.source.draw(job.clean.hypotheses[0], [0], seed=job.seed)[0]
-        last_layer(
-            network.module, network.prepare([case.input] * 2), labels=len(network.labels), name=settings.layer
-        )
+        sample = network.prepare([case.input] * 2).to(network.device)
+        last_layer(network.module, sample, labels=len(network.labels), name=settings.layer)
     if settings.method == "lora":
         from weakspot.repair.lora import need_peft
 

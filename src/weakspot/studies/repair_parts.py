@@ -7,6 +7,7 @@ inputs that neither the search nor the training saw. `JOBS` says who makes it of
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -23,7 +24,7 @@ from weakspot.studies.loading import check_seed
 
 Image = NDArray[np.uint8]
 METHODS: Final = ("last-layer", "full", "lora", "data")
-#: Fewer pictures teach nothing.
+#: Fewer pictures teach nothing, and prove nothing.
 LEAST: Final = 20
 
 
@@ -37,7 +38,7 @@ class RepairSettings:
     """What is repaired, and how; kept in run.yaml.
 
     Attributes:
-        run: The folder of the run whose weak spots are repaired.
+        run: The folder of the run whose weak spots are repaired, as an absolute path.
         modes: Their numbers, "1,3", or "preferred".
         method: last-layer, full, lora, or data (only the data set).
         target: Name of the model; that of the run by default.
@@ -52,6 +53,7 @@ class RepairSettings:
         most: Cases of each mode at most.
         device: "auto", "cpu", "cuda".
         seed: Everything random follows from it.
+        here: The directory from which relative paths in the run's settings are meant.
         budget: Always the number of pairs; kept for `resume`.
     """
 
@@ -70,6 +72,7 @@ class RepairSettings:
     most: int = 2_000
     device: str = "auto"
     seed: int = 0
+    here: str = ""
     budget: str = "images=1000000"
 
     def check(self) -> None:
@@ -81,11 +84,20 @@ class RepairSettings:
             )
         if not 0 < self.rate <= 1:
             raise WeakspotError(f"the rate cannot be {self.rate:g}", fix="choose a share above 0 and up to 1")
-        if self.draws < 0 or self.most < 20 or self.epochs < 0 or self.learning_rate < 0:
+        if not 0 <= self.distil <= 1:
+            raise WeakspotError(f"distil cannot be {self.distil:g}", fix="choose a share from 0 to 1")
+        if not 0 <= self.learning_rate < math.inf:
+            raise WeakspotError(
+                f"the learning rate cannot be {self.learning_rate:g}",
+                fix="choose a number that is at least 0",
+            )
+        if self.draws < 0 or self.most < LEAST or self.epochs < 0:
             raise WeakspotError(
                 "a number is too small",
-                fix="draws, epochs and the learning rate are at least 0, and most is at least 20",
+                fix=f"draws and epochs are at least 0, and most is at least {LEAST}",
             )
+        if self.device not in ("auto", "cpu"):
+            _there(self.device)
         check_seed(self.seed)
 
     @property
@@ -102,6 +114,19 @@ class RepairSettings:
         if len(set(found)) < len(found):
             raise WeakspotError(f"a mode is named twice in {self.modes[:60]!r}", fix="name each once")
         return found
+
+
+def _there(device: str) -> None:
+    """Refuse a device that is none, or not here."""
+    from weakspot.models.compute import choose_device
+
+    try:
+        choose_device(device)
+    except ImportError as error:
+        raise WeakspotError(
+            f"training on {device[:80]} needs a library that is missing: {error}",
+            fix="pip install 'weakspot[torch]'",
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,10 +337,14 @@ def modes_to_repair(run: Run, settings: RepairSettings, space: ConceptSpace) -> 
     return Modes(space, numbers, spots, [regions[i - 1] for i in numbers])
 
 
-def with_target(mapped: Any, settings: RepairSettings) -> Any:
-    """The settings of a map with another target, if one is named."""
+def mapped_by(run: Run, settings: RepairSettings) -> Any:
+    """The settings of a map, its paths as they were meant, and with another target if one is named."""
     from dataclasses import replace
 
+    from weakspot.studies.map_parts import settings_of
+    from weakspot.studies.repair_paths import rooted
+
+    mapped = rooted(settings_of(run), settings.here)
     return replace(mapped, target=settings.target) if settings.target else mapped
 
 

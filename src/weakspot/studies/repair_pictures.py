@@ -17,9 +17,9 @@ from weakspot.studies.repair_parts import (
     RepairSettings,
     Spot,
     derived,
+    mapped_by,
     mixed,
     modes_to_repair,
-    with_target,
 )
 
 Image = NDArray[np.uint8]
@@ -27,17 +27,17 @@ Image = NDArray[np.uint8]
 
 def picture_job(run: Run, settings: RepairSettings, *, target: Target | None = None) -> Job:
     """The modes of a map of pictures or scenes."""
-    from weakspot.studies.map_parts import image_parts, settings_of, world_parts
+    from weakspot.studies.map_parts import image_parts, world_parts
 
-    mapped = settings_of(run)
+    mapped = mapped_by(run, settings)
     modes = modes_to_repair(run, settings, mapped.concept_space)
     space = modes.space
-    wanted: Any = target if target is not None else (settings.target or mapped.target)
+    wanted: Any = target if target is not None else mapped.target
     build = image_parts if space.task == "image" else world_parts
-    parts = build(with_target(mapped, settings), space, target=wanted)
+    parts = build(mapped, space, target=wanted)
     common = {
         "target": parts.target,
-        "name": settings.target or mapped.target,
+        "name": mapped.target,
         "judge": parts.judge,
         "chosen": modes.chosen,
         "others": modes.others,

@@ -26,8 +26,8 @@ from weakspot.studies.repair_parts import (
     RepairSettings,
     Spot,
     derived,
+    mapped_by,
     modes_to_repair,
-    with_target,
 )
 
 #: Pictures of each mode that the proof draws, at most.
@@ -47,18 +47,17 @@ def prompt_job(run: Run, settings: RepairSettings, *, target: Any = None) -> Job
     Raises:
         WeakspotError: The method is not for generators, or the generator is no pipeline in a folder.
     """
-    from weakspot.studies.map_parts import settings_of
     from weakspot.studies.map_tasks import prompt_parts
 
-    mapped = settings_of(run)
+    mapped = mapped_by(run, settings)
     modes = modes_to_repair(run, settings, mapped.concept_space)
     if settings.method not in ("lora", "data"):
         raise WeakspotError(
             f"the method {settings.method!r} is not for generators", fix="use --method lora, or data"
         )
-    name = settings.target or mapped.target
+    name = mapped.target
     wanted: Any = target if target is not None else name
-    parts: Any = prompt_parts(with_target(mapped, settings), modes.space, target=wanted)
+    parts: Any = prompt_parts(mapped, modes.space, target=wanted)
     made = parts.source.generator
     if settings.method == "lora":
         folder_of_pipeline(made, name)

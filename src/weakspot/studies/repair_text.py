@@ -22,9 +22,9 @@ from weakspot.studies.repair_parts import (
     Progress,
     RepairSettings,
     derived,
+    mapped_by,
     modes_to_repair,
     row_words,
-    with_target,
 )
 
 #: Fewer texts teach and prove nothing.
@@ -49,18 +49,17 @@ def text_job(run: Run, settings: RepairSettings, *, target: Any = None) -> Job:
         WeakspotError: The texts are others than the map's, or too few; the summariser cannot be trained.
     """
     from weakspot.sources.labelled import part_digest, split
-    from weakspot.studies.map_parts import settings_of
     from weakspot.studies.map_tasks import FEW, PARTS, PARTS_OF_FEW, text_parts
 
-    mapped = settings_of(run)
+    mapped = mapped_by(run, settings)
     modes = modes_to_repair(run, settings, mapped.concept_space)
     space = modes.space
     if settings.method == "last-layer":
         raise WeakspotError("a summariser has no last layer to train", fix="use --method full or lora")
-    wanted: Any = target if target is not None else (settings.target or mapped.target)
-    parts = text_parts(with_target(mapped, settings), space, target=wanted)
+    wanted: Any = target if target is not None else mapped.target
+    parts = text_parts(mapped, space, target=wanted)
     if settings.method != "data":
-        _trainable(parts.target, settings.target or mapped.target)
+        _trainable(parts.target, mapped.target)
     source: Any = parts.source
     documents: Any = source.documents
     shares = mapped.parts or (PARTS_OF_FEW if len(documents) < FEW else PARTS)
@@ -91,7 +90,7 @@ def text_job(run: Run, settings: RepairSettings, *, target: Any = None) -> Job:
 
     return Job(
         target=parts.target,
-        name=settings.target or mapped.target,
+        name=mapped.target,
         judge=parts.judge,
         chosen=modes.chosen,
         others=modes.others,
@@ -168,7 +167,7 @@ def _fit(
         folder=folder,
         told=lambda epoch, of, row: told(f"training: {row_words(row)}", epoch, of),
     )
-    name = name_of_kept(out, was=settings.target or mapped.target, target=target)
+    name = name_of_kept(out, was=mapped.target, target=target)
     after: Any = MODELS.load(name)
     return Fitted(after, name, {**trained._asdict(), "pictures": len(rows), "kind": "texts"})
 
