@@ -85,10 +85,10 @@ def test_what_is_computed_after_a_named_layer_takes_part_in_its_training(kind: t
 def test_probabilities_teach_the_same_as_the_logits_behind_them() -> None:
     made = [TorchClassifier(kind(), labels=LABELS, device="cpu").network("x") for kind in (Colours, Sure)]
     curves = [train(net, lessons(), settings(method="full", epochs=3)).curve for net in made]
-    for one, two in zip(*curves, strict=True):
-        assert one == pytest.approx(two, abs=1e-3)
-    weights = [net.module.state_dict()["head.weight"] for net in made]
-    assert torch.allclose(*weights, atol=1e-2)
+    for row, same in zip(*curves, strict=True):
+        assert row == pytest.approx(same, abs=1e-3)
+    one, two = (net.module.state_dict()["head.weight"] for net in made)
+    assert torch.allclose(one, two, atol=1e-2)
 
 
 def test_last_layer_changes_nothing_but_the_last_layer() -> None:

@@ -37,7 +37,9 @@ def last_layer(module: nn.Module, batch: torch.Tensor, *, labels: int, name: str
         WeakspotError: There is none, or none of that name, or it has not one output per label; it says how
             to name it.
     """
-    layers = {key: layer for key, layer in module.named_modules() if isinstance(layer, nn.Linear | nn.Conv2d)}
+    layers: dict[str, nn.Module] = {
+        key: layer for key, layer in module.named_modules() if isinstance(layer, nn.Linear | nn.Conv2d)
+    }
     watched = layers
     if name:
         watched = {name: _named(module, name, layers)}

@@ -1,7 +1,7 @@
 """A classifier that can be trained: its torch module, what it is given, how it is kept.
 
-Whatever was mapped or hunted, an ONNX file, the world's own classifier or a torch module, becomes a
-`Network`, and a repaired network is again something that a name names.
+Whatever was mapped or hunted, an ONNX file, the world's own classifier, a torch module or a classifier of a
+library, becomes a `Network`, and a repaired network is again something that a name names.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ from weakspot.models.onnx import OnnxClassifier, probabilities
 SHOWN: Final = 256
 #: The least probability that a logarithm is taken of.
 LEAST: Final = 1e-7
-_HOW: Final = (
-    "name it as onnx:FILE.onnx?labels=… or torch:package.module:attr?weights=…&labels=…, or use --method data"
+#: How to name what can be trained.
+HOW: Final = (
+    "name it as onnx:FILE.onnx?labels=…, hf:FOLDER or torch:package.module:attr?weights=…&labels=…, "
+    "or use --method data"
 )
 
 
@@ -122,15 +124,22 @@ def network_of(target: Any, *, name: str) -> Network:
     Raises:
         WeakspotError: It cannot be trained.
     """
+    from weakspot.models.torch_classifier import ImageClassifier
+    from weakspot.repair.image_classifier import of_library
     from weakspot.repair.torch_model import TorchClassifier
 
     if isinstance(target, Network):
         return target
+    if isinstance(target, ImageClassifier):
+        return of_library(target, name)
     if isinstance(target, TorchClassifier):
         return target.network(name)
     if isinstance(target, OnnxClassifier):
         return _of_onnx(target, name)
-    raise WeakspotError(f"{name[:200]} cannot be trained here: it is no network of torch or ONNX", fix=_HOW)
+    raise WeakspotError(
+        f"{name[:200]} cannot be trained here: it is no network of torch, of one of its libraries or of ONNX",
+        fix=HOW,
+    )
 
 
 def _of_onnx(target: OnnxClassifier, name: str) -> Network:
@@ -182,7 +191,7 @@ def _same(network: Network, target: OnnxClassifier, size: tuple[int, int]) -> No
         raise WeakspotError(
             f"{network.name[:200]}, read as a torch module, does not answer as the file does "
             f"(probabilities differ by {np.abs(wanted - got).max():.3g})",
-            fix=_HOW,
+            fix=HOW,
         )
 
 
