@@ -1,6 +1,6 @@
 """Repair, proved on inputs it never saw: the drawn world's classifier and encoder, real ResNets of CIFAR-10.
 
-    python benchmarks/repair.py [world] [hunt] [mine] [cifar] [cifar56] [--methods full] [--out FOLDER]
+    python benchmarks/repair.py [world] [hunt] [mine] [cifar] [cifar56] [--methods full] [--epochs N]
 
 All 6,000 pictures of CIFAR-10 are given to the map, which cuts them: a quarter is learnt from, another
 quarter is asked at the very end and by nobody else. With `--apart N`, N pictures are in no folder that map or
@@ -45,6 +45,7 @@ def cifar(
     seed: int = 1,
     epochs: int = 0,
     rate: float | None = None,
+    draw: int = 0,
 ) -> None:
     """A ResNet: map, repair of the two worst modes by each method, and what was kept apart."""
     pack = np.load(DATA / "data" / "cifar10" / "cifar10-test-6000.npz")
@@ -62,10 +63,18 @@ def cifar(
         ).close()
     for method in methods:
         kept_apart, out = folder / "apart.npz" if apart else None, folder / f"{which}-{method}"
-        _repaired(which, run, method, out, kept_apart, modes="1,2", epochs=epochs, rate=rate)
+        _repaired(which, run, method, out, kept_apart, modes="1,2", epochs=epochs, rate=rate, seed=draw)
 
 
-def world(folder: Path, methods: list[str], *, epochs: int = 0) -> None:
+def world(
+    folder: Path,
+    methods: list[str],
+    *,
+    epochs: int = 0,
+    rate: float | None = None,
+    seed: int = 1,
+    draw: int = 0,
+) -> None:
     """The world's classifier on transformed pictures of the world."""
     if not (folder / "world").exists():
         weakspot.map(
@@ -73,28 +82,31 @@ def world(folder: Path, methods: list[str], *, epochs: int = 0) -> None:
             images="world:4000",
             space="image-125",
             budget="images=4000",
-            seed=1,
+            seed=seed,
             out=folder / "world",
         ).close()
     for method in methods:
-        _repaired("world:classifier", folder / "world", method, folder / f"world-{method}", epochs=epochs)
+        out = folder / f"world-{method}"
+        _repaired("world:classifier", folder / "world", method, out, epochs=epochs, rate=rate, seed=draw)
 
 
-def hunt(folder: Path, methods: list[str], *, epochs: int = 0, draw: int = 0) -> None:
+def hunt(
+    folder: Path, methods: list[str], *, epochs: int = 0, rate: float | None = None, draw: int = 0
+) -> None:
     """The world's classifier and what a hunt for flies found; with another `draw`, other pictures."""
     if not (folder / "hunt").exists():
         weakspot.hunt(
             "world:classifier", label="fly", budget="images=6000", seed=7, out=folder / "hunt"
         ).close()
     for method in methods:
-        out = folder / f"hunt-{method}-{draw}"
-        _repaired(
-            "world:classifier, hunted", folder / "hunt", method, out, modes="1", epochs=epochs, seed=draw
-        )
+        out, who = folder / f"hunt-{method}-{draw}", "world:classifier, hunted"
+        _repaired(who, folder / "hunt", method, out, modes="1", epochs=epochs, rate=rate, seed=draw)
 
 
-def mine(folder: Path, methods: list[str]) -> None:
-    """The text tower of the world's encoder and what a mine of it found."""
+def mine(
+    folder: Path, methods: list[str], *, epochs: int = 0, rate: float | None = None, draw: int = 0
+) -> None:
+    """The text tower of the world's encoder and what a mine of it found; there is one method."""
     del methods
     if not (folder / "mine").exists():
         weakspot.mine(
@@ -104,7 +116,8 @@ def mine(folder: Path, methods: list[str]) -> None:
             budget="pairs=6000",
             out=folder / "mine",
         ).close()
-    _repaired("world:encoder, mined", folder / "mine", "full", folder / "mine-full")
+    out = folder / "mine-full"
+    _repaired("world:encoder, mined", folder / "mine", "full", out, epochs=epochs, rate=rate, seed=draw)
 
 
 def _repaired(
@@ -135,7 +148,8 @@ def _repaired(
     with weakspot.open_run(str(out)) as done:
         result = done.ledger.fact("repair")
     print(f"\n### {who} · {method}: {result['verdict']}\n\n{HEAD}")
-    for row in [*result["chosen"], *result["others"], result["clean"]]:
+    more = [row for row in [result["elsewhere"], *result["new"]] if row is not None]
+    for row in [*result["chosen"], *result["others"], result["clean"], *more]:
         print(_line(row))
     if apart is not None:
         for found in _elsewhere(run, result, apart):
@@ -198,21 +212,22 @@ def main() -> None:
     parser.add_argument("which", nargs="*", default=["world", "hunt", "mine", "cifar"])
     parser.add_argument("--methods", default="last-layer,full")
     parser.add_argument("--apart", type=int, default=0, help="pictures of CIFAR-10 that no folder holds")
-    parser.add_argument("--seed", type=int, default=1, help="of the map of CIFAR-10, and so of its parts")
+    parser.add_argument("--seed", type=int, default=1, help="of a map, and so of its parts")
     parser.add_argument("--epochs", type=int, default=0, help="rounds at most; 0: the method's own number")
     parser.add_argument(
-        "--draw", type=int, default=0, help="seed of what is drawn to repair a hunt's finding"
+        "--rate", type=float, help="share of the inputs transformed; the method's own if left out"
     )
-    parser.add_argument("--rate", type=float, help="share of CIFAR-10's pictures transformed")
+    parser.add_argument("--draw", type=int, default=0, help="seed of the repair, and of all that it draws")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     folder = given.out or Path(tempfile.mkdtemp(prefix="repair-"))
     folder.mkdir(parents=True, exist_ok=True)
-    network = partial(cifar, apart=given.apart, seed=given.seed, epochs=given.epochs, rate=given.rate)
+    how: dict[str, Any] = {"epochs": given.epochs, "rate": given.rate, "draw": given.draw}
+    network = partial(cifar, apart=given.apart, seed=given.seed, **how)
     measured: dict[str, Callable[[Path, list[str]], None]] = {
-        "world": partial(world, epochs=given.epochs),
-        "hunt": partial(hunt, epochs=given.epochs, draw=given.draw),
-        "mine": mine,
+        "world": partial(world, seed=given.seed, **how),
+        "hunt": partial(hunt, **how),
+        "mine": partial(mine, **how),
         "cifar": network,
         "cifar56": partial(network, which="resnet56"),
     }

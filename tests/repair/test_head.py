@@ -38,9 +38,10 @@ def test_a_convolution_can_be_the_last_layer() -> None:
 @pytest.mark.parametrize("name", ["world:classifier", "world:classifier-vit-2"])
 def test_it_is_found_in_graphs(name: str) -> None:
     network = network_of(MODELS.load(name), name=name)
-    found, layer = last_layer(network.module, torch.rand(2, 3, 64, 64), labels=16)
-    assert found == "layers.head"
-    assert isinstance(layer, nn.Linear)
+    found = last_layer(network.module, torch.rand(2, 3, 64, 64), labels=16)
+    assert found.name == "layers.head"
+    assert found.answers
+    assert isinstance(found.layer, nn.Linear)
 
 
 def test_where_it_cannot_be_found_one_is_told_how_to_name_it() -> None:
@@ -48,7 +49,24 @@ def test_where_it_cannot_be_found_one_is_told_how_to_name_it() -> None:
         last_layer(Headless(), BATCH, labels=3)
     assert "--layer" in caught.value.fix
     assert "head" in caught.value.fix
-    assert last_layer(Headless(), BATCH, labels=3, name="head")[0] == "head"
+    found = last_layer(Headless(), BATCH, labels=3, name="head")
+    assert found.name == "head"
+    assert not found.answers
+    assert last_layer(Colours(), BATCH, labels=3, name="head").answers
+
+
+def test_a_named_layer_has_one_output_per_label() -> None:
+    with pytest.raises(WeakspotError, match="'hidden' gives 6 numbers a picture") as caught:
+        last_layer(Headless(), BATCH, labels=3, name="hidden")
+    assert caught.value.fix == "choose from: head"
+
+    class Unused(Colours):
+        def __init__(self) -> None:
+            super().__init__()
+            self.spare = nn.Linear(6, 3)
+
+    with pytest.raises(WeakspotError, match="'spare' does not run"):
+        last_layer(Unused(), BATCH, labels=3, name="spare")
 
 
 def test_a_wrong_name_says_the_nearest() -> None:

@@ -43,23 +43,61 @@ def test_a_classifier_of_transformers_learns_by_an_adapter_that_is_merged_at_the
     assert set(network.module.state_dict()) == names
 
 
-def test_a_pipeline_learns_pictures_under_prompts_and_is_a_generator_again(tmp_path: Path) -> None:
+def test_a_pipeline_learns_pictures_under_prompts_and_is_a_generator_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from tests.models.test_diffusers import build
 
-    from weakspot.repair.diffusion import ADAPTER, fit_generator
+    from weakspot.repair import diffusion
 
+    monkeypatch.setattr(diffusion, "ROUND", 5)
     build(tmp_path / "tiny")
     red = np.zeros((32, 32, 3), np.uint8) + np.array([220, 20, 20], np.uint8)
     examples = [("a photo of a fly.", red), ("a photo of a bee.", 255 - red)] * 3
+    given: dict[str, Any] = {"steps": 25, "learning_rate": 0.01, "device": "cpu"}
     told: list[int] = []
-    fitted = fit_generator(
-        tmp_path / "tiny", examples, out=tmp_path / "fitted", steps=25, learning_rate=0.01, device="cpu",
-        told=lambda step, *_: told.append(step),
-    )  # fmt: skip
+    fitted = diffusion.fit_generator(
+        tmp_path / "tiny", examples, out=tmp_path / "fitted", told=lambda n, *_: told.append(n), **given
+    )
     assert fitted.after < fitted.before
-    assert told == list(range(1, 26))
-    assert (tmp_path / "fitted" / ADAPTER).is_file()
+    assert told == [1, 2, 3, 4, 5]
+    assert fitted.best > 0
+    assert fitted.curve[fitted.best]["validation"] < fitted.curve[0]["validation"]
     generator = MODELS.load(f"diffusers:{tmp_path / 'fitted'}?steps=2&device=cpu")
     assert generator.generate(["a photo of a fly."], seeds=[1])[0].shape == (32, 32, 3)
     with pytest.raises(WeakspotError, match="too few"):
-        fit_generator(tmp_path / "tiny", examples[:1], out=tmp_path / "no")
+        diffusion.fit_generator(tmp_path / "tiny", examples[:1], out=tmp_path / "no")
+
+    def stop(n: int, *_: Any) -> None:
+        if n == 3:
+            raise KeyboardInterrupt
+
+    checked: dict[str, Any] = {"out": tmp_path / "again", "folder_of_checkpoints": tmp_path, **given}
+    with pytest.raises(KeyboardInterrupt):
+        diffusion.fit_generator(tmp_path / "tiny", examples, told=stop, **checked)
+    again = diffusion.fit_generator(tmp_path / "tiny", examples, **checked)
+    assert again.curve == fitted.curve
+    adapters = [(tmp_path / name / diffusion.ADAPTER).read_bytes() for name in ("fitted", "again")]
+    assert adapters[0] == adapters[1]
+
+
+def test_a_pipeline_that_no_round_makes_better_stays_as_it_was(tmp_path: Path) -> None:
+    from tests.models.test_diffusers import build
+
+    from weakspot.repair.diffusion import fit_generator
+
+    build(tmp_path / "tiny")
+    seen: list[Any] = []
+
+    def examine(pipe: Any) -> dict[str, float]:
+        seen.append(pipe.unet)
+        return {"validation": float(len(seen)), "transformed": 0.0, "plain": 0.0}
+
+    red = np.zeros((32, 32, 3), np.uint8) + np.array([220, 20, 20], np.uint8)
+    fitted = fit_generator(
+        tmp_path / "tiny", [("a fly.", red)] * 4, out=tmp_path / "same", steps=4, device="cpu",
+        examine=examine, watched=8,
+    )  # fmt: skip
+    assert len(seen) == 2
+    assert fitted.best == 0
+    assert fitted.after == fitted.before

@@ -55,6 +55,42 @@ def test_dark_pictures_are_learnt_and_light_ones_kept(method: str) -> None:
     assert not any("lora" in name for name in net.module.state_dict())
 
 
+class Cooled(Colours):
+    """Something is computed after the last layer."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x) * 3
+
+
+class Sure(Colours):
+    """It answers with probabilities."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x).softmax(1)
+
+
+@pytest.mark.parametrize("kind", [Cooled, Sure])
+def test_what_is_computed_after_a_named_layer_takes_part_in_its_training(kind: type[Colours]) -> None:
+    net = TorchClassifier(kind(), labels=LABELS, device="cpu").network("named")
+    old = {name: value.clone() for name, value in net.module.state_dict().items()}
+    images, labels = pictures(400, seed=9)
+    before = failing(net, dark(list(images), [], []), labels)
+    found = train(net, lessons(), settings(method="last-layer", layer="head"))
+    assert found.layer == "head"
+    assert failing(net, dark(list(images), [], []), labels) < 0.6 * before
+    changed = {name for name, value in net.module.state_dict().items() if not torch.equal(value, old[name])}
+    assert changed == {"head.weight", "head.bias"}
+
+
+def test_probabilities_teach_the_same_as_the_logits_behind_them() -> None:
+    made = [TorchClassifier(kind(), labels=LABELS, device="cpu").network("x") for kind in (Colours, Sure)]
+    curves = [train(net, lessons(), settings(method="full", epochs=3)).curve for net in made]
+    for row, same in zip(*curves, strict=True):
+        assert row == pytest.approx(same, abs=1e-3)
+    one, two = (net.module.state_dict()["head.weight"] for net in made)
+    assert torch.allclose(one, two, atol=1e-2)
+
+
 def test_last_layer_changes_nothing_but_the_last_layer() -> None:
     net = network()
     old = {name: value.clone() for name, value in net.module.state_dict().items()}

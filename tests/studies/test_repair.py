@@ -181,6 +181,32 @@ def test_an_interrupted_repair_goes_on(mapped: Path) -> None:
     assert one["training"]["curve"] == two["training"]["curve"]
 
 
+def test_an_interrupted_repair_goes_on_from_another_directory(
+    mapped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("colours.npz", "labels.txt"):
+        shutil.copy(mapped / name, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    weakspot.map(
+        "torch:dark_colours:Colours?labels=labels.txt&device=cpu",
+        images="colours.npz", space=SPACE, budget="images=600", seed=3, out="map", above=0.2,
+    ).close()  # fmt: skip
+
+    def stop(words: str, done: int, of: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        weakspot.repair("map", modes="1", out="cut", progress=stop, **(LEARN | {"epochs": 3, "draws": 0}))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    with weakspot.resume(Path("..") / "cut") as run:
+        assert run.state == "finished"
+        model = run.ledger.fact("repair")["model"]
+    monkeypatch.chdir("/")
+    assert MODELS.load(model).labels == colours.LABELS
+
+
 @pytest.mark.parametrize(
     ("given", "said", "fix"),
     [
@@ -191,6 +217,13 @@ def test_an_interrupted_repair_goes_on(mapped: Path) -> None:
         ({"rate": 0.0}, "rate", "above 0"),
         ({"seed": -1}, "a seed cannot be -1", "from 0"),
         ({"layer": "tail", "method": "last-layer"}, "tail", "head"),
+        ({"layer": "hidden", "method": "last-layer"}, "6 numbers a picture", "head"),
+        ({"layer": "hidden"}, "6 numbers a picture", "head"),
+        ({"device": "banana"}, "'banana' is no device", "cpu"),
+        ({"device": "cuda:99"}, "there is no cuda:99 here", "cpu"),
+        ({"distil": 3.0}, "distil cannot be 3", "0 to 1"),
+        ({"learning_rate": float("nan")}, "learning rate", "at least 0"),
+        ({"most": 3}, "too small", "at least 20"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_there_is_a_run(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -165,47 +167,104 @@ class Brightness:
         return np.array([red, 1 - red], np.float32)
 
 
-def test_a_generator_learns_the_wanted_shares_by_an_adapter(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with a tiny pipeline and a map of what it draws."""
     pytest.importorskip("peft")
     pytest.importorskip("diffusers")
     from tests.models.test_diffusers import build
 
-    from weakspot.studies import repair_prompt
-
-    for name, value in {"EXAMPLES": 4, "TRIES": 4, "PROVED": 4, "STEPS": 4, "BATCH": 4}.items():
-        monkeypatch.setattr(repair_prompt, name, value)
-    (tmp_path / "looker.py").write_text(
+    folder = tmp_path_factory.mktemp("drawn")
+    (folder / "looker.py").write_text(
         "from tests.studies.test_repair_tasks import Brightness\nlook = Brightness()\n"
     )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    build(tmp_path / "tiny")
-    (tmp_path / "space.yaml").write_text(
+    sys.path.insert(0, str(folder))
+    build(folder / "tiny")
+    (folder / "space.yaml").write_text(
         "name: two\ntask: prompt\naxes:\n"
         "  - {name: what, values: [fly, bee], metric: categorical, words: 'a photo of a {value}.'}\n"
         "  - {name: when, values: [day, night], metric: categorical, words: 'it is {value}.'}\n"
     )
     judge = "picture?encoder=python:looker:look&measure=shows&attribute=a red one|a blue one&wanted=0.5,0.5"
     weakspot.map(
-        f"diffusers:{tmp_path / 'tiny'}?steps=2&device=cpu",
-        space=str(tmp_path / "space.yaml"),
+        f"diffusers:{folder / 'tiny'}?steps=2&device=cpu",
+        space=str(folder / "space.yaml"),
         judge=judge,
         budget="images=50",
         above=0.01,
-        out=tmp_path / "map",
+        out=folder / "map",
     ).close()
+    yield folder
+    sys.path.remove(str(folder))
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repair of seconds."""
+    from weakspot.repair import diffusion
+    from weakspot.studies import repair_looker, repair_prompt
+
+    monkeypatch.setattr(diffusion, "ROUND", 2)
+    for name, value in {"EXAMPLES": 4, "TRIES": 4, "BATCH": 4}.items():
+        monkeypatch.setattr(repair_looker, name, value)
+    for name, value in {"STEPS": 6, "WATCHED": 4}.items():
+        monkeypatch.setattr(repair_prompt, name, value)
+
+
+@pytest.mark.usefixtures("few")
+def test_a_generator_learns_the_wanted_shares_by_an_adapter(
+    drawn: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(WeakspotError, match="not for generators"):
-        weakspot.repair(tmp_path / "map", modes="1", out=tmp_path / "refused")
-    given = ["--modes", "1", "--method", "lora", "--device", "cpu", "--out", str(tmp_path / "done")]
-    assert command(["repair", str(tmp_path / "map"), *given]) in (0, 3)
-    assert "clean" in capsys.readouterr().out
+        weakspot.repair(drawn / "map", modes="1", out=tmp_path / "refused")
+    given = ["--modes", "1", "--method", "lora", "--most", "20", "--device", "cpu"]
+    given += ["--learning-rate", "0.02", "--out", str(tmp_path / "done")]
+    assert command(["repair", str(drawn / "map"), *given]) in (0, 3)
+    said = capsys.readouterr().out
+    assert "clean" in said
+    assert "W₁" in said
     with Run.read(tmp_path / "done") as run:
         result: dict[str, Any] = run.ledger.fact("repair")
     assert result["model"] == f"diffusers:{tmp_path / 'done' / 'model'}?steps=2&device=cpu"
-    assert result["chosen"][0]["n"] == 4
-    assert sum(result["bias"]["before"]["counts"]) == sum(result["bias"]["after"]["counts"]) == 4
-    assert result["training"]["loss after"] < result["training"]["loss before"] * 1.5
+    assert result["chosen"][0]["n"] + result["errors"] >= 20
+    assert result["chosen"][0]["wanted"] == 0.5
+    assert sum(result["bias"]["before"]["counts"]) == sum(result["bias"]["after"]["counts"])
+    training = result["training"]
+    assert len(training["curve"]) == training["epochs"] + 1
+    assert training["round"] == "2 steps"
+    assert training["loss after"] < training["loss before"] * 1.5
+    assert result["landscape"]["n"] <= 40
+    assert result["landscape"]["distance"] >= 0
+    assert len(result["landscape"]["before"]) == 4
+    for row in result["shown"]:
+        assert {"blob", "now"} <= set(row)
     assert (tmp_path / "done" / "model" / "adapter.safetensors").is_file()
-    assert "Bias in the repaired modes" in (tmp_path / "done" / "report.md").read_text()
+    card = (tmp_path / "done" / "model" / "README.md").read_text()
+    assert "rounds of 2 steps" in card
+    assert "pictures that it drew itself" in card
+    page = (tmp_path / "done" / "report.html").read_text()
+    for words in ("Bias in the repaired modes", "before: rate by", "Wasserstein", "off the wanted rate"):
+        assert words in page
     assert len(MODELS.load(result["model"]).generate(["a photo of a fly."], seeds=[1])) == 1
+
+
+@pytest.mark.usefixtures("few")
+def test_an_interrupted_repair_of_a_generator_goes_on_to_the_same_weights(
+    drawn: Path, tmp_path: Path
+) -> None:
+    def stop(words: str, done: int, of: int) -> None:
+        if words.startswith("training") and done == 1:
+            raise KeyboardInterrupt
+
+    given: dict[str, Any] = {"modes": "1", "method": "lora", "most": 20, "draws": 0, "device": "cpu"}
+    with pytest.raises(KeyboardInterrupt):
+        weakspot.repair(drawn / "map", out=tmp_path / "cut", progress=stop, **given)
+    with (
+        weakspot.resume(tmp_path / "cut") as again,
+        weakspot.repair(drawn / "map", out=tmp_path / "whole", **given) as whole,
+    ):
+        one, two = (run.ledger.fact("repair") for run in (again, whole))
+    assert one["training"]["curve"] == two["training"]["curve"]
+    assert one["chosen"] == two["chosen"]
+    kept = [(tmp_path / name / "model" / "adapter.safetensors").read_bytes() for name in ("cut", "whole")]
+    assert kept[0] == kept[1]

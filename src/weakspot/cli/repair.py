@@ -53,6 +53,12 @@ def command(
     draws: Annotated[
         int, typer.Option(metavar="NUMBER", help="Pairs over the whole landscape; 0 leaves it out.")
     ] = 10_000,
+    most: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER", help="Cases of each mode in the proof at most (generators: 200, slow on a CPU)."
+        ),
+    ] = 2_000,
     device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda.")] = "auto",
     seed: Annotated[int, typer.Option(metavar="NUMBER", help="The same seed gives the same repair.")] = 0,
     out: Annotated[
@@ -95,6 +101,7 @@ def command(
                 mirror=mirror,
                 reset_head=reset_head,
                 draws=draws,
+                most=most,
                 device=device,
                 seed=seed,
                 out=out,
@@ -132,13 +139,18 @@ def conclude(run: Run, *, as_json: bool = False) -> int:
         if result is not None:
             rows = [(f"mode {row['number']}", row) for row in result["chosen"]]
             rows += [(f"other {row['number'] or ''}".strip(), row) for row in result["others"]]
-            for name, row in [*rows, ("clean", result["clean"])]:
+            rows += [("clean", result["clean"])]
+            rows += [("rest", row) for row in [result.get("elsewhere")] if row is not None]
+            rows += [("new", row) for row in result.get("new", [])]
+            for name, row in rows:
                 print(f"{name:<8} {told_change(row)}  {cut(row['words'], max(wide - 60, 20))}")
             if landscape := result["landscape"]:
                 print(
                     f"landscape {landscape['removed']:,} failures removed, {landscape['made']:,} newly made "
                     f"in {landscape['n']:,} pairs · moved by W₁ = {landscape['distance']:.3f}"
                 )
+            if result["errors"]:
+                print(f"left out {result['errors']:,} cases without a verdict")
             print(cut(f"model    {result['model'] or run.folder / 'model'}", 3 * wide))
         print(f"report   {shell([str(path)])}")
         print(f"next     {shell([program(), 'report', str(run.folder), '--open'])}")

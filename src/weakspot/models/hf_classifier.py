@@ -41,4 +41,5 @@ def load_folder(folder: Path, *, labels: str = "", compile: str = "", **how: Unp
         compile=fast,
         digest=f"{folder_digest(folder)}-{dtype}",
         revision=revision_of(folder),
+        folder=folder,
     )

@@ -152,4 +152,5 @@ def load(
         compile=fast,
         digest=f"{folder_digest(folder)}-{number}",
         revision=revision_of(folder),
+        folder=folder,
     )

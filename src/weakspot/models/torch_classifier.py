@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -37,6 +38,7 @@ class ImageClassifier(Batched):
         digest: Of the files it was read from.
         revision: The commit on the hub, where it came from there.
         parents: The wider class of each label, where known.
+        folder: Where its files are, if they are in one.
     """
 
     def __init__(
@@ -53,11 +55,12 @@ class ImageClassifier(Batched):
         digest: str | None = None,
         revision: str = "",
         parents: Mapping[str, str] | None = None,
+        folder: Path | None = None,
     ) -> None:
         self.name, self.device, self.dtype, self.prepare = name, device, dtype, prepare
         self.labels = distinct(labels, of=name)
         self.parents: Mapping[str, str] = parents or {}
-        self.digest, self.revision = digest, revision
+        self.digest, self.revision, self.folder = digest, revision, folder
         self._torch: Any = import_module("torch")
         self._model = channels_last(module.eval(), device)
         if compile:

@@ -7,6 +7,7 @@ with the adapters merged, both as safetensors.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from weakspot.core import WeakspotError
 from weakspot.models.images import stack_images
 from weakspot.repair.lora import merged, need_peft
+from weakspot.repair.rounds import Row, Told, rounds
 from weakspot.store import write_whole
 
 #: Layers of attention that get an adapter.
@@ -27,6 +29,8 @@ LAYERS: Final = ("to_q", "to_k", "to_v", "to_out.0")
 #: 0.3 is 0.003 for `world:generator` (compared there with 0.001, which hardly moves it) and 0.0003 for Stable
 #: Diffusion 1.5.
 REACH: Final = 0.3
+#: Steps of a round, about; and rounds without one that is kept or better than all before, then it ends.
+ROUND, PATIENCE = 100, 4
 #: Noisy pictures on which the loss is compared before and after.
 EXAM: Final = 32
 ADAPTER: Final = "adapter.safetensors"
@@ -40,12 +44,20 @@ class Fitted(NamedTuple):
         before: The loss on fixed noise before.
         after: The same afterwards.
         parameters: Numbers trained.
+        curve: A row per round: the first of the pipeline as it was.
+        best: The round whose adapters are kept; 0 if none was better than none.
+        rounds: That were done.
+        steps: Of a round.
     """
 
     folder: Path
     before: float
     after: float
     parameters: int
+    curve: list[Row]
+    best: int
+    rounds: int
+    steps: int
 
 
 def fit_generator(
@@ -59,21 +71,30 @@ def fit_generator(
     batch: int = 4,
     device: str = "auto",
     seed: int = 0,
-    told: Callable[[int, int, float], None] | None = None,
+    examine: Callable[[Any], Row] | None = None,
+    watched: int = 0,
+    folder_of_checkpoints: Path | None = None,
+    told: Told | None = None,
 ) -> Fitted:
     """Fine-tune a pipeline on pictures that show what its prompts should give.
+
+    After each round of about a hundred steps the pipeline is examined; the round that does best is kept.
 
     Args:
         folder: A pipeline in the diffusers format, with a `unet`.
         examples: Prompts, each with a picture; some twenty are enough for a bias.
         out: Where the pipeline goes.
         rank: Of the adapters.
-        steps: Of training.
+        steps: Of training, at most.
         learning_rate: Peak; 0 takes one that fits the network's width.
         batch: Pictures per step.
         device: "auto", "cpu", "cuda".
         seed: Everything random follows from it.
-        told: Told each step: its number, of how many, the loss.
+        examine: How the pipeline does, as a row of the curve (see `weakspot.repair.rounds`). By default a
+            fifth of the examples takes no part in training, and the loss on them decides.
+        watched: Pictures that an examination rests on.
+        folder_of_checkpoints: Where one goes after each round; one that is there is gone on with.
+        told: Told each round.
     """
     from weakspot.models.diffusers_pipeline import find, load_pipeline, quiet
 
@@ -89,6 +110,7 @@ def fit_generator(
         )
     where = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
     pipe.to(where)
+    pipe.set_progress_bar_config(disable=True)
     material = _Material(pipe, examples, where, seed)
     config = peft.LoraConfig(r=rank, lora_alpha=rank, target_modules=list(LAYERS), init_lora_weights=True)
     torch.manual_seed(seed)
@@ -98,26 +120,47 @@ def fit_generator(
         p.requires_grad_(False)
     for p in trained:
         p.requires_grad_(True)
-    learning_rate = learning_rate or REACH / float(np.mean(unet.config.block_out_channels))
-    optimizer = torch.optim.AdamW(trained, lr=learning_rate, weight_decay=1e-4)
-    rows = np.random.default_rng([seed, 42])
-    before = material.examined(unet)
-    for step in range(steps):
-        for group in optimizer.param_groups:
-            group["lr"] = learning_rate * min(1.0, (step + 1) / 20) * (1 - step / steps)
-        loss: Any = material.loss(unet, rows.integers(0, len(examples), batch), [seed, 43, step])
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(trained, 1.0)
-        optimizer.step()
-        if told is not None:
-            told(step + 1, steps, float(loss.detach()))
-    after = material.examined(unet)
+    order = np.random.default_rng([seed, 45]).permutation(len(examples))
+    held = order[: 0 if examine else max(1, len(order) // 5)]
+    own = order[len(held) :]
+
+    def loss_at(epoch: int, step: int) -> torch.Tensor:
+        rows = np.random.default_rng([seed, 42, epoch, step]).choice(own, batch)
+        return material.loss(unet, rows, [seed, 43, epoch, step])
+
+    def examined() -> Row:
+        if examine is not None:
+            return examine(pipe)
+        return {"validation": material.examined(unet, held), "transformed": 0.0, "plain": 0.0}
+
+    before, many = material.examined(unet, own), max(1, round(steps / ROUND))
+    each = math.ceil(steps / many)
+    state = rounds(
+        trained,
+        loss_at=loss_at,
+        examine=examined,
+        held=watched or max(len(held), 1),
+        steps=each,
+        epochs=many,
+        peak=learning_rate or REACH / float(np.mean(unet.config.block_out_channels)),
+        patience=PATIENCE,
+        settings={
+            "steps": steps,
+            "rank": rank,
+            "rate": learning_rate,
+            "seed": seed,
+            "examples": len(examples),
+        },
+        folder=folder_of_checkpoints,
+        told=told,
+    )
+    after = material.examined(unet, own)
     out.mkdir(parents=True, exist_ok=True)
     _keep_adapter(peft, unet, out / ADAPTER)
     pipe.unet = merged(unet)
     pipe.to("cpu").save_pretrained(out, safe_serialization=True)
-    return Fitted(out, before, after, sum(p.numel() for p in trained))
+    count = sum(p.numel() for p in trained)
+    return Fitted(out, before, after, count, state.curve, state.best, state.epoch, each)
 
 
 class _Material:
@@ -161,9 +204,9 @@ class _Material:
         said = unet(shown, times, encoder_hidden_states=words).sample
         return torch.nn.functional.mse_loss(said, wanted)
 
-    def examined(self, unet: Any) -> float:
-        """The loss on noise that is always the same."""
-        rows = np.arange(EXAM) % len(self._latents)
+    def examined(self, unet: Any, some: NDArray[np.int64]) -> float:
+        """The loss on some examples, under noise that is always the same."""
+        rows = some[np.arange(EXAM) % len(some)]
         with torch.no_grad():
             return float(self.loss(unet, rows, [self._seed, 44]))
 

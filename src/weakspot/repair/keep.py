@@ -57,8 +57,8 @@ def card(
         "",
         f"Method {settings['method']}: {trained['parameters']:,} numbers trained on {trained['pictures']:,} "
         f"{trained.get('kind', 'pictures')}, {100 * settings['rate']:.0f} % of them as the weak spots say; "
-        f"{trained['epochs']} rounds, of which "
-        f"round {trained['best']} was kept (0: none was better than the old weights on validation pictures).",
+        f"{trained['epochs']} rounds{_each(trained)}, of which round {trained['best']} was kept (0: none was "
+        "better than the old weights on validation inputs).",
         *_guarded(trained),
         "",
     ]
@@ -66,14 +66,15 @@ def card(
         lines += [
             "## What was proved",
             "",
-            f"Verdict: **{result['verdict']}**, on pictures that neither search nor training saw.",
+            f"Verdict: **{result['verdict']}**, on inputs that neither search nor training saw.",
             "",
         ]
         lines += [
             "| where | cases | failed before | failed after | removed | newly made |",
             "|---|---|---|---|---|---|",
         ]
-        for row in [*result["chosen"], *result["others"], result["clean"]]:
+        more = [row for row in [result.get("elsewhere"), *result.get("new", [])] if row is not None]
+        for row in [*result["chosen"], *result["others"], result["clean"], *more]:
             lines.append(
                 f"| {_plain(row['words'])} | {row['n']:,} | {_share(row['before'], row['n'])} | "
                 f"{_share(row['after'], row['n'])} | {row['removed']:,} | {row['made']:,} |"
@@ -86,6 +87,10 @@ def card(
     if name:
         lines += ["", f"As a target: `{_plain(name)}`"]
     return "\n".join(lines) + "\n"
+
+
+def _each(trained: Mapping[str, Any]) -> str:
+    return f" of {trained['round']}" if "round" in trained else ""
 
 
 def _guarded(trained: Mapping[str, Any]) -> list[str]:

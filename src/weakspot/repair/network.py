@@ -1,7 +1,7 @@
 """A classifier that can be trained: its torch module, what it is given, how it is kept.
 
-Whatever was mapped or hunted, an ONNX file, the world's own classifier or a torch module, becomes a
-`Network`, and a repaired network is again something that a name names.
+Whatever was mapped or hunted, an ONNX file, the world's own classifier, a torch module or a classifier of a
+library, becomes a `Network`, and a repaired network is again something that a name names.
 """
 
 from __future__ import annotations
@@ -26,8 +26,12 @@ from weakspot.models.onnx import OnnxClassifier, probabilities
 
 #: Pictures that are shown at once where nothing is learnt.
 SHOWN: Final = 256
-_HOW: Final = (
-    "name it as onnx:FILE.onnx?labels=… or torch:package.module:attr?weights=…&labels=…, or use --method data"
+#: The least probability that a logarithm is taken of.
+LEAST: Final = 1e-7
+#: How to name what can be trained.
+HOW: Final = (
+    "name it as onnx:FILE.onnx?labels=…, hf:FOLDER or torch:package.module:attr?weights=…&labels=…, "
+    "or use --method data"
 )
 
 
@@ -46,6 +50,7 @@ class Network:
         dtype: The number format it multiplies in when it is asked; it is trained in float32.
         batches: How many pictures it is shown at once where nothing is learnt; by default as many as usual.
         compiled: What is asked in place of the module.
+        odds: Whether the module answers with logits; with probabilities otherwise.
     """
 
     name: str
@@ -58,6 +63,7 @@ class Network:
     dtype: str = "float32"
     batches: Batches | None = None
     compiled: Compiled | None = None
+    odds: bool = True
 
     def logits(self, images: Sequence[Any]) -> torch.Tensor:
         """Logits of pictures, without learning; on the host."""
@@ -72,6 +78,18 @@ class Network:
             pixels = pixels.contiguous(memory_format=torch.channels_last)
         with computing(self.device), autocast(self.device, self.dtype):
             return logits_of((self.compiled or self.module)(pixels)).float().cpu()
+
+    def look(self, batch: torch.Tensor) -> None:
+        """See by a batch whether the module answers with logits or with probabilities."""
+        self.module.eval()
+        with torch.no_grad():
+            said = logits_of(self.module(batch)).float()
+        self.odds = bool((said < 0).any() or ((said.sum(1) - 1).abs() > 1e-3).any())
+
+    def read(self, answer: Any) -> torch.Tensor:
+        """Logits from what the module returned, so that answers are compared on one scale."""
+        said = logits_of(answer)
+        return said if self.odds else said.clamp(min=LEAST).log()
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
         """See `Target`."""
@@ -108,15 +126,22 @@ def network_of(target: Any, *, name: str) -> Network:
     Raises:
         WeakspotError: It cannot be trained.
     """
+    from weakspot.models.torch_classifier import ImageClassifier
+    from weakspot.repair.image_classifier import of_library
     from weakspot.repair.torch_model import TorchClassifier
 
     if isinstance(target, Network):
         return target
+    if isinstance(target, ImageClassifier):
+        return of_library(target, name)
     if isinstance(target, TorchClassifier):
         return target.network(name)
     if isinstance(target, OnnxClassifier):
         return _of_onnx(target, name)
-    raise WeakspotError(f"{name[:200]} cannot be trained here: it is no network of torch or ONNX", fix=_HOW)
+    raise WeakspotError(
+        f"{name[:200]} cannot be trained here: it is no network of torch, of one of its libraries or of ONNX",
+        fix=HOW,
+    )
 
 
 def _of_onnx(target: OnnxClassifier, name: str) -> Network:
@@ -168,7 +193,7 @@ def _same(network: Network, target: OnnxClassifier, size: tuple[int, int]) -> No
         raise WeakspotError(
             f"{network.name[:200]}, read as a torch module, does not answer as the file does "
             f"(probabilities differ by {np.abs(wanted - got).max():.3g})",
-            fix=_HOW,
+            fix=HOW,
         )
 
 

@@ -2,8 +2,9 @@
 
 A negative difference is a success. Whether failures were reduced is decided by McNemar's exact test on
 cases that are independent of each other (each picture once per mode), adjusted over the modes that were to
-be repaired (Holm). What must not get worse, the other modes and the inputs as they are, is tested likewise:
-if any of it did, failures were traded for others, and that is what is said.
+be repaired (Holm). What must not get worse is tested likewise, all of it together: the other modes, the
+inputs as they are, the rest of the landscape and places that have become modes (`weakspot.repair.elsewhere`).
+If any of it did, failures were traded for others, and that is what is said.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from weakspot.stats.landscape import fit, rates, smoothness
 from weakspot.stats.multiple import adjusted_holm
 from weakspot.stats.paired import mcnemar, paired_difference
+from weakspot.stats.paired_clusters import clustered_difference, exchanged
 from weakspot.stats.transport import wasserstein, without_location
 
 Bools = NDArray[np.bool_]
@@ -43,6 +45,7 @@ class Change(NamedTuple):
         low: The lower end of the interval (95 %) for the difference of the rates, after minus before.
         high: The upper end.
         p: McNemar's p-value of 'no change'; adjusted where several are tested together.
+        wanted: The rate that is wanted: 0, but of an attribute that is to be shown now and then its share.
     """
 
     words: str
@@ -54,6 +57,7 @@ class Change(NamedTuple):
     low: float
     high: float
     p: float
+    wanted: float = 0.0
 
     @property
     def difference(self) -> float:
@@ -62,18 +66,25 @@ class Change(NamedTuple):
 
     @property
     def reduced(self) -> bool:
-        """Fewer failures, beyond chance."""
-        return self.p <= ALPHA and self.high < 0
+        """Fewer failures (or a share that is nearer to the wanted one), beyond chance."""
+        return self._moved and self._far(self.after) < self._far(self.before)
 
     @property
     def increased(self) -> bool:
-        """More failures, beyond chance."""
-        return self.p <= ALPHA and self.low > 0
+        """More failures (or a share that is farther from the wanted one), beyond chance."""
+        return self._moved and self._far(self.after) > self._far(self.before)
 
     @property
     def halved(self) -> bool:
-        """At most half as many failures as before."""
-        return 2 * self.after <= self.before and self.before > 0
+        """At most half as many failures as before, or half as far from the wanted share."""
+        return 2 * self._far(self.after) <= self._far(self.before) and self._far(self.before) > 0
+
+    @property
+    def _moved(self) -> bool:
+        return self.p <= ALPHA and not self.low <= 0 <= self.high
+
+    def _far(self, failures: int) -> float:
+        return abs(failures - self.wanted * self.n)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -81,23 +92,30 @@ class Change(NamedTuple):
         return self._asdict() | told | {"halved": self.halved}
 
 
-def change(words: str, before: Bools, after: Bools) -> Change:
-    """Count pairs; the cases are independent of each other."""
+def change(
+    words: str, before: Bools, after: Bools, *, clusters: Sequence[str] | None = None, wanted: float = 0.0
+) -> Change:
+    """Count pairs.
+
+    Args:
+        words: Which cases.
+        before: Whether each failed.
+        after: Whether it failed afterwards.
+        clusters: Which cases belong together, as those of one picture do; None if all are independent.
+        wanted: See `Change`.
+    """
     if before.shape != after.shape:
         raise ValueError(f"Pairs are needed, got {before.shape} before and {after.shape} after.")
     removed, made = int((before & ~after).sum()), int((after & ~before).sum())
-    ends = paired_difference(made, removed, len(before))
-    return Change(
-        words,
-        len(before),
-        int(before.sum()),
-        int(after.sum()),
-        removed,
-        made,
-        ends.low,
-        ends.high,
-        mcnemar(made, removed),
-    )
+    if clusters is None:
+        ends, p = paired_difference(made, removed, len(before)), mcnemar(made, removed)
+    else:
+        places = np.unique(np.asarray(clusters), return_inverse=True)[1].astype(np.int64)
+        ends = clustered_difference(before, after, places)
+        net = np.bincount(places, after.astype(float) - before.astype(float))
+        p = exchanged(np.rint(net).astype(np.int64))
+    failed = int(before.sum()), int(after.sum())
+    return Change(words, len(before), *failed, removed, made, ends.low, ends.high, p, wanted)
 
 
 def adjusted(changes: Sequence[Change]) -> list[Change]:
@@ -114,7 +132,8 @@ def verdict(chosen: Sequence[Change], others: Sequence[Change]) -> Verdict:
 
     Args:
         chosen: The modes that were to be repaired, adjusted.
-        others: Everything that was to stay: other modes, the inputs as they are; adjusted.
+        others: Everything that was to stay: other modes, the inputs as they are, the rest of the landscape,
+            places that have become modes; adjusted together.
     """
     if any(c.increased for c in chosen):
         return "worse"
@@ -163,7 +182,7 @@ def moved(
         after: Whether it failed afterwards.
         seed: Of the exchanges.
     """
-    first, second = _rates(distances, cells, before), _rates(distances, cells, after)
+    first, second = believed(distances, cells, before), believed(distances, cells, after)
     exact = len(first) <= MOST_CELLS
     far = _distance(first, second, distances)
     p: float | None = None
@@ -199,7 +218,8 @@ def _counts(distances: Sequence[Floats], cells: NDArray[np.int64], failed: Bools
     return np.asarray(failures, float), np.bincount(cells, minlength=size).astype(float)
 
 
-def _rates(distances: Sequence[Floats], cells: NDArray[np.int64], failed: Bools) -> Floats:
+def believed(distances: Sequence[Floats], cells: NDArray[np.int64], failed: Bools) -> Floats:
+    """The rates of all cells, smoothed."""
     failures, n = _counts(distances, cells, failed)
     return rates(fit(smoothness(distances), np.arange(len(n)), failures, n), np.arange(len(n))).rate
 

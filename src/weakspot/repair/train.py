@@ -27,7 +27,7 @@ from weakspot.core import WeakspotError
 from weakspot.repair.guard import Guards, Place, farthest
 from weakspot.repair.head import last_layer, reaching
 from weakspot.repair.lessons import Lessons, Shown
-from weakspot.repair.network import Network, logits_of
+from weakspot.repair.network import Network
 from weakspot.repair.rounds import Told, rounds
 
 METHODS: Final = ("last-layer", "full", "lora")
@@ -275,7 +275,7 @@ class _Loss:
         found = self._known.get(key) or self._material(show())
         if self.features is not None:
             self._known[key] = found
-        said = logits_of(self.student(found.given))
+        said = self.network.read(self.student(found.given))
         hard = F.cross_entropy(said, found.labels, reduction="none", ignore_index=-1)
         if found.former is None:
             return hard.mean()
@@ -306,7 +306,7 @@ class _Loss:
         return _Material(self.given(shown.changed), labels, former)
 
     def _former(self, images: Sequence[Any]) -> torch.Tensor:
-        return logits_of(self.teacher(self.network.prepare(images).to(self.network.device)))
+        return self.network.read(self.teacher(self.network.prepare(images).to(self.network.device)))
 
     def examine(self, exam: Mapping[str, Shown]) -> dict[str, float]:
         """Loss and failures on pictures that take no part: transformed, and as they are."""
@@ -317,7 +317,7 @@ class _Loss:
                 if self.features is None or name not in self._exam:
                     starts = range(0, len(shown.changed), 256)
                     self._exam[name] = [self.given(shown.changed[at : at + 256]) for at in starts]
-                logits = torch.cat([logits_of(self.student(part)) for part in self._exam[name]])
+                logits = torch.cat([self.network.read(self.student(part)) for part in self._exam[name]])
                 labels = torch.from_numpy(shown.labels).to(self.network.device)
                 losses.append(float(F.cross_entropy(logits, labels)))
                 found[name] = float((logits.argmax(1) != labels).float().mean())
@@ -346,11 +346,13 @@ def _student(
     sample = network.prepare(lessons.show([0, 1], seed=[settings.seed, 15], rate=0.5).plain).to(
         network.device
     )
-    name = ""
+    network.look(sample)
+    name, head = "", None
     if settings.method == "last-layer" or settings.reset_head:
-        name, head = last_layer(module, sample, labels=len(network.labels), name=settings.layer)
+        head = last_layer(module, sample, labels=len(network.labels), name=settings.layer)
+        name = head.name
         if settings.reset_head:
-            for part in head.modules():
+            for part in head.layer.modules():
                 reset: Any = getattr(part, "reset_parameters", None)
                 if reset is not None:
                     reset()
@@ -360,8 +362,10 @@ def _student(
         return name, None, adapted(module, rank=settings.rank)
     for p in module.parameters():
         p.requires_grad_(settings.method == "full")
-    if settings.method == "full":
+    if settings.method == "full" or head is None:
         return name, None, module
-    for p in head.parameters():
+    for p in head.layer.parameters():
         p.requires_grad_(True)
-    return name, reaching(module, head), head
+    if not head.answers:  # what the network computes after it is part of the answer that is learnt
+        return name, None, module
+    return name, reaching(module, head.layer), head.layer

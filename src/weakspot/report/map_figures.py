@@ -37,7 +37,7 @@ def repair_figures(result: Mapping[str, Any]) -> list[Figure]:
     """Rates before and after, the course of the training, the landscape before and after."""
     found = []
     rows = [*result.get("chosen", []), *result.get("others", [])]
-    rows += [result["clean"]] if result.get("clean") else []
+    rows += [row for row in (result.get("clean"), result.get("elsewhere")) if row]
     if rows and result["method"] != "data":
         found.append(_changed(rows))
     if (training := result.get("training")) and training["curve"]:

@@ -19,6 +19,7 @@ from weakspot.report.shell import part as shell_part
 from weakspot.report.words import _code, _table, escape
 from weakspot.store import Run, Unreachable
 
+_KEYS: Final = ("transformed", "plain")
 _SAID: Final = {
     "repaired": "The chosen weak spots fail at most half as often now; nothing else got worse beyond chance.",
     "reduced": "The chosen weak spots fail less often than before; nothing else got worse beyond chance.",
@@ -62,13 +63,19 @@ def conclusion(run: Run) -> str:
     text += f"{show.shorten(first['words'], 120)}: {told_change(first)}. "
     text += f"As they are: {told_change(result['clean'])}."
     if result["verdict"] == "traded":
-        worse = [row for row in [*result["others"], result["clean"]] if row["increased"]]
+        worse = [row for row in stayed(result) if row["increased"]]
         text += (
             " Worse now: "
             + "; ".join(f"{show.shorten(row['words'], 80)} {told_change(row)}" for row in worse[:3])
             + "."
         )
     return text
+
+
+def stayed(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """All that was to stay as it is: other modes, the inputs as they are, what the landscape says."""
+    found = [*result["others"], result["clean"], result.get("elsewhere"), *result.get("new", [])]
+    return [row for row in found if row is not None]
 
 
 def told_change(row: Mapping[str, Any]) -> str:
@@ -96,6 +103,9 @@ def tables(run: Run) -> list[Table]:
     )
     rows = [_row(f"mode {row['number']}", row) for row in result["chosen"]]
     others = [_row(f"other {row['number'] or ''}".strip(), row) for row in result["others"]]
+    more = [_row("elsewhere", row) for row in [result.get("elsewhere")] if row is not None]
+    more += [_row("new mode?", row) for row in result.get("new", [])]
+    unseen = "" if more else " The rest of the landscape was not measured: nothing is known of it."
     found = [
         Table(
             "What was to be repaired",
@@ -106,9 +116,11 @@ def tables(run: Run) -> list[Table]:
         ),
         Table(
             "What was to stay",
-            "Other weak spots of the run, and the inputs as they are. A rise here beyond chance is a trade.",
+            "Other weak spots of the run, the inputs as they are, all cells of the landscape that were not "
+            "to be repaired (counted by picture), and places that look like new modes, on inputs that did "
+            f"not help to find them. A rise here beyond chance is a trade.{unseen}",
             head,
-            [*others, _row("clean", result["clean"])],
+            [*others, _row("clean", result["clean"]), *more],
         ),
     ]
     if landscape := result["landscape"]:
@@ -126,9 +138,10 @@ def tables(run: Run) -> list[Table]:
                 ("numbers trained", show.count(training["parameters"])),
                 ("last layer", training["layer"] or "(all)"),
                 (str(training.get("kind", "pictures")), show.count(training["pictures"])),
-                ("rounds", f"{training['epochs']}, best: {training['best']}"),
+                ("rounds", _rounds(training)),
                 ("seconds", f"{training['seconds']:.0f}"),
-                *_validated(training["curve"], training["best"]),
+                *_validated(training),
+                *_lost(result),
                 ("model", show.shorten(str(result["model"]), 300)),
             ],
         )
@@ -178,12 +191,30 @@ def _bias(bias: Mapping[str, Any]) -> Table:
     )
 
 
-def _validated(curve: Sequence[Mapping[str, float]], best: int) -> list[tuple[str, str]]:
+def _rounds(training: Mapping[str, Any]) -> str:
+    each = f" of {training['round']}" if "round" in training else ""
+    return f"{training['epochs']}{each}, best: {training['best']}"
+
+
+def _validated(training: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Validation before and after, as far as the training had rounds."""
+    curve, words = training["curve"], training.get("watched", ("transformed", "as they are"))
     if not curve:
         return []
-    kept = next((row for row in curve if row["epoch"] == best), curve[0])
-    return [("validation before", _validation(curve[0])), ("validation after", _validation(kept))]
+    kept = next((row for row in curve if row["epoch"] == training["best"]), curve[0])
+    return [
+        (
+            f"validation {when}",
+            ", ".join(f"{show.percent(row[k])} {w}" for k, w in zip(_KEYS, words, strict=True)),
+        )
+        for when, row in (("before", curve[0]), ("after", kept))
+    ]
+
+
+def _lost(result: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Cases that are no pairs, as where a transformation leaves nothing of a picture."""
+    lost = result.get("errors", 0)
+    return [("cases of the proof without a verdict, left out", show.count(lost))] if lost else []
 
 
 def _landscape(found: Mapping[str, Any]) -> list[Table]:
@@ -236,10 +267,6 @@ def _row(name: str, row: Mapping[str, Any]) -> tuple[str, ...]:
         show.count(row["made"]),
         f"{row['p']:.2g}",
     )
-
-
-def _validation(row: Mapping[str, float]) -> str:
-    return f"{show.percent(row['transformed'])} transformed, {show.percent(row['plain'])} as they are"
 
 
 def markdown(run: Run) -> str:
@@ -306,23 +333,29 @@ def learning(curve: Sequence[Mapping[str, float]], best: int) -> Markup:
 
 
 def _pictures(run: Run, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Kept pictures whose answer changed."""
-    import base64
-
-    from PIL import Image
-
+    """Kept pictures whose answer changed; of a generator, what it drew before and after."""
     rows = []
     for row in result.get("shown", []):
         if "blob" not in row:
             continue
         try:
-            image = Image.open(io.BytesIO(run.blobs.get(row["blob"]))).convert("RGB")
+            uris = [_small(run, row[key]) for key in ("blob", "now") if key in row]
         except Unreachable:
             raise
         except (WeakspotError, OSError, ValueError):
             continue
-        image.thumbnail((160, 160))
-        file = io.BytesIO()
-        image.save(file, format="PNG")
-        rows.append({**row, "uri": "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()})
+        rows.append({**row, "uris": uris})
     return rows
+
+
+def _small(run: Run, blob: str) -> str:
+    """A kept picture as a small one that a page can hold."""
+    import base64
+
+    from PIL import Image
+
+    image = Image.open(io.BytesIO(run.blobs.get(blob))).convert("RGB")
+    image.thumbnail((160, 160))
+    file = io.BytesIO()
+    image.save(file, format="PNG")
+    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()

@@ -24,7 +24,7 @@ _YIQ: Final = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.322], [0.211, 
 
 
 class Destroyed(WeakspotError):
-    """Nothing of the picture is left."""
+    """Nothing of the picture, or of the text, is left."""
 
 
 def _rotate(images: Floats, degrees: float, _: Sequence[int]) -> Floats:

@@ -22,6 +22,7 @@ from weakspot.models.ngrams import Ngrams
 from weakspot.search.concepts import ConceptSpace, Region
 from weakspot.sources.documents import Documents
 from weakspot.sources.edits import EDITS, edit
+from weakspot.sources.pixels import Destroyed
 
 #: Draws that a cell can have at least: fewer texts than this are shown in several rounds.
 DRAWS: Final = 400
@@ -97,7 +98,7 @@ class EditedTexts:
         """A text after the edit of a cell of a region; of several cells, one at random.
 
         Raises:
-            WeakspotError: The edit leaves no word.
+            Destroyed: The edit leaves no word.
         """
         rng = random.Random(own)  # noqa: S311
         cell = [rng.choice(values) for values in region]
@@ -105,7 +106,7 @@ class EditedTexts:
         share = float(given["amount"]) if "amount" in given else None
         after = edit(text, given["edit"], seed=own, share=share)
         if not any(c.isalnum() for c in after):
-            raise WeakspotError(f"the edit {given['edit']!r} leaves nothing of the text")
+            raise Destroyed(f"the edit {given['edit']!r} leaves nothing of the text")
         return after
 
     def _shuffled(self, hypothesis: Hypothesis, stage: Stage, seed: int, round_: int) -> NDArray[np.int64]:

@@ -34,7 +34,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
     return min(1.0, 2.0 * float(betainc(larger, smaller + 1, 0.5)))
 
 
-def paired_difference(only_first: int, only_second: int, n: int, level: float = 0.95) -> Interval:
+def paired_difference(only_first: float, only_second: float, n: float, level: float = 0.95) -> Interval:
     """Tango's score interval (1998) for the difference of two rates on the same cases, first minus second.
 
     It holds the δ that the score test does not reject, so it leaves out 0 just when McNemar's test without
@@ -44,23 +44,23 @@ def paired_difference(only_first: int, only_second: int, n: int, level: float = 
     Args:
         only_first: Cases that failed in the first run only.
         only_second: Cases that failed in the second run only.
-        n: All cases.
+        n: All cases. A fraction is an effective number of cases.
         level: Confidence level.
     """
     _check_level(level)
-    if only_first < 0 or only_second < 0 or only_first + only_second > n:
+    if only_first < 0 or only_second < 0 or only_first + only_second > n + 1e-9:
         raise ValueError(f"{only_first} and {only_second} of {n} cases cannot differ.")
     if n == 0:
         return Interval(-1.0, 1.0)
     z = NormalDist().inv_cdf((1.0 + level) / 2.0)
 
-    def low_end(b: int, c: int) -> float:
+    def low_end(b: float, c: float) -> float:
         return _crossing(lambda delta: _score(b, c, n, delta) > z, -1.0, (b - c) / n)
 
     return Interval(low_end(only_first, only_second), -low_end(only_second, only_first))
 
 
-def _score(b: int, c: int, n: int, delta: float) -> float:
+def _score(b: float, c: float, n: float, delta: float) -> float:
     """The score statistic of 'the rates differ by delta', with the other rate at its most likely value."""
     first = -b - c + (2 * n - b + c) * delta
     root = math.sqrt(max(first * first + 8 * n * c * delta * (1 - delta), 0.0))

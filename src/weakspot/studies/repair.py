@@ -13,15 +13,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from weakspot.core import MODELS, Hypothesis, Target, WeakspotError
+from weakspot.core import MODELS, Target, WeakspotError
 from weakspot.engine import Watch
 from weakspot.store import Run, RunConfig
 from weakspot.studies.loading import name_of
+from weakspot.studies.repair_pairs import proof
 from weakspot.studies.repair_parts import (
     Fitted,
     Job,
@@ -33,13 +31,9 @@ from weakspot.studies.repair_parts import (
     own_rate,
     row_words,
 )
+from weakspot.studies.repair_paths import anchored
 
 __all__ = ["RepairSettings", "conduct", "go_on", "repair", "settings_of"]
-
-#: Cases that are shown at once.
-BATCH: Final = 256
-#: Inputs kept for people, of each kind, and the letters of one that is a text.
-KEPT, SAID = 6, 400
 
 
 def repair(
@@ -88,12 +82,12 @@ def repair(
     Returns:
         A run of its own, open for reading; its ledger's fact "repair" has the result, `model/` the model.
     """
-    folder = folder_of(run)
+    folder, here = folder_of(run).absolute(), str(Path.cwd())
     settings = RepairSettings(
         run=str(folder),
         modes=modes if isinstance(modes, str) else ",".join(map(str, modes)),
         method=method,
-        target="" if target is None else name_of(target),
+        target="" if target is None else anchored(name_of(target), here),
         layer=layer,
         rate=own_rate(method) if rate is None else rate,
         epochs=epochs,
@@ -105,6 +99,7 @@ def repair(
         most=most,
         device=device,
         seed=seed,
+        here=here,
     )
     settings.check()
     given = None if target is None or isinstance(target, str) else target
@@ -158,11 +153,11 @@ def conduct(
     run: Run, settings: RepairSettings, job: Job, network: Any, progress: Progress | None = None
 ) -> None:
     """The method: the data set or the training, the model kept with its card, the proof."""
-    told, ledger = progress or (lambda *_: None), run.ledger
+    told, ledger, folder = progress or (lambda *_: None), run.ledger, run.folder.absolute()
     ledger.set_fact("state", "running")
     ledger.set_fact("parts", dict(job.counts))
     if settings.method == "data":
-        written = _written(run.folder / "data", job, settings)
+        written = _written(folder / "data", job, settings)
         ledger.set_fact(
             "repair", {"method": "data", "data": written, "verdict": "", "chosen": _words(job.chosen)}
         )
@@ -171,9 +166,7 @@ def conduct(
     from weakspot.repair.keep import write_card
 
     began = time.monotonic()
-    fitted = (
-        _trained(run.folder, job, network, settings, told) if job.fit is None else job.fit(run.folder, told)
-    )
+    fitted = _trained(folder, job, network, settings, told) if job.fit is None else job.fit(folder, told)
     learnt = fitted.learnt | {"seconds": round(time.monotonic() - began, 1)}
     ledger.set_fact("training", learnt)
     result = proof(run, job, fitted.target, settings, told)
@@ -181,7 +174,7 @@ def conduct(
     ledger.set_fact("repair", result | known)
     ledger.set_fact("state", "finished")
     write_card(
-        run.folder / "model",
+        folder / "model",
         was=job.name,
         name=fitted.name,
         spots=_words(job.chosen),
@@ -223,157 +216,6 @@ def _written(folder: Path, job: Job, settings: RepairSettings) -> dict[str, Any]
     return write_folder(folder, rows, spots=_words(job.chosen), model=job.name)
 
 
-def proof(run: Run, job: Job, after: Target, settings: RepairSettings, told: Progress) -> dict[str, Any]:
-    """Show the same cases to the model as it was and as it is, and say what moved."""
-    from weakspot.repair.proof import adjusted, change, verdict
-
-    pairs = _Pairs(run, job, after, told)
-    spots = [*job.chosen, *job.others, job.clean]
-    counted = []
-    for i, spot in enumerate(spots):
-        before, now = pairs.of(spot, settings.most, keep=spot in job.chosen or spot is job.clean)
-        told(f"proof: {spot.words}", i + 1, len(spots))
-        counted.append(change(spot.words, before, now))
-    many = len(job.chosen)
-    chosen, others = adjusted(counted[:many]), adjusted(counted[many:])
-    said = verdict(chosen, others)
-    landscape = None if job.space is None or not settings.draws else pairs.landscape(settings)
-    return {
-        "verdict": said,
-        "chosen": [c.to_json() | {"number": s.number} for c, s in zip(chosen, job.chosen, strict=True)],
-        "others": [c.to_json() | {"number": s.number} for c, s in zip(others[:-1], job.others, strict=True)],
-        "clean": others[-1].to_json(),
-        "landscape": landscape,
-        "errors": pairs.errors,
-        "shown": pairs.shown,
-        **({} if job.also is None else job.also(job.target, after)),
-    }
-
-
-class _Pairs:
-    """The same cases, before and after.
-
-    Args:
-        run: Keeps some pictures.
-        job: What is drawn, and who answered before.
-        after: Who answers now.
-        told: Of the progress.
-    """
-
-    def __init__(self, run: Run, job: Job, after: Target, told: Progress) -> None:
-        self._run, self._job, self._after, self._told = run, job, after, told
-        self.errors = 0
-        self.shown: list[dict[str, Any]] = []
-
-    def of(self, spot: Spot, most: int, *, keep: bool = False) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Failures of a spot's cases; those without a verdict on either side are left out."""
-        rows: list[tuple[bool, bool]] = []
-        if spot.failed is not None:
-            flags = zip(spot.failed(self._job.target), spot.failed(self._after), strict=True)
-            for before, after in flags:
-                if before is None or after is None:
-                    self.errors += 1
-                else:
-                    rows.append((before, after))
-        each = max(1, most // max(len(spot.hypotheses), 1))
-        for hypothesis in spot.hypotheses:
-            n = min(each, self._job.available(hypothesis))
-            rows += self._ask(hypothesis, n, spot.words if keep else "")
-        both = np.array(rows, bool).reshape(-1, 2)
-        return both[:, 0], both[:, 1]
-
-    def landscape(self, settings: RepairSettings) -> dict[str, Any] | None:
-        """All cells alike, or as many of them as there are draws; None where no case has a verdict."""
-        from weakspot.repair.proof import moved
-        from weakspot.search.modes import modes
-
-        space = self._job.space
-        assert space is not None  # noqa: S101 (asked before)
-        draws = min(settings.draws, self._job.draws)
-        rng = np.random.default_rng([settings.seed, 32])
-        cells = np.arange(space.size)
-        if space.size > draws:
-            cells = np.sort(rng.choice(space.size, draws, replace=False))
-        each = max(1, draws // len(cells))
-        where, rows = [], []
-        for i, cell in enumerate(cells.tolist()):
-            hypothesis = space.hypothesis(cell)
-            answers = self._ask(hypothesis, min(each, self._job.available(hypothesis)), "")
-            where += [cell] * len(answers)
-            rows += answers
-            if i % 10 == 0:
-                self._told("the landscape before and after", len(rows), each * len(cells))
-        if not rows:
-            return None
-        both = np.array(rows, bool).reshape(-1, 2)
-        found = moved(
-            space.distances(), np.array(where, np.int64), both[:, 0], both[:, 1], seed=settings.seed
-        )
-        above = float(self._run_above(found.before))
-        after = modes(space, found.after, above=above)
-        return {
-            "axes": [{"name": axis.name, "values": list(axis.values)} for axis in space.axes],
-            "n": found.n,
-            "rate_before": float(both[:, 0].mean()),
-            "rate_after": float(both[:, 1].mean()),
-            "removed": found.removed,
-            "made": found.made,
-            "distance": found.distance,
-            "exact": found.exact,
-            "p": found.p,
-            "unplaced": found.unplaced,
-            "above": above,
-            "modes_before": [_mode(m) for m in modes(space, found.before, above=above)[:8]],
-            "modes_after": [_mode(m) for m in after[:8]],
-            "before": np.round(found.before, 4).tolist() if space.size <= 20_000 else None,
-            "after": np.round(found.after, 4).tolist() if space.size <= 20_000 else None,
-        }
-
-    def _run_above(self, before: NDArray[np.float64]) -> float:
-        """Where a mode begins: half-way from the mean to the worst cell, as it was before."""
-        return (float(before.mean()) + float(before.max())) / 2
-
-    def _ask(self, hypothesis: Hypothesis, n: int, keep: str) -> list[tuple[bool, bool]]:
-        rows = []
-        for at in range(0, n, BATCH):
-            cases = self._job.source.draw(hypothesis, range(at, min(at + BATCH, n)), seed=self._job.seed)
-            said = [target.answer(cases) for target in (self._job.target, self._after)]
-            verdicts = [self._job.judge.judge(cases, outputs) for outputs in said]
-            for i, (case, before, after) in enumerate(zip(cases, *verdicts, strict=True)):
-                if before.failed is None or after.failed is None:
-                    self.errors += 1
-                    continue
-                rows.append((before.failed, after.failed))
-                if keep and before.failed != after.failed:
-                    self._keep(case, keep, said[0][i].answer, said[1][i].answer, made=after.failed)
-        return rows
-
-    def _keep(self, case: Any, words: str, before: str | None, after: str | None, *, made: bool) -> None:
-        if sum(row["made"] == made and row["words"] == words for row in self.shown) >= KEPT:
-            return
-        from weakspot.store.blobs import png
-
-        seen = (
-            {"blob": self._run.blobs.put(png(case.input))}
-            if isinstance(case.input, np.ndarray)
-            else {"text": str(case.caption)[:SAID]}
-        )
-        self.shown.append(
-            {
-                "words": words,
-                "made": made,
-                **seen,
-                "expected": case.expected,
-                "before": before,
-                "after": after,
-            }
-        )
-
-
-def _mode(mode: Any) -> dict[str, Any]:
-    return {"words": mode.words, "rate": mode.rate, "cells": len(mode.cells)}
-
-
 def _network(job: Job, settings: RepairSettings) -> Any:
     """What is trained: the model behind the target; nothing where only data is wanted."""
     if settings.method == "data" or job.fit is not None:
@@ -388,13 +230,12 @@ def _network(job: Job, settings: RepairSettings) -> Any:
     from weakspot.repair.network import network_of
 
     network = network_of(job.target, name=job.name)
-    if settings.method == "last-layer":  # before there is a run
+    if settings.method == "last-layer" or settings.reset_head or settings.layer:  # before there is a run
         from weakspot.repair.head import last_layer
 
         case = job.source.draw(job.clean.hypotheses[0], [0], seed=job.seed)[0]
-        last_layer(
-            network.module, network.prepare([case.input] * 2), labels=len(network.labels), name=settings.layer
-        )
+        sample = network.prepare([case.input] * 2).to(network.device)
+        last_layer(network.module, sample, labels=len(network.labels), name=settings.layer)
     if settings.method == "lora":
         from weakspot.repair.lora import need_peft
 

@@ -20,6 +20,7 @@ from weakspot.store import Run
 from weakspot.studies.hunt_parts import ByLabel, load, settings_of
 from weakspot.studies.past import load_judge, recall, same_for
 from weakspot.studies.repair_parts import Job, RepairSettings, Spot, chosen_of, derived, mixed
+from weakspot.studies.repair_paths import rooted
 
 #: Pictures that are drawn to learn from: of the findings and what they are mistaken for; and as usual.
 WEAK: Final = 2_400
@@ -42,7 +43,7 @@ def hunt_job(run: Run, settings: RepairSettings, *, target: Target | None = None
     Raises:
         WeakspotError: It found nothing; there is no finding of a number; the target does not say its labels.
     """
-    past, hunted = recall(run), settings_of(run)
+    past, hunted = recall(run), rooted(settings_of(run), settings.here)
     if settings.target:
         hunted = replace(hunted, target=settings.target)
     preferred = None
@@ -119,7 +120,7 @@ def hunt_job(run: Run, settings: RepairSettings, *, target: Target | None = None
 
     return Job(
         target=model,
-        name=settings.target or past.target,
+        name=hunted.target,
         judge=judge,
         chosen=spots,
         others=tuple(others),

@@ -36,6 +36,7 @@ from weakspot.studies.repair_parts import (
     derived,
     row_words,
 )
+from weakspot.studies.repair_paths import rooted
 
 #: Fresh captions that are looked at for pairs in each part.
 CAPTIONS: Final = 6_000
@@ -62,7 +63,7 @@ def mine_job(run: Run, settings: RepairSettings, *, target: Any = None) -> Job:
     from weakspot.judges.differs import differs
     from weakspot.repair.encoder import tower_of
 
-    mined, findings = settings_of(run), run.findings
+    mined, findings = rooted(settings_of(run), settings.here), run.findings
     if settings.method not in ("full", "data"):
         raise WeakspotError(
             f"the method {settings.method!r} is not for text towers", fix="use --method full, or data"
@@ -135,7 +136,7 @@ class _Parts:
     def __init__(self, run: Run, settings: RepairSettings, *, fits: bool) -> None:
         from weakspot.judges.differs import SceneJudge
 
-        mined = settings_of(run)
+        mined = rooted(settings_of(run), settings.here)
         self._seed = settings.seed
         self._judge = SceneJudge() if fits else None
         old = read_corpus(mined.corpus, limit=mined.texts)

@@ -7,7 +7,7 @@ inputs that neither the search nor the training saw. `JOBS` says who makes it of
 from __future__ import annotations
 
 import hashlib
-import random
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -17,14 +17,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import Hypothesis, Judge, Source, Stage, Target, WeakspotError, nearest
+from weakspot.core import Case, Hypothesis, Judge, Output, Source, Stage, Target, WeakspotError, nearest
 from weakspot.search.concepts import ConceptSpace
 from weakspot.store import Run
 from weakspot.studies.loading import check_seed
 
 Image = NDArray[np.uint8]
 METHODS: Final = ("last-layer", "full", "lora", "data")
-#: Fewer pictures teach nothing.
+#: Fewer pictures teach nothing, and prove nothing.
 LEAST: Final = 20
 
 
@@ -38,7 +38,7 @@ class RepairSettings:
     """What is repaired, and how; kept in run.yaml.
 
     Attributes:
-        run: The folder of the run whose weak spots are repaired.
+        run: The folder of the run whose weak spots are repaired, as an absolute path.
         modes: Their numbers, "1,3", or "preferred".
         method: last-layer, full, lora, or data (only the data set).
         target: Name of the model; that of the run by default.
@@ -53,6 +53,7 @@ class RepairSettings:
         most: Cases of each mode at most.
         device: "auto", "cpu", "cuda".
         seed: Everything random follows from it.
+        here: The directory from which relative paths in the run's settings are meant.
         budget: Always the number of pairs; kept for `resume`.
     """
 
@@ -71,6 +72,7 @@ class RepairSettings:
     most: int = 2_000
     device: str = "auto"
     seed: int = 0
+    here: str = ""
     budget: str = "images=1000000"
 
     def check(self) -> None:
@@ -82,11 +84,20 @@ class RepairSettings:
             )
         if not 0 < self.rate <= 1:
             raise WeakspotError(f"the rate cannot be {self.rate:g}", fix="choose a share above 0 and up to 1")
-        if self.draws < 0 or self.most < 50 or self.epochs < 0 or self.learning_rate < 0:
+        if not 0 <= self.distil <= 1:
+            raise WeakspotError(f"distil cannot be {self.distil:g}", fix="choose a share from 0 to 1")
+        if not 0 <= self.learning_rate < math.inf:
+            raise WeakspotError(
+                f"the learning rate cannot be {self.learning_rate:g}",
+                fix="choose a number that is at least 0",
+            )
+        if self.draws < 0 or self.most < LEAST or self.epochs < 0:
             raise WeakspotError(
                 "a number is too small",
-                fix="draws, epochs and the learning rate are at least 0, and most is at least 50",
+                fix=f"draws and epochs are at least 0, and most is at least {LEAST}",
             )
+        if self.device not in ("auto", "cpu"):
+            _there(self.device)
         check_seed(self.seed)
 
     @property
@@ -105,6 +116,19 @@ class RepairSettings:
         return found
 
 
+def _there(device: str) -> None:
+    """Refuse a device that is none, or not here."""
+    from weakspot.models.compute import choose_device
+
+    try:
+        choose_device(device)
+    except ImportError as error:
+        raise WeakspotError(
+            f"training on {device[:80]} needs a library that is missing: {error}",
+            fix="pip install 'weakspot[torch]'",
+        ) from error
+
+
 @dataclass(frozen=True, slots=True)
 class Spot:
     """Some inputs whose failures are counted before and after.
@@ -121,6 +145,24 @@ class Spot:
     hypotheses: tuple[Hypothesis, ...] = ()
     number: int = 0
     failed: Callable[[Any], list[bool | None]] | None = None
+
+
+class Pair(NamedTuple):
+    """One case, as the model was shown it (or drew it) before and after.
+
+    Attributes:
+        cases: The case; a generator draws its own, with the same noise.
+        said: What was answered.
+        failed: Whether that is a failure; None where there is no verdict.
+    """
+
+    cases: tuple[Case, Case]
+    said: tuple[Output, Output]
+    failed: tuple[bool | None, bool | None]
+
+
+#: What was answered to the cases of each spot, before and after; by the spot's words.
+Answers = Mapping[str, Sequence[tuple[str | None, str | None]]]
 
 
 class Fitted(NamedTuple):
@@ -162,7 +204,13 @@ class Job:
             its "folder", how many "pictures" (or what "kind" of things).
         space: Whose landscape is measured; None where there is none.
         draws: Pairs over the landscape at most, whatever is asked for.
-        also: More facts of the result, of the model before and after.
+        most: Cases of each spot at most, whatever is asked for.
+        batch: Cases that are shown at once.
+        pairs: Draws cases of a hypothesis and asks both models, given the one after, where that is done
+            otherwise than by `source`, `target` and `judge`, as with generators.
+        cluster: What a case is of, where several may be of one: the name of its picture, of its text.
+        wanted: The rate of failures that is wanted; see `weakspot.repair.proof.Change`.
+        also: More facts of the result, given what was answered in the chosen spots.
         counts: Inputs per part, for people.
         digests: Of data, for run.yaml.
     """
@@ -181,7 +229,12 @@ class Job:
     write: Callable[[Path], dict[str, Any]] | None = None
     space: ConceptSpace | None = None
     draws: int = 1 << 31
-    also: Callable[[Any, Any], dict[str, Any]] | None = None
+    most: int = 1 << 31
+    batch: int = 256
+    pairs: Callable[[Any, Hypothesis, Sequence[int]], list[Pair]] | None = None
+    cluster: Callable[[Case], str] | None = None
+    wanted: float = 0.0
+    also: Callable[[Answers], dict[str, Any]] | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
 
@@ -199,8 +252,8 @@ JOBS: Final[dict[str, str]] = {
 }
 #: The same for maps, by the task of their space.
 MAPS: Final[dict[str, str]] = {
-    "image": "weakspot.studies.repair_parts:picture_job",
-    "world": "weakspot.studies.repair_parts:picture_job",
+    "image": "weakspot.studies.repair_pictures:picture_job",
+    "world": "weakspot.studies.repair_pictures:picture_job",
     "text": "weakspot.studies.repair_text:text_job",
     "prompt": "weakspot.studies.repair_prompt:prompt_job",
 }
@@ -284,144 +337,15 @@ def modes_to_repair(run: Run, settings: RepairSettings, space: ConceptSpace) -> 
     return Modes(space, numbers, spots, [regions[i - 1] for i in numbers])
 
 
-def picture_job(run: Run, settings: RepairSettings, *, target: Target | None = None) -> Job:
-    """The modes of a map of pictures or scenes."""
-    from weakspot.studies.map_parts import image_parts, settings_of, world_parts
-
-    mapped = settings_of(run)
-    modes = modes_to_repair(run, settings, mapped.concept_space)
-    space = modes.space
-    wanted: Any = target if target is not None else (settings.target or mapped.target)
-    build = image_parts if space.task == "image" else world_parts
-    parts = build(with_target(mapped, settings), space, target=wanted)
-    common = {
-        "target": parts.target,
-        "name": settings.target or mapped.target,
-        "judge": parts.judge,
-        "chosen": modes.chosen,
-        "others": modes.others,
-        "clean": Spot("as they are", (space.outside(),)),
-        "space": space,
-    }
-    if space.task == "world":
-        return _of_scenes(common, parts.source, settings)
-    return _of_pictures(common, parts, run, mapped, modes.regions)
-
-
-def with_target(mapped: Any, settings: RepairSettings) -> Any:
-    """The settings of a map with another target, if one is named."""
+def mapped_by(run: Run, settings: RepairSettings) -> Any:
+    """The settings of a map, its paths as they were meant, and with another target if one is named."""
     from dataclasses import replace
 
+    from weakspot.studies.map_parts import settings_of
+    from weakspot.studies.repair_paths import rooted
+
+    mapped = rooted(settings_of(run), settings.here)
     return replace(mapped, target=settings.target) if settings.target else mapped
-
-
-def _of_pictures(common: dict[str, Any], parts: Any, run: Run, mapped: Any, regions: Sequence[Any]) -> Job:
-    from weakspot.repair.lessons import ANYWHERE, Read, TransformedLessons
-    from weakspot.sources.labelled import PARTS, part_digest, split
-    from weakspot.sources.pixels import amounts_of, transform
-    from weakspot.sources.transform import TransformedImages
-
-    images, space = parts.source.images, common["space"]
-    cut = split(images, seed=mapped.seed, shares=mapped.parts or PARTS)
-    for name in ("repair", "verification"):
-        if len(cut.get(name, ())) < LEAST:
-            raise WeakspotError(
-                f"{len(cut.get(name, ()))} pictures are too few for {name}",
-                fix=f"map with more pictures, so that {LEAST} at least are left for it",
-            )
-        then = run.config.digests.get(f"images for {name}")
-        if then is not None and then != part_digest(images, cut[name]):
-            raise WeakspotError(
-                "the pictures are not those the map was made with (the digest differs)",
-                fix="use the old ones, or map again",
-            )
-    mine = cut["repair"]
-    cells = [space.cells(region).tolist() for region in regions]
-
-    def transformed(pictures: list[Image], modes: Sequence[int], seeds: Sequence[int]) -> list[Image]:
-        by: dict[int, list[int]] = {}
-        for i, (mode, seed) in enumerate(zip(modes, seeds, strict=True)):
-            some = range(space.size) if mode == ANYWHERE else cells[mode]
-            by.setdefault(random.Random(seed).choice(some), []).append(i)  # noqa: S311
-        found: list[Image] = list(pictures)
-        for cell, places in by.items():
-            amounts = amounts_of(space.assignment(cell))
-            after = transform([pictures[i] for i in places], amounts, [seeds[i] for i in places])
-            for i, image in zip(places, after, strict=True):
-                found[i] = image
-        return found
-
-    def lessons(labels: Sequence[str]) -> TransformedLessons:
-        def of(some: Sequence[int], pictures: Sequence[Image], **more: Any) -> TransformedLessons:
-            numbers = [list(labels).index(images.labels[i]) for i in some]
-            return TransformedLessons(pictures, numbers, change=transformed, modes=len(regions), **more)
-
-        # What the map saw teaches nothing, but may say how far the weights are moved.
-        seen = [i for name in ("discovery", "confirmation") for i in cut.get(name, ())]
-        beside = of(seen, Read(images, seen)) if seen else None
-        return of(mine, [images.picture(i) for i in mine], beside=beside)
-
-    def samples(rate: float, seed: int) -> list[tuple[Image, str, str]]:
-        rng = np.random.default_rng([seed, 31])
-        rows = []
-        for i in mine:
-            if rng.random() < rate:
-                mode, own = int(rng.integers(len(regions))), int(rng.integers(1 << 62))
-                image = transformed([images.picture(i)], [mode], [own])[0]
-                rows.append((image, images.labels[i], common["chosen"][mode].words))
-            else:
-                rows.append((images.picture(i), images.labels[i], "as it is"))
-        return rows
-
-    return Job(
-        **common,
-        source=TransformedImages(images, space=space, parts={Stage.EXPLORE: cut["verification"]}),
-        seed=derived(mapped.seed, "verification"),
-        lessons=lessons,
-        samples=samples,
-        counts={name: len(some) for name, some in cut.items()},
-        digests={k: v for k, v in parts.digests.items() if k.startswith("images")},
-    )
-
-
-#: Scenes that are drawn to learn from: of the weak spots, and as they are; and to say how far the weights are
-#: moved.
-SCENES, GUARDS = 3_000, 2_000
-
-
-def _of_scenes(common: dict[str, Any], source: Source, settings: RepairSettings) -> Job:
-    """Scenes are drawn as they are needed; map, training and proof have seeds of their own."""
-    from weakspot.repair.lessons import DrawnLessons
-
-    base = common["clean"].hypotheses[0]
-    spots = [spot.hypotheses[0] for spot in common["chosen"]]
-
-    def drawn(hypothesis: Hypothesis, n: int, what: str = "repair") -> list[Any]:
-        return source.draw(hypothesis, range(n), seed=derived(settings.seed, what))
-
-    def lessons(labels: Sequence[str]) -> DrawnLessons:
-        place = {label: i for i, label in enumerate(labels)}
-
-        def of(n: int, what: str, **more: Any) -> DrawnLessons:
-            weak = mixed([drawn(h, max(1, n // len(spots)), what) for h in spots])
-            both = [
-                [(c.input, place[c.expected]) for c in some] for some in (weak, drawn(base, len(weak), what))
-            ]
-            return DrawnLessons(*both, **more)
-
-        return of(SCENES, "repair", beside=of(GUARDS, "guard"))
-
-    def samples(rate: float, seed: int) -> list[tuple[Image, str, str]]:
-        del seed
-        weak = mixed([drawn(h, int(SCENES * rate) // len(spots)) for h in spots])
-        usual = drawn(base, int(SCENES * (1 - rate)))
-        return [(c.input, c.expected, c.hypothesis.text) for c in [*weak, *usual]]
-
-    return Job(
-        **common, source=source, seed=derived(settings.seed, "verification"),
-        lessons=lessons, samples=samples,
-        counts={k: 2 * (n // len(spots)) * len(spots) for k, n in (("repair", SCENES), ("guard", GUARDS))},
-    )  # fmt: skip
 
 
 def mixed(rows: Sequence[Sequence[Any]]) -> list[Any]:

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from weakspot.core import MODELS, Stage, WeakspotError
+from weakspot.sources.pixels import Destroyed
 from weakspot.sources.rewrite import EditedTexts
 from weakspot.store import Run
 from weakspot.studies.repair_parts import (
@@ -21,9 +22,9 @@ from weakspot.studies.repair_parts import (
     Progress,
     RepairSettings,
     derived,
+    mapped_by,
     modes_to_repair,
     row_words,
-    with_target,
 )
 
 #: Fewer texts teach and prove nothing.
@@ -48,18 +49,17 @@ def text_job(run: Run, settings: RepairSettings, *, target: Any = None) -> Job:
         WeakspotError: The texts are others than the map's, or too few; the summariser cannot be trained.
     """
     from weakspot.sources.labelled import part_digest, split
-    from weakspot.studies.map_parts import settings_of
     from weakspot.studies.map_tasks import FEW, PARTS, PARTS_OF_FEW, text_parts
 
-    mapped = settings_of(run)
+    mapped = mapped_by(run, settings)
     modes = modes_to_repair(run, settings, mapped.concept_space)
     space = modes.space
     if settings.method == "last-layer":
         raise WeakspotError("a summariser has no last layer to train", fix="use --method full or lora")
-    wanted: Any = target if target is not None else (settings.target or mapped.target)
-    parts = text_parts(with_target(mapped, settings), space, target=wanted)
+    wanted: Any = target if target is not None else mapped.target
+    parts = text_parts(mapped, space, target=wanted)
     if settings.method != "data":
-        _trainable(parts.target, settings.target or mapped.target)
+        _trainable(parts.target, mapped.target)
     source: Any = parts.source
     documents: Any = source.documents
     shares = mapped.parts or (PARTS_OF_FEW if len(documents) < FEW else PARTS)
@@ -82,7 +82,7 @@ def text_job(run: Run, settings: RepairSettings, *, target: Any = None) -> Job:
         region = modes.regions[int(rng.integers(len(modes.regions)))]
         try:
             return source.edited(text, region, int(rng.integers(1 << 62)))  # type: ignore[no-any-return]
-        except WeakspotError:  # an edit that leaves nothing of a short text
+        except Destroyed:
             return text
 
     def learnt() -> list[tuple[str, str]]:
@@ -90,13 +90,14 @@ def text_job(run: Run, settings: RepairSettings, *, target: Any = None) -> Job:
 
     return Job(
         target=parts.target,
-        name=settings.target or mapped.target,
+        name=mapped.target,
         judge=parts.judge,
         chosen=modes.chosen,
         others=modes.others,
         clean=_clean(space),
         source=OnceEach(documents, space=space, parts={Stage.EXPLORE: cut["verification"]}),
         seed=derived(mapped.seed, "verification"),
+        cluster=lambda case: case.caption,
         fit=lambda folder, told: _fit(folder, told, parts.target, learnt(), edit, settings, mapped),
         write=lambda folder: _write(folder, documents, cut["repair"], edit, settings),
         space=space,
@@ -166,7 +167,7 @@ def _fit(
         folder=folder,
         told=lambda epoch, of, row: told(f"training: {row_words(row)}", epoch, of),
     )
-    name = name_of_kept(out, was=settings.target or mapped.target, target=target)
+    name = name_of_kept(out, was=mapped.target, target=target)
     after: Any = MODELS.load(name)
     return Fitted(after, name, {**trained._asdict(), "pictures": len(rows), "kind": "texts"})
 
