@@ -25,7 +25,7 @@ class Axis:
 
     Attributes:
         name: As YAML and sources call it.
-        values: As text; numbers as they are written.
+        values: As text; numbers as they are written (1.0 and 1 are the same).
         metric: How far values are from each other: along a line, around a circle, or all alike.
         words: A template with {value} and {percent}, or a phrase for each value.
         plain: The value of which nothing is said, if there is one.
@@ -38,6 +38,8 @@ class Axis:
     plain: str | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple(as_text(value) for value in self.values))
+        object.__setattr__(self, "plain", None if self.plain is None else as_text(self.plain))
         own = f"the axis {self.name[:60]!r}"
         if not re.fullmatch(r"[\w-]{1,40}", self.name) or self.name == OUTSIDE:
             raise WeakspotError(
@@ -120,6 +122,13 @@ class Axis:
 
             said = re.sub(rf"\{{{slot}\}}(\S*)", listed, said)
         return said
+
+
+def as_text(value: object) -> str:
+    """A value as text; 1.0 and 1 are the same number."""
+    if isinstance(value, float | int) and not isinstance(value, bool):
+        return f"{value:.12g}"
+    return str(value)
 
 
 def _percent(value: str) -> str:
