@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from weakspot.search.concepts import load_space
 from weakspot.sources.labelled import labelled_images, split
 from weakspot.store import Run
 from weakspot.studies import resume
-from weakspot.studies.map_preferences import modes_of, prefer, preferred, ranking
+from weakspot.studies.map_preferences import minded, modes_of, prefer, preferred, ranking, samples_of
 
 
 @pytest.fixture(scope="module")
@@ -280,6 +281,31 @@ def test_preferences_are_kept(finished: Path) -> None:
         with pytest.raises(WeakspotError):
             prefer(finished, **wrong)
     assert prefer(finished, clear=True)["chosen"] == []
+
+
+def test_a_mode_that_does_not_matter_is_not_preferred(finished: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    shutil.copytree(finished, own)
+    with Run.open(own) as run:
+        result = run.ledger.fact("map")
+        run.ledger.set_fact("map", result | {"modes": [result["modes"][0]] * 4})
+    prefer(own, ratings={1: 0})
+    with Run.read(own) as run:
+        assert minded(run) == []
+        with pytest.raises(WeakspotError, match="nobody minds any mode") as error:
+            preferred(run)
+        assert error.value.fix
+    prefer(own, ratings={3: 8}, pairs=[(4, 1)])
+    with Run.read(own) as run:
+        assert sorted(preferred(run)) == [3, 4]
+        assert preferred(run)[0] == 3
+
+
+def test_samples_of_a_mode_are_kept_pictures(finished: Path) -> None:
+    with Run.read(finished) as run:
+        found = samples_of(run, 1)
+        assert 1 <= len(found) <= 2
+        assert all(Path(path).read_bytes().startswith(b"\x89PNG") for path in found)
 
 
 def test_a_ranking_follows_few_answers() -> None:
