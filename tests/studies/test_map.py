@@ -14,6 +14,7 @@ from tests.studies.map_toy import SPACE, Dim, write_pictures
 import weakspot
 from weakspot.core import Stage, WeakspotError
 from weakspot.report import html, markdown, summary, write
+from weakspot.report.map_figures import map_figures, repair_figures
 from weakspot.search.concepts import load_space
 from weakspot.sources.labelled import labelled_images, split
 from weakspot.store import Run
@@ -264,6 +265,35 @@ def test_the_report_shows_it(finished: Path) -> None:
         assert "Failures against queries" in page
         assert "data:image" in page
         assert summary(run)["conclusion"] in " ".join(page.split()) or "most where" in page
+
+
+def test_a_large_landscape_shows_its_worst_cells_in_space(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weakspot.studies.map_result.KEPT_WHOLE", 10)
+    monkeypatch.setattr("weakspot.studies.map_result.KEPT_WORST", 5)
+    with mapped(world, tmp_path / "run", budget="images=300") as run:
+        result = run.ledger.fact("map")
+        assert run.ledger.fact("landscape") is None
+        assert [cell for cell, _ in result["top"]] == [c["cell"] for c in result["worst"][:5]]
+        assert "The worst 5 cells, by the first three axes" in html(run)
+
+
+def test_one_axis_is_shown_as_bars_with_intervals(world: Path, tmp_path: Path) -> None:
+    (tmp_path / "one.yaml").write_text("axes: [{name: darken, values: [0, 0.2, 0.4, 0.6], plain: 0}]")
+    with mapped(world, tmp_path / "run", space=str(tmp_path / "one.yaml"), budget="images=200") as run:
+        [_, bars] = map_figures(run, run.ledger.fact("map"))
+        assert bars.title == "Rate by darken"
+        assert [row[0] for row in bars.rows] == ["0", "0.2", "0.4", "0.6"]
+        assert all(low <= rate <= high and n for _, _, rate, low, high, _, n in bars.rows)
+        assert "Rate by darken" in html(run)
+    landscape = {"axes": [{"name": "darken", "values": ["0", "0.6"]}], "n": 41}
+    landscape |= {"before": [0.1, 0.8], "after": [0.1, 0.2]}
+    [changed] = repair_figures({"method": "data", "landscape": landscape})
+    assert [(row[0], row[1], row[-1]) for row in changed.rows] == [
+        ("0", "after", 20), ("0", "before", 20), ("0.6", "after", 20), ("0.6", "before", 20),
+    ]  # fmt: skip
+    assert "about 20 of each value" in changed.note
 
 
 def test_preferences_are_kept(finished: Path) -> None:

@@ -16,8 +16,8 @@ from weakspot.stats.transport import entropy
 
 #: Modes, minimal sets and cells that are listed.
 MODES, SETS, LISTED = 8, 8, 12
-#: Landscapes of at most so many cells are kept whole.
-KEPT_WHOLE: Final = 20_000
+#: Landscapes of at most so many cells are kept whole; of larger ones so many of the worst.
+KEPT_WHOLE, KEPT_WORST = 20_000, 200
 #: A cell is known if its interval is at most this wide.
 KNOWN: Final = 0.1
 #: Posterior draws behind the chance that something worse was missed, and by how much it must be worse.
@@ -83,8 +83,8 @@ class Landscape:
         middle, far = float(draws.mean()), WIDTH * float(draws.std())
         return {
             "rate": rate,
-            "low": max(min(middle - far, rate), 0.0),
-            "high": min(max(middle + far, rate), 1.0),
+            "low": max(min(middle, rate) - far, 0.0),
+            "high": min(max(middle, rate) + far, 1.0),
             "n": int(self.log.n[cells].sum()),
             "failures": int(self.log.failures[cells].sum()),
         }
@@ -134,6 +134,7 @@ class Landscape:
                 for one, told in zip(self.sets, sets, strict=True)
             ],
             "worst": [self._cell(int(c)) for c in np.argsort(-rate, kind="stable")[:LISTED]],
+            "top": self._top(),
             "uncertain": [self._cell(int(c)) for c in np.argsort(-wide, kind="stable")[:LISTED]],
             "heat": [
                 {"axes": [a, b], "rates": np.round(_mean(self.space, rate, [a, b]), 4).tolist()}
@@ -143,6 +144,13 @@ class Landscape:
             "queries": log.spent,
             "failures": log.failed,
         }
+
+    def _top(self) -> list[list[float]]:
+        """The worst cells and their rates, of a landscape that is not kept whole."""
+        if self.space.size <= KEPT_WHOLE:
+            return []
+        worst = np.argsort(-self.rates.rate, kind="stable")[:KEPT_WORST]
+        return [[int(cell), round(float(self.rates.rate[cell]), 5)] for cell in worst]
 
     def whole(self) -> dict[str, Any] | None:
         """Rates, intervals and counts of every cell, for other studies; None of a very large space."""
