@@ -62,7 +62,9 @@ def conclusion(run: Run) -> str:
     if not result["modes"]:
         return f"{text}, and no cell is believed to fail {show.percent(result['above'])} of the time."
     first = result["modes"][0]
-    text += f"; most where {show.shorten(first['words'], 160)}: {believed(first)} in the worst cell"
+    text += (
+        f"; most where {show.shorten(first['words'].rstrip('.'), 160)}: {believed(first)} in the worst cell"
+    )
     text += f" ({show.count(first['failures'])} of {show.count(first['n'])} failed there)."
     if confirmed:
         text += f" {show.plural(len(confirmed), 'finding')} held on inputs that the search never saw."
