@@ -43,6 +43,7 @@ from benchmarks.map_search_show import SHARES, picture, show
 from benchmarks.map_truth import LANDSCAPES, Truth, truth
 
 from weakspot.search.map_problem import Answers, Cells, Log, Table
+from weakspot.search.map_rl import LEAST
 from weakspot.search.map_searches import SEARCHES, search
 from weakspot.search.modes import apart, steps_between
 from weakspot.stats.landscape import rates
@@ -119,18 +120,19 @@ def measure(found: Truth, name: str, share: float, seed: int) -> dict[str, Any]:
 
 
 def planned(given: argparse.Namespace, landscape: str) -> Iterator[tuple[str, float, int]]:
-    """What is to be measured of a landscape: (search, share, seed), the first seeds of all searches first."""
-    model, _, space, pictures = LANDSCAPES[landscape]
-    del model, space
-    cells = int(landscape.rpartition("-")[2])
+    """What is to be measured of a landscape: (search, share, seed), the first seeds of all searches first.
+
+    Learned agents are left out where they have too few queries to learn from, or more than `--most`.
+    """
+    pictures, cells = LANDSCAPES[landscape][-1], int(landscape.rpartition("-")[2])
     of: Mapping[str, str] = dict(part.split("=") for part in given.seeds_of.split(",") if part)
     searches = given.searches.split(",")
     for seed in range(max(given.seeds, given.large_seeds, *map(int, of.values()))):
         for name in searches:
             most = given.large_seeds if cells > LARGE else int(of.get(name, given.seeds))
             for share in map(float, given.shares.split(",")):
-                learned = SEARCHES[name].learned and share * cells * pictures > given.most
-                if seed < most and not learned:
+                fits = LEAST <= share * cells * pictures <= given.most or not SEARCHES[name].learned
+                if seed < most and fits:
                     yield name, share, seed
 
 

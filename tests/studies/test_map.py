@@ -249,7 +249,7 @@ def test_scenes_of_the_world_can_be_mapped(tmp_path: Path) -> None:
     with weakspot.map(Fenced(), space="world", judge=judge, budget="images=400", out=tmp_path / "w") as run:
         result = run.ledger.fact("map")
         assert "1,5" not in result["note"]
-        assert "cells were asked; the rates of the others are inferred" in result["note"]
+        assert "cells have answers; the rates of the others are inferred" in result["note"]
         assert "behind a fence" in result["sets"][0]["words"]
 
 

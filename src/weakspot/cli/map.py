@@ -163,12 +163,12 @@ def conclude(run: Run, *, as_json: bool = False) -> int:
                     f"shares, over {plural(row['n'], 'picture')}"
                 )
             if result["note"]:
-                print(cut(f"note     {result['note']}", 3 * wide))
+                print(f"note     {cut(result['note'], 3 * wide)}")
         else:
             print(cut(told["state"], wide))
         if causes := unjudged(run):
             none = plural(sum(c.times for c in causes), "query").replace("querys", "queries")
-            print(cut(f"verdict  none for {none}, most often: {causes[0]}", 2 * wide))
+            print(f"verdict  {cut(f'none for {none}, most often: {causes[0]}', 2 * wide)}")
         errors, spent = told["trials"]["errors"], told["spend"]
         print(
             f"trials   {plural(told['trials']['drawn'], 'query').replace('querys', 'queries')} · "

@@ -320,7 +320,7 @@ def _note(landscape: Landscape, parts: MapParts) -> str:
     asked = int((landscape.log.n > 0).sum())
     if asked < landscape.space.size:
         notes.append(
-            f"{asked:,} of {landscape.space.size:,} cells were asked; the rates of the others are inferred."
+            f"{asked:,} of {landscape.space.size:,} cells have answers; the rates of the others are inferred."
         )
     errors = int((landscape.log.asked - landscape.log.n).sum())
     if errors:
