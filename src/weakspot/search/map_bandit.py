@@ -166,13 +166,14 @@ def spread(log: Log, rng: np.random.Generator, queries: int) -> None:
         queries -= len(row)
 
 
-def narrow(log: Log, rng: np.random.Generator, *, rounds: int = 4, chunk: int = 8) -> None:
+def narrow(log: Log, rng: np.random.Generator, *, chunk: int = 8) -> None:
     """Spend what is left where least is known: on the cells with the widest intervals, whatever their rates.
 
     A search for the worst leaves the rest as it is. This makes the widest intervals of the whole landscape
     narrower, and with them what a report can only call uncertain.
     """
     prior, found = log.prior(), None
+    rounds = 4 if log.problem.space.size <= 20_000 else 1  # all intervals of a large space take a while
     batch = math.ceil(log.room / rounds)
     while log.room and (log.left() > 0).any():
         found = log.fit(prior, found)

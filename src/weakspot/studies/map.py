@@ -58,6 +58,8 @@ __all__ = ["MapSettings", "conduct", "go_on", "map", "settings_of"]
 
 #: Inputs as they are, drawn first: at most so many, and at most this part of the budget.
 BASELINE, BASELINE_SHARE = 400, 0.1
+#: Inputs as they are without a single verdict before a run gives up.
+SILENT: Final = 20
 #: Modes and minimal sets that are confirmed.
 CONFIRMED: Final = 5
 #: Fresh draws of each of them, and of the baseline, at least.
@@ -210,10 +212,14 @@ def conduct(
         try:
             first = min(BASELINE, int(BASELINE_SHARE * settings.queries))
             usual = engine.test(base, until=stop.drawn(first), phase="baseline")
+            if not usual.n:
+                usual = engine.test(base, until=stop.drawn(max(first, SILENT)), phase="baseline")
             _judged(run, parts, usual.n, "the inputs as they are")
             problem = Asking(engine, space=space, memory=memory, inputs=parts.inputs)
             log = Log(problem, int(SEARCHED * settings.queries), told=lambda log: _tell(engine, problem, log))
             compared = look(log, settings, sees=str(getattr(parts.source, "sees", "")))
+            if not log.n.any() and parts.after is not None and hasattr(parts.judge, "hold"):
+                parts.after(run)  # stops where people's ratings are waited for
             _judged(run, parts, int(log.n.sum()), "the search's queries")
             landscape = Landscape(log, least=threshold(usual), above=settings.above)
             told = landscape.to_json(np.random.default_rng([settings.seed, 3]))
@@ -265,7 +271,7 @@ def _judged(run: Run, parts: MapParts, verdicts: int, what: str) -> None:
     Raises:
         Broken: There is none.
     """
-    if verdicts or hasattr(parts.judge, "hold"):  # people's ratings are waited for at the end
+    if verdicts or hasattr(parts.judge, "hold"):  # people's ratings are waited for later
         return
     causes = unjudged(run)
     mended = f"weakspot resume {run.folder}" if all(c.status == "error" for c in causes) else "map again"
