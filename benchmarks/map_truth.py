@@ -2,7 +2,8 @@
 
     python benchmarks/map_truth.py NAME [--threads 2]
 
-Kept in the user's cache, by the digests of model and pictures. `benchmarks/map_search.py` reads it.
+Kept in the user's cache, by the digests of model and pictures. `benchmarks/map_search.py` reads it. Cells are
+kept as they are done: one that is stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -82,32 +83,37 @@ def truth(name: str, *, threads: int = 1, quiet: bool = False) -> Truth:
     if file.exists():
         with np.load(file) as kept:
             return Truth(name, space, kept["delta"], kept["contexts"])
-    delta = _ask(space, images, part, target, quiet)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    begun = file.with_suffix(".begun.npy")
+    delta = _ask(space, images, part, target, quiet, begun)
     labels = sorted(set(images.labels))
     shown = [
         np.concatenate([thumbnail(images.picture(i)), np.eye(len(labels))[labels.index(images.labels[i])]])
         for i in part
     ]
     contexts = np.stack(shown).astype(np.float32)
-    file.parent.mkdir(parents=True, exist_ok=True)
     np.savez(file.with_suffix(".part.npz"), delta=delta, contexts=contexts)
     file.with_suffix(".part.npz").replace(file)
+    begun.unlink()
     return Truth(name, space, delta, contexts)
 
 
 def _ask(
-    space: ConceptSpace, images: LabelledImages, part: list[int], target: Any, quiet: bool
+    space: ConceptSpace, images: LabelledImages, part: list[int], target: Any, quiet: bool, begun: Path
 ) -> NDArray[np.float32]:
     source = TransformedImages(images, space=space, parts={Stage.EXPLORE: part})
-    delta, began = np.zeros((space.size, len(part)), np.float32), time.monotonic()
+    shape, began = (space.size, len(part)), time.monotonic()
+    delta = np.lib.format.open_memmap(begun, mode="r+" if begun.exists() else "w+", dtype="f4", shape=shape)
     place = {f"picture {images.names[i]}": at for at, i in enumerate(part)}
     for cell in range(space.size):
+        if delta[cell].all():  # a cell that is not done has zeros
+            continue
         cases: list[Case] = source.draw(space.hypothesis(cell), range(len(part)), seed=0)
         for case, output in zip(cases, target.answer(cases), strict=True):
             delta[cell, place[case.caption]] = margin(case, output)
         if not quiet and cell % max(1, space.size // 20) == 0:
             print(f"  {cell:,} of {space.size:,} cells · {time.monotonic() - began:.0f} s", flush=True)
-    return delta
+    return np.array(delta)
 
 
 def main() -> None:

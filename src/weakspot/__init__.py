@@ -19,6 +19,7 @@ from weakspot._version import __version__
 if TYPE_CHECKING:
     from weakspot.core import Case, Finding, Hypothesis, Output, Rate, Status, Tally, Verdict, WeakspotError
     from weakspot.report import write as write_report
+    from weakspot.search.concepts import Axis, ConceptSpace
     from weakspot.store import Run
     from weakspot.studies import resume
     from weakspot.studies.ask import ask
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
     from weakspot.studies.repair import repair
 
 __all__ = [
+    "Axis",
     "Case",
+    "ConceptSpace",
     "Finding",
     "Hypothesis",
     "Output",
@@ -56,6 +59,7 @@ _HOMES = {
         ("Case", "Finding", "Hypothesis", "Output", "Rate", "Status", "Tally", "Verdict", "WeakspotError"),
         "weakspot.core",
     ),
+    **dict.fromkeys(("Axis", "ConceptSpace"), "weakspot.search.concepts"),
     "Run": "weakspot.store",
     "ask": "weakspot.studies.ask",
     "attempt": "weakspot.studies.attempt",

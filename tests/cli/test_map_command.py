@@ -28,7 +28,13 @@ def test_map_then_prefer_then_report(folder: Path, capsys: pytest.CaptureFixture
     assert "prefer run --modes 1" in printed.out
     assert "searching" in printed.err
     assert cli(["prefer", "run", "--modes", "1", "--rate", "1=8"]) == 0
-    assert "preferred  1" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "preferred  1" in printed.out
+    assert Path(printed.out.split("sample  ")[1].split()[0]).is_file()
+    assert cli(["prefer", "run", "--clear", "--rate", "1=0"]) == 0
+    assert "preferred  none" in capsys.readouterr().out
+    assert cli(["prefer", "run", "--clear", "--modes", "1", "--rate", "1=8"]) == 0
+    assert capsys.readouterr().out
     assert cli(["prefer", "run", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["chosen"] == [1]
     assert cli(["report", "run", "--json"]) == 0

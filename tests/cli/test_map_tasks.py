@@ -17,6 +17,10 @@ from weakspot.core import Output
 class Silent:
     def answer(self, cases):
         return [Output("") for _ in cases]
+
+class Shy:
+    def answer(self, cases):
+        return [Output("" if len(c.input) % 2 else c.expected) for c in cases]
 """
 
 
@@ -52,15 +56,22 @@ def test_texts_of_ones_own_and_a_silent_summariser(weakspot: Shell, tmp_path: Pa
     ]
     (tmp_path / "own.jsonl").write_text("\n".join(map(json.dumps, rows)))
     (tmp_path / "summarisers.py").write_text(SUMMARISERS)
-    done = weakspot(
-        "map", "python:summarisers:Silent", "--task", "text", "--documents", "own.jsonl", "--budget",
-        "images=200", "--out", "run", "--json",
-    )  # fmt: skip
+    more = ("--task", "text", "--documents", "own.jsonl", "--budget", "images=200", "--out")
+    done = weakspot("map", "python:summarisers:Shy", *more, "shy")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    assert "most often: empty: the summariser returned nothing" in done.stdout
+    told = json.loads((tmp_path / "shy" / "report.json").read_text())
     assert told["result"]["failures"] == 0
     assert told["trials"]["errors"] == 0
+    assert told["unjudged"][0]["times"] > 20
     assert told["parts"] == {"discovery": 6, "confirmation": 6, "repair": 6, "verification": 6}
+    done = weakspot("map", "python:summarisers:Silent", *more, "silent")
+    assert done.returncode == 1
+    assert "not one answer to the inputs as they are could be judged" in done.stderr
+    assert "20 × empty: the summariser returned nothing" in done.stderr
+    done = weakspot("report", "silent")
+    assert done.returncode == 0, done.stderr
+    assert "%" not in done.stdout.splitlines()[0]
 
 
 def test_a_generator_end_to_end(weakspot: Shell, tmp_path: Path) -> None:

@@ -133,3 +133,25 @@ def test_a_space_of_ones_own(tmp_path: Path) -> None:
     assert [space.words(c) for c in range(6)] == [
         "as it is", "green", "blue", "darkened 90 %", "darkened 90 %, green", "darkened 90 %, blue",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("axis", "values", "said"),
+    [
+        ("on", ("nothing", "flower", "leaf"), "it is on nothing, a flower or a leaf."),
+        ("on", ("flower",), "it is on a flower."),
+        ("on", ("nothing",), ""),
+        ("background", ("forest", "snow"), "the background is a forest or snow."),
+        ("light", ("dusk", "night", "glare"), "it is dusk or night, or there is glare."),
+        ("weather", ("clear", "fog"), "it is clear or foggy."),
+    ],
+)
+def test_several_values_of_a_scene_are_one_sentence(axis: str, values: tuple[str, ...], said: str) -> None:
+    space = load_space("world")
+    one = next(a for a in space.axes if a.name == axis)
+    assert one.phrase([one.values.index(value) for value in values]) == said
+
+
+def test_numbers_may_be_given_as_numbers() -> None:
+    axis = Axis("darken", (0, 0.5, 1.0), plain=0)  # type: ignore[arg-type]
+    assert (axis.values, axis.plain) == (("0", "0.5", "1"), "0")

@@ -7,13 +7,14 @@ import pytest
 from tests.search.map_parts import planted, small_space, table
 
 from weakspot.core import WeakspotError
-from weakspot.search.map_problem import Log
+from weakspot.search.map_problem import Log, Table
+from weakspot.search.map_searches import search
 
 pytest.importorskip("stable_baselines3")
 from gymnasium.utils.env_checker import check_env
 
 from weakspot.search.map_env import EnvSettings, MapEnv
-from weakspot.search.map_rl import AgentSettings, learn
+from weakspot.search.map_rl import AgentSettings, learn, part
 
 SPACE = small_space(values=4, axes=2)
 DELTA = planted(SPACE, inputs=200, rough=0.0)
@@ -67,13 +68,67 @@ def test_a_trained_agent_beats_its_untrained_copy_and_chance(algorithm: str) -> 
     log = Log(table(SPACE, rate), 1500)
     found = learn(log, np.random.default_rng(3), AgentSettings(algorithm=algorithm, width=32, updates=4))
     assert log.spent <= 1500
-    assert found.trained > found.random + 0.3
+    assert found.inputs == 80 == found.trained.n
+    assert found.trained.value > found.random.value + 0.3
     assert found.won == (max(found.p_untrained, found.p_random) < 0.01)
     assert found.p_random < 0.01
-    assert found.trained >= found.untrained
+    assert found.trained.value >= found.untrained.value
     assert log.n.sum() == 0  # queries at inputs of its choice say nothing of a cell's rate
 
 
-def test_too_few_queries_to_learn_from() -> None:
-    with pytest.raises(WeakspotError, match="too few for an agent"):
+@pytest.mark.parametrize("name", ["dqn-micro", "ppo-micro"])
+def test_small_steps_learn_too(name: str) -> None:
+    delta = np.full((16, 200), -2.0, np.float32)
+    delta[[12, 13, 14, 15]] = 2.0  # the far end of the first axis
+    log = Log(table(SPACE, delta), 4000)
+    found = search(name)(log, np.random.default_rng(0))
+    assert found.trained.value > found.random.value + 0.1
+    assert found.p_random < 0.01
+    assert log.spent <= 4000
+
+
+@pytest.mark.parametrize("algorithm", ["dqn", "ppo"])
+def test_a_policy_sees_its_input(algorithm: str) -> None:
+    """Half of the inputs fail in one cell, half in another: who looks finds nearly all, who does not half."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 2, 400)
+    delta = np.full((16, 400), -2.0, np.float32)
+    delta[3, kind == 0] = 2.0
+    delta[12, kind == 1] = 2.0
+    log = Log(Table(SPACE, delta, np.eye(2, dtype=np.float32)[kind]), 3000)
+    found = learn(log, np.random.default_rng(1), AgentSettings(algorithm=algorithm))
+    assert found.trained.value > 0.8
+    assert found.won
+
+
+def test_what_the_comparison_cannot_use_is_left_over() -> None:
+    log = Log(table(SPACE, DELTA), 10_000)  # 200 inputs, of which 80 are held out: 240 queries for all three
+    assert part(log, 0.6) == 4200 + 240
+    log.budget = part(log, 0.6)
+    learn(log, np.random.default_rng(0), AgentSettings(width=8, updates=1))
+    assert log.budget - 64 < log.spent <= log.budget
+
+
+def test_showings_of_a_held_out_text_are_all_held_out() -> None:
+    class Rounds(Table):
+        def __init__(self) -> None:
+            super().__init__(SPACE, DELTA, np.zeros((200, 1), np.float32))
+            self.distinct = 20  # ten showings of each
+            self.shown: dict[str, set[int]] = {}
+
+        def ask_on(self, policy, cells, inputs):
+            self.shown.setdefault(policy, set()).update((inputs % 20).tolist())
+            return super().ask_on(policy, cells, inputs)
+
+    problem = Rounds()
+    found = learn(Log(problem, 1500), np.random.default_rng(0), AgentSettings(width=8, updates=1))
+    assert found.inputs == 8
+    assert not problem.shown["dqn"] & problem.shown["dqn trained"]
+
+
+def test_too_few_queries_or_inputs_to_learn_from() -> None:
+    with pytest.raises(WeakspotError, match="too few for an agent") as error:
         learn(Log(table(SPACE, DELTA), 100), np.random.default_rng(0))
+    assert "512" in str(error.value.fix)
+    with pytest.raises(WeakspotError, match="one input only"):
+        learn(Log(table(SPACE, DELTA[:, :1]), 1000), np.random.default_rng(0))

@@ -7,7 +7,7 @@ import pytest
 from tests.search.map_parts import planted, small_space, table
 
 from weakspot.core import WeakspotError
-from weakspot.search.map_bandit import worst_cells
+from weakspot.search.map_bandit import narrow, spread, worst_cells
 from weakspot.search.map_inputs import InputModel
 from weakspot.search.map_problem import Answers, Log
 from weakspot.search.map_searches import SEARCHES, find, search
@@ -145,6 +145,24 @@ def test_what_inputs_say_of_themselves_sharpens_the_rates() -> None:
     assert np.abs(sharp - TRUTH).mean() < 0.75 * np.abs(plain - TRUTH).mean()
     assert found.n.sum() > 2 * n.sum()
     assert InputModel(log.prior(), SPACE.grid, 200).adjust(cells, inputs, 1 - failed, delta) is None
+
+
+def test_the_last_queries_make_the_widest_intervals_narrower() -> None:
+    logs = [Log(table(SPACE, DELTA), 1000) for _ in range(2)]
+    for log in logs:
+        search("tpe")(log, np.random.default_rng(0))
+        log.budget = 1200
+    narrow(logs[0], np.random.default_rng(1))
+    spread(logs[1], np.random.default_rng(1), 200)
+    assert logs[0].spent == logs[1].spent == 1200
+    wide = []
+    for log in logs:
+        found = rates(log.fit(log.prior()), np.arange(SPACE.size))
+        wide.append(np.sort(found.high - found.low)[-12:].mean())
+    assert wide[0] < wide[1]
+    full = Log(table(SPACE, planted(SPACE, inputs=4)), 5000)
+    narrow(full, np.random.default_rng(0))
+    assert full.spent == 500
 
 
 def test_modes_are_regions_with_a_peak_each() -> None:

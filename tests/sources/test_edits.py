@@ -11,7 +11,8 @@ from weakspot.core import WeakspotError
 from weakspot.search.concepts import load_space
 from weakspot.sources.documents import documents
 from weakspot.sources.edits import EDITS, STOP, edit, misspelt
-from weakspot.sources.edits_grammar import base_of, denied
+from weakspot.sources.edits_denial import denied
+from weakspot.sources.edits_grammar import base_of
 
 TEXTS = documents().texts
 PLAIN = "The engineer closed two bridges on Monday, and they will not open before May."
@@ -112,6 +113,17 @@ def test_misspellings_are_those_people_make(right: str, wrong: str) -> None:
         ("The robot takes the lift.", "The robot does not take the lift."),
         ("Volunteers have found an apple.", "Volunteers have not found an apple."),
         ("No verb here at all", "No verb here at all"),
+        ("Did they leave early?", "Didn't they leave early?"),
+        ("Had she gone?", "Hadn't she gone?"),
+        ("Does he know what is left to do?", "Doesn't he know what is left to do?"),
+        ("Why did he leave?", "Why didn't he leave?"),
+        ("Won't they come?", "Will they come?"),
+        ("Don't go there.", "Do go there."),
+        ("They never went back.", "They went back."),
+        ("They have already begun.", "They have not already begun."),
+        ("They have put up five poles.", "They have not put up five poles."),
+        ("Trains did not run.", "Trains did run."),
+        ("He wants to run.", "He does not want to run."),
     ],
 )
 def test_a_denied_sentence_says_the_opposite(before: str, after: str) -> None:
@@ -123,13 +135,34 @@ def test_a_denied_sentence_says_the_opposite(before: str, after: str) -> None:
     [
         ("The council voted on Monday.", "The council votes on Monday."),
         ("Engineers found cracks.", "Engineers find cracks."),
-        ("They were heavier and did not burn.", "They are heavier and did not burn."),
+        ("They were heavier and did not burn.", "They are heavier and do not burn."),
         ("The robot takes the lift and waits.", "The robot took the lift and waited."),
         ("It will decide in May.", "It would decide in May."),
         ("They will have to go.", "They would have to go."),
         ("The town had restored it.", "The town has restored it."),
+        ("They don't know him.", "They didn't know him."),
+        ("He didn't eat the cake.", "He doesn't eat the cake."),
+        ("I can’t go.", "I couldn't go."),
+        ("She isn't coming because it wasn't open.", "She wasn't coming because it isn't open."),
+        ("Did they leave early?", "Do they leave early?"),
+        ("Had she gone?", "Has she gone?"),
+        ("How long does it take?", "How long did it take?"),
+        ("Won't they come?", "Wouldn't they come?"),
+        ("Don't go there.", "Don't go there."),
+        ("Forty families then bought shares in it and hired a baker.",
+         "Forty families then buy shares in it and hire a baker."),
+        ("He goes home and does nothing.", "He went home and did nothing."),
+        ("What is left goes to the school.", "What was left went to the school."),
+        ("The school was about to close.", "The school is about to close."),
+        ("He wants to run.", "He wanted to run."),
+        ("The association had also taught them.", "The association has also taught them."),
+        ("He made them wait.", "He makes them wait."),
+        ("Beekeepers in the hills lost fewer than in any year since records began.",
+         "Beekeepers in the hills lose fewer than in any year since records begin."),
+        ("Fallen trees blocked it.", "Fallen trees block it."),
+        ("The picture shows the gas.", "The picture showed the gas."),
     ],
-)
+)  # fmt: skip
 def test_tense(before: str, after: str) -> None:
     assert edit(before, "tense", seed=0) == after
 
@@ -140,6 +173,14 @@ def test_tense(before: str, after: str) -> None:
         ("The engineer closed two bridges.", "The engineers closed two bridge."),
         ("A child fed the geese.", "A children fed the goose."),
         ("He likes Paris and water.", "He likes Paris and water."),
+        ("What is left goes to the school.", "What is left goes to the schools."),
+        ("The bakery was about to close.", "The bakeries was about to close."),
+        ("It sold more tickets than ever before.", "It sold more ticket than ever before."),
+        ("Shop owners fear that they pay in advance.", "Shop owner fear that they pay in advance."),
+        ("A company employs ninety people.", "A companies employs ninety person."),
+        ("The rangers hope again.", "The ranger hope again."),
+        ("A new radio telescope works.", "A new radio telescopes works."),
+        ("She went home on foot in spring.", "She went home on foot in spring."),
     ],
 )
 def test_number_of_nouns(before: str, after: str) -> None:

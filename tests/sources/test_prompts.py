@@ -228,6 +228,11 @@ def test_one_label_a_line(tmp_path: Path) -> None:
     assert [row.name for row in read_label_file(path)] == ["fly", "n02123045 tabby, tabby cat", "fence"]
 
 
+def test_imagenets_list_of_ids_and_names(tmp_path: Path) -> None:
+    path = written(tmp_path, "synsets.txt", "n02190166 fly\nn02123045  tabby, tabby cat\n")
+    assert read_label_file(path) == [("fly", "", "n02190166"), ("tabby, tabby cat", "", "n02123045")]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "what"),
     [

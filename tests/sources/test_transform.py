@@ -210,3 +210,16 @@ def test_scenes_of_the_world_have_the_cells_attributes() -> None:
         assert case.input.shape == (64, 64, 3)
     with pytest.raises(WeakspotError, match="no attribute"):
         WorldScenes(ConceptSpace("x", (Axis("mood", ("gay", "sad"), "categorical"),)))
+
+
+@pytest.mark.parametrize(
+    "labels", [("tench", "tabby cat"), ("tench, Tinca", "tabby cat"), ("n01440764 tench", "tabby cat")]
+)
+def test_folders_by_wordnet_id_take_the_targets_names(tmp_path: Path, labels: tuple[str, ...]) -> None:
+    for number, wordnet in enumerate(("n01440764", "n02123045")):
+        (tmp_path / "own" / wordnet).mkdir(parents=True)
+        picture = np.full((8, 8, 3), 40 * (number + 1), np.uint8)
+        Image.fromarray(picture).save(tmp_path / "own" / wordnet / "a.png")
+    (tmp_path / "synsets.txt").write_text("n01440764 tench, Tinca\nn02123045 tabby cat\n")
+    found = labelled_images(str(tmp_path / "own"), labels=labels, labels_file=str(tmp_path / "synsets.txt"))
+    assert found.labels == labels

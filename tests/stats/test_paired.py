@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, fisher_exact, multinomial
 
-from weakspot.stats import fisher, mcnemar, paired_difference
+from weakspot.stats import fisher, mcnemar, paired_difference, sign_flip
 
 counts = st.integers(0, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -80,3 +80,26 @@ def test_paired_difference_at_the_edges() -> None:
     for wrong in ((-1, 0, 5), (3, 3, 5)):
         with pytest.raises(ValueError, match="cannot differ"):
             paired_difference(*wrong)
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 20))
+@settings(deadline=None)
+def test_signs_of_one_size_are_mcnemars_test(wins: int, losses: int, ties: int) -> None:
+    expected = binomtest(wins, wins + losses, alternative="greater").pvalue if wins + losses else 1.0
+    found = sign_flip([1.0] * wins + [-1.0] * losses + [0.0] * ties)
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_sign_flips_agree_with_scipy_and_keep_their_level() -> None:
+    from scipy.stats import permutation_test
+
+    rng, small = np.random.default_rng(0), 0
+    d = rng.normal(0.4, 1, 12)
+    exact = permutation_test((d,), np.sum, permutation_type="samples", alternative="greater").pvalue
+    assert sign_flip(d.tolist()) == pytest.approx(exact, abs=0.01)
+    for _ in range(400):
+        small += sign_flip(rng.choice([-1, -0.5, 0, 0.25, 0.5, 1], 40) * rng.choice([-1, 1], 40)) < 0.05
+    assert small <= 400 * 0.05 + 3.5 * math.sqrt(400 * 0.05 * 0.95)
+    assert sign_flip([]) == 1.0
+    with pytest.raises(ValueError, match="finite"):
+        sign_flip([math.nan])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from tests.studies.map_toy import SPACE, Dim, write_pictures
 import weakspot
 from weakspot.core import Stage, WeakspotError
 from weakspot.report import html, markdown, summary, write
+from weakspot.report.map_figures import map_figures, repair_figures
 from weakspot.search.concepts import load_space
 from weakspot.sources.labelled import labelled_images, split
 from weakspot.store import Run
 from weakspot.studies import resume
-from weakspot.studies.map_preferences import modes_of, prefer, preferred, ranking
+from weakspot.studies.map_preferences import minded, modes_of, prefer, preferred, ranking, samples_of
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +117,12 @@ def test_a_discrepancy_that_is_not_finite_is_an_error_and_no_failure(world: Path
         assert sum(t.errors for t in tallies) > 30
         assert "gave no verdict" in run.ledger.fact("map")["note"]
         assert any("no finite number" in what for what, _ in run.ledger.errors())
+        told = summary(run)["unjudged"]
+        assert [row["status"] for row in told] == ["error"]
+        assert told[0]["times"] == sum(t.errors for t in tallies)
+        for page in (markdown(run), html(run)):
+            assert "Without a verdict" in page
+            assert "the discrepancy margin is nan, no finite number" in page
         base = next(h for h in run.ledger.hypotheses() if h.id == run.ledger.fact("base"))
         assert run.ledger.tallies()[base.id].rate < 0.3
 
@@ -124,12 +132,108 @@ def test_a_learned_search_says_whether_it_learned(world: Path, tmp_path: Path) -
     with mapped(world, tmp_path / "run", search="dqn", budget="images=1600") as run:
         compared = run.ledger.fact("map")["compared"]
         assert compared["agent"] == "dqn"
-        assert compared["queries"] > 50
+        assert compared["inputs"] == 24  # four tenths of the discovery part
         assert compared["trained"] > compared["random"]
-        assert ("won against both" in markdown(run)) == compared["won"]
+        rate = compared["rates"]["trained"]
+        assert (rate["n"], rate["value"]) == (24, compared["trained"])
+        assert rate["low"] < rate["value"] <= rate["high"]
+        told = markdown(run)
+        assert ("won against both" in told) == compared["won"]
+        assert "the same 24 inputs, which no training saw, each once" in told
+        assert "the agent sees a thumbnail of the picture, and its label" in told
         policies = {dict(h.concepts).get("policy") for h in run.ledger.hypotheses()}
-        assert policies == {None, "dqn", "dqn untrained", "random"}
+        assert policies == {None, "dqn", "dqn trained", "dqn untrained", "random"}
+        shown: dict[str, list[str]] = {}
+        for one in run.ledger.hypotheses():
+            if policy := dict(one.concepts).get("policy"):
+                shown.setdefault(policy, []).extend(t.caption for t in run.ledger.trials(one))
+        assert sorted(shown["dqn trained"]) == sorted(set(shown["dqn untrained"])) == sorted(shown["random"])
+        assert not set(shown["dqn trained"]) & set(shown["dqn"])
         assert run.ledger.spend()["images"] <= 1600
+
+
+def test_an_agent_needs_a_budget_that_is_told_before_anything_is_written(world: Path, tmp_path: Path) -> None:
+    pytest.importorskip("stable_baselines3")
+    with pytest.raises(WeakspotError, match="900 queries are too few for dqn") as error:
+        mapped(world, tmp_path / "run", search="dqn", budget="images=900")
+    assert "images=1220" in str(error.value.fix)
+    assert not (tmp_path / "run").exists()
+    with pytest.raises(WeakspotError, match="too few for ppo-micro"):
+        mapped(world, tmp_path / "run", search="ppo-micro", budget="images=1219")
+    with mapped(world, tmp_path / "run", search="ppo-micro", budget="images=1220") as run:
+        compared = run.ledger.fact("map")["compared"]
+        assert compared["rates"]["random"]["n"] >= compared["inputs"] > 5
+
+
+def test_an_agent_in_the_world_sees_the_subject_and_all_are_shown_the_same_scenes(tmp_path: Path) -> None:
+    """One half of the subjects fails on flowers, the other on rocks: who sees the subject finds both."""
+    pytest.importorskip("stable_baselines3")
+    from weakspot.core import Output
+    from weakspot.world.scene import SUBJECTS
+
+    half = set(SUBJECTS[::2])
+
+    class Choosy:
+        labels = ()
+
+        def answer(self, cases: Any) -> Any:
+            wrong = {True: " flower.", False: " rock."}
+            return [Output("x" if wrong[c.expected in half] in c.caption else c.expected) for c in cases]
+
+    space = load_space("world")
+    small = weakspot.ConceptSpace("small", space.axes[:1], task="world")
+    judge = "discrepancy?measure=wrong"
+    options: dict[str, Any] = {"space": small, "judge": judge, "search": "dqn", "budget": "images=3000"}
+    with weakspot.map(Choosy(), **options, out=tmp_path / "run") as run:
+        compared = run.ledger.fact("map")["compared"]
+        assert compared["paired"]
+        assert compared["sees"] == "the subject of the scene"
+        assert compared["trained"] > 0.8  # one cell alone would find half
+        assert compared["won"]
+        subjects: dict[str, list[str]] = {}
+        for one in run.ledger.hypotheses():
+            if policy := dict(one.concepts).get("policy"):
+                subjects.setdefault(policy, []).extend(t.expected for t in run.ledger.trials(one))
+        assert sorted(subjects["dqn trained"]) == sorted(subjects["random"])
+
+
+def test_a_source_that_cannot_place_inputs_is_said_to_draw_them_anew(world: Path, tmp_path: Path) -> None:
+    pytest.importorskip("stable_baselines3")
+    from weakspot.core import Case, case_seed
+
+    class Own:
+        inputs = 400
+
+        def draw(self, hypothesis: Any, indices: Any, *, seed: int) -> list[Case]:
+            picture = np.full((8, 8, 3), 90, np.uint8)
+            return [
+                Case(hypothesis, i, case_seed(seed, hypothesis, i), picture + i % 90, "cat") for i in indices
+            ]
+
+    with mapped(world, tmp_path / "run", source=Own(), search="ppo", budget="images=1300") as run:
+        assert not run.ledger.fact("map")["compared"]["paired"]
+        told = markdown(run)
+        assert "drawn anew for each of the three" in told
+        assert "same inputs" not in told
+        assert "The agent sees nothing of an input" in told
+
+
+def test_rates_have_counts_and_intervals(world: Path, finished: Path) -> None:
+    truth = exhaustive(world)
+    space = load_space(str(world / "dim.yaml"))
+    with Run.read(finished) as run:
+        result, told = run.ledger.fact("map"), markdown(run)
+        for one in [result["whole"], *result["sets"], *result["modes"]]:
+            assert one["low"] <= one["rate"] <= one["high"]
+            assert 0 <= one["failures"] <= one["n"]
+        assert result["whole"]["low"] <= truth.mean() <= result["whole"]["high"]
+        for one in result["sets"]:
+            cells = space.cells(tuple(tuple(values) for values in one["region"]))
+            assert one["low"] <= truth[cells].mean() <= one["high"]
+        assert f"({result['whole']['n']} queries at random inputs)" in summary(run)["conclusion"]
+        assert "at most" not in told
+        if result["missed"] == 0:
+            assert "\\< 0.5 %" in told
 
 
 def test_scenes_of_the_world_can_be_mapped(tmp_path: Path) -> None:
@@ -145,7 +249,7 @@ def test_scenes_of_the_world_can_be_mapped(tmp_path: Path) -> None:
     with weakspot.map(Fenced(), space="world", judge=judge, budget="images=400", out=tmp_path / "w") as run:
         result = run.ledger.fact("map")
         assert "1,5" not in result["note"]
-        assert "cells were asked; the rates of the others are inferred" in result["note"]
+        assert "cells have answers; the rates of the others are inferred" in result["note"]
         assert "behind a fence" in result["sets"][0]["words"]
 
 
@@ -163,6 +267,35 @@ def test_the_report_shows_it(finished: Path) -> None:
         assert summary(run)["conclusion"] in " ".join(page.split()) or "most where" in page
 
 
+def test_a_large_landscape_shows_its_worst_cells_in_space(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weakspot.studies.map_result.KEPT_WHOLE", 10)
+    monkeypatch.setattr("weakspot.studies.map_result.KEPT_WORST", 5)
+    with mapped(world, tmp_path / "run", budget="images=300") as run:
+        result = run.ledger.fact("map")
+        assert run.ledger.fact("landscape") is None
+        assert [cell for cell, _ in result["top"]] == [c["cell"] for c in result["worst"][:5]]
+        assert "The worst 5 cells, by the first three axes" in html(run)
+
+
+def test_one_axis_is_shown_as_bars_with_intervals(world: Path, tmp_path: Path) -> None:
+    (tmp_path / "one.yaml").write_text("axes: [{name: darken, values: [0, 0.2, 0.4, 0.6], plain: 0}]")
+    with mapped(world, tmp_path / "run", space=str(tmp_path / "one.yaml"), budget="images=200") as run:
+        [_, bars] = map_figures(run, run.ledger.fact("map"))
+        assert bars.title == "Rate by darken"
+        assert [row[0] for row in bars.rows] == ["0", "0.2", "0.4", "0.6"]
+        assert all(low <= rate <= high and n for _, _, rate, low, high, _, n in bars.rows)
+        assert "Rate by darken" in html(run)
+    landscape = {"axes": [{"name": "darken", "values": ["0", "0.6"]}], "n": 41}
+    landscape |= {"before": [0.1, 0.8], "after": [0.1, 0.2]}
+    [changed] = repair_figures({"method": "data", "landscape": landscape})
+    assert [(row[0], row[1], row[-1]) for row in changed.rows] == [
+        ("0", "after", 20), ("0", "before", 20), ("0.6", "after", 20), ("0.6", "before", 20),
+    ]  # fmt: skip
+    assert "about 20 of each value" in changed.note
+
+
 def test_preferences_are_kept(finished: Path) -> None:
     with Run.read(finished) as run:
         count = len(modes_of(run))
@@ -178,6 +311,31 @@ def test_preferences_are_kept(finished: Path) -> None:
         with pytest.raises(WeakspotError):
             prefer(finished, **wrong)
     assert prefer(finished, clear=True)["chosen"] == []
+
+
+def test_a_mode_that_does_not_matter_is_not_preferred(finished: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    shutil.copytree(finished, own)
+    with Run.open(own) as run:
+        result = run.ledger.fact("map")
+        run.ledger.set_fact("map", result | {"modes": [result["modes"][0]] * 4})
+    prefer(own, ratings={1: 0})
+    with Run.read(own) as run:
+        assert minded(run) == []
+        with pytest.raises(WeakspotError, match="nobody minds any mode") as error:
+            preferred(run)
+        assert error.value.fix
+    prefer(own, ratings={3: 8}, pairs=[(4, 1)])
+    with Run.read(own) as run:
+        assert sorted(preferred(run)) == [3, 4]
+        assert preferred(run)[0] == 3
+
+
+def test_samples_of_a_mode_are_kept_pictures(finished: Path) -> None:
+    with Run.read(finished) as run:
+        found = samples_of(run, 1)
+        assert 1 <= len(found) <= 2
+        assert all(Path(path).read_bytes().startswith(b"\x89PNG") for path in found)
 
 
 def test_a_ranking_follows_few_answers() -> None:

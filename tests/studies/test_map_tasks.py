@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.studies.map_tasks_toy import Blank, Eye, NanEye, Painter, Reader, Silent
 
 import weakspot
-from weakspot.core import WeakspotError
+from weakspot.core import Output, WeakspotError
 from weakspot.judges.picture import PictureJudge
 from weakspot.report import html, markdown, summary
 from weakspot.search.concepts import load_space
@@ -80,6 +81,72 @@ def test_a_summariser_that_returns_nothing_is_empty_and_never_a_failure(tmp_path
         assert run.ledger.fact("map")["modes"] == []
         assert "gave no verdict" in run.ledger.fact("map")["note"]
         assert run.state == "finished"
+        told = summary(run)["unjudged"]
+        assert [(row["status"], row["reason"]) for row in told] == [
+            ("empty", "the summariser returned nothing")
+        ]
+        assert f"{told[0]['times']} of " in markdown(run).split("Without a verdict")[1]
+
+
+class Mute:
+    """Nothing at all; from the n-th text on."""
+
+    def __init__(self, after: int = 0) -> None:
+        self.left = after
+
+    def answer(self, cases: Any) -> Any:
+        said = []
+        for case in cases:
+            said.append(Output(case.expected if self.left > 0 else ""))
+            self.left -= 1
+        return said
+
+
+@pytest.mark.parametrize("after", [0, 60])
+def test_without_a_single_verdict_a_run_stops_and_says_why(tmp_path: Path, after: int) -> None:
+    with pytest.raises(WeakspotError, match="could be judged") as error:
+        texts(Mute(after), tmp_path / "run", budget="images=600")
+    assert "empty: the summariser returned nothing" in error.value.what
+    assert "map again" in str(error.value.fix)
+    with Run.read(tmp_path / "run") as run:
+        assert run.state.startswith("stopped: broken: not one answer to")
+        assert run.ledger.fact("map") is None
+        told = summary(run)
+        assert "%" not in told["conclusion"]
+        assert told["unjudged"][0]["reason"] == "the summariser returned nothing"
+        assert "the summariser returned nothing" in html(run)
+        assert ("None of 60 answers" in told["conclusion"]) == (after == 0)
+
+
+def test_a_generator_that_draws_nothing_stops_too(tmp_path: Path) -> None:
+    class White(Painter):
+        def _one(self, prompt: str, seed: int) -> Any:
+            return np.full((8, 8, 3), 255, np.uint8)
+
+    with pytest.raises(WeakspotError, match="not one answer to the inputs as they are could be judged"):
+        pictures(White(), tmp_path / "run")
+
+
+def test_an_agent_among_prompts_sees_nothing_and_the_report_says_so(tmp_path: Path) -> None:
+    pytest.importorskip("stable_baselines3")
+    with pictures(Painter(), tmp_path / "run", search="ppo") as run:
+        compared = run.ledger.fact("map")["compared"]
+        assert compared["paired"]  # the same noise for all three
+        assert compared["sees"] == ""
+        assert "The agent sees nothing of an input" in markdown(run)
+
+
+def test_an_agent_is_compared_on_texts_that_it_has_not_seen(tmp_path: Path) -> None:
+    pytest.importorskip("stable_baselines3")
+    with texts(Reader(), tmp_path / "run", search="dqn", budget="images=1300") as run:
+        compared = run.ledger.fact("map")["compared"]
+        assert compared["inputs"] == 2  # of five texts
+        assert not compared["won"]  # two texts cannot tell
+        shown: dict[str, set[str]] = {}
+        for one in run.ledger.hypotheses():
+            if policy := dict(one.concepts).get("policy"):
+                shown.setdefault(policy, set()).update(t.caption for t in run.ledger.trials(one))
+        assert not shown["dqn"] & shown["dqn trained"]
 
 
 def test_the_prompt_that_a_generator_cannot_draw_is_found_and_its_bias_measured(tmp_path: Path) -> None:

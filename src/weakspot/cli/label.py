@@ -172,7 +172,7 @@ def _apply(folder: Path, found: dict[str, Any]) -> list[int]:
     """Keep comparisons of modes as preferences; ratings and choices made before stay."""
     from weakspot.core import WeakspotError
     from weakspot.store import Run
-    from weakspot.studies.map_preferences import prefer, preferred
+    from weakspot.studies.map_preferences import minded, prefer
 
     if found["task"] != "modes":
         raise WeakspotError("only labels of modes are preferences", fix="leave out --apply, or: --task modes")
@@ -186,7 +186,7 @@ def _apply(folder: Path, found: dict[str, Any]) -> list[int]:
         clear=True,
     )
     with Run.read(folder) as run:
-        return preferred(run)
+        return minded(run)
 
 
 def _lines(found: dict[str, Any]) -> list[str]:

@@ -52,7 +52,7 @@ def command(
         typer.Option(
             "--search",
             metavar="SEARCH",
-            help="auto, thompson, ucb, gp, tpe, dqn, ppo, dqn-micro, random, exhaustive.",
+            help="auto, thompson, ucb, gp, tpe, dqn, ppo, dqn-micro, ppo-micro, random, exhaustive.",
         ),
     ] = "auto",
     judge: Annotated[
@@ -126,8 +126,11 @@ def command(
 def conclude(run: Run, *, as_json: bool = False) -> int:
     """Write the report and print the result; the exit code (3 when a limit ended the run)."""
     from weakspot.cli.screen import columns, cut, program
+    from weakspot.core import Rate
     from weakspot.report import summary, write
     from weakspot.report.format import interval, percent, plural, rate, seconds, shell
+    from weakspot.report.map_tables import believed, missed
+    from weakspot.store import unjudged
 
     with run:
         path = write(run)
@@ -140,20 +143,18 @@ def conclude(run: Run, *, as_json: bool = False) -> int:
         print(cut(told["conclusion"], 3 * wide))
         if result is not None:
             for number, mode in enumerate(result["modes"], start=1):
-                ends = f"{percent(mode['rate'])} {interval(mode['low'], mode['high'])}"
-                print(
-                    f"mode {number:<2}  {cut(mode['words'], max(wide - len(ends) - 32, 20))}  {ends} at most"
-                )
+                ends = f"{believed(mode)} in the worst cell"
+                print(f"mode {number:<2}  {cut(mode['words'], max(wide - len(ends) - 12, 20))}  {ends}")
             for finding in run.findings:
                 mark = "●" if finding.confirmed else "·"
                 print(f"{mark} {cut(finding.phrase, max(wide - 40, 20))}  {rate(finding.rate)}")
-            missed = percent(result["missed"])
             print(f"known    {percent(result['coverage']['known'])} of the cells to ± 5 points; "
-                  f"chance of something clearly worse: {missed}")  # fmt: skip
+                  f"chance of something clearly worse: {missed(result)}")  # fmt: skip
             if compared := result["compared"]:
+                arms = {who: rate(Rate(**one)) for who, one in compared["rates"].items()}
                 print(
-                    f"agent    {compared['agent']} {percent(compared['trained'])} per query, untrained "
-                    f"{percent(compared['untrained'])}, random {percent(compared['random'])}"
+                    f"agent    {compared['agent']} failures per query {arms['trained']}, "
+                    f"untrained {arms['untrained']}, random {arms['random']}"
                     + ("" if compared["won"] else " (no win beyond chance)")
                 )
             for row in (told.get("bias") or {"rows": []})["rows"][:1]:
@@ -162,9 +163,12 @@ def conclude(run: Run, *, as_json: bool = False) -> int:
                     f"shares, over {plural(row['n'], 'picture')}"
                 )
             if result["note"]:
-                print(cut(f"note     {result['note']}", 3 * wide))
+                print(f"note     {cut(result['note'], 3 * wide)}")
         else:
             print(cut(told["state"], wide))
+        if causes := unjudged(run):
+            none = plural(sum(c.times for c in causes), "query").replace("querys", "queries")
+            print(f"verdict  {cut(f'none for {none}, most often: {causes[0]}', 2 * wide)}")
         errors, spent = told["trials"]["errors"], told["spend"]
         print(
             f"trials   {plural(told['trials']['drawn'], 'query').replace('querys', 'queries')} · "

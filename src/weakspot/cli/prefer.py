@@ -33,21 +33,27 @@ def command(
 ) -> int:
     """Say which modes of a map you mind; repair can then take the preferred ones.
 
-    Without options on a terminal it asks: which modes, or which of two is worse. A few answers are enough.
+    Failing samples of each mode are kept files, whose paths are shown. Without options on a terminal it asks:
+    which modes, or which of two is worse. A few answers are enough.
     """
     from weakspot.cli.screen import columns, cut
-    from weakspot.report.format import percent
+    from weakspot.report.format import shell
+    from weakspot.report.map_tables import believed
     from weakspot.store import Run
-    from weakspot.studies.map_preferences import modes_of, prefer, preferred
+    from weakspot.studies.map_preferences import minded, modes_of, prefer, samples_of
 
     chosen = None if modes is None else _numbers(modes)
     pairs = [_pair(text) for text in worse or []]
     ratings = dict(_rating(text) for text in rate or [])
     with Run.read(run) as opened:
         known = modes_of(opened)
+        samples = {number: samples_of(opened, number) for number in range(1, len(known) + 1)}
     if not as_json:
         for number, mode in enumerate(known, start=1):
-            print(f"{number:>3}  {percent(mode['rate']):>6}  {cut(mode['words'], columns() - 14)}")
+            ends = believed(mode)
+            print(f"{number:>3}  {ends:>14}  {cut(mode['words'], max(columns() - len(ends) - 8, 20))}")
+            for sample in samples[number]:
+                print(f"     sample  {shell([sample])}")
     if chosen is None and not pairs and not ratings and not clear and sys.stdin.isatty():
         answer = typer.prompt("which are to be repaired? (numbers, or e.g. 2>1)", default="1")
         if ">" in answer:
@@ -65,11 +71,11 @@ def command(
     else:
         answers = prefer(run, chosen=chosen, pairs=pairs, ratings=ratings, clear=clear)
     with Run.read(run) as opened:
-        first = preferred(opened)
+        first = minded(opened)
     if as_json:
-        print(json.dumps(answers | {"preferred": first, "exit_code": 0}, indent=2))
+        print(json.dumps(answers | {"preferred": first, "samples": samples, "exit_code": 0}, indent=2))
     else:
-        print(f"preferred  {', '.join(map(str, first))}")
+        print(f"preferred  {', '.join(map(str, first)) or 'none: no mode is rated above 5 or called worse'}")
     return 0
 
 

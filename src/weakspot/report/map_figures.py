@@ -24,11 +24,18 @@ _RATE: Final = "failure rate"
 
 
 def map_figures(run: Run, result: Mapping[str, Any]) -> list[Figure]:
-    """Failures against queries, the worst cells in space, a heat map of every two axes."""
+    """Failures against queries, the worst cells in space, rates over one axis or over every two."""
     axes, whole = result["axes"], run.ledger.fact("landscape")
     found = [_curve(result["trace"], result["queries"])]
-    if whole is not None and len(axes) >= 3:
-        found.append(_scatter(axes, whole, max((c["rate"] for c in result["worst"]), default=1.0)))
+    cells = list(enumerate(whole["rate"])) if whole is not None else [(int(c), r) for c, r in result["top"]]
+    if cells and len(axes) >= 3:
+        top = max((c["rate"] for c in result["worst"]), default=1.0)
+        found.append(_scatter(axes, cells, top, every=whole is not None))
+    if whole is not None and len(axes) == 1:
+        columns = (whole[key] for key in ("rate", "low", "high", "n", "failures"))
+        rates = [Rate(*row) for row in zip(*columns, strict=True)]
+        note = "Believed rates with intervals for 95 %; values that were never asked are left out."
+        found.append(_bars(axes[0], {_RATE: rates}, "axis", "Rate by {}", note))
     heats = [_heat(axes, pair, max(map(max, pair["rates"]))) for pair in result["heat"][:HEATS]]
     return found + heats
 
@@ -47,6 +54,14 @@ def repair_figures(result: Mapping[str, Any]) -> list[Figure]:
         return found
     axes = landscape["axes"]
     shape = [len(axis["values"]) for axis in axes]
+    if len(axes) == 1:
+        each = max(1, landscape["n"] // shape[0])
+        rates = {
+            when: [_about(rate, each) for rate in landscape[key]]
+            for when, key in ((AFTER, AFTER), (BEFORE, BEFORE))
+        }
+        note = f"On the same cases, about {show.count(each)} of each value, with 95 % Wilson intervals."
+        return [*found, _bars(axes[0], rates, "axis-before-after", "Rate by {} before and after", note)]
     grids = [np.array(landscape[key]).reshape(shape) for key in (BEFORE, AFTER)]
     for a, b in list(itertools.combinations(range(len(axes)), 2))[:REPAIRED]:
         rest = tuple(i for i in range(len(axes)) if i not in (a, b))
@@ -70,22 +85,51 @@ def _curve(trace: Sequence[Sequence[int]], queries: int) -> Figure:
     )
 
 
-def _scatter(axes: Sequence[dict[str, Any]], whole: Mapping[str, Any], top: float) -> Figure:
-    shape = [len(axis["values"]) for axis in axes]
-    order = sorted(
-        zip(itertools.product(*map(range, shape)), whole["rate"], strict=False), key=lambda r: -r[1]
+def _about(rate: float, n: int) -> Rate:
+    failures = round(rate * n)
+    return Rate(rate, *wilson(failures, n), n, failures)
+
+
+def _bars(
+    axis: Mapping[str, Any], rates: Mapping[str, Sequence[Rate]], name: str, title: str, note: str
+) -> Figure:
+    """Rates over one axis: a row for each value, with intervals; several series below one another."""
+    marks, rows = [], []
+    for i, value in enumerate(axis["values"]):
+        for series, some in rates.items():
+            rate = some[i]
+            marks.append(Mark(show.shorten(str(value), 120), series, rate))
+            rows.append((str(value), series, rate.value, rate.low, rate.high, rate.failures, rate.n))
+    data, title = Lanes(marks, tuple(rates), bars=True), title.format(show.shorten(axis["name"], 40))
+    return Figure(
+        named("rate", name, axis["name"]),
+        title,
+        (show.shorten(axis["name"], 60), "of", "rate", "low", "high", "failures", "n"),
+        rows,
+        plots.lanes(data, title),
+        lambda: vega_charts.lanes(data),
+        note,
     )
-    cells = [
-        (place, float(rate), ", ".join(str(axis["values"][i]) for axis, i in zip(axes, place, strict=True)))
-        for place, rate in order[:CELLS]
-    ]
+
+
+def _scatter(
+    axes: Sequence[dict[str, Any]], known: Sequence[tuple[int, float]], top: float, *, every: bool
+) -> Figure:
+    shape = [len(axis["values"]) for axis in axes]
+    order = sorted(known, key=lambda cell: -cell[1])
+    cells = []
+    for number, rate in order[:CELLS]:
+        place = [int(i) for i in np.unravel_index(number, shape)]
+        words = ", ".join(str(axis["values"][i]) for axis, i in zip(axes, place, strict=True))
+        cells.append((place, float(rate), words))
     rows = [
         (*(str(axis["values"][i]) for axis, i in zip(axes, place, strict=True)), rate)
         for place, rate, _ in cells
     ]
+    which = "All" if every and len(cells) == len(order) else "The worst"
     return Figure(
         "cells",
-        f"{'All' if len(cells) == len(order) else 'The worst'} {len(cells)} cells, by the first three axes",
+        f"{which} {len(cells)} cells, by the first three axes",
         (*(show.shorten(axis["name"], 60) for axis in axes), _RATE),
         rows,
         drawn.scatter(axes, cells, top),

@@ -7,13 +7,13 @@ from typing import Any, Final
 from weakspot.report import format as show
 from weakspot.report.evidence import Room, examples
 from weakspot.report.map_figures import map_figures
+from weakspot.report.map_tables import believed, tables
 from weakspot.report.page import PICTURES
 from weakspot.report.people import people
-from weakspot.report.rare_page import Table
 from weakspot.report.shell import ALONE, Part, Place
 from weakspot.report.shell import part as shell_part
 from weakspot.report.words import _code, _table, escape
-from weakspot.store import Run
+from weakspot.store import Run, unjudged
 
 #: Pictures of one finding in the page.
 SHOWN: Final = 6
@@ -39,6 +39,7 @@ def summary(run: Run) -> dict[str, Any]:
         "findings": [finding.to_json() for finding in run.findings],
         "trials": {"drawn": sum(t.drawn for t in tallies), "errors": sum(t.errors for t in tallies)},
         "errors": [{"what": what, "times": times} for what, times in run.ledger.errors()],
+        "unjudged": [row.to_json() for row in unjudged(run)],
         "spend": {k: int(v) if float(v).is_integer() else round(v, 6) for k, v in run.ledger.spend().items()},
         "digests": dict(config.digests),
         "versions": dict(config.versions),
@@ -50,144 +51,24 @@ def conclusion(run: Run) -> str:
     result = run.ledger.fact("map")
     who = show.shorten(str(run.config.settings.get("target")), 80)
     if result is None:
+        reasons = unjudged(run)
+        if reasons and not any(tally.n for tally in run.ledger.tallies().values()):
+            times = sum(row.times for row in reasons)
+            return f"None of {show.count(times)} answers of {who} could be judged: {reasons[0]}."
         return f"The landscape of {who} is not known yet."
     confirmed = [f for f in run.findings if f.confirmed]
-    mean = show.percent(result["rate"])
-    text = f"Over {show.count(result['cells'])} cells {who} fails {mean} of the time"
+    text = f"Over {show.count(result['cells'])} cells {who} fails {believed(result['whole'])} of the time"
+    text += f" ({show.count(result['whole']['n'])} queries at random inputs)"
     if not result["modes"]:
         return f"{text}, and no cell is believed to fail {show.percent(result['above'])} of the time."
     first = result["modes"][0]
-    text += f"; most where {show.shorten(first['words'], 160)}: {show.percent(first['rate'])} "
-    text += f"{show.interval(first['low'], first['high'])} at its peak."
+    text += (
+        f"; most where {show.shorten(first['words'].rstrip('.'), 160)}: {believed(first)} in the worst cell"
+    )
+    text += f" ({show.count(first['failures'])} of {show.count(first['n'])} failed there)."
     if confirmed:
         text += f" {show.plural(len(confirmed), 'finding')} held on inputs that the search never saw."
     return text
-
-
-def tables(run: Run) -> list[Table]:
-    """The tables, as far as there is a result."""
-    result = run.ledger.fact("map")
-    if result is None:
-        return []
-    preferences = run.ledger.fact("preferences") or {}
-    chosen = set(preferences.get("chosen", []))
-    found = [
-        Table(
-            "Confirmed on fresh inputs",
-            "Modes and the fewest concepts that are enough, drawn again on inputs that the search never saw. "
-            "‘Confirmed’ controls the false-discovery rate.",
-            ("where", "fails", "as they are", "confirmed"),
-            [
-                (
-                    show.shorten(f.phrase, 200),
-                    show.rate(f.rate),
-                    show.rate(f.baseline),
-                    "yes" if f.confirmed else "no",
-                )
-                for f in run.findings
-            ],
-        ),
-        Table(
-            "Modes",
-            f"Connected regions of cells believed to fail at least {show.percent(result['above'])} of the "
-            "time, worst first. The number is for weakspot prefer and weakspot repair.",
-            ("mode", "where", "peak", "rate at the peak", "cells"),
-            [
-                (
-                    f"{i}{' ★' if i in chosen else ''}",
-                    show.shorten(mode["words"], 200),
-                    show.shorten(mode["peak_words"], 200),
-                    f"{show.percent(mode['rate'])} {show.interval(mode['low'], mode['high'])}",
-                    show.count(mode["cells"]),
-                )
-                for i, mode in enumerate(result["modes"], start=1)
-            ],
-        ),
-        Table(
-            "Minimal failing sets",
-            "Values that are enough, whatever the other axes are; with any one set free it is no longer so.",
-            ("values", "mean rate"),
-            [(show.shorten(one["words"], 200), show.percent(one["rate"])) for one in result["sets"]],
-        ),
-        Table(
-            "What is known",
-            "Intervals are for 95 %. Entropy is 0 if all failures lie in one cell, 1 if they are everywhere.",
-            ("what", "value"),
-            _known(result),
-        ),
-    ]
-    if result.get("compared"):
-        found.append(_compared(result["compared"]))
-    if bias := run.ledger.fact("bias"):
-        found.append(_bias(bias))
-    for title, key, note in (
-        ("Worst cells", "worst", "Believed rates; n are the queries at random inputs in the cell itself."),
-        ("Uncertain cells", "uncertain", "The widest intervals: where more queries would tell most."),
-    ):
-        rows = [
-            (
-                show.shorten(c["words"], 200),
-                f"{show.percent(c['rate'])} {show.interval(c['low'], c['high'])}",
-                f"{show.count(c['failures'])} of {show.count(c['n'])}",
-            )
-            for c in result[key]
-        ]
-        found.append(Table(title, note, ("cell", "rate", "failed"), rows))
-    return [table for table in found if table.rows]
-
-
-def _known(result: dict[str, Any]) -> list[tuple[str, ...]]:
-    coverage = result["coverage"]
-    rows = [
-        (
-            "search",
-            f"{result['search']}, {show.count(result['failures'])} failures in "
-            f"{show.count(result['queries'])} queries",
-        ),
-        ("cells asked", show.percent(coverage["asked"])),
-        ("cells known to ± 5 points", show.percent(coverage["known"])),
-        ("cells in modes", show.percent(coverage["above"])),
-        ("chance that something clearly worse was missed", show.percent(result["missed"])),
-        ("entropy of the failures", f"{result['entropy']:.3f}"),
-    ]
-    if result["note"]:
-        rows.append(("note", result["note"]))
-    return [tuple(row) for row in rows]
-
-
-def _bias(bias: dict[str, Any]) -> Table:
-    values = [show.shorten(str(value), 60) for value in bias["attribute"]]
-    wanted = ", ".join(f"{v} {show.percent(w)}" for v, w in zip(values, bias["wanted"], strict=True))
-    return Table(
-        "Bias",
-        f"How often each value is seen, all cells alike; wanted are {wanted}. The distance is the total "
-        "variation from these shares: 0 if they are met, at most 1.",
-        ("where", *values, "pictures", "distance"),
-        [
-            (
-                show.shorten(row["where"], 200),
-                *(show.percent(c / row["n"]) for c in row["counts"]),
-                show.count(row["n"]),
-                f"{show.percent(row['apart'])} {show.interval(row['low'], row['high'])}",
-            )
-            for row in bias["rows"]
-        ],
-    )
-
-
-def _compared(compared: dict[str, Any]) -> Table:
-    said = "won against both beyond chance" if compared["won"] else "did not win beyond chance"
-    return Table(
-        "Did the agent learn?",
-        f"{compared['agent']} {said}. Each had {show.count(compared['queries'])} queries on the same inputs, "
-        "which no training saw.",
-        ("who", "failures per query", "p-value of ‘no better’"),
-        [
-            (str(compared["agent"]), show.percent(compared["trained"]), ""),
-            ("its untrained copy", show.percent(compared["untrained"]), f"{compared['p_untrained']:.2g}"),
-            ("random cells", show.percent(compared["random"]), f"{compared['p_random']:.2g}"),
-        ],
-    )
 
 
 def markdown(run: Run) -> str:

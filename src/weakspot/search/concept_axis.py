@@ -25,7 +25,7 @@ class Axis:
 
     Attributes:
         name: As YAML and sources call it.
-        values: As text; numbers as they are written.
+        values: As text; numbers as they are written (1.0 and 1 are the same).
         metric: How far values are from each other: along a line, around a circle, or all alike.
         words: A template with {value} and {percent}, or a phrase for each value.
         plain: The value of which nothing is said, if there is one.
@@ -38,6 +38,8 @@ class Axis:
     plain: str | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple(as_text(value) for value in self.values))
+        object.__setattr__(self, "plain", None if self.plain is None else as_text(self.plain))
         own = f"the axis {self.name[:60]!r}"
         if not re.fullmatch(r"[\w-]{1,40}", self.name) or self.name == OUTSIDE:
             raise WeakspotError(
@@ -105,7 +107,7 @@ class Axis:
         if len(named) == len(self.values) or named == [self.plain]:
             return ""
         if not isinstance(self.words, str):
-            return " or ".join(self.words.get(v, f"{self.name} {v}") for v in named)
+            return _either([self.words.get(v, f"{self.name} {v}") for v in named])
         said = self.words.replace("{name}", self.name)
         run = (
             self.metric == "ordered"
@@ -120,6 +122,33 @@ class Axis:
 
             said = re.sub(rf"\{{{slot}\}}(\S*)", listed, said)
         return said
+
+
+def _either(phrases: Sequence[str]) -> str:
+    """Phrases with "or" between them; of sentences that begin alike, the beginning once.
+
+    "it is on a flower." and "it is on a leaf." are "it is on a flower or a leaf."
+    """
+    if len(phrases) < 2 or not all(phrase.endswith(".") for phrase in phrases):
+        return " or ".join(phrases)
+    groups: dict[tuple[str, ...], list[list[str]]] = {}
+    for words in (phrase[:-1].split() for phrase in phrases):
+        groups.setdefault(tuple(words[:2]), []).append(words)
+    said = []
+    for group in groups.values():
+        shortest = min(map(len, group)) - 1  # something is left of each
+        alike = next((i for i in range(shortest) if len({words[i] for words in group}) > 1), shortest)
+        ends = [" ".join(words[alike:]) for words in group]
+        listed = f"{', '.join(ends[:-1])} or {ends[-1]}" if len(ends) > 1 else ends[0]
+        said.append(" ".join([*group[0][:alike], listed]))
+    return f"{', or '.join(said)}."
+
+
+def as_text(value: object) -> str:
+    """A value as text; 1.0 and 1 are the same number."""
+    if isinstance(value, float | int) and not isinstance(value, bool):
+        return f"{value:.12g}"
+    return str(value)
 
 
 def _percent(value: str) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import Hypothesis, WeakspotError, nearest
-from weakspot.search.concept_axis import METRICS, OR, OUTSIDE, Axis
+from weakspot.search.concept_axis import METRICS, OR, OUTSIDE, Axis, as_text
 
 __all__ = [
     "AS_IS",
@@ -298,18 +298,11 @@ def _axis(data: Any, where: str) -> Axis:
         raise WeakspotError(f"the words of an axis of {where} are {type(words).__name__}", fix="write text")
     return Axis(
         name=str(data["name"]),
-        values=tuple(_text(value) for value in data["values"]),
+        values=tuple(as_text(value) for value in data["values"]),
         metric=str(data.get("metric", "ordered")),
-        words=words if isinstance(words, str) else {_text(k): str(v) for k, v in words.items()},
-        plain=_text(data["plain"]) if "plain" in data else None,
+        words=words if isinstance(words, str) else {as_text(k): str(v) for k, v in words.items()},
+        plain=as_text(data["plain"]) if "plain" in data else None,
     )
-
-
-def _text(value: Any) -> str:
-    """A value as text; 1.0 and 1 are the same number."""
-    if isinstance(value, float | int) and not isinstance(value, bool):
-        return f"{value:.12g}"
-    return str(value)
 
 
 def _read(path: Path) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -11,11 +10,10 @@ from numpy.typing import NDArray
 from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.vec_env import VecEnv
 
+from weakspot.search.map_compare import Chooser
 from weakspot.search.map_env import EnvSettings, Episodes, Spent
 from weakspot.search.map_problem import Cells, Log
 from weakspot.search.map_rl import AgentSettings
-
-Chooser = Callable[[NDArray[np.float32]], NDArray[np.int64]]
 
 
 class SideBySide(VecEnv):
@@ -64,10 +62,10 @@ class SideBySide(VecEnv):
 
 
 class Agent:
-    """A model of Stable-Baselines3, the episodes it learns in, and how it is played afterwards."""
+    """A model of Stable-Baselines3, and the settings of the episodes it learns in."""
 
-    def __init__(self, model: Any, episodes: Episodes, log: Log, settings: AgentSettings) -> None:
-        self.model, self._episodes, self._log, self._settings = model, episodes, log, settings
+    def __init__(self, model: Any, settings: AgentSettings, env_settings: EnvSettings) -> None:
+        self.model, self._settings, self.env_settings = model, settings, env_settings
 
     def train(self) -> None:
         """Learn until only the reserve is left."""
@@ -84,38 +82,6 @@ class Agent:
             return np.asarray(actions)
 
         return choose
-
-    def play(
-        self, who: str, choose: Chooser | None, inputs: Cells, queries: int, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
-        """Failures (1, 0, nan) of so many queries, one input after the other; without a chooser at random.
-
-        Microscopic episodes of one input may take several queries; the input then counts as failed if any
-        did, per query.
-        """
-        own = self._episodes.settings
-        settings = EnvSettings(kind=own.kind, joint=own.joint, longest=own.longest, cost=own.cost, policy=who)
-        side = min(self._settings.side_by_side, max(1, queries))
-        # The same order of inputs and starts for all who are compared.
-        fixed = np.random.default_rng(20240607)
-        episodes = Episodes(self._log, inputs=inputs, side_by_side=side, rng=fixed, settings=settings)
-        seen, found, until = episodes.begin(), [], self._log.spent + queries
-        while self._log.spent + side <= until:
-            actions = _random(episodes.action_space, side, rng) if choose is None else choose(seen)
-            try:
-                done = episodes.step(actions)
-            except Spent:
-                break
-            seen = done.seen
-            if np.isfinite(done.failed).any() or done.ended.any():
-                found.append(done.failed)
-        return np.concatenate(found) if found else np.zeros(0)
-
-
-def _random(space: Any, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    if hasattr(space, "nvec"):
-        return rng.integers(0, space.nvec, (n, len(space.nvec)))
-    return rng.integers(0, space.n, n)
 
 
 def build(
@@ -146,4 +112,4 @@ def build(
             learning_rate=settings.rate, seed=seed, device="cpu", policy_kwargs=layers,
         )  # fmt: skip
     model._planned = planned
-    return Agent(model, episodes, log, settings)
+    return Agent(model, settings, env_settings)

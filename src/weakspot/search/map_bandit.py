@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.search.map_problem import Floats, Log
-from weakspot.stats.landscape import Fit, logits, sampled
+from weakspot.stats.landscape import Fit, logits, rates, sampled
 
 #: Posterior draws times cells that are held at once.
 _ROOM: Final = 1 << 24
@@ -164,6 +164,27 @@ def spread(log: Log, rng: np.random.Generator, queries: int) -> None:
         row = rng.permutation(np.flatnonzero(log.left() > 0))[:queries]
         log.ask(row)
         queries -= len(row)
+
+
+def narrow(log: Log, rng: np.random.Generator, *, chunk: int = 8) -> None:
+    """Spend what is left where least is known: on the cells with the widest intervals, whatever their rates.
+
+    A search for the worst leaves the rest as it is. This makes the widest intervals of the whole landscape
+    narrower, and with them what a report can only call uncertain.
+    """
+    prior, found = log.prior(), None
+    rounds = 4 if log.problem.space.size <= 20_000 else 1  # all intervals of a large space take a while
+    batch = math.ceil(log.room / rounds)
+    while log.room and (log.left() > 0).any():
+        found = log.fit(prior, found)
+        _, low, high = rates(found, np.arange(log.problem.space.size))
+        wide = np.where(log.left() > 0, high - low, -1.0)
+        size = max(1, min(chunk, batch // 12))
+        cells = _largest(wide, math.ceil(batch / size))
+        before = log.spent
+        log.ask(np.repeat(cells[wide[cells] >= 0], size)[:batch])
+        if log.spent == before:
+            spread(log, rng, 1)
 
 
 def _largest(values: Floats, k: int) -> NDArray[np.int64]:

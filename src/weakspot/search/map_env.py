@@ -9,17 +9,20 @@ side, so that a batch of them is one batch of queries; `MapEnv` shows one of the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.search.map_problem import Answers, Cells, Log
+from weakspot.search.map_problem import Answers, Cells, EnvSettings, Log
+
+__all__ = ["EnvSettings", "Episodes", "MapEnv", "Spent", "Steps", "reward"]
 
 #: With more cells than this, a macroscopic agent that chooses one action sets one axis after the other.
 ONE_STEP: Final = 32
+#: Seed of the starts that follow from the input.
+START: Final = 20240607
 Obs = NDArray[np.float32]
 
 
@@ -35,33 +38,18 @@ def reward(answers: Answers) -> NDArray[np.float64]:
     return np.where(np.isfinite(answers.failed), worth, 0.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnvSettings:
-    """How episodes go.
-
-    Attributes:
-        kind: "macro" or "micro".
-        joint: Macroscopic: choose all axes in one action of several parts (for PPO).
-        longest: Microscopic: steps of an episode at most.
-        cost: Microscopic: what a step costs; the published α of 5 is half of the published 10 for a failure.
-        policy: Whose queries these are.
-    """
-
-    kind: str = "macro"
-    joint: bool = False
-    longest: int = 8
-    cost: float = 0.1
-    policy: str = "agent"
-
-
 class Steps(NamedTuple):
-    """What a step of all episodes gives; `ended` ones have begun anew, and `last` is what they saw last."""
+    """What a step of all episodes gives; `ended` ones have begun anew, and `last` is what they saw last.
+
+    `failed` is nan, and `asked` −1 instead of the input's number, where nothing was asked.
+    """
 
     seen: Obs
     reward: NDArray[np.float64]
     ended: NDArray[np.bool_]
     last: Obs
     failed: NDArray[np.float64]
+    asked: Cells
 
 
 class Episodes:
@@ -73,14 +61,26 @@ class Episodes:
         side_by_side: How many.
         rng: Draws inputs and starts.
         settings: How they go.
+        once: Show each input once, in the order given, and then no more. A microscopic episode then starts at
+            a cell that follows from its input, so that whoever plays has the same starts.
+
+    Attributes:
+        live: Which episodes still have an input.
     """
 
     def __init__(
-        self, log: Log, *, inputs: Cells, side_by_side: int, rng: np.random.Generator, settings: EnvSettings
+        self,
+        log: Log,
+        *,
+        inputs: Cells,
+        side_by_side: int,
+        rng: np.random.Generator,
+        settings: EnvSettings,
+        once: bool = False,
     ) -> None:
         self.log, self.settings, self._rng, self._inputs = log, settings, rng, inputs
         self.space = log.problem.space
-        self.count = side_by_side
+        self.count, self._once = side_by_side, once
         shape = self.space.shape
         self.by_axis = settings.kind == "macro" and not settings.joint and self.space.size > ONE_STEP
         wide = log.problem.contexts(inputs[:1]).shape[1]
@@ -98,24 +98,33 @@ class Episodes:
         self._cell = np.zeros((side_by_side, len(shape)), np.int64)
         self._step = np.zeros(side_by_side, np.int64)
         self._starts = np.concatenate([[0], np.cumsum(shape)[:-1]])
-        self._next: list[int] = []
+        self._next: list[int] = [int(i) for i in inputs[::-1]] if once else []
+        self.live = np.ones(side_by_side, bool)
 
     def begin(self, which: NDArray[np.bool_] | None = None) -> Obs:
         """Begin those episodes anew, or all."""
-        fresh = np.flatnonzero(np.ones(self.count, bool) if which is None else which)
-        if len(fresh):
-            self._input[fresh] = [self._draw() for _ in fresh]
-            self._context[fresh] = self.log.problem.contexts(self._input[fresh])
-            shape = np.asarray(self.space.shape)
-            starts = self._rng.integers(0, shape, (len(fresh), len(shape)))
-            self._cell[fresh] = starts if self.settings.kind == "micro" else -1
-            self._step[fresh] = 0
+        ended = np.flatnonzero(np.ones(self.count, bool) if which is None else which)
+        if len(ended):
+            left = len(self._next) if self._once else self.count
+            fresh, self.live[ended[left:]] = ended[:left], False
+            self._cell[ended], self._step[ended] = -1, 0
+            if len(fresh):
+                self._input[fresh] = [self._draw() for _ in fresh]
+                self._context[fresh] = self.log.problem.contexts(self._input[fresh])
+            if self.settings.kind == "micro":
+                self._cell[ended] = self._starts_at(self._input[ended])
         return self.seen()
 
     def _draw(self) -> int:
         if not self._next:
             self._next = [int(i) for i in self._rng.permutation(self._inputs)]
         return self._next.pop()
+
+    def _starts_at(self, inputs: Cells) -> Cells:
+        shape = np.asarray(self.space.shape)
+        if not self._once:
+            return self._rng.integers(0, shape, (len(inputs), len(shape)))
+        return np.stack([np.random.default_rng([START, int(i)]).integers(0, shape) for i in inputs])
 
     def seen(self) -> Obs:
         """What the agents see: the input, and where there are several steps, the values chosen so far."""
@@ -141,20 +150,24 @@ class Episodes:
                 np.zeros(self.count, bool),
                 self.seen(),
                 np.full(self.count, np.nan),
+                np.full(self.count, -1),
             )
-        if self.log.room < self.count:
+        live = np.flatnonzero(self.live)
+        if self.log.room < len(live):
             raise Spent
-        cells = np.ravel_multi_index(tuple(self._cell.T), self.space.shape)
-        answers = self.log.ask_on(self.settings.policy, np.asarray(cells, np.int64), self._input)
+        cells = np.asarray(np.ravel_multi_index(tuple(self._cell[live].T), self.space.shape), np.int64)
+        answers = self.log.ask_on(self.settings.policy, cells, self._input[live])
         self._step += 1
-        gained = reward(answers)
+        failed, gained = np.full(self.count, np.nan), np.zeros(self.count)
+        failed[live], gained[live] = answers.failed, reward(answers)
+        asked = np.where(self.live, self._input, -1)
         if self.settings.kind == "micro":
-            gained = np.where(answers.failed == 1, gained, 0.0) - self.settings.cost
-            ended = (answers.failed == 1) | (self._step >= self.settings.longest)
+            gained = np.where(failed == 1, gained, 0.0) - self.settings.cost
+            ended = self.live & ((failed == 1) | (self._step >= self.settings.longest))
         else:
             ended = np.ones(self.count, bool)
         last = self.seen()
-        return Steps(self.begin(ended), gained, ended, last, answers.failed)
+        return Steps(self.begin(ended), gained, ended, last, failed, asked)
 
     def _move(self, actions: NDArray[np.int64]) -> bool:
         """Change the cells; whether they are to be asked now."""

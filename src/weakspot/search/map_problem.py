@@ -35,6 +35,30 @@ class Answers(NamedTuple):
     inputs: Cells | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvSettings:
+    """How episodes of `weakspot.search.map_env` go.
+
+    Attributes:
+        kind: "macro" or "micro".
+        joint: Macroscopic: choose all axes in one action of several parts (for PPO).
+        longest: Microscopic: steps of an episode at most.
+        cost: Microscopic: what a step costs; the published α of 5 is half of the published 10 for a failure.
+        policy: Whose queries these are.
+    """
+
+    kind: str = "macro"
+    joint: bool = False
+    longest: int = 8
+    cost: float = 0.1
+    policy: str = "agent"
+
+    @property
+    def queries(self) -> int:
+        """The most queries of one episode."""
+        return self.longest if self.kind == "micro" else 1
+
+
 class Problem(Protocol):
     """A target under a concept space."""
 
@@ -46,6 +70,16 @@ class Problem(Protocol):
     @property
     def inputs(self) -> int:
         """How many inputs a cell can show; `ENDLESS` where they are made as they are needed."""
+        ...
+
+    @property
+    def distinct(self) -> int:
+        """How many of them differ: input i shows the same thing as input i + distinct, changed anew."""
+        ...
+
+    @property
+    def placed(self) -> bool:
+        """Whether `ask_on` shows the inputs it is told to; otherwise they are drawn anew for every query."""
         ...
 
     def ask(self, cells: Cells) -> Answers:
@@ -112,6 +146,12 @@ class Log:
             wanted = wanted[_mentions(wanted) <= self.left()[wanted]]
         wanted = wanted[: self.room]
         answers = self.problem.ask(wanted) if len(wanted) else Answers(np.zeros(0), np.zeros(0))
+        self.take(wanted, answers)
+        self._count(answers)
+        return answers
+
+    def take(self, wanted: Cells, answers: Answers) -> None:
+        """Let answers count for the rates of their cells."""
         np.add.at(self.asked, wanted, 1)
         known = np.isfinite(answers.failed)
         np.add.at(self.n, wanted[known], 1)
@@ -122,8 +162,6 @@ class Log:
             self._shown.append(
                 (wanted[known], answers.inputs[known], answers.failed[known], answers.delta[known])
             )
-        self._count(answers)
-        return answers
 
     def ask_on(self, policy: str, cells: Cells, inputs: Cells) -> Answers:
         """Ask at inputs of a policy's choice, as far as there is room."""
@@ -206,7 +244,7 @@ class Table:
     def __init__(
         self, space: ConceptSpace, delta: NDArray[np.float32], contexts: NDArray[np.float32], *, seed: int = 0
     ) -> None:
-        self.space, self.inputs = space, delta.shape[1]
+        self.space, self.inputs, self.distinct, self.placed = space, delta.shape[1], delta.shape[1], True
         self._delta, self._contexts, self._seed = delta, contexts, seed
         self._order: dict[int, Cells] = {}
         self._shown = np.zeros(len(delta), np.int64)

@@ -2,25 +2,27 @@
 
 The published agents began to learn at a step that their runs never reached, and their 'landscapes' were a
 random network's preference. Here learning begins after a few batches, and every run compares the agent with
-its own untrained copy, and with random cells, on inputs that no training saw: the same inputs for all, so the
-test is paired.
+its own untrained copy, and with random cells, on inputs that no training saw (`weakspot.search.map_compare`).
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
-from weakspot.search.map_problem import Cells, Log
+from weakspot.search.map_compare import Compared, compare
+from weakspot.search.map_problem import EnvSettings, Log
 
-#: Fewer queries teach nothing.
+#: Fewer queries teach nothing; with those of the comparison it is
+TRAINED: Final = 358
+#: so many in all, at most.
 LEAST: Final = 512
+#: Inputs that are told apart, at most.
+MOST: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +37,8 @@ class AgentSettings:
         rate: Of learning.
         updates: DQN: gradient steps for each batch of queries.
         explore: DQN: the part of the training over which random actions fall from all to few.
-        compared: The part of the budget for the comparison: a third for each of agent, copy, random.
-        held_out: The part of the inputs that only the comparison shows.
+        compared: The part of the budget for the comparison at most: a third for each of agent, copy, random.
+        held_out: The part of the distinct inputs that only the comparison shows.
     """
 
     algorithm: str = "dqn"
@@ -47,32 +49,35 @@ class AgentSettings:
     updates: int = 8
     explore: float = 0.4
     compared: float = 0.3
-    held_out: float = 0.25
+    held_out: float = 0.4
 
 
-class Compared(NamedTuple):
-    """The agent against others on the same inputs.
+#: By the names of the searches.
+AGENTS: Final = {
+    "dqn": AgentSettings(),
+    "ppo": AgentSettings(algorithm="ppo"),
+    "dqn-micro": AgentSettings(kind="micro"),
+    "ppo-micro": AgentSettings(algorithm="ppo", kind="micro"),
+}
 
-    Attributes:
-        queries: Of each.
-        trained: Failures per query.
-        untrained: Of the copy as it was before training.
-        random: Of cells at random.
-        p_untrained: One-sided p-value of "no better than its copy" (McNemar's test, exact).
-        p_random: The same against random cells.
-    """
 
-    queries: int
-    trained: float
-    untrained: float
-    random: float
-    p_untrained: float
-    p_random: float
+def held_out(log: Log, settings: AgentSettings) -> int:
+    """How many of the distinct inputs only the comparison shows."""
+    return max(1, int(settings.held_out * min(log.problem.distinct, MOST)))
 
-    @property
-    def won(self) -> bool:
-        """Whether it beat both, beyond chance."""
-        return max(self.p_untrained, self.p_random) < 0.01
+
+def reserve(log: Log, room: int, settings: AgentSettings) -> int:
+    """Queries of `room` that the comparison gets: no more than it takes to show what is held out."""
+    rounds = max(1, min(log.problem.inputs, MOST) // min(log.problem.distinct, MOST))
+    needed = 3 * EnvSettings(kind=settings.kind).queries * held_out(log, settings) * rounds
+    return min(int(settings.compared * room), needed)
+
+
+def part(log: Log, share: float, name: str = "dqn") -> int:
+    """The queries of an agent that is given this share of the budget; what it cannot use is left over."""
+    settings = AGENTS[name]
+    room = int(share * log.budget)
+    return room - int(settings.compared * room) + reserve(log, room, settings)
 
 
 def learn(
@@ -81,13 +86,20 @@ def learn(
     """Train an agent within the log's budget, then compare it.
 
     Raises:
-        WeakspotError: The budget is too small, or the library is missing.
+        WeakspotError: The budget is too small, there is one input only, or the library is missing.
     """
     settings = settings or AgentSettings()
-    if log.room < LEAST:
+    kept = reserve(log, log.room, settings)
+    if log.room - kept < TRAINED:
         raise WeakspotError(
             f"{log.room:,} queries are too few for an agent to learn from",
             fix=f"give {LEAST:,}, or use thompson",
+        )
+    distinct = min(log.problem.distinct, MOST)
+    if distinct < 2:
+        raise WeakspotError(
+            "there is one input only, so none can be held out to compare an agent with its copy",
+            fix="give more inputs, or use thompson",
         )
     try:
         import torch
@@ -99,53 +111,27 @@ def learn(
         ) from error
 
     name = policy or settings.algorithm
-    inputs = rng.permutation(min(log.problem.inputs, 1 << 16))
-    kept_out = max(1, int(settings.held_out * len(inputs)))
-    reserve = int(settings.compared * log.room)
+    order, out = rng.permutation(distinct), held_out(log, settings)
+    # Where an input can be shown several times, changed anew, all its showings are on the same side.
+    steps = np.arange(0, min(log.problem.inputs, MOST), distinct)[:, None]
+    shown, kept_out = ((steps + some).ravel() for some in (order[out:], order[:out]))
     with _one_thread(torch):
-        agent = build(log, rng, settings, inputs=inputs[kept_out:], name=name, reserve=reserve)
+        agent = build(log, rng, settings, inputs=shown, name=name, reserve=kept)
         before = copy.deepcopy(agent.model.policy)
         agent.train()
-        return compare(log, rng, agent, before, inputs[:kept_out], name=name)
-
-
-def compare(
-    log: Log, rng: np.random.Generator, agent: Any, before: Any, inputs: Cells, *, name: str
-) -> Compared:
-    """Agent, untrained copy and random cells on the same inputs, as many as there is room for."""
-    choosers: dict[str, Callable[[int], Any] | None] = {
-        name: agent.chooser(agent.model.policy),
-        f"{name} untrained": agent.chooser(before),
-        "random": None,
-    }
-    failed = {
-        who: agent.play(who, choose, inputs, log.room // (3 - i), rng)
-        for i, (who, choose) in enumerate(choosers.items())
-    }
-    trained, untrained, random = failed.values()
-    return Compared(
-        len(trained),
-        _rate(trained),
-        _rate(untrained),
-        _rate(random),
-        _better(trained, untrained),
-        _better(trained, random),
-    )
-
-
-def _rate(failed: NDArray[np.float64]) -> float:
-    return float(np.nanmean(failed)) if np.isfinite(failed).any() else 0.0
-
-
-def _better(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    """The one-sided exact p-value of McNemar's test, over the inputs that both were shown."""
-    from scipy.stats import binom
-
-    n = min(len(first), len(second))
-    a, b = first[:n], second[:n]
-    known = np.isfinite(a) & np.isfinite(b)
-    wins, losses = int(((a > b) & known).sum()), int(((b > a) & known).sum())
-    return float(binom.sf(wins - 1, wins + losses, 0.5)) if wins + losses else 1.0
+        choosers = {
+            f"{name} trained": agent.chooser(agent.model.policy),
+            f"{name} untrained": agent.chooser(before),
+            "random": None,
+        }
+        return compare(
+            log,
+            rng,
+            choosers,
+            kept_out,
+            settings=agent.env_settings,
+            side_by_side=settings.side_by_side,
+        )
 
 
 class _one_thread:  # noqa: N801
@@ -162,19 +148,24 @@ class _one_thread:  # noqa: N801
         self._torch.set_num_threads(self._before)
 
 
-def dqn(log: Log, rng: np.random.Generator, settings: AgentSettings | None = None) -> Compared:
+def dqn(log: Log, rng: np.random.Generator) -> Compared:
     """Macroscopic DQN."""
-    return learn(log, rng, settings or AgentSettings())
+    return learn(log, rng, AGENTS["dqn"])
 
 
 def ppo(log: Log, rng: np.random.Generator) -> Compared:
     """Macroscopic PPO, which sets all axes at once."""
-    return learn(log, rng, AgentSettings(algorithm="ppo", rate=1e-3))
+    return learn(log, rng, AGENTS["ppo"])
 
 
 def dqn_micro(log: Log, rng: np.random.Generator) -> Compared:
     """Microscopic DQN: small steps until it fails."""
-    return learn(log, rng, AgentSettings(kind="micro"), policy="dqn-micro")
+    return learn(log, rng, AGENTS["dqn-micro"], policy="dqn-micro")
 
 
-__all__ = ["AgentSettings", "Compared", "compare", "dqn", "dqn_micro", "learn", "ppo"]
+def ppo_micro(log: Log, rng: np.random.Generator) -> Compared:
+    """Microscopic PPO."""
+    return learn(log, rng, AGENTS["ppo-micro"], policy="ppo-micro")
+
+
+__all__ = ["AgentSettings", "Compared", "dqn", "dqn_micro", "learn", "part", "ppo", "ppo_micro"]

@@ -29,6 +29,7 @@ SEARCHES: Final[Mapping[str, Named]] = {
     "dqn": Named(f"{_HOME}.map_rl:dqn", "deep Q-learning, macroscopic", learned=True),
     "ppo": Named(f"{_HOME}.map_rl:ppo", "proximal policy optimisation, macroscopic", learned=True),
     "dqn-micro": Named(f"{_HOME}.map_rl:dqn_micro", "deep Q-learning, small steps", learned=True),
+    "ppo-micro": Named(f"{_HOME}.map_rl:ppo_micro", "policy optimisation, small steps", learned=True),
     "random": Named(f"{_HOME}.map_simple:at_random", "cells at random"),
     "exhaustive": Named(f"{_HOME}.map_simple:exhaustive", "every cell equally often"),
 }

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from weakspot.core import WeakspotError, nearest
-from weakspot.sources.edits_grammar import negate, number, tense
+from weakspot.sources.edits_denial import negate
+from weakspot.sources.edits_grammar import number, tense
 
 #: A word, with what an apostrophe ties to it.
 WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*")

@@ -1,7 +1,8 @@
 """Files that say what labels mean: a name, its parent and its WordNet id, as far as they are known.
 
 CSV and TSV with columns in that order or with a header; JSON and JSON lines with objects, or an object from
-names to parents, or ImageNet's usual `{"0": ["n01440764", "tench"]}`; any other file has one label a line.
+names to parents, or ImageNet's usual `{"0": ["n01440764", "tench"]}`; any other file has one label a line, or
+ImageNet's "n01440764 tench, Tinca tinca".
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 #: No list of labels is larger. (ImageNet's 21,841 with all their names are 1 MB.)
 LARGEST: Final = 1 << 26
 _ID: Final = re.compile(r"n\d{8}", re.ASCII)
+_LISTED: Final = re.compile(r"(n[0-9]{8})[ \t]+(\S.*)")
 
 
 class LabelRow(NamedTuple):
@@ -51,7 +53,7 @@ def read_label_file(path: str | Path) -> list[LabelRow]:
         elif kind in (".csv", ".tsv", ".tab") or "\t" in text:
             entries = list(_columns(csv.reader(text.splitlines(), delimiter="," if kind == ".csv" else "\t")))
         else:
-            entries = [line.strip() for line in text.splitlines() if line.strip()]
+            entries = _lines([line.strip() for line in text.splitlines() if line.strip()])
     except (ValueError, RecursionError, csv.Error) as error:
         raise WeakspotError(
             f"the labels file {path} cannot be read: {error}",
@@ -77,6 +79,12 @@ def _text(path: Path) -> str:
         raise WeakspotError(
             f"the labels file {str(path)[:200]!r} cannot be read: {error}", fix="name a file in UTF-8"
         ) from error
+
+
+def _lines(lines: list[str]) -> list[Any]:
+    """One label a line; where all begin with an id, as ImageNet's synset lists do, id and name."""
+    parts = [part.groups() for line in lines if (part := _LISTED.fullmatch(line))]
+    return [list(part) for part in parts] if len(parts) == len(lines) else list(lines)
 
 
 def _json_entries(data: Any) -> Iterator[Any]:

@@ -105,6 +105,16 @@ def part_digest(images: LabelledImages, indices: Sequence[int]) -> str:
     return hashlib.sha256("".join(sorted(images.digests[i] for i in indices)).encode()).hexdigest()
 
 
+def _names(labels_file: str, known: set[str]) -> dict[str, str]:
+    """Names by WordNet id, as the target says them: of "tench, Tinca tinca" all, the first, or the id too."""
+    found = {}
+    for row in read_label_file(labels_file):
+        first = row.name.split(",")[0].strip()
+        said = (row.name, first, f"{row.wordnet} {row.name}", f"{row.wordnet} {first}")
+        found[row.wordnet] = next((name for name in said if name in known), row.name)
+    return found
+
+
 def labelled_images(
     where: str, *, labels: Sequence[str] = (), labels_file: str | None = None
 ) -> LabelledImages:
@@ -126,9 +136,7 @@ def labelled_images(
         if path.suffix == ".npz" or len(packs) == 1:
             images = _packed(packs[0] if packs else path)
         else:
-            images = _folder(
-                path, {row.wordnet: row.name for row in read_label_file(labels_file)} if labels_file else {}
-            )
+            images = _folder(path, _names(labels_file, set(labels)) if labels_file else {})
     known = set(labels)
     strange = sorted({label for label in images.labels if known and label not in known})
     if strange:

@@ -23,10 +23,15 @@ TEMPLATE: Final = "a photo of {a} {adjective} {profession} in the {place}."
 #: Prompts that are looked at before a run.
 PROBED: Final = 500
 _AXES: Final = ("adjective", "profession", "place")
+#: Stands for whatever prompt a noise is used with.
+_NOISE: Final = Hypothesis("noise")
 
 
 class PromptPictures:
     """Draws the pictures of a cell's prompt.
+
+    An input that a policy has chosen is the generator's noise. A policy sees nothing of it: what there is to
+    see, the prompt, is what it chooses.
 
     Args:
         generator: Makes them.
@@ -35,6 +40,7 @@ class PromptPictures:
 
     def __init__(self, generator: Generator, *, space: ConceptSpace) -> None:
         self.generator, self.space = generator, space
+        self._placed: dict[tuple[str, int], int] = {}
         #: Networks have threads and a GPU of their own; a renderer computes in Python.
         self.cpu_bound = bool(getattr(generator, "cpu_bound", False))
 
@@ -56,6 +62,10 @@ class PromptPictures:
                     fix="use a space in words that it knows; for the drawn world: --space prompt-world",
                 )
 
+    def place(self, hypothesis: Hypothesis, index: int, noise: int) -> None:
+        """Say which noise a draw has that a policy has chosen."""
+        self._placed[hypothesis.id, index] = noise
+
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
         """See `Source`. A case shows the picture and expects its prompt. The baseline is any cell at random.
 
@@ -63,7 +73,11 @@ class PromptPictures:
             WeakspotError: The generator gave too few pictures.
         """
         region = self.space.read(hypothesis) or self.space.whole
-        seeds = [case_seed(seed, hypothesis, index) for index in indices]
+        noise = [self._placed.get((hypothesis.id, index)) for index in indices]
+        seeds = [
+            case_seed(seed, hypothesis, index) if own is None else case_seed(seed, _NOISE, own)
+            for index, own in zip(indices, noise, strict=True)
+        ]
         prompts = [self.prompt(cell_of(self.space, region, own)) for own in seeds]
         pictures = self.generator.generate(prompts, seeds)
         if len(pictures) != len(prompts):

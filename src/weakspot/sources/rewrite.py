@@ -40,6 +40,8 @@ class EditedTexts:
         parts: Which texts each stage draws from, by their numbers.
     """
 
+    sees = "a vector of the text"
+
     def __init__(
         self, documents: Documents, *, space: ConceptSpace, parts: Mapping[Stage, Sequence[int]]
     ) -> None:
@@ -57,7 +59,12 @@ class EditedTexts:
     @property
     def inputs(self) -> int:
         """Texts times rounds, for discovery."""
-        return len(self.parts[Stage.EXPLORE]) * self.rounds(Stage.EXPLORE)
+        return self.distinct * self.rounds(Stage.EXPLORE)
+
+    @property
+    def distinct(self) -> int:
+        """Texts, for discovery."""
+        return len(self.parts[Stage.EXPLORE])
 
     def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
         """How many draws there are; of a policy's own choices any number."""

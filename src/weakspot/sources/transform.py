@@ -23,6 +23,8 @@ from weakspot.sources.pixels import Destroyed, amounts_of, destroyed, transform
 THUMB: Final = 6
 #: Pictures looked at to see whether a value destroys them.
 PROBED: Final = 4
+#: Stands for whatever cell an input is shown in, so that its chance is the same in all.
+_INPUT: Final = Hypothesis("an input")
 
 
 class TransformedImages:
@@ -33,6 +35,8 @@ class TransformedImages:
         space: What the concepts mean.
         parts: Which pictures each stage draws from, by their numbers.
     """
+
+    sees = "a thumbnail of the picture, and its label"
 
     def __init__(
         self, images: LabelledImages, *, space: ConceptSpace, parts: Mapping[Stage, Sequence[int]]
@@ -142,21 +146,36 @@ def thumbnail(image: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 class WorldScenes:
-    """Draws scenes of the world with the attributes of a cell, of all subjects in turn.
+    """Draws scenes of the world with the attributes of a cell, of all subjects at random.
+
+    An input that a policy has chosen is a subject and the random numbers that a scene is made of: shown in
+    another cell it has the same subject, and what the cell does not say is drawn from the same numbers.
 
     Args:
         space: Its axes are attributes of a scene.
     """
 
     cpu_bound = True
+    sees = "the subject of the scene"
 
     def __init__(self, space: ConceptSpace) -> None:
         from weakspot.world.scene import SceneSet
 
         self.space = space
+        self._placed: dict[tuple[str, int], int] = {}
         for axis in space.axes:
             for value in axis.values:
                 SceneSet.of({axis.name: [value]})  # says what is no attribute, or no value of it
+
+    def place(self, hypothesis: Hypothesis, index: int, number: int) -> None:
+        """Say which input a draw shows that a policy has chosen."""
+        self._placed[hypothesis.id, index] = number
+
+    def contexts(self, inputs: Sequence[int]) -> NDArray[np.float32]:
+        """What a policy may see of inputs: the subject, which is the right label."""
+        from weakspot.world.scene import SUBJECTS
+
+        return np.eye(len(SUBJECTS), dtype=np.float32)[np.asarray(inputs, np.int64) % len(SUBJECTS)]
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
         """See `Source`. The caption says all of the scene."""
@@ -170,9 +189,11 @@ class WorldScenes:
         if region is not None:
             fixed = {a.name: [a.values[i] for i in r] for a, r in zip(self.space.axes, region, strict=True)}
         for index in indices:
-            own = case_seed(seed, hypothesis, index)
+            placed = self._placed.get((hypothesis.id, index))
+            own = case_seed(seed, hypothesis, index) if placed is None else case_seed(seed, _INPUT, placed)
             rng = random.Random(own)  # noqa: S311
             one = {name: [rng.choice(values)] for name, values in fixed.items()}
-            scene = sample(SceneSet.of({"subject": [rng.choice(SUBJECTS)], **one}), rng)
+            subject = rng.choice(SUBJECTS) if placed is None else SUBJECTS[placed % len(SUBJECTS)]
+            scene = sample(SceneSet.of({"subject": [subject], **one}), rng)
             cases.append(Case(hypothesis, index, own, render(scene, own, 64), scene.subject, describe(scene)))
         return cases

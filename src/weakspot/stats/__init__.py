@@ -8,7 +8,7 @@ from .frechet import fid, kid, kid_interval, too_few
 from .intervals import Estimate, Interval, blaker, clopper_pearson, inverse_binomial, wilson
 from .judged import corrected_rate, rogan_gladen
 from .multiple import adjusted_bh, adjusted_holm, benjamini_hochberg, e_bh, holm
-from .paired import fisher, mcnemar, paired_difference
+from .paired import fisher, mcnemar, paired_difference, sign_flip
 from .sequence import Intervals, confidence_sequence, confidence_sequences
 from .sequential import (
     exceeds,
@@ -55,6 +55,7 @@ __all__ = [
     "mcnemar",
     "paired_difference",
     "rogan_gladen",
+    "sign_flip",
     "too_few",
     "wilson",
 ]

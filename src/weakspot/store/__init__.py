@@ -7,6 +7,7 @@ from weakspot.store.ledger import Ledger, Outcome, count, tally_of
 from weakspot.store.rates import rate
 from weakspot.store.remote import Unreachable, check_url
 from weakspot.store.run import Run, kept_by
+from weakspot.store.unjudged import Unjudged, unjudged
 
 __all__ = [
     "Blobs",
@@ -15,6 +16,7 @@ __all__ = [
     "Outcome",
     "Run",
     "RunConfig",
+    "Unjudged",
     "Unreachable",
     "check_url",
     "count",
@@ -24,5 +26,6 @@ __all__ = [
     "png",
     "rate",
     "tally_of",
+    "unjudged",
     "write_whole",
 ]

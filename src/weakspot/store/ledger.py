@@ -298,9 +298,13 @@ class Ledger:
 
     def errors(self) -> list[tuple[str, int]]:
         """What went wrong, and how often, most frequent first."""
+        return [(detail, times) for status, detail, times in self.unjudged() if status == "error"]
+
+    def unjudged(self) -> list[tuple[str, str, int]]:
+        """Status and detail of trials without a verdict, and how often, most frequent first."""
         return self._query(
-            """SELECT detail, COUNT(*) AS times FROM trials
-               WHERE status = 'error' GROUP BY 1 ORDER BY times DESC, 1"""
+            """SELECT status, detail, COUNT(*) AS times FROM trials
+               WHERE failed IS NULL GROUP BY 1, 2 ORDER BY times DESC, 2"""
         )
 
     def fact(self, key: str, default: Any = None) -> Any:

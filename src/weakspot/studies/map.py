@@ -33,13 +33,24 @@ from weakspot.engine import (
 )
 from weakspot.engine.budget import COUNTED
 from weakspot.search.concepts import ConceptSpace, load_space
+from weakspot.search.map_bandit import narrow
 from weakspot.search.map_problem import Log
 from weakspot.search.map_searches import DEFAULT, SEARCHES, search
-from weakspot.store import Run, RunConfig, check_url
+from weakspot.store import Run, RunConfig, check_url, unjudged
 from weakspot.studies.hunt_steps import findings
 from weakspot.studies.loading import name_of, pinned, tell_models
 from weakspot.studies.map_asking import Asking, Remembering, Remote
-from weakspot.studies.map_parts import SEARCHED, MapParts, MapSettings, check, load, recipes_of, settings_of
+from weakspot.studies.map_parts import (
+    LEARNED,
+    NARROWED,
+    SEARCHED,
+    MapParts,
+    MapSettings,
+    check,
+    load,
+    recipes_of,
+    settings_of,
+)
 from weakspot.studies.map_result import Landscape
 from weakspot.studies.spread import check_executor, executor_for
 
@@ -47,8 +58,8 @@ __all__ = ["MapSettings", "conduct", "go_on", "map", "settings_of"]
 
 #: Inputs as they are, drawn first: at most so many, and at most this part of the budget.
 BASELINE, BASELINE_SHARE = 400, 0.1
-#: A learned agent's part of the search; the rest measures the landscape at random inputs.
-LEARNED: Final = 0.6
+#: Inputs as they are without a single verdict before a run gives up.
+SILENT: Final = 20
 #: Modes and minimal sets that are confirmed.
 CONFIRMED: Final = 5
 #: Fresh draws of each of them, and of the baseline, at least.
@@ -205,9 +216,15 @@ def conduct(
         try:
             first = min(BASELINE, int(BASELINE_SHARE * settings.queries))
             usual = engine.test(base, until=stop.drawn(first), phase="baseline")
+            if not usual.n:
+                usual = engine.test(base, until=stop.drawn(max(first, SILENT)), phase="baseline")
+            _judged(run, parts, usual.n, "the inputs as they are")
             problem = Asking(engine, space=space, memory=memory, inputs=parts.inputs)
             log = Log(problem, int(SEARCHED * settings.queries), told=lambda log: _tell(engine, problem, log))
-            compared = look(log, settings)
+            compared = look(log, settings, sees=str(getattr(parts.source, "sees", "")))
+            if not log.n.any() and parts.after is not None and hasattr(parts.judge, "hold"):
+                parts.after(run)  # stops where people's ratings are waited for
+            _judged(run, parts, int(log.n.sum()), "the search's queries")
             landscape = Landscape(log, least=threshold(usual), above=settings.above)
             told = landscape.to_json(np.random.default_rng([settings.seed, 3]))
             note = _note(landscape, parts)
@@ -226,17 +243,46 @@ def conduct(
     ledger.set_fact("state", f"stopped: the {limit}" if limit else "finished")
 
 
-def look(log: Log, settings: MapSettings) -> dict[str, Any] | None:
-    """Spend the search's queries. A learned agent leaves a part of them for the landscape."""
+def look(log: Log, settings: MapSettings, *, sees: str = "") -> dict[str, Any] | None:
+    """Spend the search's queries: some for a learned agent, most for the worst, the last where doubt is.
+
+    Args:
+        log: With the budget of all of them.
+        settings: Of the run.
+        sees: What a policy sees of an input.
+
+    Returns:
+        How a learned agent did.
+    """
     name, rng = _search_of(settings), np.random.default_rng([settings.seed, 1])
-    if not SEARCHES[name].learned:
-        search(name)(log, rng)
-        return None
-    whole, log.budget = log.budget, int(LEARNED * log.budget)
-    compared = search(name)(log, rng)
+    whole, compared = log.budget, None
+    if SEARCHES[name].learned:
+        from weakspot.search.map_rl import part
+
+        log.budget = part(log, LEARNED, name)
+        compared = search(name)(log, rng).to_json() | {"agent": name, "sees": sees}
+        name, rng = DEFAULT, np.random.default_rng([settings.seed, 2])
+    log.budget = whole if name == "exhaustive" else whole - int(NARROWED * whole)
+    search(name)(log, rng)
     log.budget = whole
-    search(DEFAULT)(log, np.random.default_rng([settings.seed, 2]))
-    return {**compared._asdict(), "agent": name, "won": compared.won}
+    narrow(log, np.random.default_rng([settings.seed, 4]))
+    return compared
+
+
+def _judged(run: Run, parts: MapParts, verdicts: int, what: str) -> None:
+    """Stop a run that has nothing to tell: a rate needs a verdict.
+
+    Raises:
+        Broken: There is none.
+    """
+    if verdicts or hasattr(parts.judge, "hold"):  # people's ratings are waited for later
+        return
+    causes = unjudged(run)
+    mended = f"weakspot resume {run.folder}" if all(c.status == "error" for c in causes) else "map again"
+    raise Broken(
+        f"not one answer to {what} could be judged; " + "; ".join(f"{c.times:,} × {c}" for c in causes[:3]),
+        fix=f"look at what the model returns and mend the cause, then: {mended}",
+    )
 
 
 def threshold(usual: Tally) -> float:
@@ -284,11 +330,11 @@ def _note(landscape: Landscape, parts: MapParts) -> str:
     asked = int((landscape.log.n > 0).sum())
     if asked < landscape.space.size:
         notes.append(
-            f"{asked:,} of {landscape.space.size:,} cells were asked; the rates of the others are inferred."
+            f"{asked:,} of {landscape.space.size:,} cells have answers; the rates of the others are inferred."
         )
     errors = int((landscape.log.asked - landscape.log.n).sum())
     if errors:
-        notes.append(f"{errors:,} queries gave no verdict and count nowhere.")
+        notes.append(f"{errors:,} queries of the search gave no verdict and count nowhere.")
     if parts.counts:
         kept = ", ".join(f"{n:,} for {name}" for name, n in parts.counts.items())
         notes.append(f"Inputs, in parts that share none: {kept}.")

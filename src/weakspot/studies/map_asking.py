@@ -105,6 +105,8 @@ class Asking:
 
     def __init__(self, engine: Engine, *, space: ConceptSpace, memory: Remembering, inputs: int) -> None:
         self.space, self.inputs = space, inputs
+        self.distinct = min(inputs, int(getattr(engine.source, "distinct", inputs)))
+        self.placed = hasattr(engine.source, "place")
         self._engine, self._memory = engine, memory
         self._hypotheses: dict[tuple[int, str], Hypothesis] = {}
 
@@ -148,7 +150,7 @@ class Asking:
         return np.array([place_of(h, index, seed=self._engine.seed) for h, index in places], np.int64)
 
     def contexts(self, inputs: Cells) -> NDArray[np.float32]:
-        """See `Problem`. Where inputs are made as they are needed there is nothing to see."""
+        """See `Problem`. A source without such a method has nothing to show."""
         look: Any = getattr(self._engine.source, "contexts", None)
         if look is None:
             return np.zeros((len(inputs), 1), np.float32)

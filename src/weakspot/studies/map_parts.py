@@ -18,6 +18,7 @@ from weakspot.engine import Budget
 from weakspot.engine.identity import digest_in
 from weakspot.search.concepts import ConceptSpace, load_space, space_from
 from weakspot.search.map_problem import ENDLESS
+from weakspot.search.map_rl import LEAST as AGENT
 from weakspot.search.map_searches import find
 from weakspot.store import Run
 from weakspot.studies.loading import check_seed, part
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
 
 #: Fewer queries say nothing of a landscape.
 LEAST: Final = 50
+#: The part of the budget that the search gets; the baseline and the confirmation share the rest.
+SEARCHED: Final = 0.7
+#: Of that, what a learned agent gets; the rest measures the landscape at random inputs.
+LEARNED: Final = 0.6
+#: Of that, what goes at the end to the cells of which least is known.
+NARROWED: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,12 +119,19 @@ def check(settings: MapSettings) -> None:
     """Refuse settings that cannot be meant, before anything is loaded or written."""
     space = settings.concept_space
     check_seed(settings.seed)
-    find(settings.search)
+    named = find(settings.search)
     images = Budget.parse(settings.budget)["images"]
     if math.isinf(images):
         raise WeakspotError("the budget has no number of images", fix="write e.g. images=10k,seconds=600")
     if images < LEAST:
         raise WeakspotError(f"{images:.0f} queries are too few to map anything", fix=f"give {LEAST} at least")
+    if named.learned and int(LEARNED * int(SEARCHED * images)) < AGENT:
+        least = math.ceil(math.ceil(AGENT / LEARNED) / SEARCHED)
+        raise WeakspotError(
+            f"{images:,.0f} queries are too few for {settings.search}: an agent gets {LEARNED:.0%} of the "
+            f"{SEARCHED:.0%} that search, and fewer than {AGENT} teach it nothing",
+            fix=f"give images={least}, or use --search auto",
+        )
     if settings.search == "exhaustive" and images * SEARCHED < space.size:
         raise WeakspotError(
             f"the space {space.name!r} has {space.size:,} cells, more than the search has queries",
@@ -128,10 +142,6 @@ def check(settings: MapSettings) -> None:
         raise WeakspotError(f"a rate cannot be {settings.above}", fix="write e.g. --above 0.3")
     if not 0 < settings.fdr < 1:
         raise WeakspotError(f"a false-discovery rate cannot be {settings.fdr}", fix="write e.g. --fdr 0.05")
-
-
-#: The part of the budget that the search gets; the baseline and the confirmation share the rest.
-SEARCHED: Final = 0.7
 
 
 def load(settings: MapSettings, *, target: Any = None, source: Any = None, judge: Any = None) -> MapParts:

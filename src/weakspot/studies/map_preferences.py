@@ -14,12 +14,16 @@ from typing import Any, Final
 import numpy as np
 
 from weakspot.core import WeakspotError
+from weakspot.search.concepts import Region
 from weakspot.store import Run
+from weakspot.studies.map_parts import settings_of
 
 #: The scale of ratings.
 LOWEST, HIGHEST = 0.0, 10.0
 #: How many modes are preferred where nobody chose.
 TOP: Final = 3
+#: Cells of a mode that are looked at for samples.
+LOOKED: Final = 50
 
 
 def prefer(
@@ -86,14 +90,51 @@ def modes_of(run: Run) -> list[dict[str, Any]]:
 
 
 def preferred(run: Run) -> list[int]:
-    """The numbers of the modes to repair: those chosen, or the first of the ranking, or the worst."""
+    """The numbers of the modes to repair: those that are minded.
+
+    Raises:
+        WeakspotError: None is.
+    """
+    found = minded(run)
+    if not found:
+        raise WeakspotError(
+            "nobody minds any mode of this run: none is rated above 5, or worse than others",
+            fix=f"name one: --modes 1; or answer anew: weakspot prefer {run.folder} --clear --rate 1=8",
+        )
+    return found
+
+
+def minded(run: Run) -> list[int]:
+    """Numbers of modes: those chosen, or the first of the ranking that matter, or without answers the worst.
+
+    A mode matters if its strength is above 0: it is rated above 5, or called worse more than milder. One of
+    which nothing was said does not.
+    """
     modes = modes_of(run)
     answers = run.ledger.fact("preferences") or {}
     if answers.get("chosen"):
         return [int(n) for n in answers["chosen"]]
     if answers.get("pairs") or answers.get("ratings"):
-        return [int(n) for n, _ in answers["ranking"]][:TOP]
+        return [int(n) for n, strength in answers["ranking"] if strength > 0][:TOP]
     return list(range(1, min(TOP, len(modes)) + 1))
+
+
+def samples_of(run: Run, number: int, *, most: int = 2) -> list[str]:
+    """Where failing inputs of a mode lie: of its confirmation if there are any, otherwise of its cells."""
+    space = settings_of(run).concept_space
+    region: Region = tuple(tuple(values) for values in modes_of(run)[number - 1]["region"])
+    known = {h.id for h in run.ledger.hypotheses()}
+    asked = [
+        space.hypothesis(region, origin="mode"),
+        *map(space.hypothesis, space.cells(region)[:LOOKED].tolist()),
+    ]
+    found: list[str] = []
+    for hypothesis in (h for h in asked if h.id in known):
+        kept = (t.blob for t in run.ledger.trials(hypothesis, failed=True) if t.blob)
+        found += [f"{run.blobs.place}/{blob[:2]}/{blob}" for blob in kept]
+        if len(found) >= most:
+            break
+    return list(dict.fromkeys(found))[:most]
 
 
 def ranking(

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weakspot.search.concepts import ConceptSpace, pairs_of_axes
-from weakspot.search.map_problem import Floats, Log
+from weakspot.search.map_problem import Cells, Floats, Log
 from weakspot.search.modes import FailingSet, Mode, minimal_sets, modes
-from weakspot.stats.landscape import Fit, Rates, rates, sampled
+from weakspot.stats.landscape import WIDTH, Fit, Rates, rates, sampled
 from weakspot.stats.transport import entropy
 
 #: Modes, minimal sets and cells that are listed.
 MODES, SETS, LISTED = 8, 8, 12
-#: Landscapes of at most so many cells are kept whole.
-KEPT_WHOLE: Final = 20_000
+#: Landscapes of at most so many cells are kept whole; of larger ones so many of the worst.
+KEPT_WHOLE, KEPT_WORST = 20_000, 200
 #: A cell is known if its interval is at most this wide.
 KNOWN: Final = 0.1
 #: Posterior draws behind the chance that something worse was missed, and by how much it must be worse.
@@ -46,28 +47,56 @@ class Landscape:
         self.modes: list[Mode] = modes(self.space, self.rates.rate, above=above, low=low, high=high)
         self.sets: list[FailingSet] = minimal_sets(self.space, self.rates.rate, above=above, most=SETS)
 
-    def missed(self, rng: np.random.Generator) -> float:
-        """The chance that a cell outside the listed modes is worse, by `WORSE`, than all of theirs."""
-        inside = np.zeros(self.space.size, bool)
-        for mode in self.modes[:MODES]:
-            inside[list(mode.cells)] = True
-        if inside.all():
-            return 0.0
-        worse, step = 0, max(1, (1 << 22) // self.space.size)
+    def drawn(self, rng: np.random.Generator, regions: Sequence[Cells]) -> tuple[Floats, float]:
+        """What posterior draws say of many cells together.
+
+        Args:
+            rng: Draws.
+            regions: Numbers of cells.
+
+        Returns:
+            The mean rate of each region in each draw (regions × draws), and the chance that a cell outside
+            the listed modes is worse, by `WORSE`, than all of theirs.
+        """
+        inside = self._listed()
+        means, worse, step = [], 0, max(1, (1 << 22) // self.space.size)
         for at in range(0, DRAWS, step):
             values = sampled(self.fit, rng, min(step, DRAWS - at))
+            means.append([values[:, cells].mean(axis=1) for cells in regions])
             best = (
                 np.where(inside, values, -1.0).max(axis=1)
                 if inside.any()
                 else np.full(len(values), self.above)
             )
             worse += int((np.where(inside, -1.0, values).max(axis=1) > best + WORSE).sum())
-        return worse / DRAWS
+        return np.concatenate(means, axis=1), worse / DRAWS
+
+    def _listed(self) -> NDArray[np.bool_]:
+        """Which cells belong to the listed modes."""
+        inside = np.zeros(self.space.size, bool)
+        for mode in self.modes[:MODES]:
+            inside[list(mode.cells)] = True
+        return inside
+
+    def _together(self, cells: Cells, rate: float, draws: Floats) -> dict[str, Any]:
+        """The mean rate of a region, with an interval as wide as those of cells, and its counts."""
+        middle, far = float(draws.mean()), WIDTH * float(draws.std())
+        return {
+            "rate": rate,
+            "low": max(min(middle, rate) - far, 0.0),
+            "high": min(max(middle, rate) + far, 1.0),
+            "n": int(self.log.n[cells].sum()),
+            "failures": int(self.log.failures[cells].sum()),
+        }
 
     def to_json(self, rng: np.random.Generator) -> dict[str, Any]:
         """Everything a report shows."""
         log, rate = self.log, self.rates.rate
         wide = self.rates.high - self.rates.low
+        regions = [np.arange(self.space.size), *(self.space.cells(one.region) for one in self.sets)]
+        draws, missed = self.drawn(rng, regions)
+        means = [float(rate.mean()), *(one.rate for one in self.sets)]
+        whole, *sets = map(self._together, regions, means, draws)
         return {
             "cells": self.space.size,
             "axes": [
@@ -80,22 +109,32 @@ class Landscape:
                 for a, axis in enumerate(self.space.axes)
             ],
             "above": self.above,
-            "rate": float(rate.mean()),
+            "rate": whole["rate"],
+            "whole": whole,
             "entropy": entropy(rate),
             "coverage": {
                 "asked": float((log.n > 0).mean()),
                 "known": float((wide <= KNOWN).mean()),
                 "above": float((rate >= self.above).mean()),
             },
-            "missed": self.missed(rng),
+            "missed": missed,
+            "missed_draws": 0 if self._listed().all() else DRAWS,
             "modes": [
-                mode.to_json() | {"peak_words": self.space.words(mode.peak)} for mode in self.modes[:MODES]
+                mode.to_json()
+                | {
+                    "peak_words": self.space.words(mode.peak),
+                    "n": int(log.n[mode.peak]),
+                    "failures": int(log.failures[mode.peak]),
+                }
+                for mode in self.modes[:MODES]
             ],
             "modes_in_all": len(self.modes),
             "sets": [
-                {"words": s.words, "rate": s.rate, "region": [list(v) for v in s.region]} for s in self.sets
+                {"words": one.words, **told, "region": [list(v) for v in one.region]}
+                for one, told in zip(self.sets, sets, strict=True)
             ],
             "worst": [self._cell(int(c)) for c in np.argsort(-rate, kind="stable")[:LISTED]],
+            "top": self._top(),
             "uncertain": [self._cell(int(c)) for c in np.argsort(-wide, kind="stable")[:LISTED]],
             "heat": [
                 {"axes": [a, b], "rates": np.round(_mean(self.space, rate, [a, b]), 4).tolist()}
@@ -105,6 +144,13 @@ class Landscape:
             "queries": log.spent,
             "failures": log.failed,
         }
+
+    def _top(self) -> list[list[float]]:
+        """The worst cells and their rates, of a landscape that is not kept whole."""
+        if self.space.size <= KEPT_WHOLE:
+            return []
+        worst = np.argsort(-self.rates.rate, kind="stable")[:KEPT_WORST]
+        return [[int(cell), round(float(self.rates.rate[cell]), 5)] for cell in worst]
 
     def whole(self) -> dict[str, Any] | None:
         """Rates, intervals and counts of every cell, for other studies; None of a very large space."""

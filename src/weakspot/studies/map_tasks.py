@@ -34,7 +34,7 @@ UNCHOSEN: Final = "discrepancy"
 
 FEW_NOTE: Final = (
     "The texts are few, so each was shown several times, edited at other places: rates and findings are of "
-    "these texts, and more texts would say more. An agent is compared on the same texts, edited anew."
+    "these texts, and more texts would say more."
 )
 
 
