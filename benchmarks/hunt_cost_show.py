@@ -188,7 +188,7 @@ def picture(results: Results) -> str:
     parts, top = [], 34
     parts += [
         dot(NAMES, 14, OURS), words(NAMES + 10, 18, "ours, the same findings", OURS),
-        dot(NAMES + 180, 14, OURS, hollow=True), words(NAMES + 190, 18, "ours by default, finds more", OURS),
+        dot(NAMES + 180, 14, OURS, hollow=True), words(NAMES + 190, 18, "ours by default", OURS),
         dot(NAMES + 390, 14, THEIRS), words(NAMES + 400, 18, "published protocol", THEIRS),
         words(NAMES + AXIS + RATIO, 18, "fewer", INK, "end"),
     ]  # fmt: skip
