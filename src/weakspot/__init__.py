@@ -24,10 +24,14 @@ if TYPE_CHECKING:
     from weakspot.studies import resume
     from weakspot.studies.ask import ask
     from weakspot.studies.attempt import attempt
+    from weakspot.studies.export import export
     from weakspot.studies.hunt import hunt
     from weakspot.studies.map import map
     from weakspot.studies.mine import mine
+    from weakspot.studies.rare import rare
+    from weakspot.studies.realism import realism
     from weakspot.studies.repair import repair
+    from weakspot.studies.transfer import transfer
 
 __all__ = [
     "Axis",
@@ -45,12 +49,16 @@ __all__ = [
     "__version__",
     "ask",
     "attempt",
+    "export",
     "hunt",
     "map",
     "mine",
     "open_run",
+    "rare",
+    "realism",
     "repair",
     "resume",
+    "transfer",
     "write_report",
 ]
 
@@ -63,10 +71,14 @@ _HOMES = {
     "Run": "weakspot.store",
     "ask": "weakspot.studies.ask",
     "attempt": "weakspot.studies.attempt",
+    "export": "weakspot.studies.export",
     "hunt": "weakspot.studies.hunt",
     "map": "weakspot.studies.map",
     "mine": "weakspot.studies.mine",
+    "rare": "weakspot.studies.rare",
+    "realism": "weakspot.studies.realism",
     "repair": "weakspot.studies.repair",
+    "transfer": "weakspot.studies.transfer",
     "write_report": "weakspot.report",
     "resume": "weakspot.studies",
 }

@@ -158,7 +158,8 @@ def fit_generator(
     out.mkdir(parents=True, exist_ok=True)
     _keep_adapter(peft, unet, out / ADAPTER)
     pipe.unet = merged(unet)
-    pipe.to("cpu").save_pretrained(out, safe_serialization=True)
+    with quiet(loading=True):
+        pipe.to("cpu").save_pretrained(out, safe_serialization=True)
     count = sum(p.numel() for p in trained)
     return Fitted(out, before, after, count, state.curve, state.best, state.epoch, each)
 
