@@ -3,8 +3,9 @@
 What is learnt from is drawn by the generator itself, under the prompts of the modes with seeds of their own.
 Where an attribute and the wanted shares of its values are named (a bias), as many pictures of each value are
 kept as are wanted; a value that hardly ever comes by itself is asked for in words, and learnt under the
-prompt without them. Otherwise those pictures are kept that the judge lets pass. Other prompts of the space
-are learnt as they are drawn, so that nothing else moves.
+prompt without them. So are pictures of any prompt, since the shares are wanted of all. Otherwise those
+pictures are kept that the judge lets pass, and other prompts of the space are learnt as they are drawn, so
+that nothing else moves.
 """
 
 from __future__ import annotations
@@ -139,7 +140,7 @@ class Looker:
         rows: list[tuple[Image, str, str]] = []
         for words, hypothesis in chosen:
             many = max(2, EXAMPLES // len(chosen))
-            take = self._balanced if getattr(self.judge, "attribute", ()) else self._passing
+            take = self._balanced if self.biased else self._passing
             rows += take(hypothesis, many, seed, words)
             told(len(rows))
         if len(rows) < 2:
@@ -148,6 +149,8 @@ class Looker:
                 fix="name an attribute and the wanted shares in the map's judge, or use pictures of your own",
             )
         usual = max(1, round(len(rows) * (1 - rate) / rate))
+        if self.biased:
+            return rows + self._balanced(self.space.outside(), usual, seed, "any prompt")
         indices = self._elsewhere([hypothesis for _, hypothesis in chosen], usual, seed)
         cases = self.drawn(self.made, self.space.outside(), indices, seed)
         return rows + [(case.input, case.expected, "as it is") for case in cases]
