@@ -233,3 +233,9 @@ def test_tasks_have_spaces_of_their_own() -> None:
     assert space_for("text", "image-125") == "text-16"
     assert space_for("generator", "image-125") == "prompt-27"
     assert space_for("generator", "prompt-world") == "prompt-world"
+
+
+def test_calls_are_queries_of_texts(tmp_path: Path) -> None:
+    with weakspot.map("extract:2", space="text-16", budget="calls=60", out=tmp_path / "run") as run:
+        assert run.ledger.fact("map") is not None
+        assert 0 < sum(tally.drawn for tally in run.ledger.tallies().values()) <= 60

@@ -72,8 +72,8 @@ class MapSettings:
 
     @property
     def queries(self) -> int:
-        """The most queries."""
-        return int(Budget.parse(self.budget)["images"])
+        """The most queries; one of texts is a call, one of pictures an image, and either word does."""
+        return int(_queries(self.budget))
 
     @property
     def concept_space(self) -> ConceptSpace:
@@ -115,14 +115,21 @@ TASKS: Final[dict[str, str]] = {
 }
 
 
+def _queries(budget: str) -> float:
+    limits = Budget.parse(budget)
+    return min(limits["images"], limits["calls"])
+
+
 def check(settings: MapSettings) -> None:
     """Refuse settings that cannot be meant, before anything is loaded or written."""
     space = settings.concept_space
     check_seed(settings.seed)
     named = find(settings.search)
-    images = Budget.parse(settings.budget)["images"]
+    images = _queries(settings.budget)
     if math.isinf(images):
-        raise WeakspotError("the budget has no number of images", fix="write e.g. images=10k,seconds=600")
+        raise WeakspotError(
+            "the budget has no number of images or calls", fix="write e.g. images=10k,seconds=600"
+        )
     if images < LEAST:
         raise WeakspotError(f"{images:.0f} queries are too few to map anything", fix=f"give {LEAST} at least")
     if named.learned and int(LEARNED * int(SEARCHED * images)) < AGENT:
