@@ -119,6 +119,7 @@ def test_label_by_keys_be_killed_and_resume(chromium: Any, tmp_path: Path) -> No
         assert errors == []
         server.kill()
     page.goto("about:blank")
+    page.wait_for_timeout(500)
     errors.clear()  # of a picture that the server did not live to send
     with Server("label", str(folder)) as server:
         begin(server, "Ann")

@@ -72,7 +72,7 @@ class MapSettings:
 
     @property
     def queries(self) -> int:
-        """The most queries; one of texts is a call, one of pictures an image, and either word does."""
+        """The most queries: the budget's images, or where it says nothing of them its calls."""
         return int(_queries(self.budget))
 
     @property
@@ -117,7 +117,7 @@ TASKS: Final[dict[str, str]] = {
 
 def _queries(budget: str) -> float:
     limits = Budget.parse(budget)
-    return min(limits["images"], limits["calls"])
+    return limits["calls"] if math.isinf(limits["images"]) else limits["images"]
 
 
 def check(settings: MapSettings) -> None:
