@@ -29,7 +29,7 @@ from sklearn.linear_model import LogisticRegression
 from weakspot.core import Case, Hypothesis, Output, Scores
 from weakspot.studies.bench import SPAN
 from weakspot.studies.planted import METHODS
-from weakspot.world.grammar import base_sentence
+from weakspot.world.grammar import base_sentence, parse
 from weakspot.world.nature import sample
 from weakspot.world.planted import Planted, World, plant
 from weakspot.world.render import render
@@ -107,8 +107,6 @@ class Fresh:
 
 def measure(seed: int, method: str, budget: int) -> dict[str, Any]:
     """One world: what was planted, what took, what the method reports, and what is true of it."""
-    from weakspot.world.grammar import parse
-
     world = plant(seed)
     network = train(world, Verifier())
     fresh = Fresh(world, network)
