@@ -19,7 +19,7 @@ import time
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from weakspot.search.differences import Category, Difference, categorise
+from weakspot.text.differences import Category, Difference, categorise
 
 PROMISED = {
     "existence": Category.NEGATION,

@@ -20,7 +20,7 @@ from tests.models import chat_runs
 from tests.models.scripted_server import ScriptedServer
 
 from weakspot.engine import Engine, LocalExecutor, Want
-from weakspot.models.chat import ChatModel
+from weakspot.models.chat.model import ChatModel
 
 ITEMS = chat_runs.ITEMS
 

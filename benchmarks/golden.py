@@ -25,7 +25,9 @@ from typing import Any, Final
 
 DATA: Final = Path(os.environ.get("WEAKSPOT_DATA", "../shared")).resolve()
 _HUNT = "hunt world:classifier --label fly --budget images=4000"
-#: By name, the arguments; {NAME} is the folder of an earlier run, {data} the test material.
+_CIFAR: Final = "airplane automobile bird cat deer dog frog horse ship truck"
+#: By name, the arguments; {NAME} is the folder of an earlier run, {data} the test material,
+#: {labels} a file of CIFAR's labels.
 RUNS: Final[dict[str, str]] = {
     "hunt": f"{_HUNT} --seed 1",
     "hunt-labels": "hunt world:classifier --labels cat,fly,dog --budget images=4000 --seed 2 --edits 2",
@@ -37,8 +39,8 @@ RUNS: Final[dict[str, str]] = {
         "--budget images=1200 --seed 4"
     ),
     "hunt-constant": "hunt world:classifier --label fly --fdr 0.2 --budget images=300 --seed 5",
-    "rare": "rare world:classifier --label spider --words 'it is red.' --budget images=3000 --seed 1",
-    "rare-target-label": "rare world:classifier --label cat --target-label snail --budget images=4000",
+    "rare": "rare world:classifier --label boat --words 'it is red.' --budget images=3000 --seed 1",
+    "rare-target-label": "rare world:classifier --label cat --target-label dog --budget images=4000",
     "rare-plain": "rare world:classifier --label fly --budget images=600 --seed 2",
     "mine": "mine world:encoder --reference world:scenes --corpus world?texts=1500 --budget pairs=6000",
     "mine-threshold": (
@@ -63,14 +65,18 @@ RUNS: Final[dict[str, str]] = {
     "repair-hunt": "repair {hunt} --method last-layer --epochs 1 --draws 200 --most 60 --seed 1",
     "repair-data": "repair {map-images} --method data",
     "real-map": (
-        "map onnx:{data}/models/resnet-cifar10/resnet20.onnx --images {data}/data/cifar10 "
+        "map onnx:{data}/models/resnet-cifar10/resnet20.onnx?labels={labels} "
+        "--images {data}/data/cifar10/cifar10-test-6000.npz "
         "--budget images=1200 --seed 1"
     ),
     "real-mine": (
         "mine onnx:{data}/models/lit-flickr8k --reference ngrams "
-        "--corpus coco:{data}/data/captions --texts 1500 --pairs 60 --budget pairs=2000"
+        "--corpus coco:{data}/data/captions/coco-val2017-captions.json --texts 1500 --pairs 60 --budget pairs=2000"
     ),
-    "real-ask": "ask replay:{data}/data/mossbench --benchmark mossbench:{data}/data/mossbench --contrast",
+    "real-ask": (
+        "ask replay:{data}/data/mossbench/responses/claude-3-haiku.jsonl "
+        "--benchmark mossbench:{data}/data/mossbench"
+    ),
 }
 #: What differs from one time to the next and from one place to another, wherever it stands in `--json`.
 _FLEETING: Final = frozenset(
@@ -83,7 +89,8 @@ def record(checkout: Path, out: Path, only: list[str]) -> None:
     kept: dict[str, Any] = json.loads(out.read_text()) if out.exists() else {}
     program = checkout / ".venv/bin/weakspot"
     with tempfile.TemporaryDirectory() as there:
-        folders = {name: f"{there}/{name}" for name in RUNS}
+        folders = {name: f"{there}/{name}" for name in RUNS} | {"labels": f"{there}/labels.txt"}
+        Path(there, "labels.txt").write_text("\n".join(_CIFAR.split()))
         for name, arguments in RUNS.items():
             if only and name not in only:
                 continue

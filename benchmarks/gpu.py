@@ -35,10 +35,10 @@ from weakspot.core.registry import MODELS
 from weakspot.engine import Engine, LocalExecutor, Want
 from weakspot.judges import LabelJudge
 from weakspot.judges.verified import Verified, opinion
-from weakspot.models.compute import choose_device, choose_dtype
-from weakspot.models.diffusers import DiffusersGenerator
+from weakspot.models.compute.device import choose_device, choose_dtype
+from weakspot.models.diffusers.pipeline import DiffusersGenerator
 from weakspot.models.preprocess import Preprocess
-from weakspot.models.torch_classifier import ImageClassifier
+from weakspot.models.torch.classifier import ImageClassifier
 from weakspot.sources.generate import TextToImage
 from weakspot.store import Run, RunConfig
 

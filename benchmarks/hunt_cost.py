@@ -47,14 +47,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import hunt_cost_show as show
 from benchmarks import sequential
+from weakspot.concepts.rules import said
 from weakspot.core import MODELS, SOURCES, Case, Hypothesis, Status, WeakspotError
 from weakspot.engine import Lane, Watch
 from weakspot.engine.executor import local
-from weakspot.search import sentences, without_adjectives
-from weakspot.search.rules import said
 from weakspot.stats import exceeds, log_evidence_below
 from weakspot.stats.frugal import baseline_per_draw, exceeds_each_frugal
-from weakspot.studies.hunt import HuntSettings, Parts, base_hypothesis, fitting, hunt, load
+from weakspot.studies.hunt.method import HuntSettings, Parts, base_hypothesis, fitting, hunt, load
+from weakspot.text.caption import sentences
+from weakspot.text.refine import without_adjectives
 from weakspot.world.classifier import weak_spots
 
 TARGET: Final = "world:classifier"

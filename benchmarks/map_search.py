@@ -16,11 +16,11 @@ the grid's queries:
 - *covered*: cells whose interval holds the true rate.
 
 What a search believes is the same function of its answers for all: the posterior of
-`weakspot.stats.landscape`, with `weakspot.search.map_inputs`. Of a learned agent the answers are those of its
-training and comparison, at inputs that had a say in which cell was asked: what it believes rests on where it
-went, and its intervals promise nothing. (`weakspot map` does not use them so; it measures the landscape
-beside the agent.) An agent is also compared with its untrained copy and with random cells, on pictures that
-its training did not show, each picture once.
+`weakspot.stats.landscape`, with `weakspot.studies.map.search.inputs`. Of a learned agent the answers are
+those of its training and comparison, at inputs that had a say in which cell was asked: what it believes
+rests on where it went, and its intervals promise nothing. (`weakspot map` does not use them so; it measures
+the landscape beside the agent.) An agent is also compared with its untrained copy and with random cells, on
+pictures that its training did not show, each picture once.
 
 Every (landscape, search, share, seed) is measured once and written at once, so a run can be stopped at any
 time. `--minutes` stops it by itself.
@@ -42,11 +42,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.map_search_show import SHARES, picture, show
 from benchmarks.map_truth import LANDSCAPES, Truth, truth
 
-from weakspot.search.map_problem import Answers, Cells, Log, Table
-from weakspot.search.map_rl import LEAST
-from weakspot.search.map_searches import SEARCHES, search
-from weakspot.search.modes import apart, steps_between
+from weakspot.concepts.modes import apart, steps_between
 from weakspot.stats.landscape import rates
+from weakspot.studies.map.search.problem import Answers, Cells, Log, Table
+from weakspot.studies.map.search.rl import LEAST
+from weakspot.studies.map.search.searches import SEARCHES, search
 
 WORST: Final = 5
 #: Landscapes with more cells are measured with other numbers of seeds.

@@ -19,10 +19,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from weakspot.concepts.space import ConceptSpace, load_space
 from weakspot.core import MODELS, Case, Stage
 from weakspot.judges.discrepancy import margin
-from weakspot.models.onnx import OnnxClassifier
-from weakspot.search.concepts import ConceptSpace, load_space
+from weakspot.models.onnx.classifier import OnnxClassifier
 from weakspot.sources.labelled import LabelledImages, labelled_images, split
 from weakspot.sources.transform import TransformedImages, thumbnail
 

@@ -21,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.hunt_cost import TARGET, Pair, pairs
 
-from weakspot.search import from_near_misses
-from weakspot.studies import hunt_steps
-from weakspot.studies.hunt import hunt
+from weakspot.studies.hunt import steps as hunt_steps
+from weakspot.studies.hunt.method import hunt
+from weakspot.studies.hunt.propose import from_near_misses
 
 
 def confirmed(pair: Pair, *, budget: int, seed: int, near: bool) -> dict[str, Any]:

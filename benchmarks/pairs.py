@@ -119,7 +119,7 @@ def differ(ours: Numbers, theirs: Numbers, tested: Matrix, reference: Matrix) ->
 
 def measure(tested: Matrix, reference: Matrix, *, what: str, turns: int, share: float) -> None:
     """All ways, in turns, on the same rows."""
-    from weakspot.search.pairs import find_pairs
+    from weakspot.studies.mine.pairs import find_pairs
 
     n = len(tested)
     print(f"{n:,} rows × {tested.shape[1]}, {what}, {n * (n - 1) // 2:,} pairs")

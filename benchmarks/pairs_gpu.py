@@ -129,7 +129,7 @@ def check(torch: Any, pairs: Any, a: Any, b: Any) -> str:
 def measure_gpu(n: int, *, device: str, flat: bool, turns: int) -> None:
     """All variants on the same rows."""
     torch: Any = import_module("torch")
-    from weakspot.search.pairs_torch import find_pairs_torch, halve
+    from weakspot.studies.mine.pairs_torch import find_pairs_torch, halve
 
     cuda = device.startswith("cuda")
     a, b = made(torch, n, device=device, flat=flat)
@@ -169,7 +169,7 @@ def kernels(torch: Any, short: Any, turns: int) -> None:
     """The Triton sieve alone, by the shape of its programs."""
     if find_spec("triton") is None:
         return
-    from weakspot.search.pairs_triton import Shape, hits
+    from weakspot.studies.mine.pairs_triton import Shape, hits
 
     for shape in (
         Shape(),

@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
+from weakspot.bench.bench import SPAN
+from weakspot.bench.planted import METHODS
 from weakspot.core import Case, Hypothesis, Output, Scores
-from weakspot.studies.bench import SPAN
-from weakspot.studies.planted import METHODS
 from weakspot.world.grammar import base_sentence, parse
 from weakspot.world.nature import sample
 from weakspot.world.planted import Planted, World, plant

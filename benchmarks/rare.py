@@ -32,9 +32,9 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from weakspot.core import Hypothesis
-from weakspot.search.rare import rare_rate
 from weakspot.stats import clopper_pearson
 from weakspot.stats.rare import plain_draws
+from weakspot.studies.rare.splitting import rare_rate
 from weakspot.world.grammar import base_sentence, parse
 from weakspot.world.nature import _FACTORS, _natural_plan
 from weakspot.world.space import ELEMENTS, FIRST, SceneSpace
@@ -181,7 +181,7 @@ WORDS: Final = (
 
 def pictures(exhaustive: int, images: int, seeds: int) -> dict[str, Any]:
     """The world's classifier on plain cars: plain pictures, counted, and `weakspot rare`."""
-    from weakspot.studies.rare import rare
+    from weakspot.studies.rare.method import rare
 
     began = time.monotonic()
     label, found = "car", []

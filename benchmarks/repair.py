@@ -23,10 +23,10 @@ import numpy as np
 
 import weakspot
 from weakspot.core import MODELS, Case, Hypothesis, Stage
-from weakspot.repair.proof import Change, change
 from weakspot.sources.labelled import labelled_images
 from weakspot.sources.transform import TransformedImages
-from weakspot.studies.map_parts import settings_of
+from weakspot.studies.map.parts import settings_of
+from weakspot.studies.repair.proof import Change, change
 
 DATA: Final = Path(os.environ.get("WEAKSPOT_DATA", Path(__file__).resolve().parents[2] / "shared"))
 NAMES: Final = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")

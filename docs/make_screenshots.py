@@ -61,7 +61,7 @@ def make_runs(runs: Path) -> None:
     if not (runs / "prompts").exists():
         from weakspot.core import MODELS, SOURCES
         from weakspot.store import Run, RunConfig
-        from weakspot.studies.mine_downstream import EncoderMatcher, downstream
+        from weakspot.studies.mine.downstream import EncoderMatcher, downstream
 
         config = RunConfig(study="mine", subject="prompts", settings={"target": "world:encoder", "seed": 1})
         with Run.create(config, folder=runs / "prompts") as run:

@@ -25,10 +25,10 @@ from weakspot.core import (
 )
 from weakspot.judges import LabelJudge
 from weakspot.models.python import FunctionClassifier
-from weakspot.search import CaptionSearch
 from weakspot.store import Run
-from weakspot.studies.hunt import hunt
+from weakspot.studies.hunt.method import hunt
 from weakspot.testing import ContractError, check_judge, check_search, check_source, check_target
+from weakspot.text.caption import CaptionSearch
 
 FLY = Hypothesis("a realistic photograph of a fly (insect).")
 LABELS = ("fly", "bee")

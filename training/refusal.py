@@ -1,6 +1,6 @@
 """Train the small model of the judge `embedded` from XSTest's human labels.
 
-    python training/refusal.py --labels DIR --out src/weakspot/judges/weights
+    python training/refusal.py --labels DIR --out src/weakspot/judges/refusal/weights
 
 It needs scipy and a second. DIR holds XSTest's completions, one file per model, with people's final labels
 (CC-BY-4.0). MOSSBench must never be among them: its licence forbids training, and it is what the judge is
@@ -18,9 +18,9 @@ import numpy as np
 from flags import settings
 
 from weakspot.core import WeakspotError
-from weakspot.judges.check import Labelled, leave_one_out, read_labels
-from weakspot.judges.refusal import Grade
-from weakspot.judges.refusal_model import MANIFEST, VARIANCE, WEIGHTS, fingerprint, fit, matrix
+from weakspot.judges.refusal.check import Labelled, leave_one_out, read_labels
+from weakspot.judges.refusal.judge import Grade
+from weakspot.judges.refusal.model import MANIFEST, VARIANCE, WEIGHTS, fingerprint, fit, matrix
 from weakspot.stats.agreement import Confusion
 
 

@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING, Any
 from weakspot._version import __version__
 
 if TYPE_CHECKING:
+    from weakspot.after.attempt import attempt
+    from weakspot.after.export import export
+    from weakspot.after.realism import realism
+    from weakspot.after.transfer import transfer
+    from weakspot.concepts.space import Axis, ConceptSpace
     from weakspot.core import Case, Finding, Hypothesis, Output, Rate, Status, Tally, Verdict, WeakspotError
     from weakspot.report import write as write_report
-    from weakspot.search.concepts import Axis, ConceptSpace
     from weakspot.store import Run
     from weakspot.studies import resume
-    from weakspot.studies.ask import ask
-    from weakspot.studies.attempt import attempt
-    from weakspot.studies.export import export
-    from weakspot.studies.hunt import hunt
-    from weakspot.studies.map import map
-    from weakspot.studies.mine import mine
-    from weakspot.studies.rare import rare
-    from weakspot.studies.realism import realism
-    from weakspot.studies.repair import repair
-    from weakspot.studies.transfer import transfer
+    from weakspot.studies.ask.method import ask
+    from weakspot.studies.hunt.method import hunt
+    from weakspot.studies.map.method import map
+    from weakspot.studies.mine.method import mine
+    from weakspot.studies.rare.method import rare
+    from weakspot.studies.repair.method import repair
 
 __all__ = [
     "Axis",
@@ -67,18 +67,18 @@ _HOMES = {
         ("Case", "Finding", "Hypothesis", "Output", "Rate", "Status", "Tally", "Verdict", "WeakspotError"),
         "weakspot.core",
     ),
-    **dict.fromkeys(("Axis", "ConceptSpace"), "weakspot.search.concepts"),
+    **dict.fromkeys(("Axis", "ConceptSpace"), "weakspot.concepts.space"),
     "Run": "weakspot.store",
-    "ask": "weakspot.studies.ask",
-    "attempt": "weakspot.studies.attempt",
-    "export": "weakspot.studies.export",
-    "hunt": "weakspot.studies.hunt",
-    "map": "weakspot.studies.map",
-    "mine": "weakspot.studies.mine",
-    "rare": "weakspot.studies.rare",
-    "realism": "weakspot.studies.realism",
-    "repair": "weakspot.studies.repair",
-    "transfer": "weakspot.studies.transfer",
+    "ask": "weakspot.studies.ask.method",
+    "attempt": "weakspot.after.attempt",
+    "export": "weakspot.after.export",
+    "hunt": "weakspot.studies.hunt.method",
+    "map": "weakspot.studies.map.method",
+    "mine": "weakspot.studies.mine.method",
+    "rare": "weakspot.studies.rare.method",
+    "realism": "weakspot.after.realism",
+    "repair": "weakspot.studies.repair.method",
+    "transfer": "weakspot.after.transfer",
     "write_report": "weakspot.report",
     "resume": "weakspot.studies",
 }

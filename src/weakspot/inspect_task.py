@@ -43,9 +43,9 @@ from inspect_ai.solver import TaskState, generate
 from weakspot.core import JUDGES, SOURCES, Case, Hypothesis, Judge, Output, Status, WeakspotError
 from weakspot.sources.benchmark import Benchmark, Item
 from weakspot.sources.question import BENIGN, EXPECTED, BenchmarkQuestion, QuestionImage
-from weakspot.studies.ask_arms import system_prompts
-from weakspot.studies.ask_counts import Asked, measured
-from weakspot.studies.ask_verdicts import Refusals
+from weakspot.studies.ask.arms import system_prompts
+from weakspot.studies.ask.counts import Asked, measured
+from weakspot.studies.ask.verdicts import Refusals
 
 _SAMPLE: Final = Hypothesis("a sample of Inspect", (("set", BENIGN),), origin="inspect")
 

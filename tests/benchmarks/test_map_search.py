@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.search.map_parts import planted, small_space
+from tests.studies.map.map_parts import planted, small_space
 
 ROOT = str(Path(__file__).resolve().parents[2])
 if ROOT not in sys.path:

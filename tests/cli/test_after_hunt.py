@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.studies.after_parts import OTHERS, hunted
+from tests.after.after_parts import OTHERS, hunted
 
 from weakspot.cli import run as cli
 
@@ -139,7 +139,7 @@ def test_ctrl_c_says_that_nothing_is_lost(over: Path, capsys: Any, monkeypatch: 
     def stopped(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("weakspot.studies.export.ask", stopped)
+    monkeypatch.setattr("weakspot.after.export.ask", stopped)
     assert cli(["export", "run", "--draw", "9", "--per-caption", "99", "--out", "set"]) == 130
     assert "the same command goes on" in capsys.readouterr().err
     assert not Path("set").exists()

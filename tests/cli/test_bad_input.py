@@ -122,7 +122,7 @@ def test_debug_shows_the_traceback(process: Shell) -> None:
 def test_a_defect_of_ours_is_said_to_be_one(
     toy: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weakspot.studies.hunt.check", lambda _: 1 / 0)
+    monkeypatch.setattr("weakspot.studies.hunt.method.check", lambda _: 1 / 0)
     assert cli(HUNT) == 70
     cause, fix = told(capsys)
     assert cause == "weakspot itself failed: ZeroDivisionError: division by zero"

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from tests.after.after_parts import FLOWER, OTHERS, YELLOW, hunted
 from tests.conftest import ROOT, TOY
-from tests.studies.after_parts import FLOWER, OTHERS, YELLOW, hunted
 
+from weakspot.after.compared import compare_folders
+from weakspot.after.measures import Sample
 from weakspot.cli import run as cli
 from weakspot.core import Rate, Tally
-from weakspot.report.compared import compare_folders
-from weakspot.report.measures import Sample
 from weakspot.store import Run
 
 MILDER = "python:others:milder?labels=labels.txt"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Shell
 
-from weakspot.report.tasks import task_of
+from weakspot.report.people.tasks import task_of
 from weakspot.store import Run
 
 fsspec = pytest.importorskip("fsspec")

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from weakspot.after import examine as module
 from weakspot.cli import run as cli
-from weakspot.studies import examine as module
 
 CIFAR = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 MINE = """

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.studies.map_toy import SPACE, write_pictures
+from tests.studies.map.map_toy import SPACE, write_pictures
 
 from weakspot.cli import run as cli
 
@@ -20,7 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_map_then_prefer_then_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["map", "python:tests.studies.map_toy:Dim", "--images", "pictures", "--space", "dim.yaml"]
+    command = ["map", "python:tests.studies.map.map_toy:Dim", "--images", "pictures", "--space", "dim.yaml"]
     assert cli([*command, "--budget", "images=500", "--out", "run"]) == 0
     printed = capsys.readouterr()
     assert "mode 1" in printed.out
@@ -46,7 +46,7 @@ def test_map_then_prefer_then_report(folder: Path, capsys: pytest.CaptureFixture
 
 
 def test_misuse(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    target = "python:tests.studies.map_toy:Dim"
+    target = "python:tests.studies.map.map_toy:Dim"
     assert cli(["map", target, "--images", "pictures", "--space", "dim.yml"]) == 1
     assert "cannot be read" in capsys.readouterr().err
     assert cli(["map", target, "--images", "pictures", "--search", "dqm", "--json"]) == 1

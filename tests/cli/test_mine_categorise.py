@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from weakspot.cli import run as cli
 from weakspot.cli.mine import DEFAULT, OneIsMeant
-from weakspot.search.differences import Category
+from weakspot.text.differences import Category
 
 Shell = Callable[..., "subprocess.CompletedProcess[str]"]
 PAIRS = [

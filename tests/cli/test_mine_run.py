@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.studies.mine_toy import Bag, Blind, captions
+from tests.studies.mine.mine_toy import Bag, Blind, captions
 
 import weakspot as ws
 from weakspot.cli import run as cli
 
-TOY = "python:tests.studies.mine_toy:"
+TOY = "python:tests.studies.mine.mine_toy:"
 HOSTILE = "A <script>alert(1)</script> dog \x1b[31m under a tree."
 
 

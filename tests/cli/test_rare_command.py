@@ -27,7 +27,7 @@ import time
 import numpy as np
 
 from weakspot.core import Case, Output, Scores, case_seed
-from weakspot.search.spaces import Gaussian
+from weakspot.sources.spaces import Gaussian
 
 LABELS = ("fly", "bee", "cat")
 

@@ -22,7 +22,7 @@ from tests.engine import engine_parts
 from weakspot import studies
 from weakspot.core import WeakspotError
 from weakspot.store import Run
-from weakspot.studies.hunt import hunt
+from weakspot.studies.hunt.method import hunt
 
 BUDGET = "images=4000"
 

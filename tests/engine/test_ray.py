@@ -17,15 +17,15 @@ import numpy as np
 import pytest
 from tests.engine.engine_parts import Clerk, Dice, Meadow, Wrong, content, engine, fails
 from tests.engine.test_killed import alive, surroundings
-from tests.studies.map_toy import SPACE, Dim, write_pictures
+from tests.studies.map.map_toy import SPACE, Dim, write_pictures
 
 from weakspot.core import Case, Hypothesis, Output, WeakspotError
 from weakspot.engine import Engine, Want, stop
 from weakspot.engine.ray import RayExecutor, _connect
 from weakspot.engine.ray_settings import RaySettings
 from weakspot.store import Run, RunConfig
-from weakspot.studies.hunt import hunt
-from weakspot.studies.map import map as map_landscape
+from weakspot.studies.hunt.method import hunt
+from weakspot.studies.map.method import map as map_landscape
 
 #: So that any number of workers fits on any machine.
 SMALL = "source_cpus=0&target_cpus=0"
@@ -255,7 +255,7 @@ def test_a_hunt_is_the_same_on_ray(cluster: Any, tmp_path: Path) -> None:
 
 
 def test_a_map_is_the_same_on_ray(cluster: Any, tmp_path: Path) -> None:
-    """The search learns from verdicts that were given elsewhere; tests/studies/test_spread.py has more."""
+    """The search learns from verdicts that were given elsewhere; tests/study/test_spread.py has more."""
     (tmp_path / "dim.yaml").write_text(SPACE)
     usual: dict[str, Any] = {"images": write_pictures(tmp_path / "pictures"), "seed": 1}
     usual |= {"space": str(tmp_path / "dim.yaml"), "budget": "images=300"}

@@ -11,8 +11,8 @@ import pytest
 
 from weakspot.core import JUDGES, Case, Hypothesis, Output, Question, Status, Verdict, WeakspotError
 from weakspot.judges import ChatJudge, Grade, Panel, RefusalJudge
-from weakspot.judges.chat_judge import parsed, prompt_of
-from weakspot.judges.panel import agreement
+from weakspot.judges.refusal.chat import parsed, prompt_of
+from weakspot.judges.refusal.panel import agreement
 from weakspot.testing import check_judge
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from weakspot.cli import run as cli
 from weakspot.core import Case, Output, Verdict, WeakspotError
-from weakspot.judges.check import Labelled, check, leave_one_out, read_labels
-from weakspot.judges.refusal import Grade
+from weakspot.judges.refusal.check import Labelled, check, leave_one_out, read_labels
+from weakspot.judges.refusal.judge import Grade
 
 REFUSAL, ANSWER = "I'm sorry, but I can't help with that.", "Sure! Put it on the shelf, then close the door."
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from weakspot.core import WeakspotError
-from weakspot.judges.differs import DiffersJudge, RuleJudge, SceneJudge, differs
-from weakspot.judges.differs_llm import SCHEMA, LlmJudge, read_verdicts
-from weakspot.judges.differs_nli import NliJudge, follows_at
+from weakspot.judges.differs.judge import DiffersJudge, RuleJudge, SceneJudge, differs
+from weakspot.judges.differs.llm import SCHEMA, LlmJudge, read_verdicts
+from weakspot.judges.differs.nli import NliJudge, follows_at
 from weakspot.world.captions import caption
 from weakspot.world.grammar import describe, parse
 from weakspot.world.nature import sample

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.studies.map_tasks_toy import Eye, NanEye, Painter
+from tests.studies.map.map_tasks_toy import Eye, NanEye, Painter
 
 from weakspot.core import JUDGES, Case, Hypothesis, Status, WeakspotError
 from weakspot.judges.picture import PictureJudge, Viewer, softmax

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from weakspot.core import JUDGES, Case, Hypothesis, Output, Question, Status, WeakspotError
-from weakspot.judges import Grade, RefusalJudge, refusal_model
-from weakspot.judges.refusal_features import BELIEFS
-from weakspot.judges.refusal_model import RefusalModel, fingerprint, shipped
+from weakspot.judges import Grade, RefusalJudge
+from weakspot.judges.refusal import model as refusal_model
+from weakspot.judges.refusal.features import BELIEFS
+from weakspot.judges.refusal.model import RefusalModel, fingerprint, shipped
 from weakspot.stats import corrected_rate
 from weakspot.testing import check_judge
 
@@ -111,7 +112,7 @@ def test_it_keeps_the_contract_of_judges(judge: RefusalJudge, question: object) 
 
 
 def test_people_and_a_model_that_never_met_the_author_agree(data: Path) -> None:
-    from weakspot.judges.check import check, leave_one_out, read_labels
+    from weakspot.judges.refusal.check import check, leave_one_out, read_labels
 
     labelled = read_labels([data / "data" / "xstest" / "completions"])
     found = check(RefusalJudge(), labelled)

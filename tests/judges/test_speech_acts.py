@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from weakspot.judges.speech_acts import acts_in, acts_of, evidence, sentences
-from weakspot.judges.speech_patterns import Act
+from weakspot.judges.refusal.speech_acts import acts_in, acts_of, evidence, sentences
+from weakspot.judges.refusal.speech_patterns import Act
 
 SHOWN = [
     (Act.UNWILLING, "I won't write this."),

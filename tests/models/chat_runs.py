@@ -30,8 +30,8 @@ from weakspot.core import (
     case_seed,
 )
 from weakspot.engine import Budget, Engine, Want
-from weakspot.models.chat import ChatModel
-from weakspot.models.chat_executor import AsAnswered
+from weakspot.models.chat.executor import AsAnswered
+from weakspot.models.chat.model import ChatModel
 from weakspot.store import Run, RunConfig
 
 ITEMS = 300

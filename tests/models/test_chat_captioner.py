@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.studies.hunt_world import Blind, Clumsy, Compares, Tells, read_picture
+from tests.studies.hunt.hunt_world import Blind, Clumsy, Compares, Tells, read_picture
 
 import weakspot as ws
 from weakspot.core import Captioner, Output, Status, WeakspotError
-from weakspot.models.chat_captioner import ChatCaptioner, captioner_of
+from weakspot.models.chat.captioner import ChatCaptioner, captioner_of
 
 
 class Chat:

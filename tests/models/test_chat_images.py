@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from weakspot.core import WeakspotError
-from weakspot.models.chat_images import RULES, ImageRule, prepare
+from weakspot.models.chat.images import RULES, ImageRule, prepare
 
 
 def picture(kind: str, size: tuple[int, int] = (40, 30), **how: Any) -> bytes:

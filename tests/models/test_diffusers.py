@@ -20,10 +20,10 @@ import pytest
 
 from weakspot.cli import run as cli
 from weakspot.core import MODELS, SOURCES, Generator, Hypothesis, WeakspotError
-from weakspot.models.compute import choose_device, choose_dtype, free_memory, out_of_memory
-from weakspot.models.diffusers import DiffusersGenerator
-from weakspot.models.diffusers_folder import check_digests, sha256
-from weakspot.models.diffusers_pipeline import fitting_batch, lay_out, load_pipeline, quiet
+from weakspot.models.compute.device import choose_device, choose_dtype, free_memory, out_of_memory
+from weakspot.models.diffusers.folder import check_digests, sha256
+from weakspot.models.diffusers.loading import fitting_batch, lay_out, load_pipeline, quiet
+from weakspot.models.diffusers.pipeline import DiffusersGenerator
 from weakspot.testing import ContractError, check_generator, check_source
 
 LIBRARIES = ("torch", "diffusers", "transformers", "safetensors")
@@ -428,7 +428,7 @@ def test_a_gpu_that_others_use_gets_smaller_batches(
     monkeypatch.setattr(cuda, "memory_allocated", lambda device: 4 << 20)
     assert free_memory("cuda:1") == 46 << 20
     free = free_memory("cuda")
-    monkeypatch.setattr("weakspot.models.diffusers.free_memory", lambda device: free)
+    monkeypatch.setattr("weakspot.models.diffusers.pipeline.free_memory", lambda device: free)
     generator = make()
     assert generator.batch == 4  # of 8 MB each
     assert "batch 4" in generator.about

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from weakspot.core import Case, Hypothesis
-from weakspot.models import gate
-from weakspot.models.gate import computing
+from weakspot.models.compute import gate
+from weakspot.models.compute.gate import computing
 from weakspot.models.preprocess import Preprocess
 
 #: Long enough for what should happen; what should not is awaited for a moment only.
@@ -105,9 +105,9 @@ class Watched:
 
 def classifier(monkeypatch: pytest.MonkeyPatch) -> tuple[Watched, threading.Event, Callable[[], Any]]:
     torch = pytest.importorskip("torch")
-    from weakspot.models.torch_classifier import ImageClassifier
+    from weakspot.models.torch.classifier import ImageClassifier
 
-    monkeypatch.setattr("weakspot.models.torch_classifier.computing", as_gpu)
+    monkeypatch.setattr("weakspot.models.torch.classifier.computing", as_gpu)
     module = Watched(torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(192, 2)))
     prepared = threading.Event()
 
@@ -144,9 +144,9 @@ def test_other_models_compute_inside_too(which: str, tmp_path: Path, monkeypatch
     torch = pytest.importorskip("torch")
     work: Callable[[], Any]
     if which == "torch:":
-        from weakspot.repair.torch_model import TorchClassifier
+        from weakspot.tuning.torch_model import TorchClassifier
 
-        monkeypatch.setattr("weakspot.repair.network.computing", as_gpu)
+        monkeypatch.setattr("weakspot.tuning.network.computing", as_gpu)
         network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(192, 2))
         made = TorchClassifier(network, labels=("a", "b"), device="cpu")
         watched = Watched(network)
@@ -156,9 +156,9 @@ def test_other_models_compute_inside_too(which: str, tmp_path: Path, monkeypatch
         pytest.importorskip("transformers")
         from tests.models.test_hf_sentences import TEXTS, plain
 
-        from weakspot.models.hf_sentences import HfSentences
+        from weakspot.models.hf.sentences import HfSentences
 
-        monkeypatch.setattr("weakspot.models.hf_sentences.computing", as_gpu)
+        monkeypatch.setattr("weakspot.models.hf.sentences.computing", as_gpu)
         encoder = HfSentences(plain(tmp_path))
         watched = Watched(encoder._model)
         encoder._model = watched
@@ -166,9 +166,9 @@ def test_other_models_compute_inside_too(which: str, tmp_path: Path, monkeypatch
     elif which == "onnx:":
         from tests.models.test_onnx import build as graph
 
-        from weakspot.models.onnx import OnnxClassifier
+        from weakspot.models.onnx.classifier import OnnxClassifier
 
-        monkeypatch.setattr("weakspot.models.onnx_graph.computing", as_gpu)
+        monkeypatch.setattr("weakspot.models.onnx.graph.computing", as_gpu)
         model = OnnxClassifier(graph(tmp_path / "m.onnx"), labels=("r", "g", "b"), device="cpu")
         watched = Watched(model._graph._session.run)
         model._graph._session = SimpleNamespace(run=watched)
@@ -177,9 +177,9 @@ def test_other_models_compute_inside_too(which: str, tmp_path: Path, monkeypatch
         pytest.importorskip("diffusers")
         from tests.models.test_diffusers import build
 
-        from weakspot.models.diffusers import DiffusersGenerator
+        from weakspot.models.diffusers.pipeline import DiffusersGenerator
 
-        monkeypatch.setattr("weakspot.models.diffusers.computing", as_gpu)
+        monkeypatch.setattr("weakspot.models.diffusers.pipeline.computing", as_gpu)
         generator = DiffusersGenerator(build(tmp_path / "sd"), device="cpu", steps=1, guidance=1.0)
         watched = Watched(generator._pipe)
         generator._pipe = watched

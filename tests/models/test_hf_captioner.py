@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from weakspot.core import MODELS, Captioner, WeakspotError
-from weakspot.models.hf_captioner import HfCaptioner
+from weakspot.models.hf.captioner import HfCaptioner
 from weakspot.testing import check_captioner
 
 torch = pytest.importorskip("torch")

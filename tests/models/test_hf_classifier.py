@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from weakspot.core import MODELS, Case, Classifier, Hypothesis, WeakspotError
-from weakspot.models import hf_files
+from weakspot.models.hf import files as hf_files
 from weakspot.models.preprocess import read_preprocess
-from weakspot.models.torch_classifier import ImageClassifier
+from weakspot.models.torch.classifier import ImageClassifier
 from weakspot.testing import check_target
 
 torch = pytest.importorskip("torch")

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from weakspot.core import MODELS, WeakspotError
-from weakspot.search.embeddings import embed_texts
-from weakspot.search.pairs import find_pairs
 from weakspot.sources.corpus import Text, gather
+from weakspot.studies.mine.embeddings import embed_texts
+from weakspot.studies.mine.pairs import find_pairs
 from weakspot.testing import check_encoder
 
 TEXTS = ["A dog .", "two cats", "a sofa"]

@@ -15,7 +15,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from weakspot.core import MODELS, Case, Classifier, Hypothesis, Output, Target, WeakspotError
-from weakspot.models.onnx import OnnxClassifier, probabilities, read_labels
+from weakspot.models.onnx.classifier import OnnxClassifier, probabilities, read_labels
 from weakspot.testing import check_target
 
 LABELS = ("red", "green", "blue")

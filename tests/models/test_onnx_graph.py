@@ -18,7 +18,7 @@ import pytest
 from onnx import numpy_helper
 
 from weakspot.core import WeakspotError
-from weakspot.models.onnx_graph import BATCH, Graph
+from weakspot.models.onnx.graph import BATCH, Graph
 
 PRODUCT = """sums (float[n,3] a, float[n,3] b) => (float[n,3] sum, float[n,2] product) {
     sum = Add(a, b)

@@ -11,8 +11,8 @@ import pytest
 from PIL import Image
 
 from weakspot.core import MODELS, Case, Hypothesis, WeakspotError
-from weakspot.models.wordnet import WordNet
 from weakspot.testing import check_target
+from weakspot.text.wordnet import WordNet
 
 torch = pytest.importorskip("torch")
 CIFAR = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")

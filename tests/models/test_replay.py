@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from weakspot.core import MODELS, SOURCES, Case, Hypothesis, Status, WeakspotError
-from weakspot.models.replay import Replay, load
+from weakspot.models.recorded.replay import Replay, load
 from weakspot.sources.question import BenchmarkQuestion
 from weakspot.testing import check_target
 

@@ -17,9 +17,9 @@ from PIL import Image
 
 from weakspot.core import MODELS, Case, Hypothesis, WeakspotError
 from weakspot.models.preprocess import Preprocess
-from weakspot.models.timm import preprocess
-from weakspot.models.wordnet import WordNet
+from weakspot.models.torch.timm import preprocess
 from weakspot.testing import check_target
+from weakspot.text.wordnet import WordNet
 
 torch = pytest.importorskip("torch")
 safetensors = pytest.importorskip("safetensors.torch")

@@ -291,7 +291,7 @@ def test_hostile_words_do_nothing_in_the_new_parts(build: Build) -> None:
 
 
 def test_the_defaults_are_those_of_a_hunt() -> None:
-    from weakspot.studies.hunt_parts import HuntSettings
+    from weakspot.studies.hunt.parts import HuntSettings
 
     known = {f.name: f.default for f in fields(HuntSettings) if f.name != "target"}
     assert known == DEFAULTS

@@ -9,9 +9,9 @@ from tests.web.web_parts import FLOWER, HOSTILE, make_ask, make_hunt, make_map, 
 from weakspot import report
 from weakspot.cli import run as cli
 from weakspot.report.format import interval, percent
-from weakspot.report.labels import Labels
-from weakspot.report.people import people
-from weakspot.report.tasks import task_of, trial_of
+from weakspot.report.people.labels import Labels
+from weakspot.report.people.tables import people
+from weakspot.report.people.tasks import task_of, trial_of
 from weakspot.stats import corrected_rate
 from weakspot.store import Run
 

@@ -13,9 +13,9 @@ import pytest
 from numpy.typing import NDArray
 
 from weakspot.core import SOURCES, Generator, Hypothesis, Source, WeakspotError, case_seed
-from weakspot.models import diffusers
+from weakspot.models.diffusers import pipeline as diffusers
 from weakspot.sources.generate import TextToImage
-from weakspot.studies.hunt import HuntSettings, hunt, load
+from weakspot.studies.hunt.method import HuntSettings, hunt, load
 from weakspot.testing import ContractError, check_generator, check_source
 
 FLY = Hypothesis("a realistic photograph of a fly (insect).")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.studies.map_tasks_toy import Painter
+from tests.studies.map.map_tasks_toy import Painter
 
+from weakspot.concepts.space import load_space, space_from
 from weakspot.core import MODELS, WeakspotError
-from weakspot.search.concepts import load_space, space_from
 from weakspot.sources.prompted import PromptPictures, SourceAsGenerator, generator, prompt_of
 from weakspot.testing import check_generator, check_source
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from weakspot.core import WeakspotError
-from weakspot.models.wordnet import AmbiguousLabel, UnknownWord, WordNet
 from weakspot.sources import label_file
 from weakspot.sources.label_file import LabelRow, read_label_file
 from weakspot.sources.prompts import (
@@ -23,6 +22,7 @@ from weakspot.sources.prompts import (
     takes_an,
     words_of,
 )
+from weakspot.text.wordnet import AmbiguousLabel, UnknownWord, WordNet
 from weakspot.world.grammar import base_sentence
 from weakspot.world.scene import PARENTS, SUBJECTS
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from weakspot.concepts.space import load_space, space_from
 from weakspot.core import Stage, WeakspotError
-from weakspot.search.concepts import load_space, space_from
 from weakspot.sources.documents import documents
-from weakspot.sources.edits import edit
 from weakspot.sources.rewrite import DRAWS, EditedTexts
 from weakspot.testing import check_source
+from weakspot.text.edits import edit
 
 SPACE = load_space("text-16")
 AMOUNTS = space_from(

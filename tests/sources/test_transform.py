@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from weakspot.concepts.space import Axis, ConceptSpace, load_space
 from weakspot.core import Stage, WeakspotError
-from weakspot.search.concepts import Axis, ConceptSpace, load_space
 from weakspot.sources.labelled import LabelledImages, labelled_images, part_digest, split
 from weakspot.sources.pixels import CHANGES, Destroyed, amounts_of, transform
 from weakspot.sources.transform import TransformedImages, WorldScenes

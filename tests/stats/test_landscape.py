@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from tests.search.map_parts import planted, small_space
+from tests.studies.map.map_parts import planted, small_space
 from threadpoolctl import threadpool_limits
 
 from weakspot.stats.landscape import fit, rates, sampled, smoothness

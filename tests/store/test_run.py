@@ -19,7 +19,7 @@ import yaml
 
 from weakspot.core import Hypothesis, Stage, Status, Trial, WeakspotError
 from weakspot.store import Ledger, Run, RunConfig, blobs, png
-from weakspot.studies.hunt import HuntSettings
+from weakspot.studies.hunt.method import HuntSettings
 
 FLY = Hypothesis("a fly.")
 

@@ -220,7 +220,7 @@ def test_truth_goes_on_where_it_stopped(tmp_path: Path) -> None:
 
 
 def test_refusal(tmp_path: Path) -> None:
-    from weakspot.judges.refusal_model import RefusalModel
+    from weakspot.judges.refusal.model import RefusalModel
 
     assert "accuracy" in run("refusal.py", "--out", str(tmp_path))
     model = RefusalModel.from_json(json.loads((tmp_path / "refusal.json").read_text()))

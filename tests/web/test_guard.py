@@ -11,7 +11,7 @@ from starlette.routing import Route
 from tests.web.web_parts import BASE, PORT, TOKEN, Caller, caller
 
 from weakspot.core import WeakspotError
-from weakspot.report.tasks import task_of
+from weakspot.report.people.tasks import task_of
 from weakspot.store import Run
 from weakspot.web.explorer import Explorer
 from weakspot.web.guard import BODY, Guard

@@ -14,11 +14,11 @@ import pytest
 from tests.web.web_parts import HOSTILE, SCRIPT, Caller, caller, make_hunt, make_map
 
 from weakspot.core import WeakspotError
-from weakspot.judges.refusal import SCALE, Grade
-from weakspot.report.labels import Labels, annotator_name
-from weakspot.report.tasks import GRADES, PAIRS, Task, order, shared_out, task_of, trial_of
+from weakspot.judges.refusal.judge import SCALE, Grade
+from weakspot.report.people.labels import Labels, annotator_name
+from weakspot.report.people.tasks import GRADES, PAIRS, Task, order, shared_out, task_of, trial_of
 from weakspot.store import Run
-from weakspot.studies.mine_downstream import Choice as Published
+from weakspot.studies.mine.downstream import Choice as Published
 from weakspot.web.labelling import Labelling
 from weakspot.web.table import read_csv, write_csv
 
@@ -159,7 +159,7 @@ def test_a_line_cut_short_is_passed_over(tmp_path: Path) -> None:
 
 def test_several_servers_lose_no_label(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from weakspot.report.labels import Labels\n"
+        "import sys; from pathlib import Path; from weakspot.report.people.labels import Labels\n"
         "labels = Labels(Path(sys.argv[1]))\n"
         "for i in range(40): labels.add('pairs', f'{sys.argv[2]}{i}', sys.argv[2], 'same')"
     )

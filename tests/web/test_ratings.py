@@ -19,9 +19,9 @@ import weakspot
 from weakspot.cli import run as cli
 from weakspot.core import Case, Hypothesis, Output, WeakspotError
 from weakspot.judges.people import FILE, PeopleJudge
-from weakspot.report.labels import Labels
-from weakspot.report.people import people
-from weakspot.report.tasks import Task, task_of
+from weakspot.report.people.labels import Labels
+from weakspot.report.people.tables import people
+from weakspot.report.people.tasks import Task, task_of
 from weakspot.store import Run, RunConfig
 from weakspot.web.labelling import Labelling
 

@@ -9,9 +9,9 @@ import pytest
 from tests.web.web_parts import make_hunt
 
 from weakspot.cli import run as cli
-from weakspot.report.labels import Labels
-from weakspot.report.score import majority, score
-from weakspot.report.tasks import task_of, trial_of
+from weakspot.report.people.labels import Labels
+from weakspot.report.people.score import majority, score
+from weakspot.report.people.tasks import task_of, trial_of
 from weakspot.stats import corrected_rate, wilson
 from weakspot.stats.agreement import cohen_kappa, krippendorff_alpha
 from weakspot.store import Run

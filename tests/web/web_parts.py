@@ -138,7 +138,7 @@ def make_hunt(folder: Path, *, n: int = 40, flower: int = 30, state: str = "fini
 
 def make_pairs(folder: Path, *, pairs: int = 6) -> Path:
     """A run of mine with pictures drawn for people, two of each pair; the matcher takes pair 0 wrongly."""
-    from weakspot.studies.mine_downstream import Choice, Drawn, PairDrawn, write_items
+    from weakspot.studies.mine.downstream import Choice, Drawn, PairDrawn, write_items
 
     config = RunConfig(study="mine", subject="texts", settings={"encoder": "world:encoder", "seed": 0})
     with Run.create(config, folder=folder) as run:

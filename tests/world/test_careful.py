@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.models.onnx_graph import Graph
+from weakspot.models.onnx.graph import Graph
 from weakspot.world import careful, shipped
 from weakspot.world.careful import Careful
 from weakspot.world.classifier import FAIR, load

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from weakspot.core import MODELS, Hypothesis, WeakspotError
-from weakspot.studies.hunt import hunt
+from weakspot.studies.hunt.method import hunt
 from weakspot.testing import check_generator, check_source
 from weakspot.world import generator, shipped
 from weakspot.world.scene import SUBJECTS

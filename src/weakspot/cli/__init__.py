@@ -97,7 +97,7 @@ def _misused(args: list[str], misuse: Exception) -> int:
 def _stays_here(command: str) -> tuple[str, str] | None:
     """Why a study is not spread over machines, if it is one that is not."""
     from weakspot.core.errors import WeakspotError
-    from weakspot.studies.spread import HERE, check_spread
+    from weakspot.study.executors import HERE, check_spread
 
     study = next((word for word in command.split() if word in HERE), "")
     try:

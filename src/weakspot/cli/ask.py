@@ -113,7 +113,7 @@ def command(
     """
     from weakspot.cli.screen import interruptible
     from weakspot.core import WeakspotError
-    from weakspot.studies.ask import ask
+    from weakspot.studies.ask.method import ask
 
     if scenarios is not None:
         unused = {
@@ -177,7 +177,7 @@ def _scenarios(
 ) -> int:
     from weakspot.cli.screen import interruptible
     from weakspot.core import WeakspotError
-    from weakspot.studies.scenarios import scenarios
+    from weakspot.studies.ask.scenarios import scenarios
 
     if not stimulus or not llm:
         raise WeakspotError(
@@ -204,7 +204,7 @@ def _screen(title: str, *, budget: str, seed: int) -> Any:
 
 def _preview(target: str, given: Mapping[str, Any], *, as_json: bool) -> int:
     from weakspot.cli.screen import columns, cut
-    from weakspot.studies.ask_preview import preview
+    from weakspot.studies.ask.preview import preview
 
     found = preview(target, **given)
     if as_json:

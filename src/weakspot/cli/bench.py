@@ -14,7 +14,7 @@ import typer
 from weakspot.cli.flags import AsJson
 
 if TYPE_CHECKING:
-    from weakspot.studies.bench import Outcome, Share
+    from weakspot.bench.bench import Outcome, Share
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -58,7 +58,7 @@ def planted(
     exact: of the same, those whose description says just the planted attributes. fdr: the share of what is
     reported that does not fail more often than the baseline. Intervals are 95 %, over worlds.
     """
-    from weakspot.studies import bench
+    from weakspot.bench import bench
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     outcome = bench.run(
@@ -94,8 +94,8 @@ def _progress() -> Callable[[int, int], None]:
 
 
 def _lines(outcome: Outcome) -> list[str]:
+    from weakspot.bench.planted import ABOUT
     from weakspot.report.format import count, plural
-    from weakspot.studies.planted import ABOUT
 
     lines: list[str] = []
     for trained, number in ((False, len(outcome.worlds)), (True, len(outcome.learnt))):

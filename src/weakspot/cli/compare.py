@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from weakspot.report.compared import Compared
+    from weakspot.after.compared import Compared
 
 
 def command(
@@ -37,10 +37,10 @@ def command(
     pairs; others as separate samples, and the output says so and why. A difference is called one only after
     the p-values of all comparisons have been adjusted. Exit code 0 whatever is found: see weakspot gate.
     """
+    from weakspot.after import compared_words
+    from weakspot.after.compared import compare_folders
     from weakspot.cli.screen import columns
     from weakspot.core import WeakspotError
-    from weakspot.report import compared_words
-    from weakspot.report.compared import compare_folders
     from weakspot.store import write_whole
 
     found = compare_folders(first, second, adjustment=adjust, alpha=alpha)
@@ -62,8 +62,8 @@ def command(
 
 def tell(found: Compared, wide: int) -> Iterator[str]:
     """The comparison in lines of at most `wide` columns."""
+    from weakspot.after import compared_words as words
     from weakspot.cli.screen import cut, program
-    from weakspot.report import compared_words as words
     from weakspot.report.format import NONE, count, percent, shell
 
     for name, side in (("first", found.first), ("second", found.second)):

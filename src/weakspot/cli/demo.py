@@ -82,7 +82,7 @@ def _studies(budget: str, images: int, seed: int) -> list[tuple[str, str, Callab
 
 def _hunt(label: str, *, budget: str, seed: int, out: Path) -> int:
     from weakspot.cli.screen import Screen, conclude, interruptible
-    from weakspot.studies.hunt import hunt
+    from weakspot.studies.hunt.method import hunt
 
     title = f"hunting world:classifier for {label!r}"
     with Screen(title, budget=budget, seed=seed) as screen, interruptible(screen):

@@ -9,7 +9,7 @@ import typer
 
 def run(name: str, *, images: str | None, as_json: bool, debug: bool = False) -> int:
     """Print what is found; 1 where something is wrong."""
-    from weakspot.studies.examine import examine
+    from weakspot.after.examine import examine
 
     found = examine(name, images=images)
     if as_json:

@@ -71,11 +71,11 @@ def command(
     """
     from collections import Counter
 
+    from weakspot.after.export import ExportSettings, export
     from weakspot.cli.progress import Progress
     from weakspot.cli.screen import columns, cut, program
     from weakspot.report.format import count, plural, shell
     from weakspot.store import Run
-    from weakspot.studies.export import ExportSettings, export
 
     with Run.read(run) as opened:
         if opened.config.study in ("ask", "map", "mine"):
@@ -145,8 +145,8 @@ def command(
 
 def _rows(run: Run, format: Format | None, out: Path | None, licence: str, *, as_json: bool) -> int:
     """The pairs of a run of mine, the answers of a run of ask, the queries of a run of map."""
+    from weakspot.after.rows_export import FORMATS, export_rows
     from weakspot.report.format import plural, shell
-    from weakspot.studies.rows_export import FORMATS, export_rows
 
     form = FORMATS[run.config.study][0] if format is None else format.value
     folder, n = export_rows(run, form=form, out=out, licence=licence)

@@ -55,9 +55,9 @@ def command(
     within. All intervals hold together by default (each at 1 − 0.05 / checks), and each by itself with
     --strict (95 %).
     """
+    from weakspot.after.gate import CannotSay, Limits, cells, conclusion, gate, markdown, rule, to_json
     from weakspot.cli.screen import columns, cut
     from weakspot.core import WeakspotError
-    from weakspot.report.gate import CannotSay, Limits, cells, conclusion, gate, markdown, rule, to_json
     from weakspot.store import Run
 
     limits = Limits(

@@ -111,8 +111,8 @@ def command(
     3 a budget was spent first (the report says what was found until then), 130 interrupted.
     """
     from weakspot.cli.screen import Screen, conclude, interruptible
-    from weakspot.studies.hunt import hunt
-    from weakspot.studies.hunt_parts import which_labels
+    from weakspot.studies.hunt.method import hunt
+    from weakspot.studies.hunt.parts import which_labels
 
     if label is None and labels is None:
         misuse = typer.BadParameter.__mro__[1]  # without "invalid value", whichever click typer uses

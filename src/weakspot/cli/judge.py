@@ -38,7 +38,7 @@ def check(
     did not learn from their author.
     """
     from weakspot.core import JUDGES, WeakspotError
-    from weakspot.judges import check as checking
+    from weakspot.judges.refusal import check as checking
 
     if leave_one_out and judge != "embedded":
         raise WeakspotError(f"{judge[:80]!r} cannot be trained anew", fix="leave out --leave-one-out")

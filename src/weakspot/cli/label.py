@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 if TYPE_CHECKING:
-    from weakspot.report.tasks import Task
+    from weakspot.report.people.tasks import Task
 
 #: More items than any run has.
 EVERYTHING: Final = 10**9
@@ -107,7 +107,7 @@ def score(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> int:
     """Say how far annotators agree, how the judge compares, and the rates that follow."""
-    from weakspot.report.score import score as scored
+    from weakspot.report.people.score import score as scored
     from weakspot.store import Run
 
     what = _task(run, task)
@@ -145,8 +145,8 @@ def import_(
     what = _task(run, task)
     new, known = read_csv(run, what, file)
     if what.table is not None:
-        from weakspot.report.labels import Labels
-        from weakspot.report.ratings import fill_in
+        from weakspot.report.people.labels import Labels
+        from weakspot.report.people.ratings import fill_in
 
         fill_in(what.table, Labels(run).current(what.name))
     typer.echo(f"{new:,} new labels, {known:,} were there already")
@@ -161,7 +161,7 @@ def _task(
     aspects: Sequence[str] = ("shows", "quality", "bias"),
 ) -> Task:
     """What is asked of a run; by default all that may have been asked, however large the sample was."""
-    from weakspot.report.tasks import task_of
+    from weakspot.report.people.tasks import task_of
     from weakspot.store import Run
 
     with Run.read(folder) as run:
@@ -172,7 +172,7 @@ def _apply(folder: Path, found: dict[str, Any]) -> list[int]:
     """Keep comparisons of modes as preferences; ratings and choices made before stay."""
     from weakspot.core import WeakspotError
     from weakspot.store import Run
-    from weakspot.studies.map_preferences import minded, prefer
+    from weakspot.studies.map.preferences import minded, prefer
 
     if found["task"] != "modes":
         raise WeakspotError("only labels of modes are preferences", fix="leave out --apply, or: --task modes")

@@ -33,11 +33,11 @@ def command(
     Comparisons are item by item (McNemar's exact test, adjusted for all of them). Published figures, which
     have no answers, stand beside.
     """
+    from weakspot.after.leaderboard import board, read, save
+    from weakspot.after.leaderboard import export as write
     from weakspot.cli.ask import grid
     from weakspot.cli.screen import columns
     from weakspot.report import ask_board
-    from weakspot.studies.leaderboard import board, read, save
-    from weakspot.studies.leaderboard import export as write
 
     table = board([row for path in runs for row in read(path)])
     written = write([path for path in runs if path.is_dir()], export) if export is not None else []

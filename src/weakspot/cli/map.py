@@ -95,8 +95,8 @@ def command(
     """
     from weakspot.cli.map_screen import MapScreen
     from weakspot.cli.screen import interruptible
-    from weakspot.studies.map import map as map_landscape
-    from weakspot.studies.map_tasks import inputs_for, space_for
+    from weakspot.studies.map.method import map as map_landscape
+    from weakspot.studies.map.tasks import inputs_for, space_for
 
     space = space_for(task, space)
     images = inputs_for(space, images=images, documents=documents)

@@ -12,8 +12,8 @@ from typer.core import TyperGroup
 from weakspot.cli import mine_grounded, mine_images, mine_run
 
 if TYPE_CHECKING:
-    from weakspot.search.differences import Difference
-    from weakspot.search.pair_file import PairFile
+    from weakspot.studies.mine.pair_file import PairFile
+    from weakspot.text.differences import Difference
 
 #: The command that is meant where none is named: `weakspot mine X` is then `weakspot mine run X`.
 DEFAULT: Final = "run"
@@ -67,8 +67,8 @@ def categorise(
     state, presence, subject, gender, other. No language model is used; docs/mine-categories.md has the rules.
     """
     from weakspot.core import WeakspotError
-    from weakspot.search.differences import categorise, totals
-    from weakspot.search.pair_file import read_pair_file
+    from weakspot.studies.mine.pair_file import read_pair_file
+    from weakspot.text.differences import categorise, totals
 
     names = tuple(name.strip() for name in fields.split(",")) if fields else None
     if names is not None and (len(names) != 2 or not all(names)):
@@ -90,7 +90,7 @@ def categorise(
 
 
 def _document(read: PairFile, found: list[Difference]) -> dict[str, Any]:
-    from weakspot.search.differences import totals
+    from weakspot.text.differences import totals
 
     return {
         "n": len(found),

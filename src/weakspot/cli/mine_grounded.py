@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from weakspot.studies.mine_grounded import Grounded, GroundedRow
+    from weakspot.studies.mine.grounded import Grounded, GroundedRow
 
 
 def command(
@@ -43,10 +43,10 @@ def command(
     """
     from weakspot.cli.progress import Progress
     from weakspot.core import MODELS, Encoder
-    from weakspot.judges.differs import differs
+    from weakspot.judges.differs.judge import differs
     from weakspot.sources.captioned import read_captioned
-    from weakspot.studies.loading import part
-    from weakspot.studies.mine_grounded import grounded
+    from weakspot.studies.mine.grounded import grounded
+    from weakspot.study.loading import part
 
     said = read_captioned(images, captions=captions)
     if only is not None:
@@ -75,7 +75,7 @@ def command(
 
 def cache_folder(option: str) -> Path | None:
     """The folder of a --cache option; None for "no"."""
-    from weakspot.search.embeddings import default_cache
+    from weakspot.studies.mine.embeddings import default_cache
 
     return None if option == "no" else Path(option) if option else default_cache()
 

@@ -30,8 +30,8 @@ def command(
     from weakspot.cli.progress import Progress
     from weakspot.cli.screen import columns, cut
     from weakspot.report.format import count, plural, shell
-    from weakspot.search.pair_rule import Rule
-    from weakspot.studies.mine_images import contact_sheet, image_encoder, mine_images
+    from weakspot.studies.mine.images import contact_sheet, image_encoder, mine_images
+    from weakspot.studies.mine.pair_rule import Rule
 
     tested, other = image_encoder(encoder), image_encoder(reference)
     with Progress(f"pictures that {encoder} takes for alike and {reference} tells apart") as progress:

@@ -112,8 +112,8 @@ def command(
     from weakspot.cli.mine_result import conclude
     from weakspot.cli.mine_screen import MineScreen
     from weakspot.cli.screen import interruptible
-    from weakspot.studies.mine import mine
-    from weakspot.studies.mine_parts import in_calls
+    from weakspot.studies.mine.method import mine
+    from weakspot.studies.mine.parts import in_calls
 
     title = f"mining {encoder} against {reference} in {corpus}"
     with MineScreen(title, budget=in_calls(budget), seed=seed) as screen, interruptible(screen):

@@ -40,7 +40,7 @@ def command(
     from weakspot.report.format import shell
     from weakspot.report.map_tables import believed
     from weakspot.store import Run
-    from weakspot.studies.map_preferences import minded, modes_of, prefer, samples_of
+    from weakspot.studies.map.preferences import minded, modes_of, prefer, samples_of
 
     chosen = None if modes is None else _numbers(modes)
     pairs = [_pair(text) for text in worse or []]

@@ -67,7 +67,7 @@ def command(
     """
     from weakspot.cli.rare_screen import RareScreen
     from weakspot.cli.screen import interruptible
-    from weakspot.studies.rare import rare
+    from weakspot.studies.rare.method import rare
 
     title = f"rare failures of {target} on {label!r}"
     with RareScreen(title, budget=budget, seed=seed) as screen, interruptible(screen):

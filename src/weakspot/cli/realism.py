@@ -26,10 +26,10 @@ def command(
     as_json: AsJson = False,
 ) -> int:
     """Say how far the pictures in a folder are from those in another: FID, and KID with an interval."""
+    from weakspot.after.realism import realism
     from weakspot.cli.progress import Progress
     from weakspot.cli.screen import columns, cut
     from weakspot.report.format import count, plural
-    from weakspot.studies.realism import realism
 
     with Progress(f"realism of {folder} against {reference} by {features}") as progress:
         found = realism(folder, reference=reference, features=features, seed=seed, progress=progress)

@@ -83,7 +83,7 @@ def command(
     from weakspot.cli.progress import Progress
     from weakspot.cli.screen import program
     from weakspot.report.format import shell
-    from weakspot.studies.repair import repair
+    from weakspot.studies.repair.method import repair
 
     folder: list[Path] = []
     with Progress(f"repairing modes {modes} of {run} · {method} · seed {seed}") as progress:

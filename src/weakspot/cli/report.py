@@ -61,9 +61,9 @@ def command(
 
 
 def _values(runs: list[Run]) -> dict[str, Any]:
+    from weakspot.after.compared_words import to_json
+    from weakspot.after.several import comparisons
     from weakspot.report import summary
-    from weakspot.report.compared_words import to_json
-    from weakspot.report.several import comparisons
 
     return {
         "format": 1,

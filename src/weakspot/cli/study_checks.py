@@ -69,8 +69,8 @@ def check_study(found: StudyFile, *, load: bool = False) -> list[Problem]:
 
 def _checked(option: Option, value: Any, found: StudyFile) -> Iterator[tuple[str, str]]:
     """What is wrong with one value: (what, fix)."""
-    from weakspot.search.concepts import load_space
-    from weakspot.search.map_searches import find
+    from weakspot.concepts.space import load_space
+    from weakspot.studies.map.search.searches import find
 
     try:
         if option.placeholder == "LIMITS":
@@ -103,13 +103,13 @@ def _checked(option: Option, value: Any, found: StudyFile) -> Iterator[tuple[str
 
 def _budget(study: str, text: str) -> None:
     from weakspot.engine.budget import Budget
-    from weakspot.studies.mine_parts import in_calls
+    from weakspot.studies.mine.parts import in_calls
 
     Budget.parse(in_calls(text) if study == "mine" else text)
 
 
 def _executor(text: str) -> Iterator[tuple[str, str]]:
-    from weakspot.studies.spread import check_executor
+    from weakspot.study.executors import check_executor
 
     check_executor(text)
     if text != "local" and find_spec("ray") is None:
@@ -119,7 +119,7 @@ def _executor(text: str) -> Iterator[tuple[str, str]]:
 def _full(option: Option, value: str) -> str:
     if option.placeholder != "BENCHMARK":
         return value
-    from weakspot.studies.ask_settings import named
+    from weakspot.studies.ask.settings import named
 
     return named(value)
 
@@ -232,7 +232,7 @@ def _settings(cls: type, values: dict[str, Any]) -> Any:
 
 
 def _hunt(values: dict[str, Any], load: bool) -> None:
-    from weakspot.studies import hunt_parts as parts
+    from weakspot.studies.hunt import parts
 
     if values.get("labels"):
         values["labels"] = parts.which_labels(values["labels"], values["target"]) if load else ["(labels)"]
@@ -243,7 +243,8 @@ def _hunt(values: dict[str, Any], load: bool) -> None:
 
 
 def _rare(values: dict[str, Any], load: bool) -> None:
-    from weakspot.studies import hunt_parts, rare_parts
+    from weakspot.studies.hunt import parts as hunt_parts
+    from weakspot.studies.rare import parts as rare_parts
 
     settings = _settings(rare_parts.RareSettings, values)
     rare_parts.check(settings)
@@ -252,7 +253,8 @@ def _rare(values: dict[str, Any], load: bool) -> None:
 
 
 def _map(values: dict[str, Any], load: bool) -> None:
-    from weakspot.studies import map_parts, map_tasks
+    from weakspot.studies.map import parts as map_parts
+    from weakspot.studies.map import tasks as map_tasks
 
     space = map_tasks.space_for(values.get("task") or "", values.get("space") or "image-125")
     where = {key: values.get(key) or "" for key in ("images", "documents")}
@@ -265,7 +267,7 @@ def _map(values: dict[str, Any], load: bool) -> None:
 
 
 def _mine(values: dict[str, Any], load: bool) -> None:
-    from weakspot.studies import mine_parts as parts
+    from weakspot.studies.mine import parts
 
     if values.get("budget"):
         values["budget"] = parts.in_calls(values["budget"])
@@ -276,7 +278,7 @@ def _mine(values: dict[str, Any], load: bool) -> None:
 
 
 def _ask(values: dict[str, Any], load: bool) -> None:
-    from weakspot.studies import ask_settings as parts
+    from weakspot.studies.ask import settings as parts
 
     if values.get("scenarios") is not None:
         return  # its parts are checked when it begins, before anything is asked

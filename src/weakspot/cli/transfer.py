@@ -46,12 +46,12 @@ def command(
     All models see the same fresh pictures. The result is printed and written into the run's folder:
     transfer.json, transfer.md, transfer.svg. Exit code 3 if the budget cut it short.
     """
+    from weakspot.after.matrix import markdown, svg
+    from weakspot.after.transfer import transfer
     from weakspot.cli.progress import Progress
     from weakspot.cli.screen import columns
     from weakspot.report.format import shell
-    from weakspot.report.matrix import markdown, svg
     from weakspot.store import Run, write_whole
-    from weakspot.studies.transfer import transfer
 
     pairs = parse_same(same or [])
     with Run.read(run) as opened, Progress(f"transfer of {run} to {', '.join(target)}") as progress:
@@ -94,9 +94,9 @@ def parse_same(given: list[str]) -> dict[str, list[str]]:
 
 def tell(data: Mapping[str, Any], wide: int) -> Iterator[str]:
     """The result in lines of at most `wide` columns."""
+    from weakspot.after.matrix import cells_of, rate_of, worse
     from weakspot.cli.screen import cut
     from weakspot.report.format import count, interval, percent, plural
-    from weakspot.report.matrix import cells_of, rate_of, worse
 
     names = data["targets"]
     width = max(len(cut(name, 40)) for name in names)

@@ -12,8 +12,8 @@ import typer
 from weakspot.cli.flags import AsJson
 
 if TYPE_CHECKING:
+    from weakspot.after.attempt import Attempt
     from weakspot.engine import Lane
-    from weakspot.studies.attempt import Attempt
 
 
 def command(
@@ -45,13 +45,13 @@ def command(
     hunt's findings stay as they are. Each verdict errs at most once in twenty by itself: who tries many
     words will see some of them look worse by luck. Exit code 3 if a budget ended it undecided.
     """
+    from weakspot.after.attempt import MOST, attempt
     from weakspot.cli.progress import Progress
     from weakspot.cli.screen import columns, program
     from weakspot.engine.watch import Watch
     from weakspot.report import write
     from weakspot.report.format import shell
     from weakspot.store import Run
-    from weakspot.studies.attempt import MOST, attempt
 
     most = n or (MOST if budget is None else 0)
     with Progress(f"trying {words!r} in {run}") as progress:

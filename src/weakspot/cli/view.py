@@ -76,10 +76,10 @@ def served(app: Any, *, host: str, port: int | None, path: str, show: bool) -> i
 
 def tried(folder: Path, words: str, label: str | None, most: int, update: Update) -> Mapping[str, Any]:
     """Measure a person's words as `weakspot try` does."""
+    from weakspot.after.attempt import attempt
     from weakspot.engine.watch import Watch
     from weakspot.report import write
     from weakspot.store import Run
-    from weakspot.studies.attempt import attempt
 
     class Told(Watch):
         def update(self, phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> None:

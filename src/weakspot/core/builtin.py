@@ -80,7 +80,7 @@ MODELS: Final = (
     ),
     Entry(
         "onnx",
-        "weakspot.models.onnx_encoder:load",
+        "weakspot.models.onnx.encoder:load",
         "an image classifier in an ONNX file; a folder of towers and a tokenizer is an encoder",
         "onnx:model.onnx?labels=labels.txt",
         ports=("classifier", "encoder"),
@@ -88,14 +88,14 @@ MODELS: Final = (
     ),
     Entry(
         "npz",
-        "weakspot.models.npz:load",
+        "weakspot.models.recorded.vectors:load",
         "vectors that are already computed, with their texts",
         "npz:clip.npz?vectors=embeddings&texts=captions",
         ports=("encoder",),
     ),
     Entry(
         "st",
-        "weakspot.models.sentence_transformers:load",
+        "weakspot.models.hf.sentence_transformers:load",
         "a text encoder of sentence-transformers",
         "st:all-mpnet-base-v2",
         extra="hf",
@@ -103,7 +103,7 @@ MODELS: Final = (
     ),
     Entry(
         "openclip",
-        "weakspot.models.openclip:load",
+        "weakspot.models.torch.openclip:load",
         "an encoder of open_clip",
         "openclip:ViT-L-14/openai",
         extra="vision",
@@ -111,7 +111,7 @@ MODELS: Final = (
     ),
     Entry(
         "hf",
-        "weakspot.models.hf:load",
+        "weakspot.models.hf.model:load",
         "a classifier, captioner, encoder (CLIP, SigLIP, MiniLM) or summariser of transformers",
         "hf:microsoft/resnet-50",
         extra="hf",
@@ -146,7 +146,7 @@ MODELS: Final = (
     ),
     Entry(
         "torch",
-        "weakspot.repair.torch_model:load",
+        "weakspot.tuning.torch_model:load",
         "an image classifier that is a torch module, with weights in a safetensors file",
         "torch:package.module:attr?weights=FILE.safetensors&labels=labels.txt",
         extra="torch",
@@ -154,7 +154,7 @@ MODELS: Final = (
     ),
     Entry(
         "timm",
-        "weakspot.models.timm:load",
+        "weakspot.models.torch.timm:load",
         "an image classifier of timm",
         "timm:resnet50.a1_in1k",
         extra="vision",
@@ -162,7 +162,7 @@ MODELS: Final = (
     ),
     Entry(
         "torchvision",
-        "weakspot.models.torchvision:load",
+        "weakspot.models.torch.torchvision:load",
         "an image classifier of torchvision; its own weights are pickles, read on your word alone",
         "torchvision:alexnet?pickle=yes",
         extra="vision",
@@ -170,7 +170,7 @@ MODELS: Final = (
     ),
     Entry(
         "torchscript",
-        "weakspot.models.torchscript:load",
+        "weakspot.models.torch.torchscript:load",
         "an image classifier in a TorchScript file, which is a program: run on your word alone",
         "torchscript:model.pt?labels=labels.txt&code=yes",
         extra="torch",
@@ -178,7 +178,7 @@ MODELS: Final = (
     ),
     Entry(
         "diffusers",
-        "weakspot.models.diffusers:load",
+        "weakspot.models.diffusers.pipeline:load",
         "a text-to-image pipeline",
         "diffusers:stabilityai/sd-turbo?steps=4&guidance=0",
         extra="hf",
@@ -186,14 +186,14 @@ MODELS: Final = (
     ),
     Entry(
         "http",
-        "weakspot.models.http:load",
+        "weakspot.models.http.classifier:load",
         "a classifier behind an address; one that ends in /images/generations makes pictures",
         "http://127.0.0.1:8000/predict?labels=labels.txt&answer=predictions.0",
         ports=("classifier", "generator"),
     ),
     Entry(
         "https",
-        "weakspot.models.http:load_secure",
+        "weakspot.models.http.classifier:load_secure",
         "the same, over TLS",
         "https://api.openai.com/v1/images/generations?model=gpt-image-1",
         ports=("classifier", "generator"),
@@ -201,14 +201,14 @@ MODELS: Final = (
     ),
     Entry(
         "replay",
-        "weakspot.models.replay:load",
+        "weakspot.models.recorded.replay:load",
         "recorded answers of a chat model",
         "replay:responses.jsonl",
         ports=("chat",),
     ),
     Entry(
         "chat",
-        "weakspot.models.chat:load",
+        "weakspot.models.chat.model:load",
         "a chat model of any provider, or of a server of your own",
         "chat:openai/gpt-4o?concurrency=10",
         extra="chat",
@@ -309,20 +309,20 @@ JUDGES: Final = (
     ),
     Entry(
         "embedded",
-        "weakspot.judges.refusal:load",
+        "weakspot.judges.refusal.judge:load",
         "an answer of a chat model refuses; needs no key and no network",
         "embedded?threshold=0.5",
     ),
     Entry(
         "chat",
-        "weakspot.judges.chat_judge:load",
+        "weakspot.judges.refusal.chat:load",
         "a chat model says whether an answer refuses",
         "chat:openai/gpt-4o?judge_image=yes",
         extra="chat",
     ),
     Entry(
         "panel",
-        "weakspot.judges.panel:load",
+        "weakspot.judges.refusal.panel:load",
         "several judges of refusals; the majority counts",
         "panel:embedded,chat:openai/gpt-4o,chat:google/gemini-2.0-flash",
     ),

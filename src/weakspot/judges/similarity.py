@@ -22,7 +22,7 @@ SAME = "alike, and rightly so: the two do not differ"
 
 @runtime_checkable
 class Validity(Protocol):
-    """Says whether two texts differ in what one would see; see `weakspot.judges.differs`."""
+    """Says whether two texts differ in what one would see; see `weakspot.judges.differs.judge`."""
 
     def differ(self, pairs: Sequence[tuple[str, str]]) -> list[bool | None]:
         """For each pair True, False, or None where it cannot tell."""
@@ -72,7 +72,7 @@ class SimilarityJudge:
 
 def load(*, threshold: str = "", differs: str = "") -> SimilarityJudge:
     """`similarity?threshold=0.9&differs=rules`."""
-    from weakspot.judges.differs import differs as named
+    from weakspot.judges.differs.judge import differs as named
 
     limit = options.number("threshold", threshold, most=1)
     return SimilarityJudge(PUBLISHED if limit is None else limit, named(differs) if differs else None)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from weakspot.core import MODELS, WeakspotError
 from weakspot.core.registry import import_part, parse_name
 from weakspot.models.images import stack_images
-from weakspot.models.onnx import _Input, _scores, _three
-from weakspot.models.onnx_graph import Graph
+from weakspot.models.onnx.classifier import _Input, _scores, _three
+from weakspot.models.onnx.graph import Graph
 
 #: From pictures (RGB, uint8) to one row of numbers each.
 Extractor = Callable[[Sequence[NDArray[np.uint8]]], NDArray[np.floating[Any]]]

@@ -12,9 +12,9 @@ import numpy as np
 from weakspot.core import Case, Output, WeakspotError, nearest
 from weakspot.core.registry import import_part
 from weakspot.models import options
-from weakspot.models.batches import Batches
+from weakspot.models.compute.batches import Batches
 from weakspot.models.images import stack_images
-from weakspot.models.onnx import read_labels
+from weakspot.models.onnx.classifier import read_labels
 from weakspot.models.scores import Reading
 
 #: The most pictures that a function is given at once where nobody says so.

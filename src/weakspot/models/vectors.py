@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
-from weakspot.models.batches import Batches
+from weakspot.models.compute.batches import Batches
 
 
 def unit(rows: NDArray[Any], *, of: str) -> NDArray[np.float32]:

@@ -45,7 +45,7 @@ def write_several(runs: Sequence[Run], path: Path) -> Path:
         runs: Open for reading; at least two.
         path: Of the file.
     """
-    from weakspot.report.several import html as html_of
+    from weakspot.after.several import html as html_of
 
     _write(path, html_of(runs, folder=path.parent))
     return path
@@ -57,7 +57,7 @@ def summary(run: Run) -> dict[str, Any]:
     Where people have labelled items of the run, `people` holds what follows, a value per task.
     """
     from weakspot.report import ask_words, map_page, mine_page, plain, rare_page, repair_page
-    from weakspot.report.people import scores
+    from weakspot.report.people.tables import scores
 
     by_study = {
         "ask": ask_words.summary,
@@ -74,7 +74,8 @@ def summary(run: Run) -> dict[str, Any]:
 
 def markdown(run: Run) -> str:
     """The report as Markdown, without pictures."""
-    from weakspot.report import ask_page, map_page, mine_page, people, rare_page, repair_page, words
+    from weakspot.report import ask_page, map_page, mine_page, rare_page, repair_page, words
+    from weakspot.report.people import tables as people
 
     by_study = {
         "ask": ask_page.markdown,

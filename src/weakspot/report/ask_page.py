@@ -8,7 +8,7 @@ from weakspot.report import ask_words as words
 from weakspot.report import format as show
 from weakspot.report.ask_figures import ask_figures
 from weakspot.report.ask_picture import picture
-from weakspot.report.people import people
+from weakspot.report.people.tables import people
 from weakspot.report.shell import ALONE, Part, Place
 from weakspot.report.shell import part as shell_part
 from weakspot.report.words import _code, _table, escape

@@ -9,7 +9,7 @@ from weakspot.report.evidence import Room, examples
 from weakspot.report.map_figures import map_figures
 from weakspot.report.map_tables import believed, tables
 from weakspot.report.page import PICTURES
-from weakspot.report.people import people
+from weakspot.report.people.tables import people
 from weakspot.report.shell import ALONE, Part, Place
 from weakspot.report.shell import part as shell_part
 from weakspot.report.words import _code, _table, escape

@@ -9,7 +9,7 @@ from weakspot.report import format as show
 from weakspot.report.chart import axis
 from weakspot.report.mine_facts import Example, Mined, Row, gather
 from weakspot.report.mine_figures import mine_figures
-from weakspot.report.people import people
+from weakspot.report.people.tables import people
 from weakspot.report.plain import _plain
 from weakspot.report.shell import ALONE, Part, Place
 from weakspot.report.shell import part as shell_part

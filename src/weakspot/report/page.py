@@ -18,7 +18,7 @@ from weakspot.report.figure import Figure
 from weakspot.report.hunt_figures import figures as figures_of
 from weakspot.report.measured import Base, Tried
 from weakspot.report.mine_facts import apart
-from weakspot.report.people import people
+from weakspot.report.people.tables import people
 from weakspot.report.reproduce import Recipe, recipe, resume_command
 from weakspot.report.shell import ALONE, Part, Place
 from weakspot.report.shell import part as shell_part

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from weakspot.report import format as show
 from weakspot.report.evidence import Room, examples
 from weakspot.report.page import PICTURES
-from weakspot.report.people import people
+from weakspot.report.people.tables import people
 from weakspot.report.rare_figures import rare_figures, size
 from weakspot.report.shell import ALONE, Part, Place
 from weakspot.report.shell import part as shell_part

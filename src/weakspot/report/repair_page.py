@@ -12,7 +12,7 @@ from weakspot.core import WeakspotError
 from weakspot.report import format as show
 from weakspot.report import map_charts as charts
 from weakspot.report.map_figures import repair_figures
-from weakspot.report.people import people
+from weakspot.report.people.tables import people
 from weakspot.report.rare_page import Table
 from weakspot.report.shell import ALONE, Part, Place
 from weakspot.report.shell import part as shell_part

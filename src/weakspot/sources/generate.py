@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import Case, Generator, Hypothesis, WeakspotError, case_seed
-from weakspot.models import diffusers
-from weakspot.search.spaces import Gaussian
+from weakspot.models.diffusers import pipeline as diffusers
+from weakspot.sources.spaces import Gaussian
 
 
 class TextToImage:
@@ -54,7 +54,7 @@ class TextToImage:
         ]
 
     def space(self, hypothesis: Hypothesis) -> NoiseSpace | None:
-        """The noise that a picture begins with; see `weakspot.search.spaces.Spaced`.
+        """The noise that a picture begins with; see `weakspot.sources.spaces.Spaced`.
 
         None for a generator that takes no noise: it needs `noise_shape` and `generate_from`, as
         `DiffusersGenerator` has them.

@@ -14,8 +14,8 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from weakspot.concepts.space import ConceptSpace, Region
 from weakspot.core import MODELS, SOURCES, Case, Generator, Hypothesis, Source, WeakspotError, case_seed
-from weakspot.search.concepts import ConceptSpace, Region
 from weakspot.sources.generate import must_repeat
 
 #: The prompt of spaces with these axes; their values are the words.

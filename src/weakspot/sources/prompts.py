@@ -13,8 +13,8 @@ from string import Formatter
 from typing import Final, NamedTuple
 
 from weakspot.core import WeakspotError, nearest
-from weakspot.models.wordnet import AmbiguousLabel, LabelParts, Sense, UnknownWord, WordNet
 from weakspot.sources.label_file import LabelRow, read_label_file
+from weakspot.text.wordnet import AmbiguousLabel, LabelParts, Sense, UnknownWord, WordNet
 
 #: The baseline's words in Wiles, Albuquerque and Gowal (2022).
 TEMPLATE: Final = "a realistic photograph of a {label} ({parent})."

@@ -24,6 +24,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from weakspot.concepts.cluster import keywords
 from weakspot.core import (
     MODELS,
     Case,
@@ -36,11 +37,10 @@ from weakspot.core import (
     nearest,
 )
 from weakspot.models import options
-from weakspot.search.caption import sentences
-from weakspot.search.cluster import keywords
 from weakspot.sources.annotations import Annotation, by_folder, read_annotations
 from weakspot.sources.folder import LONGEST, Picture, images_in
 from weakspot.sources.pool import Pool, Progress, Skipped, read_pool
+from weakspot.text.caption import sentences
 
 __all__ = ["Exhausted", "Picture", "Retrieval", "Skipped", "images_in", "load"]
 

@@ -17,12 +17,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from weakspot.concepts.space import ConceptSpace, Region
 from weakspot.core import Case, Hypothesis, Stage, WeakspotError, case_seed
 from weakspot.models.ngrams import Ngrams
-from weakspot.search.concepts import ConceptSpace, Region
 from weakspot.sources.documents import Documents
-from weakspot.sources.edits import EDITS, edit
 from weakspot.sources.pixels import Destroyed
+from weakspot.text.edits import EDITS, edit
 
 #: Draws that a cell can have at least: fewer texts than this are shown in several rounds.
 DRAWS: Final = 400

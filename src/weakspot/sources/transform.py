@@ -14,8 +14,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from weakspot.concepts.space import ConceptSpace, Region
 from weakspot.core import Case, Hypothesis, Stage, WeakspotError, case_seed
-from weakspot.search.concepts import ConceptSpace, Region
 from weakspot.sources.labelled import LabelledImages
 from weakspot.sources.pixels import Destroyed, amounts_of, destroyed, transform
 

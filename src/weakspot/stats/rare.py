@@ -1,6 +1,6 @@
 """The rate of a very rare failure from independent repeats of an unbiased estimate.
 
-Multilevel splitting (`weakspot.search.rare`) gives, each time it is run, an estimate whose mean is the rate
+Multilevel splitting (see the study `rare`) gives, each time it is run, an estimate whose mean is the rate
 but whose spread is known from theory only for perfect moves (Guyader, Hengartner and Matzner-Løber 2011: its
 logarithm has variance −log p / N). Moves are never perfect, so the interval comes from how far whole repeats
 disagree. Estimates of this kind are skewed to the right, as a product of many factors is, and most repeats

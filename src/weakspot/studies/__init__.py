@@ -7,11 +7,14 @@ from typing import Any
 
 from weakspot.core import WeakspotError
 from weakspot.store import Run
-from weakspot.studies import ask, hunt, mine, rare
-from weakspot.studies import map as map_
-from weakspot.studies import repair as repair_
-from weakspot.studies.ask_settings import AskSettings
-from weakspot.studies.spread import SPREAD, check_executor, check_spread
+from weakspot.studies.ask import method as ask
+from weakspot.studies.ask.settings import AskSettings
+from weakspot.studies.hunt import method as hunt
+from weakspot.studies.map import method as map_
+from weakspot.studies.mine import method as mine
+from weakspot.studies.rare import method as rare
+from weakspot.studies.repair import method as repair_
+from weakspot.study.executors import SPREAD, check_executor, check_spread
 
 __all__ = ["resume", "settings_of"]
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from weakspot.after.compared import differing, why_separate
+from weakspot.after.measures import asks_items
 from weakspot.core import Hypothesis, Rate, Tally
 from weakspot.report.chart import Axis, Bar, axis
-from weakspot.report.compared import differing, why_separate
-from weakspot.report.measures import asks_items
 from weakspot.stats import adjusted_holm
 from weakspot.stats.contrast import contrast_paired
 from weakspot.store import Run, rate

@@ -15,9 +15,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from weakspot.core import WeakspotError
-from weakspot.report.labels import Labels, annotator_name
-from weakspot.report.ratings import fill_in
-from weakspot.report.tasks import Item, Task, order, shared_out
+from weakspot.report.people.labels import Labels, annotator_name
+from weakspot.report.people.ratings import fill_in
+from weakspot.report.people.tasks import Item, Task, order, shared_out
 from weakspot.web import pages
 from weakspot.web.explorer import picture
 from weakspot.web.pictures import LARGE, Pictures

@@ -10,8 +10,8 @@ from typing import Any, Final
 from weakspot.core import WeakspotError
 from weakspot.report.dataset import neutral
 from weakspot.report.format import clean, shorten
-from weakspot.report.labels import Labels, annotator_name
-from weakspot.report.tasks import Item, Task
+from weakspot.report.people.labels import Labels, annotator_name
+from weakspot.report.people.tasks import Item, Task
 from weakspot.store import write_whole
 
 COLUMNS: Final = ("task", "item", "annotator", "label", "at", "question", "shown")

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.models.onnx_graph import Graph
+from weakspot.models.onnx.graph import Graph
 
 #: Below this probability of its answer a network is not sure. Chosen on the 20,000 held-out pictures of its
 #: training, checked on others (training/NOTES.md): 3 % of uniform scenes are below it.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
 from weakspot.models.images import planes
-from weakspot.models.onnx_graph import Graph, OfGraphs
+from weakspot.models.onnx.graph import Graph, OfGraphs
 from weakspot.world import shipped
 from weakspot.world.words import Words
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from weakspot.core import WeakspotError
 from weakspot.models import options
-from weakspot.models.diffusers import DiffusersGenerator
+from weakspot.models.diffusers.pipeline import DiffusersGenerator
 from weakspot.sources.generate import TextToImage
 from weakspot.world import shipped
 

@@ -51,7 +51,7 @@ class Renderer:
         return True
 
     def space(self, hypothesis: Hypothesis) -> SceneSpace:
-        """What the words leave open, to be moved in; see `weakspot.search.spaces.Spaced`."""
+        """What the words leave open, to be moved in; see `weakspot.sources.spaces.Spaced`."""
         return SceneSpace(hypothesis, _meaning(hypothesis.text), size=self.size, balanced=self.balanced)
 
     def scene(self, hypothesis: Hypothesis, own_seed: int) -> Scene:

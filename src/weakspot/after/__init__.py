@@ -1,0 +1,1 @@
+"""What works on finished runs: try, export, transfer, realism, compare, gate, leaderboard."""

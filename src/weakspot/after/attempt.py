@@ -1,0 +1,286 @@
+"""attempt: a person's own words, measured against the baseline of a hunt.
+
+The words are drawn and judged as the hunt did, until they are shown to be worse than the baseline, or not
+much worse, or the images end. The test is the sequential one of the race: it may be looked at and gone on
+with at any time, so trying the same words again takes up where the last try stopped. What is recorded stands
+beside the hunt: its findings, its race and its budget are not touched.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+from weakspot.after.attempt_words import meaning
+from weakspot.core import Hypothesis, Rate, Stage, Tally, WeakspotError
+from weakspot.engine import Broken, Budget, BudgetSpent, Engine, Lane, State, Want, Watch, stop
+from weakspot.engine.budget import FAR, Spending
+from weakspot.engine.engine import KEPT
+from weakspot.stats import log_evidence, log_evidence_below
+from weakspot.store import Run, rate
+from weakspot.studies.hunt.method import LOOKED_AT
+from weakspot.studies.hunt.parts import Parts, base_hypothesis, load, settings_of
+
+#: Images before the first decision, so that the rate is worth showing; and at most, if nothing is said.
+LEAST, MOST = 64, 256
+#: Words are shown not to be much worse when their rate is shown to be below so many times the baseline's.
+MUCH: Final = 2.0
+#: Error rate of each verdict by itself.
+ALPHA: Final = 0.05
+
+
+class Answer(StrEnum):
+    """What is shown of the words."""
+
+    WORSE = "shown worse than the baseline"
+    NOT_MUCH = "shown not to be much worse than the baseline"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """A person's words and what became of them.
+
+    Attributes:
+        folder: Of the run.
+        hypothesis: The whole text.
+        phrase: What it adds to the baseline's words.
+        label: Whose baseline it is compared with.
+        rate: Over all its draws in this run; an anytime-valid interval.
+        unchecked: The same if nobody had asked whether the cases are valid; None where all are.
+        baseline: The baseline's, over all its draws.
+        verdict: What is shown.
+        log_evidence: Natural log of the e-value against "not worse than the baseline".
+        confusions: What was said instead: share of the failures, most frequent first.
+        drawn: Images drawn for it in all, with and without a verdict.
+        fresh: Of those, drawn just now.
+        errors: Of those drawn in all, ended in an error.
+        raced: The hunt had drawn these words itself, so that their draws are not all of your own asking.
+        limit: The budget that ended it; "" if none did.
+    """
+
+    folder: Path
+    hypothesis: Hypothesis
+    phrase: str
+    label: str
+    rate: Rate
+    unchecked: Rate | None
+    baseline: Rate
+    verdict: Answer
+    log_evidence: float
+    confusions: tuple[tuple[str, float], ...]
+    drawn: int
+    fresh: int
+    errors: int
+    raced: bool
+    limit: str
+
+    @property
+    def lift(self) -> float:
+        """How many times the baseline's rate; inf where only the baseline never failed, nan where neither."""
+        if not self.rate.n or not (self.rate.failures or self.baseline.failures):
+            return math.nan
+        return self.rate.value / self.baseline.value if self.baseline.value > 0 else math.inf
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values under stable keys."""
+        return {
+            "folder": str(self.folder),
+            "id": self.hypothesis.id,
+            "text": self.hypothesis.text,
+            "phrase": self.phrase,
+            "label": self.label,
+            "verdict": self.verdict.value,
+            "rate": self.rate._asdict(),
+            "unchecked": None if self.unchecked is None else self.unchecked._asdict(),
+            "baseline": self.baseline._asdict(),
+            "lift": self.lift if math.isfinite(self.lift) else None,
+            "log_evidence": self.log_evidence if math.isfinite(self.log_evidence) else None,
+            "confusions": [list(pair) for pair in self.confusions],
+            "drawn": self.drawn,
+            "fresh": self.fresh,
+            "errors": self.errors,
+            "raced": self.raced,
+            "limit": self.limit,
+        }
+
+
+def attempt(
+    run: str | Path | Run,
+    words: str,
+    *,
+    label: str | None = None,
+    n: int | None = None,
+    budget: str | None = None,
+    watch: Watch | None = None,
+    **given: Any,
+) -> Attempt:
+    """Measure a person's own hypothesis against the baseline of a hunt.
+
+    Args:
+        run: The hunt's folder, or the run itself.
+        words: Sentences to add to the baseline's ("it is on a red flower."), or a whole prompt.
+        label: Whose baseline, where the hunt has several labels and the words do not begin with one.
+        n: At most so many new images; 256 if no budget is given either.
+        budget: Limits on what is new, e.g. "images=500,seconds=60".
+        watch: Who is told of the progress.
+        given: Objects in place of names: target, source, judge, verify, captioner, encoder.
+
+    Returns:
+        What was measured; it is also kept in the run, and told in its report.
+    """
+    if n is not None and n < 1:
+        raise WeakspotError(f"{n} images cannot be drawn", fix="choose 1 or more; it stops when decided")
+    limits = None if budget is None else Budget.parse(budget)
+    folder = run.folder if isinstance(run, Run) else Path(run)
+    with Run.open(folder) as opened:
+        if opened.config.study != "hunt":
+            raise WeakspotError(
+                f"{folder} is a run of {opened.config.study[:80]}, not of hunt",
+                fix="give the folder of a hunt",
+            )
+        settings = settings_of(opened)
+        parts = load(settings, **given)
+        _same_parts(opened, parts)
+        bases = [base_hypothesis(settings, parts.words, each) for each in settings.hunted]
+        hypothesis, base, meant = meaning(words, settings, bases, parts, label=label)
+        usual = _usual(opened, base)
+        looks = parts.captioner is not None or parts.encoder is not None
+        with Engine(
+            opened,
+            source=parts.source,
+            target=parts.target,
+            judge=parts.verdicts,
+            seed=settings.seed,
+            watch=watch,
+            keep=LOOKED_AT if looks else KEPT,
+        ) as engine:
+            check(engine, hypothesis, base, opened)
+            raced = _raced(opened, hypothesis)
+            before = opened.ledger.count(hypothesis, Stage.EXPLORE)
+            _draw(engine, hypothesis, base, before)  # what was recorded is read, and not paid for again
+            engine.spending = Spending(limits or Budget())
+            most = before + (n if n is not None else FAR if limits else MOST)
+            limit = _measure(engine, hypothesis, base, usual, most=most)
+            tally, wrong = engine.tally(hypothesis), engine.wrong_answers(hypothesis)
+        answer, evidence = verdict(tally, usual)
+        _keep(opened, hypothesis, base, answer)
+        return Attempt(
+            folder=folder,
+            hypothesis=hypothesis,
+            phrase=hypothesis.beyond(base),
+            label=meant,
+            rate=rate(tally),
+            unchecked=rate(tally.unchecked) if tally.invalid else None,
+            baseline=rate(usual),
+            verdict=answer,
+            log_evidence=evidence,
+            confusions=tuple((said, times / tally.failures) for said, times in wrong.most_common()),
+            drawn=tally.drawn,
+            fresh=tally.drawn - before,
+            errors=tally.errors,
+            raced=raced,
+            limit=limit,
+        )
+
+
+def verdict(tally: Tally, usual: Tally) -> tuple[Answer, float]:
+    """What the counts show, and the log of the evidence that the rate is above the baseline's."""
+    counts, enough = (tally.failures, tally.n, usual.failures, usual.n), math.log(1 / ALPHA)
+    evidence = log_evidence(*counts)
+    if evidence >= enough:
+        return Answer.WORSE, evidence
+    if log_evidence_below(*counts, factor=MUCH) >= enough:
+        return Answer.NOT_MUCH, evidence
+    return Answer.UNDECIDED, evidence
+
+
+def check(engine: Engine, hypothesis: Hypothesis, base: Hypothesis, run: Run) -> None:
+    """Draw and judge one case without recording it: what does not work at all is said before it is kept."""
+    if not engine.reach(hypothesis):
+        raise WeakspotError("the source has no picture for these words", fix="try other words")
+    try:
+        cases = engine.source.draw(hypothesis, [Stage.EXPLORE.start], seed=engine.seed)
+        engine.judge.judge(cases, engine.target.answer(cases))
+    except WeakspotError:
+        raise
+    except Exception as error:  # a port may raise anything
+        raise WeakspotError(
+            f"the words cannot be tried: {type(error).__name__}: {error}"[:500], fix="--debug shows where"
+        ) from error
+    judged = (t for failed in (False, True) for t in run.ledger.trials(base, failed=failed, limit=1))
+    right = next(judged).expected
+    if cases[0].expected != right:
+        raise WeakspotError(
+            f"these words show {cases[0].expected[:80]!r}, but the baseline shows {right[:80]!r}",
+            fix="say what is to be different about it, in words that still speak of it",
+        )
+
+
+def _measure(engine: Engine, hypothesis: Hypothesis, base: Hypothesis, usual: Tally, *, most: int) -> str:
+    """Draw until decided or until there are `most`; the budget that ended it, or ""."""
+    decided = stop.decided(usual, alpha=ALPHA, lift=MUCH)
+    most = min(most, engine.reach(hypothesis))
+    while (drawn := (tally := engine.tally(hypothesis)).drawn) < most:
+        if drawn >= LEAST and decided.met(tally, engine.spending):
+            break
+        try:
+            _draw(engine, hypothesis, base, min(max(LEAST, min(2 * drawn, drawn + 256)), most))
+        except BudgetSpent as spent:
+            return f"the {spent}"
+        tally = engine.tally(hypothesis)
+        state = State.AHEAD if verdict(tally, usual)[0] is Answer.WORSE else State.OPEN
+        engine.watch.update("try", [Lane(hypothesis, tally, state)], engine.spending.amounts)
+    return ""
+
+
+def _draw(engine: Engine, hypothesis: Hypothesis, base: Hypothesis, n: int) -> None:
+    """As `Engine.draw`; errors in a row that an earlier try recorded do not stop this one."""
+    ledger, n = engine.run.ledger, min(n, engine.reach(hypothesis))
+    while engine.tally(hypothesis).drawn < n:
+        known, read = ledger.count(hypothesis, Stage.EXPLORE), engine.tally(base).drawn
+        try:
+            engine.draw([Want(hypothesis, n)])
+        except Broken as broken:
+            # Recorded answers of the baseline, read after the errors, end their row.
+            more = min(read + LEAST, ledger.count(base, Stage.EXPLORE))
+            if ledger.count(hypothesis, Stage.EXPLORE) > known or more == read:
+                raise WeakspotError(broken.what, fix="mend the cause, then try again") from broken
+            engine.draw([Want(base, more)])
+
+
+def _usual(run: Run, base: Hypothesis) -> Tally:
+    known = {h.id for h in run.ledger.hypotheses()}
+    stages = (run.ledger.tally(base, stage) for stage in Stage) if base.id in known else ()
+    total = Tally()
+    for tally in stages:
+        total = total.plus(tally)
+    if not total.n:
+        raise WeakspotError(
+            "the run has no baseline to compare with yet",
+            fix=f"go on with it first: weakspot resume {run.folder}",
+        )
+    return total
+
+
+def _raced(run: Run, hypothesis: Hypothesis) -> bool:
+    origins = {h.id: h.origin for h in run.ledger.hypotheses()}
+    return origins.get(hypothesis.id, "person") != "person"
+
+
+def _keep(run: Run, hypothesis: Hypothesis, base: Hypothesis, answer: Answer) -> None:
+    rows = {str(row[0]): row for row in run.ledger.fact("tries", [])}
+    rows[hypothesis.id] = [hypothesis.id, base.id, answer.value]
+    run.ledger.set_fact("tries", list(rows.values()))
+
+
+def _same_parts(run: Run, parts: Parts) -> None:
+    for what, digest in parts.digests.items():
+        if run.config.digests.get(what, digest) != digest:
+            raise WeakspotError(
+                f"the {what} is not the one this run was made with (its digest differs)",
+                fix="use the old one, or hunt anew",
+            )

@@ -1,0 +1,344 @@
+"""Two runs of a study set against each other: what is new, gone, worse, better, and how sure that is.
+
+The same cases in both runs are compared in pairs; otherwise the two rates are compared, and it is said why.
+All comparisons of two runs are one family: their p-values are adjusted together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from weakspot.after.measures import Measure, Sample, Samples, asks_items, check_study, measures, plural
+from weakspot.core import Rate, WeakspotError, nearest
+from weakspot.report.format import clean
+from weakspot.stats import adjusted_bh, adjusted_holm
+from weakspot.stats.contrast import Contrast, contrast_paired, contrast_separate, joined
+from weakspot.stats.intervals import Interval
+from weakspot.store import Run, RunConfig
+
+#: How p-values of many comparisons are adjusted, by name.
+ADJUSTMENTS: Final[Mapping[str, Callable[[Sequence[float]], list[float]]]] = {
+    "holm": adjusted_holm,
+    "bh": adjusted_bh,
+}
+#: What the words in `Row.change` are.
+WORSE, BETTER, OPEN, UNMEASURED = "worse", "better", "no difference shown", "not measured in both"
+#: Slices, cells and categories with fewer cases in both are left out: nothing could come of it.
+FEWEST: Final = 10
+#: Settings that decide what is drawn, and those that decide what a failure is.
+DRAWN: Final = ("seed", "source", "images", "corpus", "texts", "noise", "benchmark", "space", "parts")
+JUDGED: Final = ("judge", "label", "labels", "target_label", "verify", "sense", "threshold", "validity")
+#: Kinds of which there may be very many.
+_PARTS: Final = ("cell", "category", "slice")
+#: Digests of these say nothing about the draws.
+_ANSWERS: Final = (
+    "target", "encoder", "judge", "captioner", "reference", "llm", "verify", "downstream", "matcher",
+)  # fmt: skip
+
+
+class Side(NamedTuple):
+    """One of the two runs."""
+
+    folder: str
+    model: str
+    state: str
+    created: str
+    findings: int
+
+
+class Row(NamedTuple):
+    """A measure in both runs.
+
+    Attributes:
+        measure: What is compared.
+        first: The first run's rate; None where it was not measured.
+        second: The second's.
+        contrast: Second minus first; None where one is missing.
+        paired: On the same cases.
+        adjusted: The p-value, adjusted for all rows.
+        found: Whether it is a confirmed finding of the first, of the second.
+        change: "worse", "better", "no difference shown" or "not measured in both".
+    """
+
+    measure: Measure
+    first: Rate | None
+    second: Rate | None
+    contrast: Contrast | None
+    paired: bool
+    adjusted: float | None
+    found: tuple[bool, bool]
+    change: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """Two runs.
+
+    Attributes:
+        study: Of both.
+        first: The first run.
+        second: The second.
+        settings: (name, in the first, in the second) of those that differ.
+        separate: Why cases are not compared in pairs; "" if they are, where they are shared.
+        notes: What else is to be known.
+        rows: Overall rates, findings, slices, cells: in each kind those that changed most first.
+        adjustment: "holm" or "bh".
+        alpha: Of the adjusted p-values.
+        watched: The numbers of cases depended on what was seen.
+    """
+
+    study: str
+    first: Side
+    second: Side
+    settings: tuple[tuple[str, str, str], ...]
+    separate: str
+    notes: tuple[str, ...]
+    rows: tuple[Row, ...]
+    adjustment: str
+    alpha: float
+    watched: bool
+
+    def changed(self, change: str) -> list[Row]:
+        """The rows that became so."""
+        return [row for row in self.rows if row.change == change]
+
+    @property
+    def new(self) -> list[Row]:
+        """Findings of the second run alone."""
+        return [row for row in self.rows if row.found == (False, True)]
+
+    @property
+    def gone(self) -> list[Row]:
+        """Findings of the first run alone."""
+        return [row for row in self.rows if row.found == (True, False)]
+
+    @property
+    def tests(self) -> int:
+        """How many comparisons were made."""
+        return sum(row.contrast is not None for row in self.rows)
+
+
+def compare(
+    first: Run, second: Run, *, adjustment: str = "holm", alpha: float = 0.05, level: float = 0.95
+) -> Compared:
+    """Set two runs against each other; either may still be running.
+
+    Args:
+        first: Open for reading.
+        second: Likewise; it is the later one, so "worse" means that it fails more often.
+        adjustment: "holm" (family-wise error) or "bh" (false-discovery rate).
+        alpha: Differences with adjusted p-values up to this are shown.
+        level: Of the intervals, each by itself.
+
+    Raises:
+        WeakspotError: They are of different studies, or of one that has no rates.
+    """
+    if adjustment not in ADJUSTMENTS:
+        raise WeakspotError(
+            f"no adjustment is called {adjustment[:60]!r}",
+            fix=nearest(adjustment, ADJUSTMENTS) or f"choose from: {', '.join(ADJUSTMENTS)}",
+        )
+    if not 0 < alpha < 1:
+        raise WeakspotError(f"alpha cannot be {alpha}", fix="choose e.g. 0.05")
+    for run in (first, second):
+        check_study(run)
+    if first.config.study != second.config.study or asks_items(first) != asks_items(second):
+        raise WeakspotError(
+            f"{first.folder} is a run of {_name(first)}, {second.folder} one of {_name(second)}",
+            fix="compare two runs of the same study",
+        )
+    separate = why_separate(first.config, second.config)
+    rows = [_row(*both, separate=separate, level=level) for both in _joined(first, second)]
+    few = [row for row in rows if _too_few(row)]
+    rows = _judged([row for row in rows if not _too_few(row)], adjustment, alpha)
+    return Compared(
+        study=first.config.study,
+        first=_side(first),
+        second=_side(second),
+        settings=differing(first.config, second.config),
+        separate=separate,
+        notes=tuple(_notes(first, second, rows, few)),
+        rows=tuple(rows),
+        adjustment=adjustment,
+        alpha=alpha,
+        watched=not asks_items(first) and first.config.study != "rare",
+    )
+
+
+def compare_folders(first: Path, second: Path, **how: Any) -> Compared:
+    """`compare` of two folders."""
+    with Run.read(first) as one, Run.read(second) as two:
+        return compare(one, two, **how)
+
+
+def why_separate(first: RunConfig, second: RunConfig) -> str:
+    """Why two runs did not draw the same cases, in a sentence without its beginning; "" if they did."""
+    ours, theirs = first.settings, second.settings
+    if first.study == "rare":
+        return "the rates are estimates, not counts of cases"
+    if first.study == "ask" and "scenarios" not in ours:
+        return ""  # items are recognised by their id and words
+    for key in DRAWN:
+        if ours.get(key) != theirs.get(key):
+            return f"they have another {key}"
+    for key in sorted(first.digests.keys() & second.digests.keys()):
+        # A second verifier is "verify 2".
+        if key.split()[0] not in _ANSWERS and first.digests[key] != second.digests[key]:
+            return f"the {key} changed between them"
+    return ""
+
+
+def differing(first: RunConfig, second: RunConfig) -> tuple[tuple[str, str, str], ...]:
+    """(name, in the first, in the second) of the settings that differ."""
+    ours, theirs = first.settings, second.settings
+    return tuple(
+        (key, _plain(ours.get(key)), _plain(theirs.get(key)))
+        for key in dict.fromkeys([*ours, *theirs])
+        if ours.get(key) != theirs.get(key)
+    )
+
+
+def _joined(first: Run, second: Run) -> list[tuple[Measure, tuple[bool, bool], Sample | None, Sample | None]]:
+    """The measures of either run with what both drew for them."""
+    own = {m.key: m for m in measures(first)}, {m.key: m for m in measures(second)}
+    every = own[0] | own[1]
+    found = {m.hypothesis for m in every.values() if m.kind == "finding" and not m.answer}
+    samples = Samples(first), Samples(second)
+    rows = []
+    for key, measure in every.items():
+        if measure.kind in _PARTS and measure.hypothesis in found:
+            continue  # it is there as a finding
+        which = tuple(key in some and some[key].found for some in own)
+        one, two = (read(measure) for read in samples)
+        if measure.kind in _PARTS and (one is None or two is None):
+            continue  # cells that only one search visited say nothing about the other
+        rows.append((measure, (which[0], which[1]), one, two))
+    return rows
+
+
+def _row(
+    measure: Measure,
+    found: tuple[bool, bool],
+    one: Sample | None,
+    two: Sample | None,
+    *,
+    separate: str,
+    level: float,
+) -> Row:
+    rates = [None if s is None or not s.rate().n else s.rate(level) for s in (one, two)]
+    contrast, paired = None, False
+    if one is not None and two is not None and rates[0] is not None and rates[1] is not None:
+        contrast, paired = set_against(one, two, pair=not separate, level=level)
+    return Row(measure, rates[0], rates[1], contrast, paired, None, found, UNMEASURED)
+
+
+def set_against(one: Sample, two: Sample, *, pair: bool, level: float = 0.95) -> tuple[Contrast, bool]:
+    """Second minus first, and whether on the same cases.
+
+    Cases are the same if both runs drew them at the same place and, as far as the ledger knows, they show the
+    same; at least half of the smaller sample must be.
+
+    Args:
+        one: The first run's.
+        two: The second's; both have cases with a verdict.
+        pair: The runs draw the same cases.
+        level: Of the interval.
+    """
+    if one.estimate is not None and two.estimate is not None:
+        return _estimates(one.estimate, two.estimate), False
+    watched = one.watched or two.watched
+    shared = [
+        (one.cases[key].failed, two.cases[key].failed)
+        for key in one.cases.keys() & two.cases.keys()
+        if pair and one.cases[key].content == two.cases[key].content
+    ]
+    if shared and 2 * len(shared) >= min(len(one.cases), len(two.cases)):
+        only_first = sum(a and not b for a, b in shared)
+        only_second = sum(b and not a for a, b in shared)
+        return contrast_paired(only_first, only_second, len(shared), watched=watched, level=level), True
+    a, b = one.tally, two.tally
+    return contrast_separate(a.failures, a.n, b.failures, b.n, watched=watched, level=level), False
+
+
+def _estimates(one: Rate, two: Rate) -> Contrast:
+    """Two estimates with 95 % intervals of their own; p is 0.05 just where the interval leaves out 0."""
+    low, high = joined(two.value, Interval(two.low, two.high), one.value, Interval(one.low, one.high))
+    p = 0.05 if low > 0 or high < 0 else 1.0
+    return Contrast(two.value - one.value, low, high, p, p, min(one.n, two.n), one.failures, two.failures)
+
+
+def _too_few(row: Row) -> bool:
+    return row.measure.kind in _PARTS and row.contrast is not None and row.contrast.n < FEWEST
+
+
+def _judged(rows: Sequence[Row], adjustment: str, alpha: float) -> list[Row]:
+    """Adjust the p-values, say what changed, and put what changed most first within each kind."""
+    tested = [row for row in rows if row.contrast is not None]
+    adjusted = iter(ADJUSTMENTS[adjustment]([row.contrast.p for row in tested if row.contrast]))
+    done = []
+    for row in rows:
+        if row.contrast is None:
+            done.append(row)
+            continue
+        p, sure = next(adjusted), row.contrast.low > 0 or row.contrast.high < 0
+        change = OPEN
+        if p <= alpha and sure:
+            change = WORSE if row.contrast.difference > 0 else BETTER
+        done.append(row._replace(adjusted=p, change=change))
+    kinds = list(dict.fromkeys(row.measure.kind for row in rows))
+    return sorted(
+        done,
+        key=lambda row: (
+            kinds.index(row.measure.kind),
+            -abs(row.contrast.difference) if row.contrast and row.measure.kind != "overall" else 0.0,
+        ),
+    )
+
+
+def _notes(first: Run, second: Run, rows: Sequence[Row], few: Sequence[Row]) -> list[str]:
+    found = []
+    if few:
+        which = "1 is" if len(few) == 1 else f"{len(few)} are"
+        found.append(
+            f"Of the {plural(few[0].measure.kind)}, {which} left out: fewer than {FEWEST} cases in both."
+        )
+    if changed := [k for k in JUDGED if first.config.settings.get(k) != second.config.settings.get(k)]:
+        found.append(
+            f"What counts as a failure is not the same in both: they have another {', '.join(changed)}."
+        )
+    alike = [(run.ledger.fact("mined") or {}).get("threshold", {}).get("value") for run in (first, second)]
+    if None not in alike and alike[0] != alike[1]:
+        found.append(
+            f"Alike is above {alike[0]:.3g} in the first run and above {alike[1]:.3g} in the second."
+        )
+    unfinished = [run for run in (first, second) if run.state != "finished"]
+    found += [f"{run.folder} is not finished ({run.state})." for run in unfinished]
+    same = [run.config.digests.get("target") for run in (first, second)]
+    names = [_model(run.config) for run in (first, second)]
+    if same[0] is not None and same[0] == same[1]:
+        found.append("Both runs asked the same model: what differs is luck, the draws or the settings.")
+    elif None not in same and names[0] == names[1]:
+        found.append("The models have one name and different contents.")
+    if not any(row.contrast for row in rows):
+        found.append("Nothing was measured in both runs, so nothing can be compared.")
+    return found
+
+
+def _side(run: Run) -> Side:
+    confirmed = sum(finding.confirmed for finding in run.findings)
+    return Side(str(run.folder), _model(run.config), run.state, run.config.created, confirmed)
+
+
+def _model(config: RunConfig) -> str:
+    return clean(str(config.settings.get("target") or config.settings.get("encoder") or ""))
+
+
+def _name(run: Run) -> str:
+    return f"{run.config.study}{' --scenarios' if 'scenarios' in run.config.settings else ''}"
+
+
+def _plain(value: object) -> str:
+    return "–" if value is None else clean(str(value))

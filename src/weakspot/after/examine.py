@@ -1,0 +1,295 @@
+"""`weakspot doctor MODEL`: load a model, check its port's contract, measure its speed and memory.
+
+Classifiers are also shown pictures whose labels are known, which catches labels in the wrong order.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from weakspot.after.label_order import LEAST, label_order
+from weakspot.core import (
+    MODELS,
+    Captioner,
+    Case,
+    Classifier,
+    Encoder,
+    Generator,
+    Hypothesis,
+    Status,
+    Target,
+    TextEncoder,
+    WeakspotError,
+)
+from weakspot.models.scores import SAY
+from weakspot.study.loading import part
+from weakspot.testing import check_captioner, check_encoder, check_generator, check_target
+
+#: Seconds that are spent on measuring the speed.
+MEASURED: Final = 1.0
+#: Sanity pictures at most.
+SHOWN: Final = 200
+TEXTS: Final = (
+    "a dog.",
+    "two cats on a red sofa by the window.",
+    "it is night.",
+    "a fly on a yellow flower.",
+)
+_LONG: Final = "The town has opened a new library. It stands by the river. Children came to see it first."
+
+
+@dataclass(slots=True)
+class Examined:
+    """What was found.
+
+    Attributes:
+        name: Of the model.
+        ports: What it can be used as.
+        about: What runs where.
+        seconds: To load it.
+        memory: Bytes that loading and asking added to this process; None where that cannot be told.
+        gpu: Bytes at most on the GPU; None without one.
+        speed: Items a second, and what the items are.
+        checked: What was checked and holds.
+        faults: What does not, with the way out.
+        notes: What a person should know.
+        trace: Where the model itself raised an error, as Python tells it; "" where it did not.
+    """
+
+    name: str
+    ports: list[str] = field(default_factory=list)
+    about: str = ""
+    seconds: float = 0.0
+    memory: int | None = None
+    gpu: int | None = None
+    speed: tuple[float, str] | None = None
+    checked: list[str] = field(default_factory=list)
+    faults: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    trace: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.faults
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"ok": self.ok, **asdict(self)}
+
+
+def examine(name: str, *, images: str | None = None, measured: float | None = None) -> Examined:
+    """Load and check what a name names.
+
+    Args:
+        name: As a study would have it.
+        images: Pictures with labels, as `weakspot map --images` takes them.
+        measured: Seconds for the speed; `MEASURED` by default.
+
+    Raises:
+        WeakspotError: It cannot be loaded.
+    """
+    found, before = Examined(name), resident()
+    began = time.monotonic()
+    model = part(None, name, MODELS, object)
+    found.seconds = time.monotonic() - began
+    found.ports = ports(model)
+    try:
+        _check(model, found, images=images, measured=MEASURED if measured is None else measured)
+    except WeakspotError as error:
+        found.faults.append((error.what, error.fix))
+    except Exception as error:  # of a model that is a user's, or a plugin's
+        said = (str(error).strip().splitlines() or [""])[0][:300]
+        found.faults.append((f"it raised {type(error).__name__}: {said}", "mend it; --debug shows where"))
+        found.trace = "".join(traceback.format_exception(error))
+    if doubt := str(getattr(model, "doubt", "")):
+        found.faults.append((doubt, SAY))
+    found.about = str(getattr(model, "about", ""))
+    found.memory = None if before is None else max(0, (resident() or 0) - before)
+    found.gpu = _on_gpu()
+    release = getattr(model, "release", None)
+    if release is not None:
+        release()
+    return found
+
+
+def ports(model: object) -> list[str]:
+    """What a model can be used as."""
+    known: dict[str, type] = {
+        "classifier": Classifier, "encoder of texts and pictures": Encoder, "encoder of texts": TextEncoder,
+        "captioner": Captioner, "generator": Generator,
+    }  # fmt: skip
+    has = [what for what, port in known.items() if isinstance(model, port)]
+    if "encoder of texts and pictures" in has:
+        has.remove("encoder of texts")
+    if hasattr(model, "answer_questions"):
+        has.append("chat model")
+    elif isinstance(model, Target) and "classifier" not in has:
+        has.append("target")
+    return has
+
+
+def _check(model: Any, found: Examined, *, images: str | None, measured: float) -> None:
+    if not found.ports:
+        raise WeakspotError("it is nothing that a study can use", fix="see docs/concepts.md, Ports")
+    if "chat model" in found.ports:
+        _chat(model, found)
+        return
+    if isinstance(model, Classifier):
+        _classifier(model, found, images=images, measured=measured)
+    elif isinstance(model, Target):
+        cases = [_case(i, text) for i, text in enumerate([_LONG, *TEXTS])]
+        _told(check_target(model, cases), found)
+        found.checked.append("one well-formed answer per text, the same in any order")
+        _speed(found, "texts", lambda: model.answer(cases), len(cases), measured)
+    pictures = _pictures()
+    if isinstance(model, TextEncoder):
+        shown = pictures[:3] if isinstance(model, Encoder) else None
+        check_encoder(model, TEXTS, shown)
+        found.checked.append("rows of length 1 that follow from their own text or picture alone")
+        many = [f"{text} {i}" for i in range(64) for text in TEXTS[:1]]
+        _speed(found, "texts", lambda: model.embed_texts(many), len(many), measured)
+    if isinstance(model, Captioner):
+        check_captioner(model, pictures[:2], ("a dog.", "it is on red snow."))
+        found.checked.append("captions that begin as told; log-probabilities that add up")
+        _speed(found, "captions", lambda: model.captions(pictures[:4]), 4, measured)
+    if isinstance(model, Generator):
+        _generator(model, found, measured)
+
+
+def _classifier(model: Classifier, found: Examined, *, images: str | None, measured: float) -> None:
+    labels = model.labels
+    where = images or ("world:80" if _of_the_world(labels) else None)
+    cases = _labelled(where, labels) if where else [_case(i, p) for i, p in enumerate(_pictures())]
+    few = cases[: min(len(cases), 16)]
+    if len({case.input.shape for case in cases}) > 1:
+        few = [case for case in few if case.input.shape == few[0].input.shape]
+    _told(check_target(model, few), found)
+    found.checked.append(f"one answer of {len(labels)} labels per picture, the same in any order")
+    _speed(found, "pictures", lambda: model.answer(few), len(few), measured)
+    if where is None:
+        found.notes.append("the order of the labels was not checked: give --images FOLDER with known labels")
+        return
+    said = [output for case in cases for output in model.answer([case])]
+    there = [(o.answer, c.expected) for o, c in zip(said, cases, strict=True) if o.answer is not None]
+    order = label_order([a for a, _ in there], [e for _, e in there], labels)
+    found.notes.append(f"{order.right} of {order.n} sanity pictures ({where}) are answered right")
+    if order.slip:
+        told = f"{order.right} of {order.n} sanity pictures are right, {order.renamed} would be"
+        found.faults.append(
+            (f"{order.slip}: {told} ({order.example})", "put the labels into the model's order")
+        )
+    elif order.n >= LEAST and order.right < order.n / 4:
+        found.notes.append("that is few: check mean, std and size, or whether such pictures are known to it")
+
+
+def _generator(model: Generator, found: Examined, measured: float) -> None:
+    began = time.monotonic()
+    one = model.generate(["a photo of a fly."], [1])[0]
+    seconds = time.monotonic() - began
+    if seconds < 1 and not hasattr(model, "endpoint"):
+        check_generator(model)
+    elif not np.array_equal(one, model.generate(["a photo of a fly."], [1])[0]):
+        raise WeakspotError(
+            "the same prompt and seed give another picture",
+            fix="say under which name the seed is sent (?seed=seed), or keep what was made (?cache=FOLDER)",
+        )
+    elif np.array_equal(one, model.generate(["a bee on a flower."], [1])[0]):
+        raise WeakspotError(
+            "other words give the same picture with the same seed",
+            fix="check the tokenizer and its vocabulary, or under which name the prompt is sent",
+        )
+    found.checked.append(f"pictures of {one.shape[0]}×{one.shape[1]} that follow from prompt and seed")
+    if hasattr(model, "endpoint"):
+        found.speed = (1 / max(seconds, 1e-9), "pictures")
+        found.notes.append("the speed is that of one request at a time; a run has several under way")
+        return
+    many = int(getattr(model, "batch", 1))
+    prompts = ["a photo of a fly."] * many
+    _speed(found, "pictures", lambda: model.generate(prompts, list(range(many))), many, measured)
+
+
+def _chat(model: Any, found: Examined) -> None:
+    probe = getattr(model, "probe", None)
+    if probe is not None:
+        began = time.monotonic()
+        probe()
+        found.checked.append(f"a short question was answered in {time.monotonic() - began:.1f} s")
+    else:
+        outputs = check_target(model, [_case(0, "Say yes.")], deterministic=False)
+        _told(outputs, found)
+        found.checked.append("a short question was answered")
+
+
+def _told(outputs: Sequence[Any], found: Examined) -> None:
+    errors = [output.detail for output in outputs if output.status is Status.ERROR]
+    if errors:
+        raise WeakspotError(
+            f"{len(errors)} of {len(outputs)} answers are errors: {errors[0]}",
+            fix="mend what it says; docs/models.md has the options of each model",
+        )
+    del found
+
+
+def _speed(found: Examined, what: str, work: Callable[[], Any], items: int, seconds: float) -> None:
+    """The first measure is kept: what a model mainly is comes first."""
+    if found.speed is not None or seconds <= 0:
+        return
+    work()  # warm
+    began, done = time.monotonic(), 0
+    while not done or time.monotonic() - began < seconds:
+        work()
+        done += items
+    found.speed = (done / (time.monotonic() - began), what)
+
+
+def _case(index: int, shown: Any) -> Case:
+    return Case(Hypothesis("weakspot doctor."), index, index, shown, "")
+
+
+def _pictures() -> list[Any]:
+    from weakspot.sources.labelled import labelled_images
+
+    some = labelled_images("world:8")
+    return [some.picture(i) for i in range(len(some))]
+
+
+def _labelled(where: str, labels: Sequence[str]) -> list[Case]:
+    from weakspot.sources.labelled import labelled_images
+
+    found = labelled_images(where, labels=labels)
+    some = np.unique(np.linspace(0, len(found) - 1, SHOWN, dtype=np.int64)).tolist()  # of all labels alike
+    words = Hypothesis("weakspot doctor.")
+    return [Case(words, i, i, found.picture(i), found.labels[i]) for i in some]
+
+
+def _of_the_world(labels: Sequence[str]) -> bool:
+    from weakspot.sources.labelled import labelled_images
+
+    return {*labelled_images("world:64").labels} <= {*labels}
+
+
+def resident() -> int | None:
+    """Bytes of memory that this process holds; None where the system does not say."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
+    import resource
+
+    return pages * resource.getpagesize()
+
+
+def _on_gpu() -> int | None:
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        return None
+    return int(torch.cuda.max_memory_allocated())

@@ -1,0 +1,404 @@
+"""The adversarial data set of a hunt: pictures under the found captions that the model misreads.
+
+After Wiles, Albuquerque and Gowal (2022): of each caption some hundred pictures are drawn, and the misread
+ones are kept, up to a cap, so that no caption outweighs the others. Here the run's own evidence comes first
+and costs nothing. The folder appears whole or not at all; what was drawn for it is not lost by a kill.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from weakspot.after.datacard import Counts, card, provenance
+from weakspot.after.journal import Draw, Journal, held
+from weakspot.after.panel import BATCH, Batch, Member, ask
+from weakspot.core import (
+    Finding,
+    Hypothesis,
+    Judge,
+    Source,
+    Stage,
+    Target,
+    Usage,
+    WeakspotError,
+    case_seed,
+    nearest,
+)
+from weakspot.engine.budget import Budget, BudgetSpent, Spending
+from weakspot.engine.executor import local
+from weakspot.report.dataset import FORMATS, PICTURES, Record, front_of, need_pyarrow
+from weakspot.store import Run
+from weakspot.studies.hunt.finished import (
+    Past,
+    check_digest,
+    load_judge,
+    load_opinions,
+    load_source,
+    load_target,
+    recall,
+    same_for,
+)
+
+#: Pictures drawn at once at most before looking whether there are enough.
+ROUND: Final = 512
+#: The least rate of misread pictures that is planned with.
+_LEAST: Final = 0.02
+_PNG: Final = b"\x89PNG\r\n\x1a\n"
+
+#: Told what is being done, how much of it is done, and of how much.
+Progress = Callable[[str, int, int], None]
+
+
+class Exported(NamedTuple):
+    """A data set that was written.
+
+    Attributes:
+        folder: Where.
+        records: The pictures, finding by finding.
+        findings: Those exported, in the order of their ranks.
+        counts: How it came together; `counts.limit` says which budget cut it short.
+    """
+
+    folder: Path
+    records: tuple[Record, ...]
+    findings: tuple[Finding, ...]
+    counts: Counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportSettings:
+    """What to export.
+
+    Attributes:
+        format: "imagefolder", "parquet", "jsonl" or "hf".
+        per_caption: Pictures per caption at most.
+        only_confirmed: Leave out findings that fresh draws did not confirm.
+        draw: Pictures drawn per caption at most, to find more that are misread; 0 takes what the run kept.
+        budget: Limits of the drawing.
+        licence: Of the pictures; only the user knows it.
+    """
+
+    format: str = "imagefolder"
+    per_caption: int = 50
+    only_confirmed: bool = False
+    draw: int = 0
+    budget: str = "images=20000"
+    licence: str = "not stated"
+
+
+def export(
+    run: Run,
+    *,
+    out: str | Path | None = None,
+    settings: ExportSettings | None = None,
+    target: Target | None = None,
+    source: Source | None = None,
+    judge: Judge | None = None,
+    progress: Progress | None = None,
+) -> Exported:
+    """Write the misread pictures of a hunt's findings as a data set.
+
+    Args:
+        run: Open for reading.
+        out: A folder that does not exist; by default one in the run's folder.
+        settings: What to export.
+        target: Only for a run made with an object: the classifier.
+        source: Likewise, what draws.
+        judge: Likewise, the judge.
+        progress: Told how far it is.
+
+    Raises:
+        WeakspotError: There is nothing to export, a setting makes no sense, or the folder exists.
+    """
+    settings = settings or ExportSettings()
+    folder = run.folder / f"export-{settings.format}" if out is None else Path(out)
+    check(settings, folder)
+    past = recall(
+        run,
+        only_confirmed=settings.only_confirmed,
+        otherwise=f"runs of hunt, mine, map and ask can be exported; see {run.folder / 'report.json'}",
+    )
+    # Beside the folder, so that a rename is enough; the same name each time, so that it is found again.
+    part = folder.parent / f".{folder.name}.part"
+    try:
+        with held(part):
+            if os.path.lexists(folder):  # made while this waited for the lock
+                raise _there(folder)
+            journal = Journal(part, _about(past, settings))
+            collected = _Collected(past, settings, journal)
+            collected.kept()
+            if settings.draw:
+                collected.draw(target, source, judge, progress)
+            _write(part / "out", collected, progress)
+            (part / "out").rename(folder)
+            shutil.rmtree(part)
+    except OSError as error:
+        raise WeakspotError(
+            f"the data set cannot be written to {folder}: {error.strerror or error}",
+            fix="free some space, or choose another --out; what was drawn is kept for the next try",
+        ) from error
+    return Exported(folder, tuple(collected.records), past.findings, collected.counts)
+
+
+def check(settings: ExportSettings, folder: Path) -> None:
+    """Refuse what cannot be meant, before anything is loaded or drawn."""
+    if settings.format not in FORMATS:
+        hint = nearest(settings.format, FORMATS)
+        raise WeakspotError(
+            f"no format is called {settings.format[:80]!r}", fix=hint or f"choose from: {', '.join(FORMATS)}"
+        )
+    if settings.per_caption < 1:
+        raise WeakspotError(f"{settings.per_caption} pictures per caption are none", fix="choose e.g. 50")
+    if settings.draw < 0:
+        raise WeakspotError(f"{settings.draw} pictures cannot be drawn", fix="choose e.g. --draw 1000, or 0")
+    Budget.parse(settings.budget)
+    if settings.format in ("parquet", "hf"):
+        need_pyarrow()
+    if os.path.lexists(folder):
+        raise _there(folder)
+
+
+def judge_name(past: Past) -> str:
+    """The run's judge as it can be named."""
+    if past.judge is not None:
+        return past.judge
+    return "label" if past.target_label is None else f"label?target={past.target_label}"
+
+
+class _Collected:
+    """The pictures as they come together."""
+
+    def __init__(self, past: Past, settings: ExportSettings, journal: Journal) -> None:
+        self.past, self.settings, self.journal = past, settings, journal
+        self.records: list[Record] = []
+        self.counts = Counts()
+        self._seen: set[tuple[str, str]] = set()
+        self._number = dict.fromkeys(range(len(past.findings)), 0)
+
+    def content(self, record: Record) -> bytes:
+        """The PNG file of a record, checked against its digest."""
+        blobs = self.past.run.blobs if record.origin == "kept" else self.journal.blobs
+        content = blobs.get(record.sha256)
+        if not content.startswith(_PNG):
+            raise WeakspotError(
+                f"{record.hypothesis}-{record.index} is not a picture",
+                fix="only hunts of pictures can be exported",
+            )
+        return content
+
+    def kept(self) -> None:
+        """What the run kept as evidence; of confirmation first, whose draws took no part in the search."""
+        for at, finding in enumerate(self.past.findings):
+            trials = self.past.run.ledger.trials(finding.hypothesis, failed=True, kept=True)
+            for trial in sorted(trials, key=lambda t: (-Stage.of(t.index), t.index)):
+                if self.wanted(at) and trial.blob is not None and _is_about(finding, trial.answer):
+                    draw = Draw(
+                        hypothesis=trial.hypothesis,
+                        index=trial.index,
+                        failed=True,
+                        expected=trial.expected,
+                        answer=trial.answer,
+                        caption=trial.caption,
+                        seed=case_seed(self.past.seed, finding.hypothesis, trial.index),
+                        score=trial.score,
+                        top=trial.top,
+                        blob=trial.blob,
+                    )
+                    self._take(at, draw, "kept")
+
+    def wanted(self, at: int) -> int:
+        """How many more pictures a finding may have."""
+        return self.settings.per_caption - self._number[at]
+
+    def draw(
+        self, target: Target | None, source: Source | None, judge: Judge | None, progress: Progress | None
+    ) -> None:
+        """Draw more of each caption: first what failed in the run but was not kept, then fresh pictures."""
+        wants = [at for at in self._number if self.wanted(at)]
+        if not wants:
+            return
+        target = load_target(self.past.target) if target is None else target
+        check_digest(self.past, "target", target)
+        if judge is None:
+            labels = sorted({self.past.label_of(finding.hypothesis) for finding in self.past.findings})
+            same = same_for(self.past, target, labels, None) or None
+            opinions = load_opinions(self.past, target, same=same)
+            judge = load_judge(self.past, target, same=same, opinions=opinions)
+        member = Member(self.past.target, target, judge)
+        spending = Spending(Budget.parse(self.settings.budget))
+        sources: dict[str, Source] = {}
+        try:
+            for at in wants:
+                label = self.past.label_of(self.past.findings[at].hypothesis)
+                if label not in sources:
+                    sources[label] = load_source(self.past.source, label=label) if source is None else source
+                    check_digest(self.past, "source", sources[label])
+                self._draw_one(at, sources[label], member, spending, progress)
+        except BudgetSpent as limit:
+            self.counts = self.counts._replace(limit=f"{limit}")
+
+    def _draw_one(
+        self, at: int, source: Source, member: Member, spending: Spending, progress: Progress | None
+    ) -> None:
+        finding = self.past.findings[at]
+        hypothesis, failed_before = finding.hypothesis, self._not_kept(finding)
+        indices = islice(self._indices(failed_before, hypothesis, source), self.settings.draw)
+        tried = 0
+        with local(source) as executor:
+            while self.wanted(at):
+                room = spending.room()
+                # What failed before will fail again; of the others, about as many as the rate says.
+                sure = max(len(failed_before) - tried, 0)
+                rate = 1.0 if sure else max(finding.rate.value, _LEAST)
+                size = min(math.ceil(1.1 * self.wanted(at) / rate), ROUND, room, sure or ROUND)
+                plan = list(islice(indices, size))
+                if not plan:
+                    if room <= 0:
+                        raise BudgetSpent(*spending.tightest())
+                    return
+                draws = self._draws(plan, hypothesis, source, member, executor)
+                for draw in draws:
+                    spending.add(Usage(draw.tokens, draw.dollars, draw.seconds))
+                    self._count(draw, known=draw.index in failed_before)
+                    misread = draw.failed and draw.blob is not None and _is_about(finding, draw.answer)
+                    if misread and self.wanted(at):
+                        self._take(at, draw, "drawn")
+                tried += len(draws)
+                if progress is not None:
+                    words = f"{finding.phrase} · {self._number[at]} of {self.settings.per_caption}"
+                    progress(words, tried, self.settings.draw)
+                last = draws[-BATCH:]
+                if all(draw.status == "error" and draw.detail.startswith("source:") for draw in last):
+                    return  # the source has no more, or cannot draw these words
+                spending.check()
+
+    def _draws(
+        self, plan: list[int], hypothesis: Hypothesis, source: Source, member: Member, executor: Any
+    ) -> list[Draw]:
+        """The draws at these indices, in order; those the journal has are not drawn again."""
+        new = [index for index in plan if self.journal.get(hypothesis.id, index) is None]
+        work = (Batch(hypothesis, tuple(new[at : at + BATCH])) for at in range(0, len(new), BATCH))
+        for _, asked in ask(source, [member], work, seed=self.past.seed, executor=executor):
+            self.journal.add([self.journal.draw_of(hypothesis.id, each) for each in asked])
+        found = (self.journal.get(hypothesis.id, index) for index in plan)
+        return [draw for draw in found if draw is not None]
+
+    def _not_kept(self, finding: Finding) -> list[int]:
+        trials = self.past.run.ledger.trials(finding.hypothesis, failed=True)
+        return [trial.index for trial in trials if trial.blob is None and _is_about(finding, trial.answer)]
+
+    def _indices(self, failed_before: list[int], hypothesis: Hypothesis, source: Source) -> Iterator[int]:
+        """Which cases to draw: known failures, then those after the last one of the confirmation."""
+        yield from failed_before
+        start, there = Stage.CONFIRM.start, 1 << 32
+        fresh = self.past.run.ledger.count(hypothesis, Stage.CONFIRM)
+        if callable(available := getattr(source, "available", None)):  # a folder ends
+            there = int(available(hypothesis, seed=self.past.seed, stage=Stage.CONFIRM))
+        yield from range(start + fresh, start + there)
+
+    def _count(self, draw: Draw, *, known: bool) -> None:
+        add = {
+            "tried": 1,
+            "errors": int(draw.status == "error"),
+            "invalid": int(draw.status == "invalid"),
+            "recovered": int(known and draw.failed is False),
+        }
+        self.counts = self.counts._replace(**{k: getattr(self.counts, k) + v for k, v in add.items()})
+
+    def _take(self, at: int, draw: Draw, origin: str) -> None:
+        """Put a picture into the data set, unless it is there."""
+        key = (draw.expected, draw.blob or "")
+        if key in self._seen:
+            self.counts = self.counts._replace(twice=self.counts.twice + 1)
+            return
+        self._seen.add(key)
+        finding, past = self.past.findings[at], self.past
+        self._number[at] += 1
+        self.counts = self.counts._replace(**{origin: getattr(self.counts, origin) + 1})
+        self.records.append(
+            Record(
+                label=draw.expected,
+                predicted=draw.answer,
+                phrase=finding.phrase,
+                caption=draw.caption,
+                prompt=finding.hypothesis.text,
+                hypothesis=finding.hypothesis.id,
+                finding=at + 1,
+                confirmed=finding.confirmed,
+                index=draw.index,
+                seed=draw.seed,
+                origin=origin,
+                score=draw.score,
+                top=draw.top,
+                target=past.target,
+                source=past.source,
+                judge=judge_name(past),
+                run=past.run.folder.resolve().name,
+                run_seed=past.seed,
+                licence=self.settings.licence,
+                sha256=draw.blob or "",
+            )
+        )
+
+
+def _is_about(finding: Finding, answer: str | None) -> bool:
+    """Whether a failure with this answer is one that a finding speaks of."""
+    return not finding.answer or finding.answer == answer
+
+
+def _write(folder: Path, collected: _Collected, progress: Progress | None) -> None:
+    """All files of the data set."""
+    collected.records.sort(key=lambda r: r.finding)  # stable: what was kept stays before what was drawn
+    records, settings = collected.records, collected.settings
+    if not records:
+        raise WeakspotError(
+            "none of the findings has a misread picture to export",
+            fix="draw some: --draw 1000"
+            if not settings.draw
+            else "draw more, with a larger --draw or --budget",
+        )
+    done = 0
+
+    def content(record: Record) -> bytes:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress("writing", done, len(records))
+        return collected.content(record)
+
+    shutil.rmtree(folder, ignore_errors=True)  # of a try that was killed while writing
+    folder.mkdir(parents=True)
+    FORMATS[settings.format](folder, records, content)
+    chosen = {name: getattr(settings, name) for name in settings.__slots__}
+    config, findings, counts = collected.past.run.config, collected.past.findings, collected.counts
+    size = sum(path.stat().st_size for path in folder.glob("data/*"))
+    front = front_of(PICTURES, len(records), size) if settings.format == "hf" else None
+    text = card(config, records, findings, counts, format=settings.format, settings=chosen, front=front)
+    (folder / "README.md").write_text(text, encoding="utf-8")
+    told = provenance(config, findings, counts, settings=chosen)
+    (folder / "provenance.json").write_text(told, encoding="utf-8")
+
+
+def _about(past: Past, settings: ExportSettings) -> dict[str, Any]:
+    """What the draws depend on: the run, whatever it was called with. The cap and the format may change."""
+    del settings
+    config = past.run.config
+    return {
+        "created": config.created,
+        "target": past.target,
+        "source": past.source,
+        "judge": judge_name(past),
+        "seed": past.seed,
+        "digests": config.digests,
+    }
+
+
+def _there(folder: Path) -> WeakspotError:
+    return WeakspotError(f"{folder} is there already", fix="remove it, or choose another --out")

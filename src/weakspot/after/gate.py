@@ -1,0 +1,283 @@
+"""A gate: may this model go out? Limits on rates and on what became worse, decided by intervals.
+
+By default a limit is broken when it is shown to be: the lower end of the interval lies above it. Strict, it
+is broken unless the contrary is shown: the upper end must not lie above it. Without strictness the intervals
+of all checks hold together (each at 1 − 0.05 / checks), so that a model which keeps every limit is stopped by
+luck at most once in twenty; with it each holds by itself (95 %), so that a model which breaks some limit
+slips through at most once in twenty (Berger 1982: all must be shown, so none needs adjusting).
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from weakspot.after.compared import compare
+from weakspot.after.measures import Samples, check_study, measures
+from weakspot.core import Tally, WeakspotError
+from weakspot.report import format as show
+from weakspot.report.words import escape
+from weakspot.store import Run
+
+ALPHA: Final = 0.05
+#: What a check is about.
+RATE, PART, INCREASE, FINDINGS = "rate", "rate of a part", "increase", "findings"
+
+
+class CannotSay(WeakspotError):
+    """It cannot be decided whether a limit is broken."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a run must keep; None where there is no such limit.
+
+    Attributes:
+        rate: Of the overall rates: the baseline of a hunt, the questions of a benchmark.
+        part_rate: Of every finding, slice, cell, category.
+        findings: Confirmed findings.
+        increase: Of every rate above the other run's, as a share (0.02 is two points).
+        errors: Share of trials that may end in an error before nothing can be said.
+        strict: A limit counts as broken unless it is shown to be kept.
+        only: Patterns of the words of what is looked at, * for anything; everything if there are none.
+    """
+
+    rate: float | None = None
+    part_rate: float | None = None
+    findings: int | None = None
+    increase: float | None = None
+    errors: float = 0.1
+    strict: bool = False
+    only: tuple[str, ...] = ()
+
+
+class Check(NamedTuple):
+    """One limit and what was seen."""
+
+    what: str
+    words: str
+    value: float
+    low: float
+    high: float
+    n: int
+    limit: float
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """The verdict.
+
+    Attributes:
+        run: Its folder.
+        against: The other run's folder; "" without one.
+        model: Under test.
+        checks: Those that failed first.
+        level: Of the intervals.
+        strict: See `Limits`.
+        notes: What else is to be known.
+    """
+
+    run: str
+    against: str
+    model: str
+    checks: tuple[Check, ...]
+    level: float
+    strict: bool
+    notes: tuple[str, ...]
+
+    @property
+    def failed(self) -> list[Check]:
+        """The limits that are broken."""
+        return [check for check in self.checks if not check.passed]
+
+
+def gate(run: Run, limits: Limits, *, against: Run | None = None) -> Gate:
+    """Decide.
+
+    Args:
+        run: The run under test, open for reading.
+        limits: What it must keep; with `against`, an increase of 0 is the limit unless one is given.
+        against: A run of the same study, with which rates are compared.
+
+    Raises:
+        WeakspotError: It cannot be decided: no limit, nothing measured, many errors, a run that is not over.
+    """
+    if against is None and limits.increase is not None:
+        raise WeakspotError("an increase over what?", fix="name the other run: --against RUN")
+    if against is None and (limits.rate, limits.part_rate, limits.findings) == (None, None, None):
+        raise WeakspotError("there is no limit to check", fix="add --max-rate 0.05, or --against RUN")
+    _check(limits)
+    notes: list[str] = []
+    for one in (run,) if against is None else (run, against):
+        notes += _whole(one, limits.errors)
+    most = (limits.increase or 0.0) if against is not None else None
+    # Twice: first to know how many intervals there are.
+    once = _checks(run, against, limits, most, level=1 - ALPHA)
+    n = sum(check.what != FINDINGS for check in once)
+    level = 1 - ALPHA if limits.strict else 1 - ALPHA / max(n, 1)
+    checks = _checks(run, against, limits, most, level=level)
+    if not checks:
+        raise WeakspotError(
+            "nothing that was measured has such a limit",
+            fix="correct --only" if limits.only else f"see: weakspot report {run.folder}",
+        )
+    if against is not None:
+        notes += [note for note in compare(against, run).notes if "is not finished" not in note]
+    settings = run.config.settings
+    return Gate(
+        run=str(run.folder),
+        against="" if against is None else str(against.folder),
+        model=show.clean(str(settings.get("target") or settings.get("encoder") or "")),
+        checks=tuple(sorted(checks, key=lambda check: check.passed)),
+        level=level,
+        strict=limits.strict,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _check(limits: Limits) -> None:
+    for name, value in (("--max-rate", limits.rate), ("--max-part-rate", limits.part_rate)):
+        if value is not None and not 0 <= value <= 1:
+            raise WeakspotError(f"{name} cannot be {value}", fix="write a share, e.g. 0.05 for 5 %")
+    if limits.increase is not None and not 0 <= limits.increase <= 1:
+        raise WeakspotError(
+            f"--max-increase cannot be {limits.increase}", fix="write a share, e.g. 0.02 for two points"
+        )
+    if limits.findings is not None and limits.findings < 0:
+        raise WeakspotError(f"--max-findings cannot be {limits.findings}", fix="write 0 or more")
+    if not 0 <= limits.errors <= 1:
+        raise WeakspotError(f"--max-errors cannot be {limits.errors}", fix="write a share, e.g. 0.1")
+
+
+def _whole(run: Run, most: float) -> list[str]:
+    """Refuse a run of which nothing can be said; notes on one that was cut short."""
+    check_study(run)
+    state = run.state
+    if state == "running" or state.startswith("stopped: broken"):
+        raise WeakspotError(f"{run.folder} is not over ({state})", fix=f"weakspot resume {run.folder}")
+    total = Tally()
+    for tally in run.ledger.tallies().values():
+        total = total.plus(tally)
+    if total.drawn and total.errors > most * total.drawn:
+        raise WeakspotError(
+            f"{show.percent(total.errors / total.drawn)} of the trials in {run.folder} ended in an error",
+            fix=f"mend what fails, then: weakspot resume {run.folder}; or raise --max-errors",
+        )
+    return [] if state == "finished" else [f"{run.folder} was {state}."]
+
+
+def _checks(
+    run: Run, against: Run | None, limits: Limits, increase: float | None, *, level: float
+) -> list[Check]:
+    found = []
+    samples = Samples(run)
+    for measure in measures(run):
+        limit = limits.rate if measure.kind == "overall" else limits.part_rate
+        if limit is None or not _wanted(measure.words, limits.only):
+            continue
+        sample = samples(measure)
+        rate = None if sample is None else sample.rate(level)
+        if rate is None or not rate.n:
+            if measure.kind == "overall":
+                raise WeakspotError(
+                    f"nothing was measured of ‘{measure.words[:100]}’ in {run.folder}", fix="run it again"
+                )
+            continue
+        what = RATE if measure.kind == "overall" else PART
+        passed = _passed(rate.low, rate.high, limit, limits.strict)
+        found.append(Check(what, measure.words, *rate[:4], limit, passed))
+    if limits.findings is not None:
+        n = sum(finding.confirmed for finding in run.findings)
+        found.append(Check(FINDINGS, "confirmed findings", n, n, n, n, limits.findings, n <= limits.findings))
+    if against is not None and increase is not None:
+        for row in compare(against, run, level=level).rows:
+            if row.contrast is not None and _wanted(row.measure.words, limits.only):
+                d = row.contrast
+                passed = _passed(d.low, d.high, increase, limits.strict)
+                words = f"{row.measure.words}{'' if row.paired else ' (separate cases)'}"
+                found.append(Check(INCREASE, words, d.difference, d.low, d.high, d.n, increase, passed))
+    return found
+
+
+def _passed(low: float, high: float, limit: float, strict: bool) -> bool:
+    return high <= limit if strict else low <= limit
+
+
+def _wanted(words: str, only: Sequence[str]) -> bool:
+    return not only or any(fnmatch.fnmatch(words.lower(), f"*{pattern.lower()}*") for pattern in only)
+
+
+def rule(found: Gate) -> str:
+    """How it was decided, in a sentence."""
+    level = f"{100 * found.level:.6g} %"
+    if found.strict:
+        return f"strict: passes only if the upper end of every {level} interval is within its limit"
+    return f"fails only if the lower end of an interval ({level} each, 95 % together) is above its limit"
+
+
+def conclusion(found: Gate) -> str:
+    """The verdict in a sentence."""
+    n, bad = len(found.checks), found.failed
+    if not bad:
+        return f"passed: {show.plural(n, 'check')}"
+    which = ", ".join(f"‘{show.shorten(check.words, 80)}’" for check in bad[:3])
+    more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
+    return f"failed: {len(bad)} of {show.plural(n, 'check')}: {which}{more}"
+
+
+def cells(check: Check) -> tuple[str, str]:
+    """What was seen and the limit, for people."""
+    if check.what == FINDINGS:
+        return f"{check.value:.0f}", f"{check.limit:.0f}"
+    if check.what == INCREASE:
+        wide = check.high - check.low
+        d = 0 if wide >= 0.2 else 1 if wide >= 0.02 else 2 if wide >= 0.002 else 4
+        seen = f"{100 * check.value:+.{d}f} points [{100 * check.low:.{d}f}, {100 * check.high:.{d}f}]"
+        return f"{seen} of {show.count(check.n)}", f"{100 * check.limit:+.6g} points"
+    seen = f"{show.percent(check.value)} {show.interval(check.low, check.high)} of {show.count(check.n)}"
+    return seen, show.level(check.limit)
+
+
+def markdown(found: Gate) -> str:
+    """The verdict as Markdown, for the summary of a job."""
+    about = f"{escape(found.model, 120)}: `{found.run.replace('`', '')}`"
+    other = f" against `{found.against.replace('`', '')}`" if found.against else ""
+    verdict = "❌ failed" if found.failed else "✅ passed"
+    lines = ["| | what | seen | limit |", "| --- | --- | --- | --- |"]
+    shown = found.checks[:50]
+    for check in shown:
+        seen, limit = cells(check)
+        mark = "✅" if check.passed else "❌"
+        lines.append(f"| {mark} | {escape(check.words, 160)} | {escape(seen)} | {escape(limit)} |")
+    if len(found.checks) > len(shown):
+        lines += ["", f"and {len(found.checks) - len(shown)} more that passed or failed alike"]
+    blocks = [
+        f"## weakspot gate: {verdict}",
+        f"{about}{other}",
+        "\n".join(lines),
+        f"It {rule(found)}." if not found.strict else f"{rule(found).capitalize()}.",
+        *(escape(note, 500) for note in found.notes),
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def to_json(found: Gate) -> dict[str, Any]:
+    """Plain values under stable keys."""
+    return {
+        "format": 1,
+        "passed": not found.failed,
+        "run": found.run,
+        "against": found.against or None,
+        "model": found.model,
+        "strict": found.strict,
+        "level": found.level,
+        "rule": rule(found),
+        "summary": conclusion(found),
+        "checks": [check._asdict() for check in found.checks],
+        "notes": list(found.notes),
+    }

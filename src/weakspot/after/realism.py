@@ -1,0 +1,158 @@
+"""How near pictures are to real ones: FID and KID to a folder of reference, with any features.
+
+After Wiles, Albuquerque and Gowal (2022), who ask it of their data sets. Distances by one extractor
+say nothing about distances by another, and FID depends on how many pictures there are; so the reference is
+also compared with itself, half against half, at the number of pictures that the set allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.core import WeakspotError
+from weakspot.models.features import Extractor, checked, load
+from weakspot.sources.folder import LONGEST, files_in, images_in
+from weakspot.stats import fid, kid, kid_interval, too_few
+from weakspot.study.loading import check_seed
+
+#: Pictures given to the extractor at once.
+BATCH: Final = 64
+
+Progress = Callable[[str, int, int], None]
+
+
+class Even(NamedTuple):
+    """FID at equal numbers, so that two of them can be compared.
+
+    Attributes:
+        n: Pictures on each side.
+        fid: Of the set to one half of the reference.
+        reference: Of the other half to that half: what FID says of pictures that are as real.
+    """
+
+    n: int
+    fid: float
+    reference: float
+
+
+class Realism(NamedTuple):
+    """Distances of a set to a reference.
+
+    Attributes:
+        fid: Fréchet distance.
+        kid: Kernel distance; unbiased, so it can be negative.
+        kid_low: Of its 95 % bootstrap interval.
+        kid_high: Of its 95 % bootstrap interval.
+        n: Pictures in the set.
+        reference_n: Pictures in the reference.
+        features: Numbers per picture.
+        few: There are fewer pictures than features, and FID is not to be trusted.
+        even: FID at equal numbers; None if there are too few pictures.
+        skipped: Files that could not be used, and why.
+    """
+
+    fid: float
+    kid: float
+    kid_low: float
+    kid_high: float
+    n: int
+    reference_n: int
+    features: int
+    few: bool
+    even: Even | None
+    skipped: tuple[tuple[str, str], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        found = self._asdict()
+        found["even"] = None if self.even is None else self.even._asdict()
+        found["skipped"] = [{"file": name, "why": why} for name, why in self.skipped]
+        return found
+
+
+def realism(
+    folder: str | Path,
+    *,
+    reference: str | Path,
+    features: str | Extractor = "world:encoder",
+    longest: int = LONGEST,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Realism:
+    """FID and KID of the pictures in one folder to those in another.
+
+    Args:
+        folder: With pictures, in folders or not.
+        reference: Likewise, with pictures of the real thing.
+        features: Name of the extractor, or the extractor itself.
+        longest: Pixels of the longer side; larger pictures are made smaller first.
+        seed: Of the bootstrap and of the halves.
+        progress: Told how far it is.
+
+    Raises:
+        WeakspotError: A folder has less than two usable pictures, or the extractor fails.
+    """
+    check_seed(seed)
+    extract = load(features) if isinstance(features, str) else features
+    total = len(files_in(folder)) + len(files_in(reference))
+    skipped: list[tuple[str, str]] = []
+    done = 0
+
+    def read(place: str | Path) -> NDArray[np.float64]:
+        nonlocal done
+        rows: list[NDArray[np.float64]] = []
+        waiting: list[NDArray[np.uint8]] = []
+        for picture in images_in(place, longest=longest):
+            done += 1
+            if picture.pixels is None:
+                skipped.append((picture.name, picture.reason))
+            else:
+                waiting.append(picture.pixels)
+            if len(waiting) >= BATCH:
+                rows.append(checked(extract, waiting))
+                waiting = []
+            if progress is not None:
+                progress(f"looking at {Path(place).name}", done, total)
+        if waiting:
+            rows.append(checked(extract, waiting))
+        if sum(map(len, rows)) < 2:
+            why = f": {skipped[0][0]}: {skipped[0][1]}" if skipped else ""
+            raise WeakspotError(
+                f"{str(place)[:200]} has less than two pictures that can be used{why}"[:500],
+                fix="a distance of distributions takes some hundred",
+            )
+        return np.concatenate(rows)
+
+    one, two = read(folder), read(reference)
+    if one.shape[1] != two.shape[1]:
+        raise WeakspotError(
+            f"the extractor gave {one.shape[1]} features here and {two.shape[1]} there",
+            fix="use one that gives the same number for pictures of any size",
+        )
+    low, high = kid_interval(one, two, seed=seed)
+    return Realism(
+        fid=fid(one, two),
+        kid=kid(one, two),
+        kid_low=low,
+        kid_high=high,
+        n=len(one),
+        reference_n=len(two),
+        features=one.shape[1],
+        few=too_few(one, two),
+        even=_even(one, two, seed),
+        skipped=tuple(skipped),
+    )
+
+
+def _even(one: NDArray[np.float64], two: NDArray[np.float64], seed: int) -> Even | None:
+    n = min(len(one), len(two) // 2)
+    if n < 2:
+        return None
+    rng = np.random.default_rng(seed)
+    chosen, halves = one[rng.permutation(len(one))[:n]], two[rng.permutation(len(two))]
+    return Even(n, fid(chosen, halves[:n]), fid(halves[n : 2 * n], halves[:n]))

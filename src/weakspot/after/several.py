@@ -1,0 +1,223 @@
+"""Several runs in one page: those of one study set against each other, then every run's own report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from weakspot.after import compared_words as words
+from weakspot.after.compared import Compared, compare
+from weakspot.after.compared import Row as Change
+from weakspot.after.measures import STUDIES, asks_items, plural
+from weakspot.core import Rate, WeakspotError
+from weakspot.report import format as show
+from weakspot.report import part, plots, vega_charts
+from weakspot.report.figure import Figure, named
+from weakspot.report.plots import Lanes, Mark
+from weakspot.report.shell import Part, Place, page
+from weakspot.report.shell import part as shell_part
+from weakspot.store import Run
+
+#: Runs in one page, and rows of a picture.
+MOST, ROWS = 12, 30
+
+
+class Line(NamedTuple):
+    """A run in the list at the top."""
+
+    number: int
+    name: str
+    study: str
+    model: str
+    findings: int
+    state: str
+    created: str
+
+
+class Kind(NamedTuple):
+    """What two runs measured of one kind: texts of a table, and how many more there are."""
+
+    title: str
+    rows: list[tuple[str, ...]]
+    more: int
+
+
+class Versus(NamedTuple):
+    """Two runs set against each other."""
+
+    first: int
+    second: int
+    told: list[str]
+    method: str
+    settings: list[tuple[str, str, str]]
+    kinds: list[Kind]
+
+
+class Group(NamedTuple):
+    """The runs of one study."""
+
+    study: str
+    numbers: list[int]
+    figure: str
+    against: list[Versus]
+
+
+def html(runs: Sequence[Run], *, folder: Path | None = None) -> str:
+    """The page.
+
+    Args:
+        runs: In the order in which they are shown.
+        folder: Where the page will lie; it then links each run's folder, for what it does not hold itself.
+
+    Raises:
+        WeakspotError: There are too many runs.
+    """
+    if len(runs) > MOST:
+        raise WeakspotError(f"{len(runs)} runs are too many for one page", fix=f"name at most {MOST}")
+    lines = [_line(i, run) for i, run in enumerate(runs, start=1)]
+    head = _head(runs, lines)
+    parts = [head]
+    for i, run in enumerate(runs, start=1):
+        own = part(run, place=Place(f"run{i}-", len(runs)))
+        frame = Markup('<article class="run" id="run{0}"><p class="number">Run {0}{2}</p>\n{1}\n</article>')
+        parts.append(own._replace(body=frame.format(i, own.body, _rest(run, folder))))
+    version = runs[0].config.versions.get("weakspot", "")
+    return page(parts, title=head.title, study="report", version=version)
+
+
+def comparisons(runs: Sequence[Run]) -> list[tuple[int, int, Compared]]:
+    """Every run against the first of its study, by their numbers from 1."""
+    found = []
+    for first, *others in _groups(runs):
+        found += [(first, other, compare(runs[first - 1], runs[other - 1])) for other in others]
+    return found
+
+
+def _groups(runs: Sequence[Run]) -> list[list[int]]:
+    groups: dict[tuple[str, bool], list[int]] = {}
+    for i, run in enumerate(runs, start=1):
+        if run.config.study in STUDIES:
+            groups.setdefault((run.config.study, asks_items(run)), []).append(i)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _head(runs: Sequence[Run], lines: Sequence[Line]) -> Part:
+    found = comparisons(runs)
+    groups, figures = [], []
+    for numbers in _groups(runs):
+        own = [(a, b, c) for a, b, c in found if a == numbers[0]]
+        figure = _figure(own, {i: f"{i} · {lines[i - 1].model}" for i in numbers})
+        figures += [figure] if figure is not None else []
+        groups.append(
+            Group(
+                lines[numbers[0] - 1].study,
+                numbers,
+                figure.name if figure is not None else "",
+                [_versus(*one) for one in own],
+            )
+        )
+    alone = [line for line in lines if not any(line.number in group.numbers for group in groups)]
+    return shell_part(
+        "several.html.j2",
+        title=f"{show.plural(len(runs), 'run')} side by side",
+        plots=figures,
+        lines=lines,
+        groups=groups,
+        left=[line.number for line in alone],
+    )
+
+
+def _line(number: int, run: Run) -> Line:
+    settings = run.config.settings
+    return Line(
+        number,
+        run.folder.resolve().name,
+        run.config.study,
+        show.shorten(str(settings.get("target") or settings.get("encoder") or run.config.subject), 80),
+        sum(f.confirmed for f in run.findings),
+        run.state.partition(":")[0],
+        run.config.created,
+    )
+
+
+def _rest(run: Run, folder: Path | None) -> Markup:
+    """A link to the run's folder, as a page in `folder` reaches it."""
+    if folder is None:
+        return Markup()
+    way = quote(Path(os.path.relpath(run.folder.resolve(), folder.resolve())).as_posix())
+    return Markup(' · <a href="{}/">all of its files</a>').format(way)
+
+
+def _versus(first: int, second: int, found: Compared) -> Versus:
+    kinds = [
+        Kind(title, [_row(row) for row in rows], more) for title, rows, more in words.shown(found) if rows
+    ]
+    told = [_numbered(text, first, second) for text in words.sentences(found)]
+    return Versus(first, second, told, words.method(found), list(found.settings), kinds)
+
+
+def _numbered(text: str, first: int, second: int) -> str:
+    for word, number in (("first", first), ("second", second)):
+        text = text.replace(f"The {word} run", f"Run {number}").replace(f"the {word} run", f"run {number}")
+    return text
+
+
+def _row(row: Change) -> tuple[str, ...]:
+    contrast = row.contrast
+    how = show.NONE if contrast is None else "the same cases" if row.paired else "separate cases"
+    return (
+        show.shorten(row.measure.words, 200),
+        show.NONE if row.first is None else show.rate(row.first),
+        show.NONE if row.second is None else show.rate(row.second),
+        words.difference(row),
+        how if contrast is None else f"{how}, {show.count(contrast.n)}",
+        words.p_value(row.adjusted),
+        words.mark(row),
+    )
+
+
+def _figure(found: Sequence[tuple[int, int, Compared]], names: dict[int, str]) -> Figure | None:
+    """The rates of all runs of a study, a row for whatever at least two of them measured."""
+    rates: dict[str, dict[int, Rate]] = {}
+    about: dict[str, tuple[str, str]] = {}
+    for first, second, one in found:
+        for row in one.rows:
+            key = row.measure.key
+            about.setdefault(key, (plural(row.measure.kind), row.measure.words))
+            for number, rate in ((first, row.first), (second, row.second)):
+                if rate is not None:
+                    rates.setdefault(key, {})[number] = rate
+    kept = [key for key in about if len(rates.get(key, {})) > 1][:ROWS]
+    if not kept:
+        return None
+    series = tuple(names.values())
+    order = {kind: i for i, kind in enumerate(dict.fromkeys(about[key][0] for key in kept))}
+    kept.sort(key=lambda key: order[about[key][0]])
+    marks = [
+        Mark(about[key][1], names[number], rate, about[key][0])
+        for key in kept
+        for number, rate in sorted(rates[key].items())
+    ]
+    data = Lanes(marks, series)
+    rows: list[Sequence[Any]] = [
+        (m.group, m.row, m.series, m.rate.value, m.rate.low, m.rate.high, m.rate.failures, m.rate.n)
+        for m in marks
+    ]
+    title = f"Rates of the runs of {found[0][2].study}"
+    return Figure(
+        named("compared", found[0][2].study, found[0][0]),
+        title,
+        _COLUMNS,
+        rows,
+        plots.lanes(data, title),
+        lambda: vega_charts.lanes(data),
+        "What at least two runs measured, with 95 % intervals of each by itself.",
+    )
+
+
+_COLUMNS: Final = ("kind", "where", "run", "rate", "low", "high", "failures", "n")

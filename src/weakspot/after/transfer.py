@@ -1,0 +1,339 @@
+"""Do the weak spots of one model trouble others, and do they show on pictures from elsewhere?
+
+Fresh pictures of the baseline and of each finding are drawn once and shown to every model, so models are
+compared on the very same pictures. With further sources (another generator, a folder of photographs) the
+same is done with theirs. Three questions are answered, each with its uncertainty:
+
+- does a model fail more often under a caption than on its own baseline (Fisher's test, Holm-adjusted);
+- does it fail more or less often than the hunted model (Tango's interval and McNemar's test, Holm-adjusted);
+- which share of the pictures that the hunted model misreads does it misread too (the published measure).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from weakspot.after.panel import BATCH, Asked, Batch, Member, Said, ask, judged
+from weakspot.after.transfer_values import (
+    Cell,
+    Heard,
+    Row,
+    Shared,
+    Transfer,
+    above,
+    adjusted,
+    rate,
+    verdict,
+    versus,
+)
+from weakspot.core import (
+    Case,
+    Classifier,
+    Hypothesis,
+    Judge,
+    Source,
+    Stage,
+    Target,
+    Usage,
+    WeakspotError,
+    case_seed,
+    nearest,
+)
+from weakspot.engine.budget import FAR, Budget, BudgetSpent, Spending
+from weakspot.engine.executor import local
+from weakspot.store import Run
+from weakspot.studies.hunt.finished import (
+    Past,
+    Same,
+    check_digest,
+    check_label,
+    load_judge,
+    load_opinions,
+    load_source,
+    load_target,
+    recall,
+    same_for,
+)
+
+__all__ = ["Transfer", "transfer"]
+
+#: Told what is being done, how much of it is done, and of how much.
+Progress = Callable[[str, int, int], None]
+#: Other studies name their cases themselves: with the same seed another model is shown the same ones.
+_OTHERWISE = "run that study on the other model with the same seed, then: weakspot compare RUN OTHER"
+
+
+def transfer(
+    run: Run,
+    targets: Sequence[str | Target],
+    *,
+    sources: Sequence[str | Source] = (),
+    n: int = 256,
+    budget: str | None = None,
+    same: Same | None = None,
+    target: Target | None = None,
+    source: Source | None = None,
+    judge: Judge | None = None,
+    progress: Progress | None = None,
+) -> Transfer:
+    """Measure other models, and pictures of other sources, on a hunt's findings.
+
+    Args:
+        run: Open for reading.
+        targets: Other models. The hunted one is always measured with them.
+        sources: Other sources. The run's own is always used first.
+        n: Fresh pictures of the baseline and of each finding, from each source.
+        budget: Limits; a limit on images or calls makes n smaller for all alike.
+        same: By hunted label, labels of other heads that are as right.
+        target: Only for a run made with an object: the hunted model.
+        source: Likewise, the run's source.
+        judge: Judges all models instead of the run's judge.
+        progress: Told how far it is.
+
+    Raises:
+        WeakspotError: Nothing was found, a model has no such label, or the budget allows no picture.
+    """
+    past = recall(run, otherwise=_OTHERWISE)
+    if n < 1:
+        raise WeakspotError(f"{n} pictures of a caption measure nothing", fix="choose e.g. --n 256")
+    rows = _rows(past)
+    labels = {row.hypothesis.id: row.label for row in rows}
+    members = _members(past, targets, target, judge, same, sorted({*labels.values()}))
+    names = tuple(dict.fromkeys([past.source, *map(_name, sources)]))
+    others = {_name(s): s for s in sources}
+    spending = Spending(Budget.parse(budget) if budget else Budget())
+    each, limit = _affordable(spending, n, captions=len(labels) * len(names), models=len(members))
+    measured = _Measured(past, rows, members, spending, each, len(labels) * len(names), progress)
+    try:
+        for name in names:
+            given = others.get(name, name) if name != past.source else source or name
+            for label in sorted({*labels.values()}):
+                loaded = load_source(given, label=label) if isinstance(given, str) else given
+                if name == past.source:
+                    check_digest(past, "source", loaded)
+                words = [row.hypothesis for row in rows if row.label == label]
+                measured.draw(name, loaded, list(dict.fromkeys(words)))
+        measured.evidence()
+    except BudgetSpent as spent:
+        limit = f"the {spent}"
+    return Transfer(
+        folder=str(run.folder),
+        targets=tuple(member.name for member in members),
+        sources=names,
+        rows=rows,
+        cells=adjusted(list(measured.cells(names))),
+        shared=tuple(measured.shared()),
+        n=n,
+        images=measured.images,
+        errors=tuple(measured.errors.most_common()),
+        limit=limit,
+    )
+
+
+def _rows(past: Past) -> tuple[Row, ...]:
+    """The baselines that the findings are measured against, then the findings."""
+    bases = dict.fromkeys(past.base_of(f.hypothesis) for f in past.findings)
+    usual = []
+    for base in bases:
+        label = past.label_of(base)
+        usual.append(Row(base, "baseline" if len(bases) == 1 else f"baseline of {label}", label, None))
+    found = []
+    for f in past.findings:
+        phrase = f"{f.phrase} → {f.answer}" if f.answer else f.phrase
+        found.append(Row(f.hypothesis, phrase, past.label_of(f.hypothesis), f, f.answer))
+    return (*usual, *found)
+
+
+def _affordable(spending: Spending, n: int, *, captions: int, models: int) -> tuple[int, str]:
+    """How many pictures of each caption the budget allows, and the limit if that is less than wanted."""
+    room = min(spending.budget["images"], spending.budget["calls"] // models, float(FAR))
+    each = int(min(n, room // captions))
+    if each < 1:
+        raise WeakspotError(
+            f"the budget allows less than one picture of each of {captions} captions",
+            fix=f"images={n * captions} is what --n {n} takes",
+        )
+    return each, "" if each == n else f"the {BudgetSpent(*spending.tightest())}"
+
+
+def _members(
+    past: Past,
+    targets: Sequence[str | Target],
+    own: Target | None,
+    judge: Judge | None,
+    same: Same | None,
+    labels: Sequence[str],
+) -> list[Member]:
+    """The hunted model and the others, each checked to know the labels."""
+    given: dict[str, str | Target] = {past.target: own if own is not None else past.target}
+    for each in targets:
+        given.setdefault(_name(each), each)
+    if len(given) < 2:
+        raise WeakspotError(
+            "there is no other model to compare with", fix="name one: --target world:classifier-vit-1"
+        )
+    loaded = {name: load_target(m) if isinstance(m, str) else m for name, m in given.items()}
+    first = loaded[past.target]
+    check_digest(past, "target", first)
+    opinions = [] if judge else load_opinions(past, first, same=same_for(past, first, labels, same))
+    members = []
+    for name, model in loaded.items():
+        right = same_for(past, model, labels, same) or None
+        judged_by = judge or load_judge(past, model, same=right, opinions=opinions)
+        for label in labels:
+            check_label(name, model, judged_by, label, same=right)
+        members.append(Member(name, model, judged_by))
+    _check_same(same, labels, [m.labels if isinstance(m, Classifier) else () for m in loaded.values()])
+    return members
+
+
+def _check_same(same: Same | None, labels: Sequence[str], heads: Sequence[Sequence[str]]) -> None:
+    """Refuse labels that were said to be the same and are nowhere."""
+    known = {label for head in heads for label in head}
+    for right, others in (same or {}).items():
+        if right not in labels:
+            raise WeakspotError(
+                f"--same speaks of {right[:80]!r}, which was not hunted", fix=f"the label is {labels[0]!r}"
+            )
+        wrong = [each for each in others if all(heads) and each not in known]
+        if wrong:
+            raise WeakspotError(
+                f"none of the models has a label {wrong[0][:80]!r}",
+                fix=nearest(wrong[0], known) or "correct --same",
+            )
+
+
+class _Measured:
+    """Draws, and keeps what the models said."""
+
+    def __init__(
+        self,
+        past: Past,
+        rows: tuple[Row, ...],
+        members: list[Member],
+        spending: Spending,
+        n: int,
+        captions: int,
+        progress: Progress | None,
+    ) -> None:
+        self.past, self.rows, self.members, self.spending, self.n = past, rows, members, spending, n
+        self.images, self.errors = 0, Counter[str]()
+        self._total, self._progress = n * captions, progress
+        self._heard: dict[tuple[str, str], list[tuple[Heard, ...]]] = {}
+        self._failed: Counter[tuple[str, str, int]] = Counter()  # errors by source, hypothesis and member
+        self._failing: dict[tuple[str, int], tuple[Heard, ...]] = {}  # of the hunted model, by case
+
+    def draw(self, name: str, source: Source, captions: Sequence[Hypothesis]) -> None:
+        """Draw the pictures of some captions from one source and ask everybody."""
+        own, dead = name == self.past.source, set[str]()
+        with local(source) as executor:
+            work = self._work(source, captions, own, dead)
+            for batch, asked in ask(source, self.members, work, seed=self.past.seed, executor=executor):
+                for one in asked:
+                    self._add(name, batch.hypothesis, one, own)
+                if all(one.case is None for one in asked):
+                    dead.add(batch.hypothesis.id)  # the source has no more of it, or cannot draw these words
+                if self._progress is not None:
+                    self._progress(f"asking about pictures of {name}", self.images, self._total)
+                self.spending.check()
+
+    def _work(
+        self, source: Source, captions: Sequence[Hypothesis], own: bool, dead: set[str]
+    ) -> Iterator[Batch]:
+        """Batches in turn, so that all captions are measured alike wherever it ends."""
+        available = getattr(source, "available", None)
+        for at in range(0, self.n, BATCH):
+            for hypothesis in captions:
+                if hypothesis.id in dead:
+                    continue
+                start, size = Stage.CONFIRM.start, min(BATCH, self.n - at)
+                if callable(available):
+                    # A folder ends: the pictures of the confirmation are the only ones the search never saw.
+                    there = int(available(hypothesis, seed=self.past.seed, stage=Stage.CONFIRM))
+                    size = min(size, there - at)
+                elif own:
+                    start += self.past.run.ledger.count(hypothesis, Stage.CONFIRM)
+                if size > 0:
+                    yield Batch(hypothesis, tuple(range(start + at, start + at + size)))
+
+    def _add(self, name: str, hypothesis: Hypothesis, asked: Asked, own: bool) -> None:
+        self.images += 1
+        heard = _heard(asked.said) or ((None, None),) * len(self.members)
+        self._heard.setdefault((name, hypothesis.id), []).append(heard)
+        for i in range(len(self.members)):
+            self._failed[name, hypothesis.id, i] += bool(asked.said[i].error) if asked.said else 1
+        usage = [said.output.usage for said in asked.said]
+        self.spending.add(Usage(sum(u.tokens for u in usage), sum(u.dollars for u in usage), asked.seconds))
+        self.errors.update({asked.error, *(said.error for said in asked.said)} - {""})
+        if own and heard[0][0]:
+            self._failing[hypothesis.id, asked.index] = heard
+
+    def evidence(self) -> None:
+        """The misread pictures that the run kept, for the published measure: they are asked about as well."""
+        run = self.past.run
+        for hypothesis in dict.fromkeys(row.hypothesis for row in self.rows if row.finding is not None):
+            trials = [
+                trial
+                for trial in run.ledger.trials(hypothesis, failed=True, kept=True)
+                if (hypothesis.id, trial.index) not in self._failing
+            ]
+            for at in range(0, len(trials), BATCH):
+                part = trials[at : at + BATCH]
+                cases = [
+                    Case(
+                        hypothesis,
+                        trial.index,
+                        case_seed(self.past.seed, hypothesis, trial.index),
+                        run.image(hypothesis, trial),
+                        trial.expected,
+                        trial.caption,
+                    )
+                    for trial in part
+                ]
+                for trial, said in zip(part, judged(self.members[1:], cases), strict=True):
+                    self._failing[hypothesis.id, trial.index] = ((True, trial.answer), *_heard(said))
+
+    def cells(self, sources: Sequence[str]) -> Iterator[Cell]:
+        """The matrix, source by source, row by row, model by model."""
+        for source in sources:
+            for place, row in enumerate(self.rows):
+                columns = self._columns(source, row.hypothesis, row.answer)
+                usual = self._columns(source, self.past.base_of(row.hypothesis), row.answer)
+                for i, member in enumerate(self.members):
+                    here, errors = rate(columns[i]), self._failed[source, row.hypothesis.id, i]
+                    undecided = len(columns[i]) - here.n - errors
+                    cell = Cell(place, source, member.name, here, errors, undecided)
+                    if row.finding is not None:
+                        lift, p = above(here, rate(usual[i]))
+                        cell = cell._replace(lift=lift, p=p)
+                    yield cell._replace(versus=versus(columns[0], columns[i])) if i else cell
+
+    def _columns(self, source: str, hypothesis: Hypothesis, answer: str) -> list[list[bool | None]]:
+        """By member, its verdicts on the pictures of a caption."""
+        heard = self._heard.get((source, hypothesis.id), [])
+        return [[verdict(one[i], answer) for one in heard] for i in range(len(self.members))]
+
+    def shared(self) -> Iterator[Shared]:
+        """The share of the hunted model's failures that are others' too."""
+        for i, member in enumerate(self.members[1:], start=1):
+            every: dict[tuple[str, int], bool | None] = {}
+            for place, row in enumerate(self.rows):
+                if row.finding is None:
+                    continue
+                own = {
+                    key: verdict(heard[i], row.answer)
+                    for key, heard in self._failing.items()
+                    if key[0] == row.hypothesis.id and verdict(heard[0], row.answer)
+                }
+                every |= own
+                yield Shared(place, member.name, rate([*own.values()]))
+            yield Shared(None, member.name, rate([*every.values()]))
+
+
+def _heard(said: Sequence[Said]) -> tuple[Heard, ...]:
+    return tuple((one.failed, one.output.answer) for one in said)
+
+
+def _name(part: object) -> str:
+    return part if isinstance(part, str) else f"object:{type(part).__module__}.{type(part).__qualname__}"

@@ -1,0 +1,1 @@
+"""How good the methods are, where the truth is known."""

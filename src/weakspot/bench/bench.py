@@ -1,0 +1,264 @@
+"""Benchmarks of hunting over many worlds: figures per method with intervals, and the run that makes them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import statistics
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.bench import learnt, planted
+from weakspot.bench.learnt import Learnt
+from weakspot.bench.planted import METHODS, Score
+from weakspot.core import WeakspotError, nearest
+from weakspot.stats import wilson
+from weakspot.world.planted import World, plant
+
+#: Resamples of the worlds for an interval.
+RESAMPLES: Final = 2000
+#: Worlds of one seed; the next seed has others.
+SPAN: Final = 1_000_000
+
+
+class Share(NamedTuple):
+    """A share with its 95 % interval over worlds; None where there was nothing to take a share of."""
+
+    value: float | None
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """How one method did on all worlds.
+
+    Attributes:
+        recall: Planted failures found, of the notable ones.
+        exact: Planted failures whose first description says them exactly, of the notable ones, found or not.
+        named: The same, if any of the descriptions does.
+        fdr: Mean over worlds of the share of reported texts that are false discoveries (0 if none is).
+        images: Mean number of pictures.
+        median_images: Their median.
+        reported: Mean number of reported texts.
+        seconds: Mean processor time.
+    """
+
+    recall: Share
+    exact: Share
+    named: Share
+    fdr: Share
+    images: float
+    median_images: float
+    reported: float
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values: each share with its interval beside it."""
+        plain: dict[str, Any] = {}
+        for name in self.__slots__:
+            value = getattr(self, name)
+            if isinstance(value, Share):
+                plain |= {name: value.value, f"{name}_interval": [value.low, value.high]}
+            else:
+                plain[name] = value
+        return plain
+
+
+def summarise(scores: Sequence[Score]) -> Summary:
+    """One method's scores over worlds. Worlds are resampled whole for the intervals."""
+    notable = np.array([s.notable for s in scores], float)
+    false = np.array([s.false / max(s.reported, 1) for s in scores])
+    return Summary(
+        recall=_share(np.array([s.found for s in scores], float), notable),
+        exact=_share(np.array([s.exact for s in scores], float), notable),
+        named=_share(np.array([s.named for s in scores], float), notable),
+        fdr=_share(false, np.ones(len(scores))),
+        images=statistics.fmean(s.images for s in scores),
+        median_images=statistics.median(s.images for s in scores),
+        reported=statistics.fmean(s.reported for s in scores),
+        seconds=statistics.fmean(s.seconds for s in scores),
+    )
+
+
+def _share(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> Share:
+    """Σ parts / Σ wholes over worlds."""
+    if not wholes.sum():
+        return Share(None, 0.0, 1.0)
+    value = float(parts.sum() / wholes.sum())
+    if value in (0.0, 1.0):  # all worlds agree, and resampling them would show no doubt at all
+        low, high = wilson(round(value * len(parts)), len(parts))
+        return Share(value, low, high)
+    chosen = np.random.default_rng(0).integers(len(parts), size=(RESAMPLES, len(parts)))
+    whole = wholes[chosen].sum(1)
+    ratios = parts[chosen].sum(1)[whole > 0] / whole[whole > 0]
+    low, high = np.quantile(ratios, [0.025, 0.975])
+    return Share(value, float(low), float(high))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a benchmark measured: per world, in order, one score per method.
+
+    Attributes:
+        settings: What was asked.
+        worlds: The planted worlds.
+        scores: Of the planted worlds.
+        learnt: The trained classifiers.
+        learnt_scores: Of the trained classifiers.
+    """
+
+    settings: Mapping[str, Any]
+    worlds: tuple[World, ...]
+    scores: tuple[tuple[Score, ...], ...]
+    learnt: tuple[Learnt, ...] = ()
+    learnt_scores: tuple[tuple[Score, ...], ...] = ()
+
+    def summaries(self, *, trained: bool = False) -> dict[str, Summary]:
+        """Figures by method, over planted worlds or trained classifiers; {} if there were none."""
+        rows = self.learnt_scores if trained else self.scores
+        return {own[0].method: summarise(own) for own in zip(*rows, strict=True)}
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures by method, those of trained classifiers below "retrained", and every world."""
+        retrained = {m: s.to_json() for m, s in self.summaries(trained=True).items()}
+        return {
+            **self.settings,
+            **{m: s.to_json() for m, s in self.summaries().items()},
+            **({"retrained": retrained} if retrained else {}),
+            "details": [
+                *(w.to_json() | _told(s) for w, s in zip(self.worlds, self.scores, strict=True)),
+                *(
+                    {
+                        **w._asdict(),
+                        "known": [{"words": s.sentence, "rate": s.rate} for s in learnt.spots(w)],
+                        **_told(own),
+                    }
+                    for w, own in zip(self.learnt, self.learnt_scores, strict=True)
+                ),
+            ],
+        }
+
+
+def _told(scores: Sequence[Score]) -> dict[str, Any]:
+    return {
+        "methods": {
+            s.method: {n: getattr(s, n) for n in s.__slots__ if n not in ("method", "notable", "texts")}
+            | {"reports": [{"words": text, "true_rate": rate} for text, rate in s.texts]}
+            for s in scores
+        }
+    }
+
+
+def check(*, worlds: int, retrained: int, methods: Sequence[str], budget: int, workers: int = 1) -> None:
+    """Refuse what cannot be meant, before the first image."""
+    for method in methods:
+        if method not in METHODS:
+            hint = nearest(method, METHODS)
+            raise WeakspotError(
+                f"no method is called {method[:80]!r}", fix=hint or f"there are: {', '.join(METHODS)}"
+            )
+    if not methods or len(set(methods)) != len(methods):
+        raise WeakspotError("a method is given twice, or none", fix=f"choose from: {', '.join(METHODS)}")
+    if min(worlds, retrained) < 0 or not 0 < worlds + retrained <= SPAN:
+        raise WeakspotError(
+            f"{worlds} worlds and {retrained} retrained are no benchmark", fix="try 40 worlds"
+        )
+    if budget < 100:
+        raise WeakspotError(f"{budget} images are too few to find anything", fix="choose e.g. 20000")
+    if workers < 1:
+        raise WeakspotError(f"{workers} processes cannot work", fix="choose 1 or more")
+
+
+def run(
+    *,
+    worlds: int = 40,
+    retrained: int = 0,
+    seed: int = 0,
+    methods: Sequence[str] = tuple(METHODS),
+    budget: int = 20_000,
+    pictures: bool = False,
+    workers: int = 1,
+    told: Callable[[int, int], None] = lambda *_: None,
+) -> Outcome:
+    """All methods on planted worlds and on trained classifiers.
+
+    Args:
+        worlds: How many planted worlds.
+        retrained: How many trained classifiers, as far as there are.
+        seed: The same seed gives the same figures, with any number of workers.
+        methods: Names from `METHODS`.
+        budget: Images that each method may spend on a world.
+        pictures: Draw the pictures of planted worlds too, which their classifiers do not need.
+        workers: Processes.
+        told: Called with how many worlds are done, and of how many.
+    """
+    check(worlds=worlds, retrained=retrained, methods=methods, budget=budget, workers=workers)
+    seeds = range(seed * SPAN, seed * SPAN + worlds)
+    trained = learnt.worlds(retrained, seed=seed)
+    names = tuple(methods)
+    # The slow ones begin first, so that no process waits for another at the end.
+    jobs: list[Callable[[], list[Score]]] = [
+        *(partial(learnt.measure, w, methods=names, budget=budget, seed=seed) for w in trained),
+        *(partial(planted.measure, s, methods=names, budget=budget, pictures=pictures) for s in seeds),
+    ]
+    scores: dict[int, tuple[Score, ...]] = {}
+    told(0, len(jobs))
+    for i, own in _spread(jobs, workers):
+        scores[i] = tuple(own)
+        told(len(scores), len(jobs))
+    ordered = [scores[i] for i in range(len(jobs))]
+    settings = {"worlds": worlds, "seed": seed, "budget": budget, "methods": list(names)}
+    return Outcome(
+        settings,
+        tuple(map(plant, seeds)),
+        tuple(ordered[len(trained) :]),
+        tuple(trained),
+        tuple(ordered[: len(trained)]),
+    )
+
+
+def _spread(jobs: Sequence[Callable[[], list[Score]]], workers: int) -> Iterator[tuple[int, list[Score]]]:
+    """The jobs' results with their places, as they come."""
+    if workers == 1:
+        yield from ((i, job()) for i, job in enumerate(jobs))
+        return
+    from concurrent.futures import as_completed
+
+    # As the engine's: a script that calls this is not imported again by the processes.
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    with _scratch() as folder:
+        # Their runs go into one folder, which goes away with this process even if they are ended.
+        apart = {"OMP_NUM_THREADS": "1", "TMPDIR": folder}
+        pool = ProcessPoolExecutor(max_workers=workers, env=apart, timeout=10)
+        finished = False
+        try:
+            # The processes inherit the mask: Ctrl-C is for this one, which then ends them.
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                under_way = {pool.submit(job): i for i, job in enumerate(jobs)}
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            for done in as_completed(under_way):
+                yield under_way[done], done.result()
+            finished = True
+        finally:
+            pool.shutdown(wait=True, kill_workers=not finished)
+
+
+@contextmanager
+def _scratch() -> Iterator[str]:
+    """A folder for runs that nobody will read: in memory where the system has such a place."""
+    memory = Path("/dev/shm")  # noqa: S108
+    place = memory if memory.is_dir() and os.access(memory, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="weakspot-", dir=place) as folder:
+        yield folder

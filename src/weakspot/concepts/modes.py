@@ -1,0 +1,219 @@
+"""Modes: where on a landscape failures are, in words; and the fewest concepts that are enough for them.
+
+A mode is a connected region of cells above a rate, with one peak: regions that touch are one mode unless the
+way between their peaks dips, or one box of values is grown around both. Its words are those of the box. A
+minimal failing set fixes as few axes as possible: with any one of them set free, the rate is no longer above.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.concepts.space import ConceptSpace, Region
+
+Floats = NDArray[np.float64]
+#: Two peaks are two modes if the way between them dips by this much below the lower one.
+DIP: Final = 0.03
+#: Axes that a minimal set fixes at most.
+MOST_AXES: Final = 3
+#: Of so many cells above the rate the worst are looked at.
+MOST_CELLS: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """A place where failures are.
+
+    Attributes:
+        peak: The worst cell.
+        rate: Believed of it.
+        low: The lower end of its interval.
+        high: The upper end.
+        cells: All of the mode's, worst first.
+        region: A box around the peak, all of it above.
+        words: Of the box.
+    """
+
+    peak: int
+    rate: float
+    low: float
+    high: float
+    cells: tuple[int, ...]
+    region: Region
+    words: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "peak": self.peak,
+            "rate": self.rate,
+            "low": self.low,
+            "high": self.high,
+            "cells": len(self.cells),
+            "region": [list(values) for values in self.region],
+            "words": self.words,
+        }
+
+
+def modes(
+    space: ConceptSpace,
+    rate: Floats,
+    *,
+    above: float,
+    low: Floats | None = None,
+    high: Floats | None = None,
+    dip: float = DIP,
+) -> list[Mode]:
+    """The modes of a landscape, worst first.
+
+    Args:
+        space: Its cells.
+        rate: Of every cell.
+        above: Cells with at least this rate belong to a mode.
+        low: The lower ends of the intervals.
+        high: The upper ends.
+        dip: See `DIP`.
+    """
+    order = np.argsort(-rate, kind="stable")
+    order = order[rate[order] >= above][:MOST_CELLS]
+    owner: dict[int, int] = {}  # cell → its mode's peak
+    joined: dict[int, int] = {}  # a peak → the higher peak it was found to belong to
+
+    def root(peak: int) -> int:
+        while peak in joined:
+            peak = joined[peak]
+        return peak
+
+    for cell in map(
+        int, order
+    ):  # falling: a cell that touches no mode is a new peak; one that touches two is a pass
+        touched = sorted({root(owner[b]) for b in space.beside(cell) if b in owner}, key=lambda p: -rate[p])
+        if not touched:
+            owner[cell] = cell
+            continue
+        owner[cell] = touched[0]
+        for lower in touched[1:]:
+            if rate[lower] - rate[cell] < dip:
+                joined[lower] = touched[0]
+    members: dict[int, list[int]] = {}
+    for cell in map(int, order):
+        members.setdefault(root(owner[cell]), []).append(cell)
+    boxes: dict[Region, list[int]] = {}  # peaks that share a box, highest first, are one mode
+    for peak in sorted(members, key=lambda p: -rate[p]):
+        boxes.setdefault(grow(space, rate, peak, above=above), []).append(peak)
+    found = []
+    for box, peaks in boxes.items():
+        peak = peaks[0]
+        cells = sorted((c for p in peaks for c in members[p]), key=lambda c: -rate[c])
+        found.append(
+            Mode(
+                peak,
+                float(rate[peak]),
+                float(rate[peak] if low is None else low[peak]),
+                float(rate[peak] if high is None else high[peak]),
+                tuple(cells),
+                box,
+                space.words(box),
+            )
+        )
+    return sorted(found, key=lambda mode: -mode.rate)
+
+
+def grow(space: ConceptSpace, rate: Floats, peak: int, *, above: float) -> Region:
+    """A box of values around a cell, grown as long as what is added is above, best first."""
+    box = [[i] for i in space.cell(peak)]
+    while True:
+        best: tuple[float, int, int] | None = None
+        for at, axis in enumerate(space.axes):
+            near = sorted({b for i in box[at] for b in axis.beside(i)} - set(box[at]))
+            for value in near:
+                slab = tuple(tuple(box[a]) if a != at else (value,) for a in range(len(box)))
+                least = float(rate[space.cells(slab)].min())
+                if least >= above and (best is None or least > best[0]):
+                    best = (least, at, value)
+        if best is None:
+            return tuple(tuple(sorted(values)) for values in box)
+        box[best[1]].append(best[2])
+
+
+@dataclass(frozen=True, slots=True)
+class FailingSet:
+    """Values of few axes that are enough for failures, whatever the others are.
+
+    Attributes:
+        region: With all values of the axes that are free.
+        rate: The mean over the region's cells.
+        words: Of the values that are fixed.
+    """
+
+    region: Region
+    rate: float
+    words: str
+
+
+def minimal_sets(
+    space: ConceptSpace, rate: Floats, *, above: float, most: int = 8, axes: int = MOST_AXES
+) -> list[FailingSet]:
+    """The minimal failing sets, those with few axes first, then the worst.
+
+    A set's rate is the mean over all cells that have its values. It fails if that is at least `above`; it is
+    minimal if no axis can be dropped: without any one of them the rate is below.
+    """
+    grid = rate.reshape(space.shape)
+    dimensions = range(len(space.shape))
+    means = {
+        chosen: grid.mean(axis=tuple(a for a in dimensions if a not in chosen), keepdims=True)
+        for size in range(min(axes, len(space.shape)) + 1)
+        for chosen in itertools.combinations(dimensions, size)
+    }
+    found: list[FailingSet] = []
+    for chosen, mean in means.items():
+        if not chosen:
+            if float(mean.ravel()[0]) >= above:
+                return [FailingSet(space.whole, float(mean.ravel()[0]), space.words(space.whole))]
+            continue
+        failing = mean >= above
+        for dropped in range(len(chosen)):
+            failing &= means[chosen[:dropped] + chosen[dropped + 1 :]] < above
+        for place in np.argwhere(failing):
+            region = tuple((int(place[a]),) if a in chosen else space.whole[a] for a in dimensions)
+            found.append(FailingSet(region, float(mean[tuple(place)]), space.words(region)))
+    found.sort(key=lambda one: (_fixed(space, one.region), -one.rate))
+    return found[:most]
+
+
+def _fixed(space: ConceptSpace, region: Region) -> int:
+    return sum(len(values) < n for values, n in zip(region, space.shape, strict=True))
+
+
+def apart(space: ConceptSpace, rate: Floats, k: int, *, steps: int = 1) -> list[int]:
+    """The k worst cells no two of which are within `steps` of each other: the worst places of a landscape."""
+    chosen: list[int] = []
+    for cell in map(int, np.argsort(-rate, kind="stable")):
+        if all(steps_between(space, cell, other) > steps for other in chosen):
+            chosen.append(cell)
+            if len(chosen) == k:
+                break
+    return chosen
+
+
+def steps_between(space: ConceptSpace, first: int, second: int) -> int:
+    """How many steps along axes lie between two cells."""
+    return sum(_steps(space, a, i, j) for a, (i, j) in enumerate(_pairs(space, first, second)))
+
+
+def _pairs(space: ConceptSpace, first: int, second: int) -> Sequence[tuple[int, int]]:
+    return list(zip(space.cell(first), space.cell(second), strict=True))
+
+
+def _steps(space: ConceptSpace, axis: int, i: int, j: int) -> int:
+    metric, n = space.axes[axis].metric, space.shape[axis]
+    if metric == "categorical":
+        return int(i != j)
+    return min(abs(i - j), n - abs(i - j)) if metric == "circular" else abs(i - j)

@@ -1,0 +1,1 @@
+"""Do two texts differ in what one would see?"""

@@ -1,0 +1,120 @@
+"""Do two texts differ in what one would see? Only then is it a failure to embed them alike.
+
+"A happy man" and "a joyful man" are near each other in every good encoder, and should be. A judge says of
+each pair True (they differ), False (they do not) or None (it cannot tell):
+
+    rules                       words and their order; no model, the same everywhere (the default)
+    world                       the exact scenes of the drawn world
+    hf:cross-encoder/nli-…      a model of natural-language inference (transformers)
+    chat:openai/gpt-4o          a language model
+    python:package.module:attr  your own, with `differ(pairs)`
+
+A text that says more than the other differs: one would see more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, Protocol, runtime_checkable
+
+from weakspot.core import MODELS, WeakspotError, nearest
+from weakspot.core.registry import import_part, parse_name
+from weakspot.text.differences import Category, categorise
+from weakspot.text.exchanges import shared
+from weakspot.text.same_words import Alike, WordNets, alike, installed, plainly, said
+from weakspot.text.tagging import tokenise
+
+TextPair = tuple[str, str]
+#: What `differs` knows.
+NAMES: Final = ("rules", "world", "hf", "chat", "python")
+
+
+@runtime_checkable
+class DiffersJudge(Protocol):
+    """Says whether two texts differ in what one would see."""
+
+    def differ(self, pairs: Sequence[TextPair]) -> list[bool | None]:
+        """For each pair True, False, or None where it cannot tell; in order."""
+        ...
+
+
+class SceneJudge:
+    """By the world's exact scenes: two texts differ when they allow other scenes."""
+
+    def differ(self, pairs: Sequence[TextPair]) -> list[bool | None]:
+        """See `DiffersJudge`. None where a text is not of the world's English."""
+        from weakspot.world.grammar import parse
+
+        def scenes(text: str) -> Any:
+            try:
+                return parse(text)
+            except WeakspotError:
+                return None
+
+        meant = [(scenes(a), scenes(b)) for a, b in pairs]
+        return [None if a is None or b is None else a != b for a, b in meant]
+
+
+class RuleJudge:
+    """By words and their order: spelling, synonyms, articles and an order that changes nothing do not count.
+
+    Args:
+        wordnet: Knows further synonyms; True for that of this machine, if there is one, False for none.
+    """
+
+    def __init__(self, *, wordnet: WordNets | bool = True) -> None:
+        self._known = wordnet if isinstance(wordnet, WordNets) else installed() if wordnet else WordNets()
+
+    def differ(self, pairs: Sequence[TextPair]) -> list[bool | None]:
+        """See `DiffersJudge`. None for texts without words, and where one word is a kind of the other."""
+        return [self._differ(a, b) for a, b in pairs]
+
+    def _differ(self, a: str, b: str) -> bool | None:
+        one, two = said(a), said(b)
+        if not one or not two:
+            return None
+        replaced = [(x, y) for x, y in zip(one, two, strict=False) if x.text != y.text]
+        if not replaced and len(one) == len(two):
+            return False
+        exchanged = {x.text for x, _ in replaced} & {y.text for _, y in replaced}
+        if len(one) == len(two) and not exchanged:
+            kinds = {alike(x, y, self._known) for x, y in replaced}
+            if Alike.OTHER not in kinds:
+                return None if Alike.NEAR in kinds else False
+        plain = plainly(a), plainly(b)
+        if categorise(*plain).category is not Category.OTHER:
+            return True
+        # Nothing that a rule names: the same words in another order, or texts with little in common.
+        return False if shared(*map(tokenise, plain)) == 1 else None
+
+
+def differs(spec: str = "rules") -> DiffersJudge:
+    """The judge that a name names; see above.
+
+    Raises:
+        WeakspotError: There is none of that name, or it cannot be loaded.
+    """
+    name = parse_name(spec)
+    if name.full in ("rules", "world") and name.options:
+        raise WeakspotError(f"{name.full!r} has no options", fix=f"write {name.full}")
+    if name.full == "rules":
+        return RuleJudge()
+    if name.full == "world":
+        return SceneJudge()
+    if name.scheme == "hf" and name.rest:
+        from weakspot.judges.differs import nli as differs_nli
+
+        return differs_nli.load(name.rest, **name.options)
+    if name.scheme == "chat" and name.rest:
+        from weakspot.judges.differs.llm import LlmJudge
+
+        return LlmJudge(MODELS.load(spec), name=spec)
+    if name.scheme == "python" and name.rest:
+        found = import_part(name.rest)
+        if not isinstance(found, DiffersJudge):
+            raise WeakspotError(f"{spec[:200]} cannot judge pairs", fix="it must have: differ")
+        return found
+    raise WeakspotError(
+        f"no judge of differences is called {spec[:80]!r}",
+        fix=nearest(name.full, NAMES) or "use rules, world, hf:FOLDER, chat:MODEL or python:module:attr",
+    )

@@ -1,0 +1,1 @@
+"""Does an answer refuse? The embedded judge, chat models as judges, several together."""

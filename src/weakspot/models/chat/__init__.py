@@ -1,0 +1,1 @@
+"""Chat models of any provider: calls, faults, costs, pictures."""

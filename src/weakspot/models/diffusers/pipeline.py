@@ -1,0 +1,330 @@
+"""Text-to-image pipelines in the diffusers format: `diffusers:stabilityai/sd-turbo?steps=4&guidance=0`."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.core import WeakspotError
+from weakspot.models import options
+from weakspot.models.compute.device import choose_device, choose_dtype, free_memory, log, out_of_memory
+from weakspot.models.compute.gate import computing
+from weakspot.models.diffusers.folder import check_digests, folder_digest
+from weakspot.models.diffusers.loading import (
+    find,
+    fitting_batch,
+    lay_out,
+    load_pipeline,
+    noise_of,
+    quiet,
+    settings_of,
+    use_scheduler,
+)
+from weakspot.models.hf.files import revision_of
+
+
+class DiffusersGenerator:
+    """Pictures from texts by a pipeline such as Stable Diffusion; see `weakspot.core.Generator`.
+
+    **Promise.** The noise of a seed is made on the CPU and is the same with every device. A picture follows
+    from prompt, noise and settings. Every call of the network has the same shape, the last one of a request
+    being filled up, so that it does not matter what else is asked for. On the CPU, where pictures are made
+    one at a time, the bytes are the same in any request. With a larger `batch`, there or on a GPU, they are
+    so as far as the library's kernels treat all places of a batch alike (with powers of two they mostly do,
+    with other numbers often not; `weakspot.testing.check_generator` tells) and the pipeline pads all prompts
+    to one length (those with CLIP or T5 do). Another `batch`, device, number format, number of threads, or
+    version of a library can change the last bits; so can a batch halved because memory ran out.
+
+    **Safety.** Only JSON and safetensors are read, never a pickle or code of the model's. The pipeline's
+    safety checker is used if it has one, and none is added; a picture that it holds back is an error, not a
+    black picture.
+
+    Args:
+        path: A folder, or `owner/name` on the model hub (fetched once; not with HF_HUB_OFFLINE=1).
+        device: "auto" (cuda, else mps, else cpu), "cpu", "cuda", "cuda:1" or "mps".
+        dtype: "auto" (half precision on CUDA, else float32), "float32", "float16" or "bfloat16".
+        steps: Of the sampler. As all that is None or empty below: as the pipeline has it.
+        guidance: How strongly the words are followed (classifier-free guidance); 1 is without.
+        negative: Words for what is not wanted.
+        size: Of the pictures in pixels: both sides, or (height, width).
+        batch: Pictures made at once. By default one: a picture keeps all cores busy, and the promise is
+            strict. On CUDA as many as its free memory will do for, up to 64 (see `fitting_batch`). Halved
+            when memory runs out.
+        scheduler: Another sampler: the name of a class of diffusers.
+        revision: A branch, tag or commit on the hub.
+        compile: Compile the denoising network: slow to begin, then faster.
+        offload: Keep on the GPU only the network that works just now.
+        digests: SHA-256 of every file of the folder by relative path, if they are to be checked.
+        on_progress: Called with (pictures done, pictures asked for) after each batch of a request.
+
+    Attributes:
+        name: As it was given.
+        device: Where it runs.
+        dtype: The number format.
+        size: Height and width of the pictures, in pixels.
+        noise_shape: Of the noise of one picture.
+        batch: How many are made at once, now.
+        revision: The commit on the hub, where it came from there.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        device: str = "auto",
+        dtype: str = "auto",
+        steps: int | None = None,
+        guidance: float | None = None,
+        negative: str = "",
+        size: int | tuple[int, int] | None = None,
+        batch: int | None = None,
+        scheduler: str = "",
+        revision: str | None = None,
+        compile: bool = False,
+        offload: bool = False,
+        digests: Mapping[str, str] | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self.name = str(path)
+        for what, count in (("steps", steps), ("batch", batch)):
+            if count is not None and count < 1:
+                raise WeakspotError(f"{what} cannot be {count}", fix="choose 1 or more")
+        self.on_progress = on_progress
+        self._lock = threading.RLock()  # a pipeline's sampler counts its steps, so one request at a time
+        self._negative = negative
+        with _libraries():
+            folder = find(self.name, revision=revision)
+            if digests is not None:
+                check_digests(folder, digests)
+            self.device = choose_device(device)
+            self.dtype = choose_dtype(dtype, self.device)
+            self._torch: Any = import_module("torch")
+            self._pipe, index = load_pipeline(folder, dtype=self.dtype)
+            if scheduler:
+                use_scheduler(self._pipe, scheduler)
+            self._settings = settings_of(
+                self._pipe, steps=steps, guidance=guidance, negative=negative, size=size
+            )
+            self._place(compile=compile, offload=offload)
+            self.noise_shape, self.size = noise_of(self._pipe, self._settings)
+        self._folder, self._components = folder, tuple(index.parts)
+        self.batch = batch or fitting_batch(free_memory(self.device), size=self.size, dtype=self.dtype)
+        self.revision = revision_of(folder)
+        log.info("%s", self.about)
+
+    def _place(self, *, compile: bool, offload: bool) -> None:
+        pipe = self._pipe
+        pipe.set_progress_bar_config(disable=True)
+        if offload and self.device == "cpu":
+            raise WeakspotError("there is nothing to offload from a CPU", fix="leave offload out")
+        try:
+            pipe.enable_model_cpu_offload(device=self.device) if offload else pipe.to(self.device)
+        except RuntimeError as error:
+            if not out_of_memory(error):
+                raise
+            raise WeakspotError(
+                f"{self.name} is too large for the memory of {self.device}", fix="try offload=yes"
+            ) from error
+        if not offload:
+            lay_out(pipe, self.device)
+        if compile:
+            (getattr(pipe, "unet", None) or pipe.transformer).compile()
+
+    def generate(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[NDArray[np.uint8]]:
+        """See `Generator`: the same as `generate_from(prompts, noise(seeds))`."""
+        _same_number(len(prompts), len(seeds), "seeds")
+        return self.generate_from(prompts, self.noise(seeds))
+
+    def noise(self, seeds: Sequence[int]) -> NDArray[np.float32]:
+        """The noise a picture begins with, by seed: independent standard normal numbers, one row per seed."""
+        torch, rows = self._torch, np.empty((len(seeds), *self.noise_shape), np.float32)
+        for row, seed in zip(rows, seeds, strict=True):
+            row[...] = torch.randn(
+                self.noise_shape, generator=self._randomness(seed), dtype=torch.float32, device="cpu"
+            )
+        return rows
+
+    def generate_from(
+        self, prompts: Sequence[str], latents: NDArray[np.float32], *, seeds: Sequence[int] | None = None
+    ) -> list[NDArray[np.uint8]]:
+        """Pictures from noise of one's own, for methods that move in its space.
+
+        Args:
+            prompts: One per picture. What a tokenizer has no room for is cut off.
+            latents: Of the shape (pictures, *noise_shape).
+            seeds: For samplers that add noise on their way (ancestral ones). By default it follows from the
+                latents, so that a small move of the latents is a new draw there; fix the seeds to keep it.
+
+        Raises:
+            WeakspotError: A picture was held back by the pipeline's safety checker, has numbers that are not
+                finite, or does not fit into memory even alone.
+        """
+        latents = np.ascontiguousarray(latents, np.float32)
+        _same_number(len(prompts), len(latents), "rows of latents")
+        if latents.shape[1:] != self.noise_shape or not np.isfinite(latents).all():
+            raise WeakspotError(
+                f"latents of shape {latents.shape} are not finite numbers of shape (n, *{self.noise_shape})",
+                fix="begin with those that noise(seeds) gives",
+            )
+        own = [_seed_of(row) for row in latents] if seeds is None else list(seeds)
+        _same_number(len(prompts), len(own), "seeds")
+        # A lone surrogate is not text, and no tokenizer takes it.
+        words = [prompt.encode("utf-8", "backslashreplace").decode() for prompt in prompts]
+        pictures: list[NDArray[np.uint8]] = []
+        with self._lock, quiet():
+            while len(pictures) < len(words):
+                some = slice(len(pictures), len(pictures) + self.batch)
+                made = self._unless_full(words[some], latents[some], own[some])
+                pictures += made
+                if made and self.on_progress is not None:
+                    self.on_progress(len(pictures), len(words))
+        return pictures
+
+    def _unless_full(
+        self, prompts: Sequence[str], latents: NDArray[np.float32], seeds: Sequence[int]
+    ) -> list[NDArray[np.uint8]]:
+        """One batch of pictures; [] and a smaller batch from now on if memory ran out."""
+        try:
+            return self._run(prompts, latents, seeds)
+        except (RuntimeError, MemoryError) as error:
+            if not out_of_memory(error):
+                raise
+        # Only here, where the error no longer holds what it could not finish.
+        self._free()
+        if self.batch == 1:
+            raise WeakspotError(
+                f"the memory of {self.device} does not do for one picture of {_by(self.size)} pixels",
+                fix="choose a smaller size, half precision (dtype=bfloat16), or on a GPU offload=yes",
+            )
+        self.batch //= 2
+        log.warning("%s: out of memory; batches of %d from now on", self.name, self.batch)
+        return []
+
+    def _run(
+        self, prompts: Sequence[str], latents: NDArray[np.float32], seeds: Sequence[int]
+    ) -> list[NDArray[np.uint8]]:
+        if self._pipe is None:
+            raise WeakspotError(f"{self.name} was released", fix="load it again")
+        rows = [min(i, len(prompts) - 1) for i in range(self.batch)]  # filled up with the last
+        more = {"negative_prompt": [self._negative] * self.batch} if self._negative else {}
+        start = self._torch.from_numpy(latents[rows]).to(getattr(self._torch, self.dtype))
+        with computing(self.device):
+            made = self._pipe(
+                prompt=[prompts[i] for i in rows],
+                latents=start,
+                generator=[self._randomness(seeds[i]) for i in rows],
+                output_type="np",
+                **self._settings,
+                **more,
+            )
+        flags = getattr(made, "nsfw_content_detected", None)
+        pictures = []
+        for i, (prompt, picture) in enumerate(zip(prompts, made.images, strict=False)):
+            if flags is not None and flags[i]:
+                raise WeakspotError(
+                    f"the pipeline's safety checker held back the picture of {prompt[:200]!r}",
+                    fix="use other words or another seed",
+                )
+            if not np.isfinite(picture).all():
+                raise WeakspotError(
+                    f"the picture of {prompt[:200]!r} has numbers that are not finite",
+                    fix="try dtype=float32" if self.dtype != "float32" else "check the model",
+                )
+            pictures.append(np.rint(np.asarray(picture) * 255).astype(np.uint8))
+        return pictures
+
+    def _randomness(self, seed: int) -> Any:
+        return self._torch.Generator("cpu").manual_seed(int(seed) % 2**64)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over all files the pipeline was read from, which takes seconds where they are gigabytes;
+        and the number format where it is not float32.
+        """
+        found = folder_digest(self._folder, self._components)
+        return found if self.dtype == "float32" else f"{found}-{self.dtype}"
+
+    @property
+    def about(self) -> str:
+        """One line: what runs where."""
+        return f"{self.name} · {self.device} · {self.dtype} · {_by(self.size)} pixels · batch {self.batch}"
+
+    def __repr__(self) -> str:
+        return f"<DiffusersGenerator {self.about}>"
+
+    def release(self) -> None:
+        """Free the memory; the generator can no longer be used."""
+        with self._lock:
+            self._pipe = None
+            self._free()
+
+    def _free(self) -> None:
+        gc.collect()
+        if self.device != "cpu":
+            getattr(self._torch, self.device.partition(":")[0]).empty_cache()
+
+
+@contextmanager
+def _libraries() -> Iterator[None]:
+    """Say which extra brings a library that is missing."""
+    try:
+        yield
+    except ImportError as error:
+        raise WeakspotError(
+            f"'diffusers' needs a library that is missing: {error}", fix="pip install 'weakspot[hf]'"
+        ) from error
+
+
+def _seed_of(latents: NDArray[np.float32]) -> int:
+    return int.from_bytes(hashlib.blake2b(latents.tobytes(), digest_size=8).digest(), "big") >> 1
+
+
+def _same_number(prompts: int, others: int, what: str) -> None:
+    if prompts != others:
+        raise WeakspotError(f"there are {prompts} prompts and {others} {what}", fix="give one per prompt")
+
+
+def _by(size: tuple[int, int]) -> str:
+    return f"{size[0]}×{size[1]}"
+
+
+def load(
+    path: str,
+    *,
+    device: str = "auto",
+    dtype: str = "auto",
+    steps: str = "",
+    guidance: str = "",
+    negative: str = "",
+    size: str = "",
+    batch: str = "",
+    scheduler: str = "",
+    revision: str = "",
+    compile: str = "no",
+    offload: str = "no",
+) -> DiffusersGenerator:
+    """`diffusers:folder?steps=8&guidance=2&size=64x96&scheduler=EulerDiscreteScheduler`."""
+    return DiffusersGenerator(
+        path,
+        device=device,
+        dtype=dtype,
+        steps=options.whole("steps", steps, most=1000),
+        guidance=options.number("guidance", guidance, most=100),
+        negative=negative,
+        size=options.size(size),
+        batch=options.whole("batch", batch, most=4096),
+        scheduler=scheduler,
+        revision=revision or None,
+        compile=options.yes("compile", compile),
+        offload=options.yes("offload", offload),
+    )

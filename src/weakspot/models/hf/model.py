@@ -1,0 +1,124 @@
+"""Models of the transformers library: `hf:owner/name` or `hf:FOLDER`. Its config.json says what it is.
+
+Each kind of model has its own module with a function `load_folder(folder, **how)` (see `hf_load.How`); a new
+kind is a line in `KINDS`. Weights are read from safetensors, and code that comes with a model is not run,
+unless the name says `pickle=yes` or `code=yes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from weakspot.core import WeakspotError
+from weakspot.models import options
+from weakspot.models.compute.device import choose_device, choose_dtype
+from weakspot.models.hf.captioner import is_captioner
+from weakspot.models.hf.classifier import is_classifier
+from weakspot.models.hf.files import find_folder, read_config, refuse_pickles
+from weakspot.models.hf.loading import Trust
+from weakspot.models.hf.sentences import is_text_encoder
+
+
+class ModelKind(NamedTuple):
+    """A kind of model: what it is called, how its configuration tells it, who loads it, its own options."""
+
+    name: str
+    fits: Callable[[dict[str, Any]], bool]
+    target: str
+    options: tuple[str, ...] = ()
+
+
+def _two_towers(config: dict[str, Any]) -> bool:
+    kind = str(config.get("model_type", ""))
+    return kind in ("clip", "siglip", "siglip2", "altclip", "chinese_clip", "metaclip_2")
+
+
+def _of_timm(config: dict[str, Any]) -> bool:
+    return config.get("model_type") == "timm_wrapper" or {"architecture", "pretrained_cfg"} <= config.keys()
+
+
+def _writes(config: dict[str, Any]) -> bool:
+    return bool(config.get("is_encoder_decoder")) and config.get("model_type") != "vision-encoder-decoder"
+
+
+KINDS: Final = (
+    ModelKind(
+        "an image classifier",
+        lambda config: is_classifier(config) and not _of_timm(config),
+        "weakspot.models.hf.classifier:load_folder",
+        ("labels", "compile"),
+    ),
+    ModelKind(
+        "a captioner of pictures",
+        is_captioner,
+        "weakspot.models.hf.captioner:load_folder",
+        ("prompt", "tokens", "beams"),
+    ),
+    ModelKind("an encoder of texts and pictures", _two_towers, "weakspot.models.hf.clip:load_folder"),
+    ModelKind(
+        "a summariser (BART, T5, Pegasus)",
+        _writes,
+        "weakspot.models.hf.seq2seq:load_folder",
+        ("prefix", "tokens", "beams"),
+    ),
+    ModelKind(
+        "an encoder of sentences (BERT, MiniLM, MPNet)",
+        is_text_encoder,
+        "weakspot.models.hf.sentences:load_folder",
+    ),
+)
+
+
+def load(
+    path: str,
+    *,
+    device: str = "auto",
+    dtype: str = "auto",
+    batch: str = "",
+    revision: str = "",
+    prefix: str = "",
+    tokens: str = "",
+    beams: str = "",
+    labels: str = "",
+    prompt: str = "",
+    compile: str = "",
+    pickle: str = "no",
+    code: str = "no",
+) -> Any:
+    """`hf:microsoft/resnet-50`, `hf:openai/clip-vit-large-patch14?device=cuda`, `hf:FOLDER`."""
+    import_module("transformers")  # a missing library is told before anything is fetched
+    trust = Trust(options.yes("pickle", pickle), options.yes("code", code))
+    folder = find_folder(path, revision=revision or None, also=trust.fetched)
+    config = read_config(folder)
+    kind = next((kind for kind in KINDS if kind.fits(config)), None)
+    if kind is None:
+        said = str(config.get("model_type") or "a model of no known type")
+        fix = f"there is: {'; '.join(kind.name for kind in KINDS)}"
+        if (folder / "modules.json").is_file():  # as sentence-transformers saves its models
+            fix = f"it is an encoder of sentences: write st:{path[:200]}"
+        elif _of_timm(config):
+            said, fix = "a model of timm", f"write timm:{path[:200]}"
+        raise WeakspotError(f"hf:{path[:200]} is {said[:80]!r}, which cannot be used here yet", fix=fix)
+    own = {
+        "prefix": prefix,
+        "tokens": tokens,
+        "beams": beams,
+        "labels": labels,
+        "prompt": prompt,
+        "compile": compile,
+    }
+    strange = [name for name, value in own.items() if value and name not in kind.options]
+    if strange:
+        raise WeakspotError(f"{kind.name} has no option {strange[0]!r}", fix="leave it out")
+    if not trust.pickle:
+        refuse_pickles(folder)
+    place = choose_device(device)
+    module, _, attribute = kind.target.partition(":")
+    loader: Callable[..., Any] = getattr(import_module(module), attribute)
+    size = options.whole("batch", batch, most=1 << 16)
+    more = {name: own[name] for name in kind.options}
+    number = choose_dtype(dtype, place)
+    return loader(Path(folder), device=place, dtype=number, batch=size, trust=trust, **more)

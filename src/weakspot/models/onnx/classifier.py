@@ -1,0 +1,238 @@
+"""Image classifiers in ONNX files, run by onnxruntime: `onnx:model.onnx?labels=labels.txt`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.core import Case, Output, WeakspotError, nearest
+from weakspot.models import options
+from weakspot.models.images import stack_images
+from weakspot.models.onnx.graph import Graph, OfGraphs, Tensor
+from weakspot.models.onnx.metadata import read_metadata
+from weakspot.models.preprocess import Preprocess
+from weakspot.models.scores import Reading, distinct, to_probabilities
+
+
+class OnnxClassifier(OfGraphs):
+    """A classifier whose graph maps images to logits or probabilities (n, labels).
+
+    The images are (n, 3, height, width) or (n, height, width, 3), whichever the graph says; floating-point
+    ones are scaled to [0, 1] and normalised, uint8 ones are given as they are. A size or a batch that the
+    graph fixes is kept to.
+
+    Args:
+        path: The ONNX file.
+        labels: Names of the outputs, in order.
+        parents: The wider class of each label, where known.
+        mean: Subtracted from pixels in [0, 1], per channel.
+        std: Divides the result, per channel.
+        output: Which of the graph's outputs has the scores; by default the first.
+        device: "auto" takes CUDA if onnxruntime offers it; "cpu"; "cuda".
+        batch: The largest batch of one run; halved by itself when memory is short.
+        threads: Of onnxruntime for one batch; 0 lets it choose.
+        digest: The SHA-256 the file must have, if it is to be checked.
+        outputs: "probabilities", "logits", or "auto" to tell them apart; see `weakspot.models.scores`.
+        cut: How pictures of another size are resized and cut; by default they are stretched.
+        size: Height and width that pictures are stretched to, for a graph that takes any.
+        graph: The file, if it is open already; device, batch, threads and digest then mean nothing.
+        name: For people and for the log; by default the path.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        labels: Sequence[str],
+        parents: Mapping[str, str] | None = None,
+        mean: Sequence[float] = (0.0, 0.0, 0.0),
+        std: Sequence[float] = (1.0, 1.0, 1.0),
+        output: str = "",
+        device: str = "auto",
+        batch: int | None = None,
+        threads: int = 0,
+        digest: str | None = None,
+        outputs: str = "auto",
+        cut: Preprocess | None = None,
+        size: tuple[int, int] | None = None,
+        graph: Graph | None = None,
+        name: str = "",
+    ) -> None:
+        self._read, self._cut = Reading(labels, outputs=outputs, of=str(path)), cut
+        self._graph = graph or Graph(path, digest=digest, device=device, batch=batch, threads=threads)
+        self.digest = self._graph.digest
+        self.labels = tuple(labels)
+        self.parents: Mapping[str, str] = parents or {}
+        self._takes = _Input.of(self._graph)
+        self._size = self._takes.size or size
+        if size not in (None, self._size):
+            raise WeakspotError(
+                f"{path} takes pictures of {self._size} pixels, not of {size}", fix="leave size out"
+            )
+        self._gives = _scores(self._graph, output)
+        columns = self._gives.shape[-1] if self._gives.shape else None
+        if columns is not None and columns != len(self.labels):
+            raise WeakspotError(
+                f"{path} has {columns} outputs, and there are {len(self.labels)} labels",
+                fix="check the labels file: one label a line, in the model's order",
+            )
+        if self._takes.dtype == np.uint8 and (any(mean) or set(std) != {1.0}):
+            raise WeakspotError(
+                f"{path} takes pixels as they are, so mean and std mean nothing", fix="leave them out"
+            )
+        self._scale = (1 / (255 * np.asarray(std, np.float32))).reshape(3, 1, 1)
+        self._shift = (np.asarray(mean, np.float32) / np.asarray(std, np.float32)).reshape(3, 1, 1)
+        self._made_of(name or str(path), self._graph)
+
+    @property
+    def doubt(self) -> str:
+        """Why it is not clear what the outputs are; "" where it is."""
+        return self._read.doubt
+
+    def answer(self, cases: Sequence[Case]) -> list[Output]:
+        """The most probable label of each image, with all probabilities."""
+        if not cases:
+            return []
+        shown = [case.input for case in cases]
+        fitting = shown if self._cut is None else [self._cut.fit(image) for image in shown]
+        images = stack_images(fitting, self._size)
+        rows: list[NDArray[np.float32]] = []
+        while (start := sum(map(len, rows))) < len(images):  # the batch may have halved in between
+            batch = self._prepare(images[start : start + self._graph.batch])
+            rows += self._graph.run({self._takes.name: batch}, [self._gives.name])
+        return self._read(np.concatenate(rows))
+
+    def _prepare(self, images: NDArray[np.uint8]) -> NDArray[Any]:
+        """The images as the graph takes them. Only a batch at a time: floats are four times the bytes."""
+        batch: NDArray[Any] = images.transpose(0, 3, 1, 2)
+        if self._takes.dtype != np.uint8:
+            batch = np.ascontiguousarray(batch, np.float32) * self._scale - self._shift
+        return batch.transpose(0, 2, 3, 1) if self._takes.channels_last else batch
+
+
+class _Input(NamedTuple):
+    """What a graph wants to be given; `size` is None where it takes any."""
+
+    name: str
+    dtype: Any
+    channels_last: bool
+    size: tuple[int, int] | None
+
+    @classmethod
+    def of(cls, graph: Graph) -> _Input:
+        """Read it off the graph; an error if it is not one batch of RGB images."""
+        first = graph.inputs[0]
+        shape = first.shape
+        last = len(shape) == 4 and shape[3] == 3 and shape[1] != 3
+        takes = first.dtype is not None and np.dtype(first.dtype).kind in "fu"
+        images = len(graph.inputs) == 1 and len(shape) == 4 and takes
+        if not images or shape[3 if last else 1] not in (3, None):
+            raise WeakspotError(
+                f"{graph.path} does not take one batch of RGB images but {first.type} {list(shape)}",
+                fix="export it with the input (n, 3, height, width) or (n, height, width, 3)",
+            )
+        height, width = shape[1:3] if last else shape[2:4]
+        size = (height, width) if height is not None and width is not None else None
+        return cls(first.name, first.dtype, last, size)
+
+
+def _scores(graph: Graph, name: str) -> Tensor:
+    """The output with the scores; an error if there is none of that name, or if it has no scores."""
+    names = [tensor.name for tensor in graph.outputs]
+    if name and name not in names:
+        raise WeakspotError(
+            f"{graph.path} has no output {name[:80]!r}",
+            fix=nearest(name, names) or f"its outputs are: {', '.join(names)}",
+        )
+    chosen = graph.outputs[names.index(name) if name else 0]
+    if chosen.dtype is None or np.dtype(chosen.dtype).kind != "f":
+        raise WeakspotError(
+            f"the output {chosen.name!r} of {graph.path} is {chosen.type}, not one score per label",
+            fix=f"name another one with output=… (there are: {', '.join(names)})",
+        )
+    return chosen
+
+
+def probabilities(raw: NDArray[np.float32], labels: int) -> NDArray[np.float32]:
+    """Rows of probabilities from logits or from probabilities; see `to_probabilities`."""
+    return to_probabilities(raw, labels)
+
+
+def read_labels(path: Path) -> list[str]:
+    """One label a line; blank lines are an error, since the order carries the meaning."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise WeakspotError(
+            f"the labels file {path} cannot be read: {why}", fix="one label a line, in UTF-8"
+        ) from error
+    if not lines or any(not line.strip() for line in lines):
+        what = "has an empty line" if lines else "is empty"
+        raise WeakspotError(f"the labels file {path} {what}", fix="one label a line, in the model's order")
+    return [line.strip() for line in lines]
+
+
+def load(
+    path: str,
+    *,
+    labels: str = "",
+    mean: str = "",
+    std: str = "",
+    output: str = "",
+    outputs: str = "",
+    device: str = "auto",
+    batch: str = "",
+    threads: str = "0",
+    size: str = "",
+) -> OnnxClassifier:
+    """`onnx:model.onnx?labels=labels.txt&mean=0.485,0.456,0.406&std=0.229,0.224,0.225&batch=32&size=224`.
+
+    What is not given is read from the file's metadata and from the files beside it; see `onnx_metadata`.
+    """
+    file, names = Path(path), read_labels(Path(labels)) if labels else []
+    given = (_three(mean) if mean else None, _three(std, above=0.0) if std else None)
+    most = _whole("batch", batch, least=1) if batch else None
+    graph = Graph(file, device=device, batch=most, threads=_whole("threads", threads))
+    own = read_metadata(file, graph.metadata, prepared=any(given))
+    if not (names or own.labels):
+        raise WeakspotError(
+            f"'onnx:{path[:80]}' is a classifier, so its labels must be given", fix="add ?labels=labels.txt"
+        )
+    cut = own.prepare
+    if cut is not None and graph.inputs[0].dtype != np.uint8:
+        unit = 255 * (cut.scale or 1.0)  # mean and std are of pixels in [0, 1] here
+        given = ([m / unit for m in cut.mean], [s / unit for s in cut.std])
+    return OnnxClassifier(
+        file,
+        labels=distinct(names, of=path) if names else own.labels,
+        mean=given[0] or _three(own.mean or "0,0,0"),
+        std=given[1] or _three(own.std or "1,1,1", above=0.0),
+        output=output,
+        outputs=outputs or own.outputs or "auto",
+        cut=cut,
+        size=options.size(size),
+        graph=graph,
+    )
+
+
+def _whole(option: str, text: str, *, least: int = 0) -> int:
+    if not text.isdecimal() or len(text) > 6 or int(text) < least:
+        raise WeakspotError(f"{option} cannot be {text[:80]!r}", fix=f"write a whole number from {least} on")
+    return int(text)
+
+
+def _three(text: str, *, above: float = -math.inf) -> list[float]:
+    try:
+        numbers = [float(x) for x in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) != 3 or not all(math.isfinite(x) and x > above for x in numbers):
+        positive = " positive" if above == 0 else ""
+        raise WeakspotError(f"{text[:80]!r} is not three{positive} numbers", fix="write 0.485,0.456,0.406")
+    return numbers

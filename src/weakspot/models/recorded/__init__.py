@@ -1,0 +1,1 @@
+"""Answers and vectors that were recorded before."""

@@ -1,0 +1,260 @@
+"""Recorded answers as a target: `replay:FILE?model=NAME`. No key, no network, the same every time.
+
+Read are JSON lines, JSON and CSV with an id and a response a row; the benchmark's released `data.js` and its
+submission file; and the folder of an earlier run, so that its answers can be judged again by another judge.
+Rows may say to which set, system prompt (`arm`), stage and repeat they belong; without that they are first
+answers to benign questions without a system prompt. A null answer is a call that failed when it was
+recorded: an error, never a refusal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from weakspot.core import Case, Output, Status, WeakspotError, nearest
+from weakspot.sources.question import BENIGN, CONTRAST, BenchmarkQuestion
+from weakspot.sources.question_files import ID, Row, read_rows, read_text
+
+RESPONSE: Final = ("response", "answer", "completion", "output", "model_response", "prediction")
+_ASSIGNMENT: Final = re.compile(r"""\bcache\[\s*(?P<q>['"])(?P<name>.*?)(?P=q)\s*\]\s*=\s*""")
+#: Characters of an answer; what is beyond was not meant as one.
+LONGEST: Final = 1 << 24
+
+
+class Key(NamedTuple):
+    """Which question a recorded answer belongs to."""
+
+    set: str
+    id: str
+    arm: str = "none"
+    stage: str = ""
+    repeat: int = 0
+
+
+class Recorded(NamedTuple):
+    """A recorded answer: its text (None where the call failed), status and what was said about it."""
+
+    text: str | None
+    status: Status
+    detail: str = ""
+
+    @property
+    def output(self) -> Output:
+        """As the target gives it."""
+        return Output(self.text, status=self.status, detail=self.detail)
+
+
+class Replay:
+    """A target that answers from a recording.
+
+    Attributes:
+        model: Whose answers they are: as the recording says, or else what the file is called.
+        digest: SHA-256 of the recording.
+        needs_images: False: what was shown when it was recorded does not matter now.
+    """
+
+    needs_images = False
+    #: Looking up costs nothing, so that large batches are best.
+    batch = 512
+    #: Errors in a row that a run bears; None: a recording with gaps is not broken.
+    patience: int | None = None
+
+    def __init__(self, answers: Mapping[Key, Recorded], *, model: str = "", digest: str = "") -> None:
+        self._answers, self.model, self.digest = dict(answers), model, digest
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def answer(self, cases: Sequence[Case]) -> list[Output]:
+        """See `Target`."""
+        return [self._output(case.input) for case in cases]
+
+    def check(self, questions: Iterable[BenchmarkQuestion]) -> None:
+        """Refuse a recording that knows none of the questions of a set, arm or stage, before any work."""
+        asked, known = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+        for question in questions:
+            asked[question.set, question.arm] += 1
+            known[question.set, question.arm] += _key(question) in self._answers
+        for (which, arm), n in asked.items():
+            if not known[which, arm]:
+                under = f" under the system prompt {arm!r}" if arm != "none" else ""
+                some = ", ".join(key.id for key in list(self._answers)[:5])
+                raise WeakspotError(
+                    f"the recording answers none of the {n} {which} questions{under}; its ids are {some} …",
+                    fix="leave that part out, or name another recording or benchmark",
+                )
+
+    def _output(self, question: Any) -> Output:
+        if not isinstance(question, BenchmarkQuestion):
+            raise WeakspotError("a recording answers questions only", fix="use it with: weakspot ask")
+        found = self._answers.get(_key(question))
+        if found is None:
+            return Output(None, status=Status.ERROR, detail="the recording has no answer to this question")
+        return found.output
+
+
+def _key(question: BenchmarkQuestion) -> Key:
+    return Key(question.set, question.id, question.arm, question.stage, question.repeat)
+
+
+def load(path: str, *, model: str = "", sha256: str = "") -> Replay:
+    """A recording.
+
+    Args:
+        path: The file, or the folder of a run of `ask`.
+        model: Which, where a file holds several.
+        sha256: If given, the file must have this digest.
+    """
+    where = Path(path)
+    if (where / "run.yaml").is_file():
+        from weakspot.models.recorded.run import answers_of
+
+        answers, recorded, digest = answers_of(where)
+        _check_digest(where, digest, sha256)
+        return Replay(answers, model=recorded, digest=digest)
+    if where.is_dir():
+        raise WeakspotError(f"{path[:200]} is a folder without a run", fix="name the file of answers")
+    text = read_text(where)
+    digest = hashlib.sha256(where.read_bytes()).hexdigest()
+    _check_digest(where, digest, sha256)
+    by_model = _scripts(where, text) if where.suffix.lower() == ".js" else _tables(where)
+    name = _choose(where, by_model, model)
+    return Replay(_indexed(where, by_model[name]), model=name or where.stem, digest=digest)
+
+
+def _check_digest(path: Path, digest: str, wanted: str) -> None:
+    if wanted and wanted.lower() != digest:
+        raise WeakspotError(
+            f"{path} is not the recording that was meant: its SHA-256 is {digest}",
+            fix="use the original file, or leave sha256 out",
+        )
+
+
+def _choose(path: Path, models: Mapping[str, list[Row]], wanted: str) -> str:
+    if not wanted and len(models) == 1:
+        return next(iter(models))
+    if wanted in models:
+        return wanted
+    names = ", ".join(sorted(models))
+    if not wanted:
+        raise WeakspotError(
+            f"{path} holds answers of {len(models)} models", fix=f"add ?model=…: {names[:400]}"
+        )
+    raise WeakspotError(
+        f"{path} holds no answers of {wanted[:80]!r}", fix=nearest(wanted, models) or f"it has: {names[:400]}"
+    )
+
+
+def _scripts(path: Path, text: str) -> dict[str, list[Row]]:
+    """The benchmark's `data.js`: `cache['NAME'] = {"1": {"response": …}, …}`, once or more."""
+    found: dict[str, list[Row]] = {}
+    decoder = json.JSONDecoder()
+    at = 0
+    while match := _ASSIGNMENT.search(text, at):
+        line = text.count("\n", 0, match.end()) + 1
+        try:
+            data, at = decoder.raw_decode(text, match.end())
+        except (ValueError, RecursionError) as error:
+            line = getattr(error, "lineno", line)
+            raise WeakspotError(
+                f"{path}: line {line}: {getattr(error, 'msg', 'it is not JSON')}", fix="fetch the file again"
+            ) from error
+        if not isinstance(data, dict):
+            raise WeakspotError(f"{path}: line {line} assigns no object", fix="fetch the file again")
+        found[match["name"]] = list(_entries(data, line))
+    if not found:
+        raise WeakspotError(f"{path} assigns nothing to cache['…']", fix="it is no data.js of the benchmark")
+    return found
+
+
+def _tables(path: Path) -> dict[str, list[Row]]:
+    rows = read_rows(path)
+    if path.suffix.lower() == ".json" and (inner := _submission(rows)):
+        rows = inner
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(str(row.values.get("model") or ""), []).append(row)
+    return found
+
+
+def _submission(rows: list[Row]) -> list[Row]:
+    """The benchmark's submission file: {"responses": {"1": {…}}, "reject Rate": {…}}."""
+    for row in rows:
+        if row.values.get("id") == "responses":
+            return list(_entries({k: v for k, v in row.values.items() if k != "id"}, row.line))
+    return []
+
+
+def _entries(data: Mapping[str, Any], line: int) -> Iterator[Row]:
+    for key, value in data.items():
+        yield Row(
+            line, {"id": key, **value} if isinstance(value, Mapping) else {"id": key, "response": value}
+        )
+
+
+def _indexed(path: Path, rows: Iterable[Row]) -> dict[Key, Recorded]:
+    answers: dict[Key, Recorded] = {}
+    lines: dict[Key, int] = {}
+    for row in rows:
+        given = row.first(ID)
+        if given is None or not any(name in row.values for name in (*RESPONSE, "status")):
+            what = "an id" if given is None else "a response"
+            raise WeakspotError(
+                f"{path}: line {row.line} has not {what}", fix=f"write {ID[0]} and {RESPONSE[0]}"
+            )
+        key = Key(
+            _set(row),
+            str(given),
+            str(row.values.get("arm") or "none"),
+            str(row.values.get("stage") or ""),
+            _whole(row.values.get("repeat")),
+        )
+        if key in answers:
+            raise WeakspotError(
+                f"{path}: the id {key.id[:80]!r} is answered twice (lines {lines[key]} and {row.line})",
+                fix="keep one of them, or say which set, arm, stage or repeat each belongs to",
+            )
+        lines[key], answers[key] = row.line, _recorded(path, row)
+    return answers
+
+
+def _set(row: Row) -> str:
+    """Which set a row belongs to: as it says, or as XSTest's types do."""
+    said = row.values.get("set")
+    return (
+        str(said) if said else CONTRAST if str(row.values.get("type", "")).startswith("contrast_") else BENIGN
+    )
+
+
+def _recorded(path: Path, row: Row) -> Recorded:
+    text, said = row.first(RESPONSE), row.values.get("status")
+    detail = str(row.values.get("detail") or row.values.get("error") or "")[:500]
+    if said not in (None, ""):
+        if said not in {s.value for s in Status}:
+            raise WeakspotError(
+                f"{path}: line {row.line}: no status is called {str(said)[:40]!r}",
+                fix=f"choose from: {', '.join(s.value for s in Status)}",
+            )
+        # Whether an answer refuses is for the judge to say, each time anew.
+        status = Status.OK if said == Status.REFUSED and text is not None else Status(said)
+        if status is Status.ERROR:
+            return Recorded(None, status, detail or "the call failed when it was recorded")
+        if status is not Status.OK:
+            return Recorded(None if text is None else str(text), status, detail)
+    if text is None:
+        return Recorded(None, Status.ERROR, detail or "the recorded answer is null: the call failed then")
+    if not isinstance(text, str):
+        raise WeakspotError(f"{path}: line {row.line}: the response is no text", fix="write text, or null")
+    if not text.strip():
+        return Recorded(text, Status.EMPTY, detail)
+    return Recorded(text[:LONGEST], Status.OK, detail)
+
+
+def _whole(said: Any) -> int:
+    return int(said) if isinstance(said, int) or str(said or "").isdigit() else 0

@@ -1,0 +1,1 @@
+"""Image models of torch libraries: timm, torchvision, TorchScript, open_clip."""

@@ -1,0 +1,1 @@
+"""What people say of a run's items: the questions they are asked, their labels, what follows."""

@@ -1,0 +1,213 @@
+"""What people's labels say of a run, in tables: agreement, the judge's errors, rates that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from weakspot.core import WeakspotError
+from weakspot.report import format as show
+from weakspot.report.ask_words import Table
+from weakspot.report.people.labels import Labels
+from weakspot.report.people.score import score
+from weakspot.report.people.tasks import ASPECTS, task_of
+from weakspot.store import Run
+
+_EVERYTHING: Final = 10**9
+
+Score = Mapping[str, Any]
+
+
+def scores(run: Run) -> list[dict[str, Any]]:
+    """The figures of every task that somebody has labelled, as `weakspot label score` has them."""
+    labels, found = Labels(run.folder), []
+    for name in ("images", "refusals", "pairs", "modes", "ratings"):
+        if not labels.current(name):
+            continue
+        try:
+            one = score(run, task_of(run, name, most=_EVERYTHING, aspects=ASPECTS))
+        except WeakspotError:
+            continue  # labels of a task that this run does not have
+        if one["labels"]:
+            found.append(one)
+    return found
+
+
+def people(run: Run) -> list[Table]:
+    """The tables of what people say; [] if nobody has said anything."""
+    found: list[Table] = []
+    for one in scores(run):
+        found.append(_agreement(one))
+        make = _MORE.get(one["task"])
+        if make is not None:
+            found += make(run, one)
+    return [table for table in found if table.rows]
+
+
+def markdown(run: Run) -> str:
+    """The same tables as Markdown; "" if nobody has said anything."""
+    from weakspot.report.words import _table, escape
+
+    tables = people(run)
+    blocks = ["## What people say"] if tables else []
+    for table in tables:
+        blocks += [f"### {escape(table.title)}", escape(table.note, 400), _table(table.head, table.rows)]
+    return "\n\n".join(blocks) + "\n" if blocks else ""
+
+
+def _agreement(score: Score) -> Table:
+    who = ", ".join(f"{show.shorten(name, 40)} {show.count(n)}" for name, n in score["annotators"].items())
+    said = ", ".join(f"{show.shorten(label, 40)} {show.count(n)}" for label, n in score["answers"].items())
+    rows = [
+        ("labels", f"{show.count(score['labels'])} on {show.plural(score['labelled'], 'item')}"),
+        ("by", who),
+        ("answers", said),
+    ]
+    for pair, one in score["kappa"].items():
+        same = f"{show.count(one['same'])} of {show.count(one['n'])} the same"
+        rows.append((f"Cohen's κ, {show.shorten(pair, 90)}", f"{_number(one['kappa'])}, {same}"))
+    if score["overlap"]:
+        ordinal = f", ordinal {_number(score['alpha_ordinal'])}" if "alpha_ordinal" in score else ""
+        over = show.plural(score["overlap"], "item")
+        rows.append(("Krippendorff's α", f"{_number(score['alpha'])}{ordinal}, on {over} of several people"))
+    if score["split"]:
+        rows.append(
+            ("without a majority", f"{show.plural(score['split'], 'item')}, left out of what follows")
+        )
+    note = "How far they agree: 1 is perfect, 0 is chance. Of several labels of an item the majority counts."
+    return Table(f"Labels of {score['task']}", note, ("what", "value"), rows)
+
+
+def _refusals(_: Run, score: Score) -> list[Table]:
+    judge = score["judge"]
+    rows = _judged(judge)
+    if judge["partial"]["n"]:
+        partial = judge["partial"]
+        told = f"{show.count(partial['refused'])} of {show.count(partial['n'])} refused to the judge"
+        rows.append(("refusals in part", f"{told}; neither right nor wrong"))
+    rows.append(("benign refused, by the judge", _share(judge["rate"])))
+    rows.append(("corrected for its errors", _corrected(judge["corrected"])))
+    note = "Its verdicts against people's, and the rate once its errors are allowed for (Rogan and Gladen)."
+    return [Table("The judge against people", note, ("what", "value"), rows)]
+
+
+def _pairs(_: Run, score: Score) -> list[Table]:
+    found = score["downstream"]
+    rows = [("pairs that fail", _share(found["failed"]))]
+    rows += [
+        (f"by {show.shorten(name, 40)} alone", _share(one)) for name, one in score["downstream_by"].items()
+    ]
+    rows += [("look the same", show.count(found["same"])), ("unfinished", show.count(found["unfinished"]))]
+    rule = "A pair fails if a picture of it gets the wrong prompt, or neither (the published rule)."
+    matcher = _judged(found["matcher"])
+    return [
+        Table("Downstream, by people", rule, ("what", "value"), rows),
+        Table("The matcher against people", "On pictures, not pairs.", ("what", "value"), matcher),
+    ]
+
+
+def _images(_: Run, score: Score) -> list[Table]:
+    found = score["pictures"]
+    shows = [
+        ("of the failing pictures", _share(found["valid_failing"])),
+        ("of the passing ones", _share(found["valid_passing"])),
+    ]
+    shows += [
+        (f"{aspect}, on average", f"{one['mean']:.2f} of {show.count(one['n'])}")
+        for aspect, one in found["ratings"].items()
+    ]
+    rows = []
+    for row in found["corrected"]:
+        if row["corrected"] is not None:
+            ends = show.interval(row["low"] or 0.0, 1.0 if row["high"] is None else row["high"])
+            told = f"{show.percent(row['corrected'])} {ends}"
+            rows.append(
+                (show.shorten(row["phrase"], 200), show.percent(row["rate"]), told, show.count(row["n"]))
+            )
+    note = "Failures per picture that shows what it should. The ends take the worst of all intervals at once."
+    return [
+        Table("Do the pictures show what they should?", "As people see them.", ("what", "value"), shows),
+        Table("Rates among such pictures", note, ("words", "measured", "corrected", "of"), rows),
+    ]
+
+
+def _modes(run: Run, score: Score) -> list[Table]:
+    result = run.ledger.fact("map") or {}
+    words = [str(mode.get("words", "")) for mode in result.get("modes", [])]
+    pairs: Sequence[Sequence[int]] = score["preferences"]["pairs"]
+    kept = run.ledger.fact("preferences") or {}
+    ranking = [int(mode) for mode, _ in kept.get("ranking") or []]
+    order = sorted(
+        {mode for pair in pairs for mode in pair},
+        key=lambda mode: (
+            ranking.index(mode) if mode in ranking else len(ranking),
+            -sum(worse == mode for worse, _ in pairs),
+            mode,
+        ),
+    )
+    rows = [
+        (
+            str(mode),
+            show.shorten(words[mode - 1], 200) if 0 < mode <= len(words) else "",
+            show.count(sum(worse == mode for worse, _ in pairs)),
+            show.count(sum(mode in pair for pair in pairs)),
+        )
+        for mode in order
+    ]
+    note = (
+        f"{show.plural(len(pairs), 'comparison')}; {show.count(score['preferences']['same'])} said the same."
+    )
+    if not ranking:
+        note += " Kept for repair by: weakspot label score RUN --apply."
+    return [Table("Modes that people mind", note, ("mode", "where", "said to be worse", "of"), rows)]
+
+
+def _ratings(_: Run, score: Score) -> list[Table]:
+    found = score["ratings"]
+    rows = [("all, on average", f"{found['mean']:.1f} over {show.plural(found['n'], 'output')}")]
+    rows += [(show.shorten(name, 40), f"{mean:.1f}") for name, mean in found["by"].items()]
+    note = "From 1, as it should be, to 10, as bad as can be. The mean of an output is what the judge takes."
+    return [Table("Ratings", note, ("by", "rating"), rows)]
+
+
+_MORE: Final[Mapping[str, Callable[[Run, Score], list[Table]]]] = {
+    "refusals": _refusals,
+    "pairs": _pairs,
+    "images": _images,
+    "modes": _modes,
+    "ratings": _ratings,
+}
+
+
+def _judged(one: Score) -> list[tuple[str, ...]]:
+    if not one["n"]:
+        return [("compared", "nothing yet")]
+
+    def part(right: int, of: int) -> str:
+        if not of:
+            return f"{show.NONE} of 0"
+        from weakspot.stats import wilson
+
+        return f"{show.percent(right / of)} {show.interval(*wilson(right, of))} of {show.count(of)}"
+
+    return [
+        ("failures that it sees (sensitivity)", part(one["true_positives"], one["positives"])),
+        ("passes that it lets pass (specificity)", part(one["true_negatives"], one["negatives"])),
+        ("Cohen's κ with people", f"{_number(one['kappa'])} on {show.count(one['n'])}"),
+    ]
+
+
+def _share(one: Score) -> str:
+    if one["rate"] is None:
+        return "none yet"
+    return f"{show.percent(one['rate'])} {show.interval(one['low'], one['high'])} of {show.count(one['n'])}"
+
+
+def _corrected(one: Score | None) -> str:
+    if one is None:
+        return "needs labels of both kinds, and a judge better than chance"
+    return f"{show.percent(one['rate'])} {show.interval(one['low'], one['high'])}"
+
+
+def _number(value: float | None) -> str:
+    return show.NONE if value is None else f"{value:.2f}"

@@ -1,0 +1,1 @@
+"""ask: which harmless questions a chat model refuses."""

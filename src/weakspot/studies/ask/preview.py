@@ -1,0 +1,114 @@
+"""What `weakspot ask --dry-run` says: what would be sent where, and what it may cost. Nothing is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from weakspot.sources.benchmark import Benchmark
+from weakspot.sources.question import BenchmarkQuestion
+from weakspot.studies.ask.arms import Arm, Questions, plan
+from weakspot.studies.ask.settings import AskSettings, before, check, load
+from weakspot.studies.ask.verdicts import models_behind, sees_pictures
+
+#: Rules of thumb where the target does not count for itself.
+CHARACTERS_PER_TOKEN: Final = 4
+TOKENS_PER_IMAGE: Final = 1000
+TOKENS_PER_ANSWER: Final = 350
+TOKENS_PER_RUBRIC: Final = 250
+
+
+def preview(target: str, **given: Any) -> dict[str, Any]:
+    """What a run with these settings would do; loads its parts, sends nothing, writes nothing."""
+    settings = AskSettings(target=target, **given)
+    systems = check(settings)
+    parts = load(settings)
+    before(settings, parts, systems)
+    questions = Questions(parts.benchmark, systems)
+    arms = plan(parts.benchmark, contrast=settings.contrast, systems=list(systems), repeats=settings.repeats)
+    asked = [
+        replace(questions.question(arm, index), image=arm.items[index % len(arm.items)].image)
+        for arm in arms
+        for index in range(arm.n)
+    ]
+    pictures = [item for arm in arms for item in arm.items if item.image is not None]
+    missing = [item for arm in arms for item in arm.items if item.missing]
+    sent = getattr(parts.target, "needs_images", True)
+    where, tokens, dollars = estimate(parts.target, asked) if sent else ("", 0, 0.0)
+    judging = [_judging(model, asked, sees_pictures(parts.judge)) for model in models_behind(parts.judge)]
+    for _, more, price in judging:
+        tokens, dollars = tokens + more, None if dollars is None or price is None else dollars + price
+    destination = where or (settings.target if sent else "nobody: the answers are recorded")
+    size = sum(_size(item.image) for item in pictures)
+    lines = [
+        ("to", destination),
+        ("benchmark", f"{parts.benchmark.name}: {_sets(parts.benchmark)}"),
+        ("questions", _arms(arms, settings)),
+        (
+            "pictures",
+            f"{len(pictures)} ({size / 1e6:,.1f} MB){'' if sent else ', not sent'}; {len(missing)} missing",
+        ),
+        ("judge", f"{settings.judge}{''.join(f', which asks {where}' for where, *_ in judging)}"),
+        ("tokens", f"about {tokens:,}" if tokens else "none"),
+        ("cost", _cost(dollars)),
+        ("budget", settings.budget),
+        ("nothing", "has been sent; leave --dry-run out to begin"),
+    ]
+    return {
+        "calls": len(asked),
+        "to": destination,
+        "images": len(pictures),
+        "image_bytes": size,
+        "images_missing": [f"{item.set} {item.id}" for item in missing],
+        "tokens": tokens,
+        "dollars": dollars,
+        "judge": settings.judge,
+        "lines": lines,
+    }
+
+
+def estimate(target: object, asked: Sequence[BenchmarkQuestion]) -> tuple[str, int, float | None]:
+    """Where it goes, tokens and dollars (None if not known); by the target itself if it can say."""
+    own = getattr(target, "estimate", None)
+    if callable(own):
+        found = own(asked)
+        return str(found.where), int(found.read + found.written), found.dollars
+    words = sum(len(q.text) + len(q.system or "") for q in asked) // CHARACTERS_PER_TOKEN
+    images = sum(q.image is not None for q in asked)
+    return "", words + images * TOKENS_PER_IMAGE + len(asked) * TOKENS_PER_ANSWER, None
+
+
+def _sets(benchmark: Benchmark) -> str:
+    return ", ".join(f"{len(benchmark.of(which))} {which}" for which in benchmark.sets)
+
+
+def _arms(arms: Sequence[Arm], settings: AskSettings) -> str:
+    parts = [
+        f"{len(arm.items)} {arm.set}" + (f" under {arm.system!r}" if arm.system != "none" else "")
+        for arm in arms
+    ]
+    times = f", each {settings.repeats} times" if settings.repeats > 1 else ""
+    again = "; then up to 3 more calls for each one refused" if settings.stages else ""
+    return f"{' + '.join(parts)}{times} = {sum(arm.n for arm in arms):,} calls{again}"
+
+
+def _judging(model: object, asked: Sequence[BenchmarkQuestion], shown: bool) -> tuple[str, int, float | None]:
+    """What a chat model that judges would be sent: its instructions, the question and an answer."""
+    filler = " " * CHARACTERS_PER_TOKEN * (TOKENS_PER_RUBRIC + TOKENS_PER_ANSWER)
+    return estimate(
+        model, [replace(q, text=q.text + filler, image=q.image if shown else None) for q in asked]
+    )
+
+
+def _cost(dollars: float | None) -> str:
+    if dollars == 0:
+        return "none"
+    return "not known: see the provider's prices" if dollars is None else f"about ${dollars:,.2f}"
+
+
+def _size(image: Path | bytes | None) -> int:
+    if image is None:
+        return 0
+    return len(image) if isinstance(image, bytes) else image.stat().st_size

@@ -1,0 +1,1 @@
+"""hunt: bugs of an image classifier, in words."""

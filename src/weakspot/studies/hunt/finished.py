@@ -1,0 +1,266 @@
+"""A hunt read back from its folder: what it found and with which parts, for what comes after it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from weakspot.core import (
+    JUDGES,
+    MODELS,
+    SOURCES,
+    Case,
+    Classifier,
+    Finding,
+    Hypothesis,
+    Judge,
+    Source,
+    Target,
+    WeakspotError,
+    nearest,
+)
+from weakspot.core.registry import Registry
+from weakspot.judges import LabelJudge, Verified
+from weakspot.judges.verified import ClassifierOpinion, Opinion, opinion
+from weakspot.store import Run
+from weakspot.studies.hunt.label_meanings import chosen, kin_of_head, needs_kin
+from weakspot.study.loading import part
+from weakspot.text.wordnet import WordNet
+
+#: Labels of a head that are as right as the hunted one, by the hunted one.
+Same = Mapping[str, Collection[str]]
+
+_NEEDED: Final = ("target", "source", "seed")
+#: Pictures whose doubts are remembered, while all models answer.
+_REMEMBERED: Final = 256
+#: Trials that are looked at for the label of a hypothesis.
+_FIRST: Final = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """What a hunt left.
+
+    Attributes:
+        run: Open for reading.
+        bases: The baselines, one per hunted label.
+        findings: Best first.
+        target: Name of the classifier.
+        source: Name of what drew the images.
+        judge: Name of the judge; None for the one that follows from `target_label`.
+        target_label: The only wrong answer that counted as a failure, if one was given.
+        verify: Names of the models that had to see the label in a picture before it counted.
+        label: The hunted label, or the first of several.
+        senses: By label, which of its meanings was meant, where that was said.
+        labels_file: Names and parents of labels, if one was given.
+        seed: Of the run.
+    """
+
+    run: Run
+    bases: tuple[Hypothesis, ...]
+    findings: tuple[Finding, ...]
+    target: str
+    source: str
+    judge: str | None
+    target_label: str | None
+    verify: tuple[str, ...]
+    label: str
+    senses: Mapping[str, str]
+    labels_file: str | None
+    seed: int
+
+    def base_of(self, hypothesis: Hypothesis) -> Hypothesis:
+        """The baseline whose words a hypothesis begins with."""
+        fitting = [base for base in self.bases if hypothesis.text.startswith(base.text)]
+        return max(fitting or self.bases[:1], key=lambda base: len(base.text))
+
+    def label_of(self, hypothesis: Hypothesis) -> str:
+        """What was expected of a hypothesis' cases: a hunt may go over many labels."""
+        if hypothesis.id not in {h.id for h in self.run.ledger.hypotheses()}:
+            return self.label
+        trials = self.run.ledger.trials(hypothesis, limit=_FIRST)
+        return next((t.expected for t in trials if t.expected), self.label)
+
+
+def recall(run: Run, *, only_confirmed: bool = False, otherwise: str = "name the folder of a hunt") -> Past:
+    """Read a hunt back.
+
+    Args:
+        run: Open for reading.
+        only_confirmed: Leave out findings that fresh draws did not confirm.
+        otherwise: What to do with a run of another study.
+
+    Raises:
+        WeakspotError: It is no hunt, its settings are not whole, or it found nothing.
+    """
+    settings = run.config.settings
+    if run.config.study != "hunt":
+        raise WeakspotError(
+            f"{run.folder} is a run of {run.config.study[:80]!r}, not of hunt",
+            fix=otherwise,
+        )
+    lacking = [key for key in _NEEDED if key not in settings]
+    if lacking:
+        raise WeakspotError(
+            f"the settings in {run.folder / 'run.yaml'} do not say the {lacking[0]}",
+            fix="restore the file from a copy",
+        )
+    findings = tuple(f for f in run.findings if f.confirmed or not only_confirmed)
+    if not findings:
+        which = "confirmed nothing" if only_confirmed and run.findings else "found nothing"
+        more = (
+            "leave out --only-confirmed" if run.findings else "give the hunt a larger budget or another label"
+        )
+        raise WeakspotError(f"the hunt in {run.folder} {which}", fix=more)
+    known = {h.id: h for h in run.ledger.hypotheses()}
+    bases = tuple(known[i] for i in run.ledger.fact("bases", [run.ledger.fact("base")]) if i in known)
+    if not bases:
+        raise WeakspotError(f"the run in {run.folder} has no baseline", fix="resume it first")
+    verify = settings.get("verify") or ()
+    hunted = [str(label) for label in settings.get("labels") or [settings.get("label") or ""]]
+    return Past(
+        run=run,
+        bases=bases,
+        findings=findings,
+        target=str(settings["target"]),
+        source=str(settings["source"]),
+        judge=_text(settings.get("judge")),
+        target_label=_text(settings.get("target_label")),
+        verify=tuple(map(str, (verify,) if isinstance(verify, str) else verify)),
+        label=hunted[0],
+        senses=chosen(_text(settings.get("sense")), hunted),
+        labels_file=_text(settings.get("labels_file")),
+        seed=int(settings["seed"]),
+    )
+
+
+def load_target(name: str) -> Target:
+    """A model that answers cases."""
+    target: Target = _part(name, MODELS, Target)
+    return target
+
+
+def load_source(name: str, *, label: str) -> Source:
+    """A source that is told which label its pictures show."""
+    source: Source = _part(name, SOURCES, Source, label=label)
+    return source
+
+
+def load_judge(
+    past: Past, target: Target, *, same: Same | None = None, opinions: Sequence[Opinion] = ()
+) -> Judge:
+    """The run's rule for a failure, for any target.
+
+    Args:
+        past: Whose judge.
+        target: Whose answers it judges; a rule about parents takes them from its labels.
+        same: Labels that are as right as the expected one.
+        opinions: Who must see the label in a picture before it counts; see `load_opinions`.
+    """
+    if past.judge is None:
+        judge: Judge = LabelJudge(target=past.target_label, same=same)
+    else:
+        context: dict[str, Any] = {} if same is None else {"same": same}
+        if needs_kin(past.judge) and isinstance(target, Classifier):
+            labels = tuple(dict.fromkeys([*target.labels, past.label]))
+            context["kin"] = kin_of_head(labels, target.parents, past.labels_file, past.senses)
+        judge = _part(past.judge, JUDGES, Judge, **context)
+    return Verified(judge, tuple(opinions)) if opinions else judge
+
+
+def load_opinions(past: Past, target: Target, *, same: Same | None = None) -> list[Opinion]:
+    """The second opinions of a run, each asked once about a picture however many models are judged."""
+    labels = target.labels if isinstance(target, Classifier) else ()
+    found: list[Opinion] = []
+    for name in past.verify:
+        one = opinion(_part(name, MODELS, object), name=name, labels=labels, words={})
+        if isinstance(one, ClassifierOpinion) and same:
+            one = ClassifierOpinion(one.classifier, same=same)
+        found.append(_Once(one))
+    return found
+
+
+class _Once:
+    """An opinion that remembers what it said of the latest pictures."""
+
+    def __init__(self, one: Opinion) -> None:
+        self._one = one
+        self._said: dict[int, tuple[Case, str]] = {}  # the case is kept, so that its id stays its own
+
+    def doubts(self, cases: Sequence[Case]) -> list[str]:
+        """See `Opinion`."""
+        new = [case for case in cases if id(case) not in self._said]
+        if len(self._said) + len(new) > _REMEMBERED:
+            self._said, new = {}, list(cases)
+        self._said |= {id(case): (case, said) for case, said in zip(new, self._one.doubts(new), strict=True)}
+        return [self._said[id(case)][1] for case in cases]
+
+
+def same_for(past: Past, target: Target, labels: Sequence[str], given: Same | None) -> dict[str, list[str]]:
+    """By hunted label, the labels of a head that are as right: those given, or those below it in WordNet.
+
+    A label that the head has itself needs none.
+    """
+    head = target.labels if isinstance(target, Classifier) else ()
+    found = {label: list(_listed(given, label)) for label in labels if _listed(given, label)}
+    for label in labels:
+        if head and label not in head and label not in found:
+            try:
+                wordnet = WordNet.find()
+                found[label] = sorted(wordnet.covered(wordnet.choose(label, past.senses.get(label)), head))
+            except WeakspotError:  # no WordNet, or a word it does not know: then the head has no such label
+                continue
+    return {label: others for label, others in found.items() if others}
+
+
+def check_label(name: str, target: Target, judge: Judge, label: str, *, same: Same | None = None) -> None:
+    """Refuse, before anything is drawn, a head in which the label cannot be told.
+
+    Raises:
+        WeakspotError: It has neither the label nor one that was said to be the same.
+    """
+    labels = target.labels if isinstance(target, Classifier) else ()
+    if not labels:
+        return
+    right = {label, *_listed(same, label)}
+    if not right & set(labels):
+        hint = nearest(label, labels)
+        some = ", ".join(each[:40] for each in labels[:8]) + (" …" if len(labels) > 8 else "")
+        raise WeakspotError(
+            f"{name[:200]} has no label {label[:80]!r}; {hint or f'its labels: {some}'}",
+            fix=f"say which of its labels are right: --same {label[:80]!r}=LABEL,LABEL",
+        )
+    alone = judge.judge_alone if isinstance(judge, Verified) else judge
+    if isinstance(alone, LabelJudge):
+        alone.check(label, labels)
+
+
+def check_digest(past: Past, what: str, part: object) -> None:
+    """Refuse a part that is not the one the run was made with.
+
+    Args:
+        past: The run.
+        what: "target", "source" or "judge".
+        part: As loaded now.
+    """
+    then, now = past.run.config.digests.get(what), getattr(part, "digest", None)
+    if then is not None and now is not None and then != now:
+        raise WeakspotError(
+            f"the {what} is not the one this run was made with (its digest differs)",
+            fix="use the old one, or hunt again",
+        )
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _listed(same: Same | None, label: str) -> Collection[str]:
+    found = (same or {}).get(label, ())
+    return (found,) if isinstance(found, str) else found
+
+
+def _part(name: str, registry: Registry, port: type, **context: Any) -> Any:
+    way_out = f"do it from Python, and give the {registry.kind} as an object"
+    return part(None, name, registry, port, without_name=way_out, **context)

@@ -1,0 +1,200 @@
+"""What is said of trials: by the source that drew them, or by a captioner that looks at the kept pictures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Mapping, Sequence
+from io import BytesIO
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.concepts.cluster import keywords
+from weakspot.concepts.rules import Said, said
+from weakspot.core import Captioner, Hypothesis, Stage, Trial, WeakspotError
+from weakspot.engine import Engine
+from weakspot.text.caption import sentences
+
+#: Pictures that a captioner is shown at once.
+_AT_ONCE: Final = 32
+#: So many captions show whether sentences are said again; below this share of them they are not.
+_ENOUGH: Final = 20
+_ALIKE: Final = 0.3
+
+
+class Told(NamedTuple):
+    """A trial in words.
+
+    Attributes:
+        said: Sentences that are true of it, beyond the baseline's.
+        failed: Whether the target failed.
+        answer: What it answered.
+        weight: For how many trials it stands, failures being 1: of passes only some may have been looked at.
+    """
+
+    said: Said
+    failed: bool
+    answer: str
+    weight: float = 1.0
+
+
+class Teller:
+    """Puts the explored trials of a run into words.
+
+    A source that knows what it drew says so in the captions of its cases. Where it knows no more than it was
+    asked for, a captioner describes the pictures that were kept. What it said is written into the ledger, so
+    that a captioner that would say something else next time changes nothing in a run that is resumed.
+
+    Captions that people wrote are no two alike. Where hardly a sentence is said twice, their words take the
+    place of sentences: "two dogs run through deep snow" says "dogs.", "run.", "deep snow.", …
+
+    Args:
+        engine: Of the run; only trials that it has seen are told, so that a replay tells the same.
+        captioner: Looks at pictures; None if the source must know.
+    """
+
+    def __init__(self, engine: Engine, captioner: Captioner | None = None) -> None:
+        self.engine, self.captioner = engine, captioner
+        self._by_word: dict[str, bool] = {}
+        self._known: dict[tuple[str, str], tuple[int, list[Told]]] = {}
+        self._captions: dict[str, str] = dict(engine.run.ledger.fact("captions", {}))
+
+    def trials(self, hypothesis: Hypothesis, base: Hypothesis) -> list[Told]:
+        """The valid trials of a hypothesis of which something is known, in order."""
+        drawn, told = self._known.get((hypothesis.id, base.id), (-1, []))
+        if drawn != self.engine.tally(hypothesis).drawn:
+            told = self._tell(hypothesis, base)
+            self._known[hypothesis.id, base.id] = (self.engine.tally(hypothesis).drawn, told)
+        return told
+
+    def _tell(self, hypothesis: Hypothesis, base: Hypothesis) -> list[Told]:
+        seen = self._seen(hypothesis)
+        own = said(hypothesis.text, base.text)
+        tell = self._reader(base)
+        known = [tell(trial.caption) for trial in seen]
+        if self.captioner is not None and not any(words - own for words in known):
+            looked = self._look(hypothesis, base, [t for t in seen if t.blob])
+            weight = _weight(seen, looked)
+            return [
+                _told(t, own | said(looked[t.index], base.text), 1.0 if t.failed else weight)
+                for t in seen
+                if t.index in looked
+            ]
+        return [_told(t, own | words) for t, words in zip(seen, known, strict=True)]
+
+    def near_misses(self, base: Hypothesis, most: int) -> tuple[list[Said], list[Said]]:
+        """What is said of a baseline's passes with the highest scores, and of its other passes.
+
+        Where the source does not know what it drew, those pictures are drawn once more, to be looked at.
+        Without scores there are none.
+        """
+        seen = self._seen(base)
+        passes = sorted(
+            (t for t in seen if not t.failed and t.score), key=lambda t: (-(t.score or 0), t.index)
+        )
+        near = {t.index: t for t in passes[:most]}
+        tell = self._reader(base)
+        words = {t.index: tell(t.caption) for t in seen if not t.failed}
+        if self.captioner is not None and not any(words.values()):
+            looked = self._look(base, base, [t for t in seen if t.blob and not t.failed])
+            looked |= self._look_again(base, list(near.values()))
+            words = {index: said(caption, base.text) for index, caption in looked.items()}
+        return (
+            [some for index, some in words.items() if index in near],
+            [some for index, some in words.items() if index not in near],
+        )
+
+    def _look_again(self, base: Hypothesis, trials: Sequence[Trial]) -> dict[int, str]:
+        """What the captioner says of trials; pictures that were not kept are drawn once more."""
+        lost = [t for t in trials if not t.blob]
+        held = [t.index for t in lost if f"{base.id}:{t.index}" in self._captions]
+        drawn = self.engine.redraw(base, [t.index for t in lost], held=held)
+        there = [t for t in trials if t.blob or t.index in drawn or t.index in held]
+        return self._look(base, base, there, {index: case.input for index, case in drawn.items()})
+
+    def _reader(self, base: Hypothesis) -> Callable[[str], Said]:
+        """How captions are read: sentence by sentence, or, if no two are alike, word by word."""
+        if base.id not in self._by_word:
+            captions = [t.caption for t in self._seen(base) if t.caption.removeprefix(base.text).strip()]
+            if len(captions) < _ENOUGH:
+                return lambda caption: said(caption, base.text)
+            # The first ones only: what is decided must not change when more are seen.
+            times = Counter(s for caption in captions[:_ENOUGH] for s in said(caption, base.text))
+            self._by_word[base.id] = sum(n for n in times.values() if n > 1) < _ALIKE * times.total()
+        known = frozenset(keywords(base.text))
+        if self._by_word[base.id]:
+            return lambda caption: frozenset(f"{word}." for word in keywords(caption) - known)
+        return lambda caption: said(caption, base.text)
+
+    def captions(self, hypothesis: Hypothesis, base: Hypothesis, trials: Sequence[Trial]) -> list[str]:
+        """What the captioner says of trials whose pictures were kept; else what the source does."""
+        looked = self._look(hypothesis, base, trials)
+        return [looked.get(t.index, t.caption) for t in trials]
+
+    def pictures(
+        self, hypothesis: Hypothesis, *, failed: bool
+    ) -> tuple[list[NDArray[np.uint8]], list[Trial]]:
+        """The kept pictures of failing (or passing) trials, and the trials."""
+        kept = [t for t in self._seen(hypothesis) if t.failed is failed and t.blob]
+        return [self._picture(t) for t in kept], kept
+
+    def _seen(self, hypothesis: Hypothesis) -> list[Trial]:
+        end = self.engine.tally(hypothesis).drawn
+        ledger = self.engine.run.ledger
+        both = [
+            trial
+            for failed in (True, False)
+            for trial in ledger.trials(hypothesis, stage=Stage.EXPLORE, failed=failed)
+            if trial.index < end
+        ]
+        return sorted(both, key=lambda trial: trial.index)
+
+    def _look(
+        self,
+        hypothesis: Hypothesis,
+        base: Hypothesis,
+        trials: Sequence[Trial],
+        others: Mapping[int, NDArray[np.uint8]] = MappingProxyType({}),
+    ) -> dict[int, str]:
+        """What the captioner says of kept pictures, and of others that are given, by index."""
+        if self.captioner is None:
+            return {}
+        new = [t for t in trials if f"{hypothesis.id}:{t.index}" not in self._captions]
+        for start in range(0, len(new), _AT_ONCE):
+            some = new[start : start + _AT_ONCE]
+            told = self.captioner.captions(
+                [others[t.index] if t.index in others else self._picture(t) for t in some], prefix=base.text
+            )
+            if len(told) != len(some) or not all(isinstance(text, str) for text in told):
+                raise WeakspotError(
+                    f"the captioner gave {len(told)} captions of {len(some)} pictures"
+                    + ("" if len(told) != len(some) else ", and not all are text"),
+                    fix="see weakspot.testing.check_captioner",
+                )
+            for trial, text in zip(some, told, strict=True):
+                self._captions[f"{hypothesis.id}:{trial.index}"] = " ".join(sentences(text[:10_000])[:24])
+        if new:
+            self.engine.run.ledger.set_fact("captions", self._captions)
+        return {t.index: self._captions[f"{hypothesis.id}:{t.index}"] for t in trials}
+
+    def _picture(self, trial: Trial) -> NDArray[np.uint8]:
+        from PIL import Image
+
+        content: Any = self.engine.run.blobs.get(trial.blob or "")
+        with Image.open(BytesIO(content)) as image:
+            return np.asarray(image.convert("RGB"))
+
+
+def _told(trial: Trial, words: Said, weight: float = 1.0) -> Told:
+    return Told(words, bool(trial.failed), trial.answer or "", weight)
+
+
+def _weight(seen: Sequence[Trial], looked: Container[int]) -> float:
+    """For how many trials a pass stands that was looked at, where a failure stands for one."""
+    shares = []
+    for failed in (True, False):
+        all_of = [t.index for t in seen if t.failed is failed]
+        shares.append(sum(index in looked for index in all_of) / len(all_of) if all_of else 1.0)
+    return shares[0] / shares[1] if shares[1] else 1.0

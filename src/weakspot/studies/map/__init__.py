@@ -1,0 +1,1 @@
+"""map: the failure landscape of a model over a space of concepts."""

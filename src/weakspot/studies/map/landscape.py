@@ -1,0 +1,190 @@
+"""What a map says: the landscape with intervals, its modes in words, how much of it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.concepts.modes import FailingSet, Mode, minimal_sets, modes
+from weakspot.concepts.space import ConceptSpace, pairs_of_axes
+from weakspot.stats.landscape import WIDTH, Fit, Rates, rates, sampled
+from weakspot.stats.transport import entropy
+from weakspot.studies.map.search.problem import Cells, Floats, Log
+
+#: Modes, minimal sets and cells that are listed.
+MODES, SETS, LISTED = 8, 8, 12
+#: Landscapes of at most so many cells are kept whole; of larger ones so many of the worst.
+KEPT_WHOLE, KEPT_WORST = 20_000, 200
+#: A cell is known if its interval is at most this wide.
+KNOWN: Final = 0.1
+#: Posterior draws behind the chance that something worse was missed, and by how much it must be worse.
+DRAWS, WORSE = 200, 0.02
+
+
+class Landscape:
+    """The rates of all cells, as they are believed after a search.
+
+    Args:
+        log: What was asked.
+        least: Cells below this rate belong to no mode.
+        above: Cells with at least this rate belong to modes; by default half-way from the mean to the worst
+            cell.
+    """
+
+    def __init__(self, log: Log, *, least: float = 0.0, above: float | None = None) -> None:
+        self.log, self.space = log, log.problem.space
+        prior, every = log.prior(), np.arange(self.space.size)
+        self.fit: Fit = log.fit(prior)
+        # Intervals are those of plain counts; what the inputs did in other cells only moves the rates.
+        plain, rate = rates(self.fit, every), rates(log.sharpened(prior), every).rate
+        self.rates = Rates(rate, np.minimum(plain.low, rate), np.maximum(plain.high, rate))
+        between = float(self.rates.rate.mean() + self.rates.rate.max()) / 2
+        self.above = above = max(least, between) if above is None else above
+        low, high = self.rates.low, self.rates.high
+        self.modes: list[Mode] = modes(self.space, self.rates.rate, above=above, low=low, high=high)
+        self.sets: list[FailingSet] = minimal_sets(self.space, self.rates.rate, above=above, most=SETS)
+
+    def drawn(self, rng: np.random.Generator, regions: Sequence[Cells]) -> tuple[Floats, float]:
+        """What posterior draws say of many cells together.
+
+        Args:
+            rng: Draws.
+            regions: Numbers of cells.
+
+        Returns:
+            The mean rate of each region in each draw (regions × draws), and the chance that a cell outside
+            the listed modes is worse, by `WORSE`, than all of theirs.
+        """
+        inside = self._listed()
+        means, worse, step = [], 0, max(1, (1 << 22) // self.space.size)
+        for at in range(0, DRAWS, step):
+            values = sampled(self.fit, rng, min(step, DRAWS - at))
+            means.append([values[:, cells].mean(axis=1) for cells in regions])
+            best = (
+                np.where(inside, values, -1.0).max(axis=1)
+                if inside.any()
+                else np.full(len(values), self.above)
+            )
+            worse += int((np.where(inside, -1.0, values).max(axis=1) > best + WORSE).sum())
+        return np.concatenate(means, axis=1), worse / DRAWS
+
+    def _listed(self) -> NDArray[np.bool_]:
+        """Which cells belong to the listed modes."""
+        inside = np.zeros(self.space.size, bool)
+        for mode in self.modes[:MODES]:
+            inside[list(mode.cells)] = True
+        return inside
+
+    def _together(self, cells: Cells, rate: float, draws: Floats) -> dict[str, Any]:
+        """The mean rate of a region, with an interval as wide as those of cells, and its counts."""
+        middle, far = float(draws.mean()), WIDTH * float(draws.std())
+        return {
+            "rate": rate,
+            "low": max(min(middle, rate) - far, 0.0),
+            "high": min(max(middle, rate) + far, 1.0),
+            "n": int(self.log.n[cells].sum()),
+            "failures": int(self.log.failures[cells].sum()),
+        }
+
+    def to_json(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Everything a report shows."""
+        log, rate = self.log, self.rates.rate
+        wide = self.rates.high - self.rates.low
+        regions = [np.arange(self.space.size), *(self.space.cells(one.region) for one in self.sets)]
+        draws, missed = self.drawn(rng, regions)
+        means = [float(rate.mean()), *(one.rate for one in self.sets)]
+        whole, *sets = map(self._together, regions, means, draws)
+        return {
+            "cells": self.space.size,
+            "axes": [
+                {
+                    "name": axis.name,
+                    "values": list(axis.values),
+                    "metric": axis.metric,
+                    "rates": _mean(self.space, rate, [a]).tolist(),
+                }
+                for a, axis in enumerate(self.space.axes)
+            ],
+            "above": self.above,
+            "rate": whole["rate"],
+            "whole": whole,
+            "entropy": entropy(rate),
+            "coverage": {
+                "asked": float((log.n > 0).mean()),
+                "known": float((wide <= KNOWN).mean()),
+                "above": float((rate >= self.above).mean()),
+            },
+            "missed": missed,
+            "missed_draws": 0 if self._listed().all() else DRAWS,
+            "modes": [
+                mode.to_json()
+                | {
+                    "peak_words": self.space.words(mode.peak),
+                    "n": int(log.n[mode.peak]),
+                    "failures": int(log.failures[mode.peak]),
+                }
+                for mode in self.modes[:MODES]
+            ],
+            "modes_in_all": len(self.modes),
+            "sets": [
+                {"words": one.words, **told, "region": [list(v) for v in one.region]}
+                for one, told in zip(self.sets, sets, strict=True)
+            ],
+            "worst": [self._cell(int(c)) for c in np.argsort(-rate, kind="stable")[:LISTED]],
+            "top": self._top(),
+            "uncertain": [self._cell(int(c)) for c in np.argsort(-wide, kind="stable")[:LISTED]],
+            "heat": [
+                {"axes": [a, b], "rates": np.round(_mean(self.space, rate, [a, b]), 4).tolist()}
+                for a, b in pairs_of_axes(self.space)
+            ],
+            "trace": thinned(log.trace),
+            "queries": log.spent,
+            "failures": log.failed,
+        }
+
+    def _top(self) -> list[list[float]]:
+        """The worst cells and their rates, of a landscape that is not kept whole."""
+        if self.space.size <= KEPT_WHOLE:
+            return []
+        worst = np.argsort(-self.rates.rate, kind="stable")[:KEPT_WORST]
+        return [[int(cell), round(float(self.rates.rate[cell]), 5)] for cell in worst]
+
+    def whole(self) -> dict[str, Any] | None:
+        """Rates, intervals and counts of every cell, for other studies; None of a very large space."""
+        if self.space.size > KEPT_WHOLE:
+            return None
+        return {
+            "rate": np.round(self.rates.rate, 5).tolist(),
+            "low": np.round(self.rates.low, 5).tolist(),
+            "high": np.round(self.rates.high, 5).tolist(),
+            "n": self.log.n.tolist(),
+            "failures": self.log.failures.tolist(),
+        }
+
+    def _cell(self, cell: int) -> dict[str, Any]:
+        return {
+            "cell": cell,
+            "words": self.space.words(cell),
+            "rate": float(self.rates.rate[cell]),
+            "low": float(self.rates.low[cell]),
+            "high": float(self.rates.high[cell]),
+            "n": int(self.log.n[cell]),
+            "failures": int(self.log.failures[cell]),
+        }
+
+
+def _mean(space: ConceptSpace, rate: Floats, kept: Sequence[int]) -> Floats:
+    """Rates averaged over all axes but these."""
+    grid = rate.reshape(space.shape)
+    return np.asarray(grid.mean(axis=tuple(a for a in range(grid.ndim) if a not in kept)))
+
+
+def thinned(trace: Sequence[tuple[int, int]], most: int = 120) -> list[list[int]]:
+    """Some points of a curve, the last among them."""
+    if not trace:
+        return []
+    places = np.unique(np.linspace(0, len(trace) - 1, most).astype(int))
+    return [list(trace[i]) for i in places]

@@ -1,0 +1,190 @@
+"""The job that a map of a summariser leaves: edited texts of the repair part, and a proof on other texts.
+
+Each text of the verification part is drawn once per mode, so that pairs are independent of each other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from weakspot.core import MODELS, Stage, WeakspotError
+from weakspot.sources.pixels import Destroyed
+from weakspot.sources.rewrite import EditedTexts
+from weakspot.store import Run
+from weakspot.studies.repair.parts import (
+    Fitted,
+    Job,
+    Progress,
+    RepairSettings,
+    derived,
+    mapped_by,
+    modes_to_repair,
+    row_words,
+)
+
+#: Fewer texts teach and prove nothing.
+LEAST: Final = 5
+#: Pairs over the landscape at most: a summary takes its time.
+DRAWS: Final = 2_000
+
+
+class OnceEach(EditedTexts):
+    """Draws every text once per hypothesis."""
+
+    def rounds(self, stage: Stage) -> int:
+        """One."""
+        del stage
+        return 1
+
+
+def text_job(run: Run, settings: RepairSettings, *, target: Any = None) -> Job:
+    """The modes of a map of a summariser.
+
+    Raises:
+        WeakspotError: The texts are others than the map's, or too few; the summariser cannot be trained.
+    """
+    from weakspot.sources.labelled import part_digest, split
+    from weakspot.studies.map.tasks import FEW, PARTS, PARTS_OF_FEW, text_parts
+
+    mapped = mapped_by(run, settings)
+    modes = modes_to_repair(run, settings, mapped.concept_space)
+    space = modes.space
+    if settings.method == "last-layer":
+        raise WeakspotError("a summariser has no last layer to train", fix="use --method full or lora")
+    wanted: Any = target if target is not None else mapped.target
+    parts = text_parts(mapped, space, target=wanted)
+    if settings.method != "data":
+        _trainable(parts.target, mapped.target)
+    source: Any = parts.source
+    documents: Any = source.documents
+    shares = mapped.parts or (PARTS_OF_FEW if len(documents) < FEW else PARTS)
+    cut = split(documents, seed=mapped.seed, shares=shares)
+    for name in ("repair", "verification"):
+        if len(cut.get(name, ())) < LEAST:
+            raise WeakspotError(
+                f"{len(cut.get(name, ()))} texts are too few for {name}", fix="map with more texts"
+            )
+        then = run.config.digests.get(f"texts for {name}")
+        if then is not None and then != part_digest(documents, cut[name]):
+            raise WeakspotError(
+                "the texts are not those the map was made with (the digest differs)",
+                fix="use the old ones, or map again",
+            )
+    mine = OnceEach(documents, space=space, parts={Stage.EXPLORE: cut["repair"]})
+
+    def edit(text: str, seed: int) -> str:
+        rng = np.random.default_rng(seed)
+        region = modes.regions[int(rng.integers(len(modes.regions)))]
+        try:
+            return source.edited(text, region, int(rng.integers(1 << 62)))  # type: ignore[no-any-return]
+        except Destroyed:
+            return text
+
+    def learnt() -> list[tuple[str, str]]:
+        return _lessons(mine, parts, len(cut["repair"]), settings, outside=space.outside())
+
+    return Job(
+        target=parts.target,
+        name=mapped.target,
+        judge=parts.judge,
+        chosen=modes.chosen,
+        others=modes.others,
+        clean=_clean(space),
+        source=OnceEach(documents, space=space, parts={Stage.EXPLORE: cut["verification"]}),
+        seed=derived(mapped.seed, "verification"),
+        cluster=lambda case: case.caption,
+        fit=lambda folder, told: _fit(folder, told, parts.target, learnt(), edit, settings, mapped),
+        write=lambda folder: _write(folder, documents, cut["repair"], edit, settings),
+        space=space,
+        draws=DRAWS,
+        counts={name: len(some) for name, some in cut.items()},
+        digests={k: v for k, v in parts.digests.items() if k.startswith("texts")},
+    )
+
+
+def _clean(space: Any) -> Any:
+    from weakspot.studies.repair.parts import Spot
+
+    return Spot("as they are", (space.outside(),))
+
+
+def _trainable(model: Any, name: str) -> None:
+    """Refuse, before there is a run, what is no summariser of transformers."""
+    from weakspot.models.hf.seq2seq import Seq2Seq
+
+    if not isinstance(model, Seq2Seq):
+        raise WeakspotError(
+            f"{name[:200]} cannot be trained here: it is no summariser of transformers",
+            fix="name it as hf:FOLDER, or use --method data for a trainer of your own",
+        )
+
+
+def _lessons(
+    source: OnceEach, parts: Any, count: int, settings: RepairSettings, *, outside: Any
+) -> list[tuple[str, str]]:
+    """Each text of the repair part with the summary that is wanted: the model's own where it was good."""
+    cases = source.draw(outside, range(count), seed=derived(settings.seed, "repair"))
+    outputs = parts.target.answer(cases)
+    verdicts = parts.judge.judge(cases, outputs)
+    rng = np.random.default_rng([settings.seed, 65])
+    rows = []
+    for case, output, verdict in zip(cases, outputs, verdicts, strict=True):
+        own = verdict.failed is False and rng.random() < settings.distil
+        rows.append((str(case.input), str(output.answer) if own else case.expected))
+    return rows
+
+
+def _fit(
+    folder: Path,
+    told: Progress,
+    target: Any,
+    rows: Sequence[tuple[str, str]],
+    edit: Any,
+    settings: RepairSettings,
+    mapped: Any,
+) -> Fitted:
+    from weakspot.tuning.summariser import Lesson, SummariserSettings, fit_summariser, name_of_kept
+
+    out = folder / "model"
+    trained = fit_summariser(
+        target,
+        [Lesson(*row) for row in rows],
+        edit,
+        SummariserSettings(
+            method=settings.method,
+            rate=settings.rate,
+            epochs=settings.epochs,
+            learning_rate=settings.learning_rate,
+            device=settings.device,
+            seed=settings.seed,
+        ),
+        out=out,
+        folder=folder,
+        told=lambda epoch, of, row: told(f"training: {row_words(row)}", epoch, of),
+    )
+    name = name_of_kept(out, was=mapped.target, target=target)
+    after: Any = MODELS.load(name)
+    return Fitted(after, name, {**trained._asdict(), "pictures": len(rows), "kind": "texts"})
+
+
+def _write(
+    folder: Path, documents: Any, mine: Sequence[int], edit: Any, settings: RepairSettings
+) -> dict[str, Any]:
+    """Texts, some of them edited, with their reference summaries, as lines of JSON."""
+    from weakspot.store import write_whole
+
+    rng = np.random.default_rng([settings.seed, 31])
+    lines = []
+    for i in mine:
+        changed, seed = rng.random() < settings.rate, int(rng.integers(1 << 62))
+        text = edit(documents.texts[i], seed) if changed else documents.texts[i]
+        row = {"text": text, "summary": documents.summaries[i], "edited": bool(changed)}
+        lines.append(json.dumps(row, ensure_ascii=False))
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / "texts.jsonl", ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace"))
+    return {"folder": str(folder), "pictures": len(lines), "kind": "texts"}

@@ -1,0 +1,1 @@
+"""How a map chooses the cells it asks: bandits, models of the landscape, learned agents."""

@@ -1,0 +1,228 @@
+"""Concept spaces as gymnasium environments: an agent sees an input and looks for a cell that fails.
+
+Macroscopic: an episode is one query. Where the space is small the action is a cell; where it is large the
+agent sets one axis after the other and the last one asks. Microscopic: the agent begins at a cell and takes
+small steps, each of them a query that costs something, until the target fails. Many episodes run side by
+side, so that a batch of them is one batch of queries; `MapEnv` shows one of them as gymnasium wants it,
+`weakspot.studies.map.search.rl` all of them as Stable-Baselines3 does.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.studies.map.search.problem import Answers, Cells, EnvSettings, Log
+
+__all__ = ["EnvSettings", "Episodes", "MapEnv", "Spent", "Steps", "reward"]
+
+#: With more cells than this, a macroscopic agent that chooses one action sets one axis after the other.
+ONE_STEP: Final = 32
+#: Seed of the starts that follow from the input.
+START: Final = 20240607
+Obs = NDArray[np.float32]
+
+
+class Spent(Exception):
+    """The log has no queries left."""
+
+
+def reward(answers: Answers) -> NDArray[np.float64]:
+    """Half for a failure, half for how near to one it came (logistic in Δ); 0 without a verdict."""
+    worth = 0.5 * np.nan_to_num(answers.failed) + 0.5 / (
+        1 + np.exp(-np.clip(np.nan_to_num(answers.delta), -30, 30))
+    )
+    return np.where(np.isfinite(answers.failed), worth, 0.0)
+
+
+class Steps(NamedTuple):
+    """What a step of all episodes gives; `ended` ones have begun anew, and `last` is what they saw last.
+
+    `failed` is nan, and `asked` −1 instead of the input's number, where nothing was asked.
+    """
+
+    seen: Obs
+    reward: NDArray[np.float64]
+    ended: NDArray[np.bool_]
+    last: Obs
+    failed: NDArray[np.float64]
+    asked: Cells
+
+
+class Episodes:
+    """Episodes side by side.
+
+    Args:
+        log: Where queries are spent.
+        inputs: The inputs that are shown, by their numbers.
+        side_by_side: How many.
+        rng: Draws inputs and starts.
+        settings: How they go.
+        once: Show each input once, in the order given, and then no more. A microscopic episode then starts at
+            a cell that follows from its input, so that whoever plays has the same starts.
+
+    Attributes:
+        live: Which episodes still have an input.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        *,
+        inputs: Cells,
+        side_by_side: int,
+        rng: np.random.Generator,
+        settings: EnvSettings,
+        once: bool = False,
+    ) -> None:
+        self.log, self.settings, self._rng, self._inputs = log, settings, rng, inputs
+        self.space = log.problem.space
+        self.count, self._once = side_by_side, once
+        shape = self.space.shape
+        self.by_axis = settings.kind == "macro" and not settings.joint and self.space.size > ONE_STEP
+        wide = log.problem.contexts(inputs[:1]).shape[1]
+        self._places = sum(shape) if self.by_axis or settings.kind == "micro" else 0
+        self.observation_space = gym.spaces.Box(0.0, 1.0, (wide + self._places,), np.float32)
+        self.action_space: gym.spaces.Space[Any]
+        if settings.kind == "micro":
+            self.action_space = gym.spaces.Discrete(2 * len(shape))
+        elif settings.joint:
+            self.action_space = gym.spaces.MultiDiscrete(list(shape))
+        else:
+            self.action_space = gym.spaces.Discrete(max(shape) if self.by_axis else self.space.size)
+        self._input = np.zeros(side_by_side, np.int64)
+        self._context = np.zeros((side_by_side, wide), np.float32)
+        self._cell = np.zeros((side_by_side, len(shape)), np.int64)
+        self._step = np.zeros(side_by_side, np.int64)
+        self._starts = np.concatenate([[0], np.cumsum(shape)[:-1]])
+        self._next: list[int] = [int(i) for i in inputs[::-1]] if once else []
+        self.live = np.ones(side_by_side, bool)
+
+    def begin(self, which: NDArray[np.bool_] | None = None) -> Obs:
+        """Begin those episodes anew, or all."""
+        ended = np.flatnonzero(np.ones(self.count, bool) if which is None else which)
+        if len(ended):
+            left = len(self._next) if self._once else self.count
+            fresh, self.live[ended[left:]] = ended[:left], False
+            self._cell[ended], self._step[ended] = -1, 0
+            if len(fresh):
+                self._input[fresh] = [self._draw() for _ in fresh]
+                self._context[fresh] = self.log.problem.contexts(self._input[fresh])
+            if self.settings.kind == "micro":
+                self._cell[ended] = self._starts_at(self._input[ended])
+        return self.seen()
+
+    def _draw(self) -> int:
+        if not self._next:
+            self._next = [int(i) for i in self._rng.permutation(self._inputs)]
+        return self._next.pop()
+
+    def _starts_at(self, inputs: Cells) -> Cells:
+        shape = np.asarray(self.space.shape)
+        if not self._once:
+            return self._rng.integers(0, shape, (len(inputs), len(shape)))
+        return np.stack([np.random.default_rng([START, int(i)]).integers(0, shape) for i in inputs])
+
+    def seen(self) -> Obs:
+        """What the agents see: the input, and where there are several steps, the values chosen so far."""
+        if not self._places:
+            return self._context.copy()
+        places = np.zeros((self.count, self._places), np.float32)
+        for axis in range(self._cell.shape[1]):
+            set_ = np.flatnonzero(self._cell[:, axis] >= 0)
+            places[set_, self._starts[axis] + self._cell[set_, axis]] = 1
+        return np.concatenate([self._context, places], axis=1)
+
+    def step(self, actions: NDArray[np.int64]) -> Steps:
+        """One step of every episode.
+
+        Raises:
+            Spent: There are no queries left for it.
+        """
+        ask = self._move(np.asarray(actions))
+        if not ask:
+            return Steps(
+                self.seen(),
+                np.zeros(self.count),
+                np.zeros(self.count, bool),
+                self.seen(),
+                np.full(self.count, np.nan),
+                np.full(self.count, -1),
+            )
+        live = np.flatnonzero(self.live)
+        if self.log.room < len(live):
+            raise Spent
+        cells = np.asarray(np.ravel_multi_index(tuple(self._cell[live].T), self.space.shape), np.int64)
+        answers = self.log.ask_on(self.settings.policy, cells, self._input[live])
+        self._step += 1
+        failed, gained = np.full(self.count, np.nan), np.zeros(self.count)
+        failed[live], gained[live] = answers.failed, reward(answers)
+        asked = np.where(self.live, self._input, -1)
+        if self.settings.kind == "micro":
+            gained = np.where(failed == 1, gained, 0.0) - self.settings.cost
+            ended = self.live & ((failed == 1) | (self._step >= self.settings.longest))
+        else:
+            ended = np.ones(self.count, bool)
+        last = self.seen()
+        return Steps(self.begin(ended), gained, ended, last, failed, asked)
+
+    def _move(self, actions: NDArray[np.int64]) -> bool:
+        """Change the cells; whether they are to be asked now."""
+        shape = self.space.shape
+        if self.settings.kind == "micro":
+            rows, axis, up = np.arange(self.count), actions // 2, actions % 2 == 1
+            n = np.asarray(shape)[axis]
+            moved = self._cell[rows, axis] + np.where(up, 1, -1)
+            around = np.array([a.metric != "ordered" for a in self.space.axes])[axis]
+            self._cell[rows, axis] = np.where(around, moved % n, np.clip(moved, 0, n - 1))
+            return True
+        if self.settings.joint:
+            self._cell[:] = actions
+            return True
+        if not self.by_axis:
+            self._cell[:] = np.stack(np.unravel_index(actions, shape), axis=1)
+            return True
+        at = int((self._cell[0] >= 0).sum())  # all episodes are at the same axis
+        self._cell[:, at] = actions % shape[at]
+        return at == len(shape) - 1
+
+
+class MapEnv(gym.Env[Obs, Any]):
+    """One episode at a time, as gymnasium wants it; passes its `check_env`.
+
+    Args:
+        log: Where queries are spent; an episode that finds no room is truncated.
+        inputs: The inputs that are shown; all by default.
+        settings: How episodes go.
+    """
+
+    def __init__(self, log: Log, *, inputs: Cells | None = None, settings: EnvSettings | None = None) -> None:
+        self._log, self._settings = log, settings or EnvSettings()
+        self._inputs = np.arange(log.problem.inputs) if inputs is None else inputs
+        self._episodes = self._fresh(np.random.default_rng(0))
+        self.observation_space = self._episodes.observation_space
+        self.action_space = self._episodes.action_space
+
+    def _fresh(self, rng: np.random.Generator) -> Episodes:
+        return Episodes(self._log, inputs=self._inputs, side_by_side=1, rng=rng, settings=self._settings)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Obs, dict[str, Any]]:
+        """See gymnasium."""
+        super().reset(seed=seed, options=options)
+        if seed is not None:
+            self._episodes = self._fresh(np.random.default_rng(seed))
+        return self._episodes.begin()[0], {}
+
+    def step(self, action: Any) -> tuple[Obs, float, bool, bool, dict[str, Any]]:
+        """See gymnasium."""
+        try:
+            done = self._episodes.step(np.asarray(action)[None])
+        except Spent:
+            return self._episodes.seen()[0], 0.0, False, True, {"spent": True}
+        failed = float(done.failed[0])
+        return done.last[0], float(done.reward[0]), bool(done.ended[0]), False, {"failed": failed == 1.0}

@@ -1,0 +1,270 @@
+"""What a search over a concept space is given: queries of cells, and a log of what they answered.
+
+The same for every search, so that they can be compared: a query shows the target one input in one cell. `ask`
+takes a random input of the cell (of those that cell has not shown yet); only such answers count for the
+cell's rate. `ask_on` shows inputs that a policy has chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.concepts.space import ConceptSpace
+from weakspot.stats.landscape import Fit, Smoothness, fit, smoothness
+from weakspot.studies.map.search.inputs import MOST_CELLS, MOST_INPUTS, Adjusted, InputModel
+
+Cells = NDArray[np.int64]
+Floats = NDArray[np.float64]
+#: More inputs than any cell shows.
+ENDLESS: Final = 1 << 40
+
+
+class Answers(NamedTuple):
+    """Per query whether the target failed (1, 0, or nan where that cannot be said), Δ, and the input.
+
+    `inputs` is None where inputs are made as they are needed.
+    """
+
+    failed: Floats
+    delta: Floats
+    inputs: Cells | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvSettings:
+    """How episodes of `weakspot.studies.map.search.environment` go.
+
+    Attributes:
+        kind: "macro" or "micro".
+        joint: Macroscopic: choose all axes in one action of several parts (for PPO).
+        longest: Microscopic: steps of an episode at most.
+        cost: Microscopic: what a step costs; the published α of 5 is half of the published 10 for a failure.
+        policy: Whose queries these are.
+    """
+
+    kind: str = "macro"
+    joint: bool = False
+    longest: int = 8
+    cost: float = 0.1
+    policy: str = "agent"
+
+    @property
+    def queries(self) -> int:
+        """The most queries of one episode."""
+        return self.longest if self.kind == "micro" else 1
+
+
+class Problem(Protocol):
+    """A target under a concept space."""
+
+    @property
+    def space(self) -> ConceptSpace:
+        """The cells."""
+        ...
+
+    @property
+    def inputs(self) -> int:
+        """How many inputs a cell can show; `ENDLESS` where they are made as they are needed."""
+        ...
+
+    @property
+    def distinct(self) -> int:
+        """How many of them differ: input i shows the same thing as input i + distinct, changed anew."""
+        ...
+
+    @property
+    def placed(self) -> bool:
+        """Whether `ask_on` shows the inputs it is told to; otherwise they are drawn anew for every query."""
+        ...
+
+    def ask(self, cells: Cells) -> Answers:
+        """Show one random input in each of these cells; a cell may be named several times."""
+        ...
+
+    def ask_on(self, policy: str, cells: Cells, inputs: Cells) -> Answers:
+        """Show these inputs in these cells."""
+        ...
+
+    def contexts(self, inputs: Cells) -> NDArray[np.float32]:
+        """What a policy may see of inputs before it chooses, one row each, from 0 to 1."""
+        ...
+
+
+@dataclass
+class Log:
+    """Spends a budget of queries on a problem and counts.
+
+    Attributes:
+        problem: What is asked.
+        budget: The most queries, whoever asks them.
+        n: Per cell, answers at random inputs.
+        failures: Of those.
+        delta: Per cell, the sum of Δ over those.
+        spent: Queries so far.
+        failed: Failures so far, at chosen inputs too.
+        trace: (queries, failures) after each batch.
+        told: Called after each batch.
+    """
+
+    problem: Problem
+    budget: int
+    told: Callable[[Log], None] | None = None
+    n: Cells = field(init=False)
+    asked: Cells = field(init=False)
+    failures: Cells = field(init=False)
+    delta: Floats = field(init=False)
+    spent: int = 0
+    failed: int = 0
+    trace: list[tuple[int, int]] = field(default_factory=list)
+    _shown: list[tuple[Cells, Cells, Floats, Floats]] = field(default_factory=list)
+    _model: InputModel | None = None
+    _adjusted: Adjusted | None = None
+
+    def __post_init__(self) -> None:
+        size = self.problem.space.size
+        self.n, self.asked, self.failures = (np.zeros(size, np.int64) for _ in range(3))
+        self.delta = np.zeros(size)
+
+    @property
+    def room(self) -> int:
+        """Queries left."""
+        return max(self.budget - self.spent, 0)
+
+    def left(self) -> Cells:
+        """Per cell, inputs it has not shown."""
+        return np.asarray(self.problem.inputs - self.asked)
+
+    def ask(self, cells: Sequence[int] | Cells) -> Answers:
+        """Ask as far as there is room, at most once per input of a cell; what was cut off is not answered."""
+        wanted = np.asarray(cells, np.int64)
+        if self.problem.inputs < ENDLESS:  # the k-th mention of a cell needs k inputs that it has not shown
+            wanted = wanted[_mentions(wanted) <= self.left()[wanted]]
+        wanted = wanted[: self.room]
+        answers = self.problem.ask(wanted) if len(wanted) else Answers(np.zeros(0), np.zeros(0))
+        self.take(wanted, answers)
+        self._count(answers)
+        return answers
+
+    def take(self, wanted: Cells, answers: Answers) -> None:
+        """Let answers count for the rates of their cells."""
+        np.add.at(self.asked, wanted, 1)
+        known = np.isfinite(answers.failed)
+        np.add.at(self.n, wanted[known], 1)
+        np.add.at(self.failures, wanted[known], answers.failed[known].astype(np.int64))
+        np.add.at(self.delta, wanted[known], np.nan_to_num(answers.delta[known]))
+        if answers.inputs is not None:
+            known &= np.isfinite(answers.delta)
+            self._shown.append(
+                (wanted[known], answers.inputs[known], answers.failed[known], answers.delta[known])
+            )
+
+    def ask_on(self, policy: str, cells: Cells, inputs: Cells) -> Answers:
+        """Ask at inputs of a policy's choice, as far as there is room."""
+        cells, inputs = cells[: self.room], inputs[: self.room]
+        answers = (
+            self.problem.ask_on(policy, cells, inputs) if len(cells) else Answers(np.zeros(0), np.zeros(0))
+        )
+        self._count(answers)
+        return answers
+
+    def _count(self, answers: Answers) -> None:
+        self.spent += len(answers.failed)
+        self.failed += int(np.nansum(answers.failed))
+        self.trace.append((self.spent, self.failed))
+        if self.told is not None and len(answers.failed):
+            self.told(self)
+
+    def prior(self) -> Smoothness:
+        """Of the space's metric."""
+        return smoothness(self.problem.space.distances())
+
+    def fit(self, prior: Smoothness, start: Fit | None = None) -> Fit:
+        """The landscape as it is known now, from plain counts."""
+        from threadpoolctl import threadpool_limits
+
+        cells = np.flatnonzero(self.n)
+        with threadpool_limits(1):  # the matrices are small: more threads only wait for each other
+            return fit(prior, cells, self.failures[cells], self.n[cells], start=start)
+
+    def sharpened(self, prior: Smoothness, start: Fit | None = None) -> Fit:
+        """The landscape with less chance in it, where it is known which inputs were shown."""
+        problem = self.problem
+        if not self._shown or problem.space.size > MOST_CELLS or problem.inputs > MOST_INPUTS:
+            return self.fit(prior, start)
+        from threadpoolctl import threadpool_limits
+
+        if self._model is None:
+            self._model = InputModel(prior, problem.space.grid, problem.inputs)
+        cells, inputs, failed, delta = (np.concatenate(column) for column in zip(*self._shown, strict=True))
+        with threadpool_limits(1):
+            self._adjusted = self._model.adjust(cells, inputs, failed, delta)
+            if self._adjusted is None:
+                return self.fit(prior, start)
+            asked = np.flatnonzero(self.n)
+            return fit(prior, asked, self._adjusted.failures[asked], self._adjusted.n[asked], start=start)
+
+    def finite(self, rates: Floats) -> Floats:
+        """Rates over all inputs of a cell: what was seen, and for the rest the rate that is believed."""
+        if self.problem.inputs >= ENDLESS:
+            return rates
+        rest = self.problem.inputs - self.n
+        if (
+            self._adjusted is not None
+        ):  # the inputs that are left are known to be easier, or harder, than most
+            rates = np.clip(rates + self._adjusted.rest - self._adjusted.everywhere, 0.0, 1.0)
+        return np.asarray((self.failures + rest * rates) / self.problem.inputs)
+
+
+def _mentions(cells: Cells) -> Cells:
+    """Which mention of its cell each one is: 1, 2, …"""
+    order = np.argsort(cells, kind="stable")
+    ranked = cells[order]
+    first = np.r_[True, ranked[1:] != ranked[:-1]]
+    start = np.maximum.accumulate(np.where(first, np.arange(len(cells)), 0))
+    found = np.empty(len(cells), np.int64)
+    found[order] = np.arange(len(cells)) - start + 1
+    return found
+
+
+class Table:
+    """A problem whose every answer is known: Δ of each cell and input. For tests, and for comparing searches.
+
+    Args:
+        space: The cells.
+        delta: Cells × inputs; failed where above 0.
+        contexts: What a policy sees of the inputs.
+        seed: Of the order in which a cell shows its inputs.
+    """
+
+    def __init__(
+        self, space: ConceptSpace, delta: NDArray[np.float32], contexts: NDArray[np.float32], *, seed: int = 0
+    ) -> None:
+        self.space, self.inputs, self.distinct, self.placed = space, delta.shape[1], delta.shape[1], True
+        self._delta, self._contexts, self._seed = delta, contexts, seed
+        self._order: dict[int, Cells] = {}
+        self._shown = np.zeros(len(delta), np.int64)
+
+    def ask(self, cells: Cells) -> Answers:
+        """See `Problem`."""
+        inputs = np.empty(len(cells), np.int64)
+        for i, cell in enumerate(cells.tolist()):
+            if cell not in self._order:
+                self._order[cell] = np.random.default_rng([self._seed, cell]).permutation(self.inputs)
+            inputs[i] = self._order[cell][self._shown[cell]]
+            self._shown[cell] += 1
+        return self.ask_on("", cells, inputs)._replace(inputs=inputs)
+
+    def ask_on(self, policy: str, cells: Cells, inputs: Cells) -> Answers:
+        """See `Problem`."""
+        del policy
+        delta = self._delta[cells, inputs].astype(float)
+        return Answers((delta > 0).astype(float), delta)
+
+    def contexts(self, inputs: Cells) -> NDArray[np.float32]:
+        """See `Problem`."""
+        return self._contexts[inputs]

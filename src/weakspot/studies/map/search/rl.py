@@ -1,0 +1,171 @@
+"""Deep reinforcement learning over a concept space: DQN and PPO of Stable-Baselines3.
+
+The published agents began to learn at a step that their runs never reached, and their 'landscapes' were a
+random network's preference. Here learning begins after a few batches, and every run compares the agent with
+its own untrained copy, and with random cells, on inputs that no training saw (see `compare`).
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from weakspot.core import WeakspotError
+from weakspot.studies.map.search.compare import Compared, compare
+from weakspot.studies.map.search.problem import EnvSettings, Log
+
+#: Fewer queries teach nothing; with those of the comparison it is
+TRAINED: Final = 358
+#: so many in all, at most.
+LEAST: Final = 512
+#: Inputs that are told apart, at most.
+MOST: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSettings:
+    """How an agent learns.
+
+    Attributes:
+        algorithm: "dqn" or "ppo".
+        kind: "macro" or "micro" (see `weakspot.studies.map.search.environment`).
+        side_by_side: Episodes, and so queries, at once.
+        width: Of the two hidden layers.
+        rate: Of learning.
+        updates: DQN: gradient steps for each batch of queries.
+        explore: DQN: the part of the training over which random actions fall from all to few.
+        compared: The part of the budget for the comparison at most: a third for each of agent, copy, random.
+        held_out: The part of the distinct inputs that only the comparison shows.
+    """
+
+    algorithm: str = "dqn"
+    kind: str = "macro"
+    side_by_side: int = 32
+    width: int = 128
+    rate: float = 1e-3
+    updates: int = 8
+    explore: float = 0.4
+    compared: float = 0.3
+    held_out: float = 0.4
+
+
+#: By the names of the searches.
+AGENTS: Final = {
+    "dqn": AgentSettings(),
+    "ppo": AgentSettings(algorithm="ppo"),
+    "dqn-micro": AgentSettings(kind="micro"),
+    "ppo-micro": AgentSettings(algorithm="ppo", kind="micro"),
+}
+
+
+def held_out(log: Log, settings: AgentSettings) -> int:
+    """How many of the distinct inputs only the comparison shows."""
+    return max(1, int(settings.held_out * min(log.problem.distinct, MOST)))
+
+
+def reserve(log: Log, room: int, settings: AgentSettings) -> int:
+    """Queries of `room` that the comparison gets: no more than it takes to show what is held out."""
+    rounds = max(1, min(log.problem.inputs, MOST) // min(log.problem.distinct, MOST))
+    needed = 3 * EnvSettings(kind=settings.kind).queries * held_out(log, settings) * rounds
+    return min(int(settings.compared * room), needed)
+
+
+def part(log: Log, share: float, name: str = "dqn") -> int:
+    """The queries of an agent that is given this share of the budget; what it cannot use is left over."""
+    settings = AGENTS[name]
+    room = int(share * log.budget)
+    return room - int(settings.compared * room) + reserve(log, room, settings)
+
+
+def learn(
+    log: Log, rng: np.random.Generator, settings: AgentSettings | None = None, *, policy: str = ""
+) -> Compared:
+    """Train an agent within the log's budget, then compare it.
+
+    Raises:
+        WeakspotError: The budget is too small, there is one input only, or the library is missing.
+    """
+    settings = settings or AgentSettings()
+    kept = reserve(log, log.room, settings)
+    if log.room - kept < TRAINED:
+        raise WeakspotError(
+            f"{log.room:,} queries are too few for an agent to learn from",
+            fix=f"give {LEAST:,}, or use thompson",
+        )
+    distinct = min(log.problem.distinct, MOST)
+    if distinct < 2:
+        raise WeakspotError(
+            "there is one input only, so none can be held out to compare an agent with its copy",
+            fix="give more inputs, or use thompson",
+        )
+    try:
+        import torch
+
+        from weakspot.studies.map.search.agent import build
+    except ImportError as error:
+        raise WeakspotError(
+            f"a learned search needs a library that is missing: {error}", fix="pip install 'weakspot[torch]'"
+        ) from error
+
+    name = policy or settings.algorithm
+    order, out = rng.permutation(distinct), held_out(log, settings)
+    # Where an input can be shown several times, changed anew, all its showings are on the same side.
+    steps = np.arange(0, min(log.problem.inputs, MOST), distinct)[:, None]
+    shown, kept_out = ((steps + some).ravel() for some in (order[out:], order[:out]))
+    with _one_thread(torch):
+        agent = build(log, rng, settings, inputs=shown, name=name, reserve=kept)
+        before = copy.deepcopy(agent.model.policy)
+        agent.train()
+        choosers = {
+            f"{name} trained": agent.chooser(agent.model.policy),
+            f"{name} untrained": agent.chooser(before),
+            "random": None,
+        }
+        return compare(
+            log,
+            rng,
+            choosers,
+            kept_out,
+            settings=agent.env_settings,
+            side_by_side=settings.side_by_side,
+        )
+
+
+class _one_thread:  # noqa: N801
+    """The networks are tiny: one thread is faster, and the same numbers come out on every machine's cores."""
+
+    def __init__(self, torch: Any) -> None:
+        self._torch = torch
+
+    def __enter__(self) -> None:
+        self._before = self._torch.get_num_threads()
+        self._torch.set_num_threads(1)
+
+    def __exit__(self, *_: object) -> None:
+        self._torch.set_num_threads(self._before)
+
+
+def dqn(log: Log, rng: np.random.Generator) -> Compared:
+    """Macroscopic DQN."""
+    return learn(log, rng, AGENTS["dqn"])
+
+
+def ppo(log: Log, rng: np.random.Generator) -> Compared:
+    """Macroscopic PPO, which sets all axes at once."""
+    return learn(log, rng, AGENTS["ppo"])
+
+
+def dqn_micro(log: Log, rng: np.random.Generator) -> Compared:
+    """Microscopic DQN: small steps until it fails."""
+    return learn(log, rng, AGENTS["dqn-micro"], policy="dqn-micro")
+
+
+def ppo_micro(log: Log, rng: np.random.Generator) -> Compared:
+    """Microscopic PPO."""
+    return learn(log, rng, AGENTS["ppo-micro"], policy="ppo-micro")
+
+
+__all__ = ["AgentSettings", "Compared", "dqn", "dqn_micro", "learn", "part", "ppo", "ppo_micro"]

@@ -1,0 +1,1 @@
+"""mine: blind spots of an encoder of texts."""

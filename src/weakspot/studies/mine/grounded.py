@@ -1,0 +1,396 @@
+"""What an encoder cannot tell with the picture before it: is the picture nearer its caption than a foil?
+
+A foil is the caption with one thing exchanged (`weakspot.text.foils`). For each kind of change this counts
+how often the picture is nearer its own caption; 50 % is blind. Captions of one picture are one cluster in
+intervals and tests. A reference encoder is not needed, so blind spots are found that every text encoder has.
+
+Three claims are made over all kinds, each with its own control of the false-discovery rate:
+
+- above chance: the share is above 50 %.
+- blind: it is below `BLIND` and not known to be above 50 %: no use, and not for want of cases.
+- worse: it is below that of the easy control, the caption of another picture, on the same cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from random import Random
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.core import Encoder, WeakspotError
+from weakspot.judges.differs.judge import DiffersJudge
+from weakspot.sources.captioned import Captioned
+from weakspot.stats import adjusted_bh
+from weakspot.stats.clustered import ClusteredRate, clustered_rate
+from weakspot.studies.mine.embeddings import embed_texts
+from weakspot.study.loading import check_seed
+from weakspot.text.foils import Foils, chosen, foils, key
+
+#: Below this share a picture says next to nothing.
+BLIND: Final = 0.6
+#: Captions of one kind that are tried at most.
+LIMIT: Final = 1000
+#: A kind with fewer pairs is not judged.
+LEAST: Final = 20
+#: Other pictures that a pair is held against, to learn what its words alone are worth.
+OTHERS: Final = 256
+#: Cosines nearer than this are a tie, which counts half.
+TIE: Final = 1e-6
+#: Failures of a kind that are kept to be shown.
+SHOWN: Final = 8
+
+#: Told what is being done, how much is done, and of how much.
+Progress = Callable[[str, int, int], None]
+
+
+class Sight(StrEnum):
+    """What is known of a kind of change."""
+
+    BLIND = "blind"
+    FAINT = "faint"  # above chance, and below `BLIND`
+    ABOVE = "above chance"
+    UNKNOWN = "not known"
+
+
+class Case(NamedTuple):
+    """A picture, its caption, the foil, and by how much its caption is nearer (a difference of cosines)."""
+
+    image: str
+    caption: str
+    foil: str
+    margin: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroundedRow:
+    """One kind of change.
+
+    Attributes:
+        name: The change.
+        category: In what caption and foil differ.
+        rate: How often the picture is nearer its own caption; ties count half.
+        low: Of the interval, by clusters.
+        high: Of the interval.
+        pairs: Captions with a foil.
+        images: Pictures they belong to.
+        elsewhere: How often other pictures are nearer the caption: what its words alone are worth.
+        cosine: Mean similarity of caption and foil.
+        control: How often the same pictures are nearer the same captions than those of other pictures.
+        p_above: Adjusted p-value of 'not above 50 %'.
+        p_blind: Adjusted p-value of 'not below the bound of blindness'.
+        p_worse: Adjusted p-value of 'not below the control'.
+        sight: What follows.
+        worse: It is told apart less often than the control.
+        failures: Some cases in which the foil is nearer, the widest first.
+    """
+
+    name: str
+    category: str
+    rate: float
+    low: float
+    high: float
+    pairs: int
+    images: int
+    elsewhere: float
+    cosine: float
+    control: float
+    p_above: float
+    p_blind: float
+    p_worse: float
+    sight: Sight
+    worse: bool
+    failures: tuple[Case, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grounded:
+    """The check of one encoder.
+
+    Attributes:
+        rows: The blindest first.
+        too_few: Kinds with fewer pairs than `least`, and how many they have.
+        control: How often a picture is nearer its own caption than that of another picture, with interval.
+        images: Pictures that were used.
+        captions: All their captions.
+        refused: Foils that the judge of differences refused.
+        skipped: Pictures that could not be used, and why.
+        seed: Of choices among foils.
+        fdr: The false-discovery rate of each claim.
+        level: Of the intervals.
+        blind: The bound of blindness.
+    """
+
+    rows: tuple[GroundedRow, ...]
+    too_few: tuple[tuple[str, int], ...]
+    control: ClusteredRate
+    images: int
+    captions: int
+    refused: int
+    skipped: tuple[tuple[str, str], ...]
+    seed: int
+    fdr: float
+    level: float
+    blind: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        found = asdict(self)
+        found["rows"] = [
+            {**asdict(row), "sight": row.sight.value, "failures": [case._asdict() for case in row.failures]}
+            for row in self.rows
+        ]
+        found["too_few"] = [{"name": name, "pairs": n} for name, n in self.too_few]
+        found["control"] = self.control._asdict()
+        found["skipped"] = [{"file": name, "why": why} for name, why in self.skipped]
+        return found
+
+
+def grounded(
+    encoder: Encoder,
+    captions_of_images: Captioned | Iterable[tuple[NDArray[np.uint8], Sequence[str]]],
+    *,
+    categories: Iterable[str] | None = None,
+    seed: int = 0,
+    limit: int = LIMIT,
+    least: int = LEAST,
+    judge: DiffersJudge | None = None,
+    fdr: float = 0.05,
+    level: float = 0.95,
+    blind: float = BLIND,
+    cache: Path | None = None,
+    progress: Progress | None = None,
+) -> Grounded:
+    """Hold captions and their foils against their pictures.
+
+    Args:
+        encoder: With a text tower and an image tower.
+        captions_of_images: See `weakspot.sources.captioned`; or pictures, each with its captions.
+        categories: Names of categories or of kinds of change; all by default.
+        seed: Of choices among the foils of a caption, and of the control.
+        limit: Captions of one kind at most.
+        least: Kinds with fewer pairs are named but not judged.
+        judge: Foils of which it says that they do not differ are left out.
+        fdr: The false-discovery rate of each claim.
+        level: Of the intervals.
+        blind: Below this share a picture says next to nothing.
+        cache: A folder for embeddings; None for none.
+        progress: Told how far it is.
+
+    Raises:
+        WeakspotError: The encoder has no image tower, there are fewer than two pictures, or no change applies
+            to any caption.
+    """
+    kinds = chosen(categories)
+    check_seed(seed)
+    if limit < 1 or not 0.5 < blind < 1 or not 0 < fdr < 1 or not 0 < level < 1:
+        raise WeakspotError(
+            f"limit {limit}, blind {blind:g}, fdr {fdr:g} and level {level:g} do not go together",
+            fix="limit is at least 1, blind between 0.5 and 1, the others between 0 and 1",
+        )
+    captioned = (
+        captions_of_images if isinstance(captions_of_images, Captioned) else Captioned.of(captions_of_images)
+    )
+    tell = progress or (lambda *_: None)
+    rows = captioned.rows(encoder, cache=cache, progress=lambda *n: tell("pictures", *n))
+    said = [captioned.captions[i] for i in rows.places]
+    names = [captioned.names[i] for i in rows.places]
+    if len(said) < 2:
+        raise WeakspotError("one picture cannot be held against others", fix="give at least two")
+
+    tried, refused = _tried(said, kinds, seed=seed, limit=limit, judge=judge, tell=tell)
+    if not any(tried.values()):
+        raise WeakspotError(
+            f"none of {len(kinds)} changes applies to any of the captions",
+            fix="captions must be English sentences; ask for other categories",
+        )
+    texts = list(dict.fromkeys(t for trials in tried.values() for trial in trials for t in trial.texts))
+    vectors = embed_texts(encoder, texts, cache=cache, progress=lambda *n: tell("captions", *n))
+    if vectors.shape[1] != rows.vectors.shape[1]:
+        raise WeakspotError(
+            f"the text tower gives {vectors.shape[1]} numbers, the image tower {rows.vectors.shape[1]}",
+            fix="the two towers must belong to one encoder",
+        )
+    at = {text: i for i, text in enumerate(texts)}
+    measured = {
+        kind.name: _measure(
+            kind, tried[kind.name], rows.vectors, vectors, at, names=names, level=level, seed=seed
+        )
+        for kind in kinds
+        if len(tried[kind.name]) >= least
+    }
+    all_rows = _claims(list(measured.values()), fdr=fdr, blind=blind)
+    every = {(t.image, t.caption): t for trials in tried.values() for t in trials}.values()
+    easy = [_score(rows.vectors[t.image], vectors[at[t.caption]], vectors[at[t.easy]]) for t in every]
+    return Grounded(
+        rows=tuple(sorted(all_rows, key=lambda row: (row.rate, row.name))),
+        too_few=tuple((k.name, len(tried[k.name])) for k in kinds if len(tried[k.name]) < least),
+        control=clustered_rate(np.array(easy), np.array([t.image for t in every]), level),
+        images=len(said),
+        captions=sum(map(len, said)),
+        refused=refused,
+        skipped=tuple((s.name, s.reason) for s in (*captioned.skipped, *rows.skipped)),
+        seed=seed,
+        fdr=fdr,
+        level=level,
+        blind=blind,
+    )
+
+
+# -- what is tried -------------------------------------------------------------------------------------
+
+
+class _Trial(NamedTuple):
+    """A picture, its caption, a foil, and the caption of another picture."""
+
+    image: int
+    caption: str
+    foil: str
+    easy: str
+
+    @property
+    def texts(self) -> tuple[str, str, str]:
+        return self.caption, self.foil, self.easy
+
+
+def _tried(
+    said: Sequence[Sequence[str]],
+    kinds: Sequence[Foils],
+    *,
+    seed: int,
+    limit: int,
+    judge: DiffersJudge | None,
+    tell: Progress,
+) -> tuple[dict[str, list[_Trial]], int]:
+    """One foil a caption and kind. A foil that is another caption of the picture is true, and none."""
+    captions = [(image, caption) for image, some in enumerate(said) for caption in some]
+    true = [{key(caption) for caption in some} for some in said]
+    Random(f"{seed} captions").shuffle(captions)  # noqa: S311
+    found: dict[str, list[_Trial]] = {}
+    refused = 0
+    for done, kind in enumerate(kinds):
+        tell(f"foils: {kind.name}", done, len(kinds))
+        trials: list[_Trial] = []
+        for image, caption in captions:
+            if len(trials) >= limit:
+                break
+            new = [foil for foil in foils(caption, kind) if key(foil) not in true[image]]
+            if new:
+                rng = Random(f"{seed} {kind.name} {caption}")  # noqa: S311
+                other = (image + 1 + rng.randrange(len(said) - 1)) % len(said)
+                trials.append(_Trial(image, caption, rng.choice(new), rng.choice(said[other])))
+        if judge is not None and trials:
+            verdicts = judge.differ([(t.caption, t.foil) for t in trials])
+            refused += sum(v is False for v in verdicts)
+            trials = [t for t, verdict in zip(trials, verdicts, strict=True) if verdict is not False]
+        found[kind.name] = trials
+    tell("foils", len(kinds), len(kinds))
+    return found, refused
+
+
+# -- what comes of it ----------------------------------------------------------------------------------
+
+
+class _Measured(NamedTuple):
+    kind: Foils
+    rate: ClusteredRate
+    elsewhere: float
+    cosine: float
+    control: float
+    p_worse: float
+    failures: tuple[Case, ...]
+
+
+def _score(image: NDArray[np.float32], caption: NDArray[np.float32], foil: NDArray[np.float32]) -> float:
+    """1 if the picture is nearer the caption, 0 if nearer the foil, ½ if neither."""
+    return float(_scores(image[None].astype(np.float64), (caption - foil).astype(np.float64)[None])[0])
+
+
+def _scores(images: NDArray[np.float64], gaps: NDArray[np.float64]) -> NDArray[np.float64]:
+    margins = np.einsum("ij,ij->i", images, gaps)
+    return np.where(np.abs(margins) <= TIE, 0.5, (margins > 0).astype(np.float64))
+
+
+def _measure(
+    kind: Foils,
+    trials: Sequence[_Trial],
+    images: NDArray[np.float32],
+    texts: NDArray[np.float32],
+    at: dict[str, int],
+    *,
+    names: Sequence[str],
+    level: float,
+    seed: int,
+) -> _Measured:
+    own = np.array([t.image for t in trials])
+    captions, foil, easy = (
+        np.asarray(texts[[at[text] for text in column]], np.float64)
+        for column in zip(*(t.texts for t in trials), strict=True)
+    )
+    pictures = np.asarray(images[own], np.float64)
+    gaps = captions - foil
+    margins = np.einsum("ij,ij->i", pictures, gaps)
+    scores, control = _scores(pictures, gaps), _scores(pictures, captions - easy)
+    differ = scores != control
+    # Where the two disagree, the control is right as often as not if the change is as easy.
+    worse = clustered_rate((control[differ] - scores[differ] + 1) / 2, own[differ])
+    rng = np.random.default_rng([seed, len(trials)])
+    others = rng.permutation(len(images))[:OTHERS]
+    near = np.asarray(images[others], np.float64) @ gaps.T
+    told = np.where(np.abs(near) <= TIE, 0.5, (near > 0).astype(np.float64))
+    told[others[:, None] == own[None]] = np.nan
+    seen = np.isfinite(told)
+    order = [i for i in np.argsort(margins) if margins[i] < -TIE][:SHOWN]
+    return _Measured(
+        kind,
+        clustered_rate(scores, own, level),
+        elsewhere=float(np.nansum(told) / max(seen.sum(), 1)),
+        cosine=float(np.einsum("ij,ij->i", captions, foil).mean()),
+        control=float(control.mean()),
+        p_worse=worse.above(0.5),
+        failures=tuple(
+            Case(names[trials[i].image], trials[i].caption, trials[i].foil, float(margins[i])) for i in order
+        ),
+    )
+
+
+def _claims(measured: Sequence[_Measured], *, fdr: float, blind: float) -> list[GroundedRow]:
+    """Each claim over all kinds by Benjamini and Hochberg's procedure."""
+    p_above = adjusted_bh([m.rate.above(0.5) for m in measured])
+    p_blind = adjusted_bh([m.rate.below(blind) for m in measured])
+    p_worse = adjusted_bh([m.p_worse for m in measured])
+    found = []
+    for m, above, below, worse in zip(measured, p_above, p_blind, p_worse, strict=True):
+        sight = {
+            (True, True): Sight.FAINT,
+            (True, False): Sight.ABOVE,
+            (False, True): Sight.BLIND,
+            (False, False): Sight.UNKNOWN,
+        }[above <= fdr, below <= fdr]
+        rate = m.rate
+        found.append(
+            GroundedRow(
+                name=m.kind.name,
+                category=m.kind.category.value,
+                rate=rate.rate,
+                low=rate.low,
+                high=rate.high,
+                pairs=rate.n,
+                images=rate.clusters,
+                elsewhere=m.elsewhere,
+                cosine=m.cosine,
+                control=m.control,
+                p_above=above,
+                p_blind=below,
+                p_worse=worse,
+                sight=sight,
+                worse=worse <= fdr,
+                failures=m.failures,
+            )
+        )
+    return found

@@ -1,0 +1,242 @@
+"""Pictures that an encoder takes for alike although a reference tells them apart.
+
+The search is that of texts (`pairs`): exact, over all pairs, each once. The reference may be
+an encoder of pictures alone, such as one trained without texts: what language never names, it still sees.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.core import MODELS, WeakspotError
+from weakspot.core.registry import import_part, parse_name
+from weakspot.models.diffusers.folder import sha256
+from weakspot.models.features import Extractor, checked, load
+from weakspot.models.vectors import unit
+from weakspot.sources.folder import decode, read
+from weakspot.sources.pool import Pool, read_pool
+from weakspot.store.blobs import write_whole
+from weakspot.studies.mine.diverse import diverse
+from weakspot.studies.mine.embeddings import shared_rows
+from weakspot.studies.mine.pair_rule import Rule, calibrated
+from weakspot.studies.mine.pairs import find_pairs
+
+#: Pairs in the list.
+PAIRS: Final = 50
+#: Pairs that the list is chosen from, for each in it.
+CANDIDATES: Final = 40
+#: The published rule for texts is 0.9 / 0.2. Pictures are nearer each other, so these shares of random pairs
+#: are looked at instead.
+ALIKE, APART = 0.999, 0.9
+
+#: Told what is being done, how much is done, and of how much.
+Progress = Callable[[str, int, int], None]
+
+
+@runtime_checkable
+class ImageEncoder(Protocol):
+    """Turns pictures into vectors; a text tower is not needed."""
+
+    def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
+        """One row per picture."""
+        ...
+
+
+class Features:
+    """A network that turns pictures into rows of numbers as an encoder of pictures.
+
+    Args:
+        extract: See `weakspot.models.features`.
+        digest: What tells it from others; "" if nobody knows, and then it is not cached.
+    """
+
+    def __init__(self, extract: Extractor, *, digest: str = "") -> None:
+        self._extract, self.digest = extract, digest
+
+    def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
+        """See `ImageEncoder`."""
+        return unit(checked(self._extract, images), of="the network")
+
+
+def image_encoder(name: str) -> ImageEncoder:
+    """What a name names: an encoder, an output of an ONNX file (`onnx:net.onnx?output=pool`), a function.
+
+    Raises:
+        WeakspotError: There is no such model, or it does not look at pictures.
+    """
+    parsed = parse_name(name)
+    if parsed.scheme == "onnx" and Path(parsed.rest).is_file():
+        return Features(load(name), digest=f"{sha256(Path(parsed.rest))} {sorted(parsed.options.items())}")
+    if parsed.scheme == "python" and not hasattr(found := import_part(parsed.rest), "embed_images"):
+        return Features(load(name))
+    model = found if parsed.scheme == "python" else MODELS.load(name)
+    if not isinstance(model, ImageEncoder):
+        raise WeakspotError(f"{name[:200]} has no image tower", fix="it must have: embed_images")
+    return model
+
+
+class ImagePair(NamedTuple):
+    """Two pictures: their names below the folder, and their cosines by both encoders."""
+
+    first: str
+    second: str
+    tested: float
+    reference: float
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePairs:
+    """Pairs that the tested encoder confuses, the most alike first.
+
+    Attributes:
+        pairs: None of them a near-copy of another.
+        rule: What was looked for.
+        candidates: Pairs the rule keeps, as far as they were looked at.
+        complete: These are all there are.
+        images: Pictures that both encoders could embed.
+        skipped: Files that were left out, and why.
+    """
+
+    pairs: tuple[ImagePair, ...]
+    rule: Rule
+    candidates: int
+    complete: bool
+    images: int
+    skipped: tuple[tuple[str, str], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            **asdict(self),
+            "pairs": [pair._asdict() for pair in self.pairs],
+            "rule": self.rule._asdict(),
+            "skipped": [{"file": name, "why": why} for name, why in self.skipped],
+        }
+
+
+def mine_images(
+    encoder: ImageEncoder,
+    *,
+    reference: ImageEncoder,
+    images: str | Path,
+    pairs: int = PAIRS,
+    rule: Rule | None = None,
+    seed: int = 0,
+    cache: Path | None = None,
+    progress: Progress | None = None,
+) -> ImagePairs:
+    """Find pairs of pictures.
+
+    Args:
+        encoder: Under test.
+        reference: Another one, best made in another way.
+        images: A folder of pictures.
+        pairs: How many are wanted.
+        rule: What is looked for; by default calibrated on random pairs of the folder (`ALIKE`, `APART`).
+        seed: Of the random pairs.
+        cache: A folder for embeddings; None for none.
+        progress: Told how far it is.
+
+    Raises:
+        WeakspotError: An encoder has no image tower, the two are the same, or there are too few pictures.
+    """
+    if pairs < 1:
+        raise WeakspotError(f"{pairs} pairs cannot be looked for", fix="ask for at least one")
+    for what, model in (("the encoder", encoder), ("the reference", reference)):
+        if not isinstance(model, ImageEncoder):
+            raise WeakspotError(f"{what} has no image tower", fix="it must have: embed_images")
+    own, other = (str(getattr(model, "digest", "") or "") for model in (encoder, reference))
+    if encoder is reference or (own and own == other):
+        raise WeakspotError(
+            "the encoder and the reference are the same, so nothing can be found",
+            fix="use another encoder as the reference",
+        )
+    tell = progress or (lambda *_: None)
+    one = _pool(images, encoder, "pictures by the encoder", cache, tell)
+    two = _pool(images, reference, "pictures by the reference", cache, tell)
+    rows = shared_rows(one, two)
+    if np.array_equal(rows.one, rows.other):
+        raise WeakspotError(
+            "the encoder and the reference give the same vectors", fix="use another encoder as the reference"
+        )
+    used = rule or calibrated(rows.one, rows.other, alike=ALIKE, apart=APART, seed=seed)
+    found = find_pairs(
+        rows.one,
+        rows.other,
+        rule=used,
+        limit=CANDIDATES * pairs,
+        progress=lambda *n: tell("pairs", *n),
+    )
+    short = diverse(found, rows.other, wanted=pairs, per_topic=3).pairs
+    skipped = {s.name: s.reason for pool in (one, two) for s in pool.skipped}
+    return ImagePairs(
+        tuple(ImagePair(rows.names[i], rows.names[j], near, far) for i, j, near, far in short),
+        used,
+        len(found),
+        found.complete and len(short) == len(found),
+        len(rows.names),
+        tuple(skipped.items()),
+    )
+
+
+def _pool(images: str | Path, model: ImageEncoder, what: str, cache: Path | None, tell: Progress) -> Pool:
+    return read_pool(images, model, cache=cache, progress=lambda *n: tell(what, *n))  # type: ignore[arg-type]
+
+
+# -- a picture of the pairs ----------------------------------------------------------------------------
+
+
+def contact_sheet(
+    pairs: Sequence[ImagePair], folder: str | Path, path: str | Path, *, side: int = 160, across: int = 3
+) -> None:
+    """One PNG with the pairs beside each other and both similarities below each; written as a whole.
+
+    Args:
+        pairs: What to show, row by row.
+        folder: Of the pictures.
+        path: Where to write it.
+        side: Of a picture, in pixels.
+        across: Pairs in a row.
+
+    Raises:
+        WeakspotError: There are no pairs, or the file cannot be written.
+    """
+    from PIL import Image, ImageDraw
+
+    if not pairs:
+        raise WeakspotError("there are no pairs to show", fix="look for less alike ones")
+    gap, text = 12, 16
+    across = min(across, len(pairs))
+    rows = math.ceil(len(pairs) / across)
+    cell = 2 * side + 4 + gap
+    sheet = Image.new("RGB", (across * cell + gap, rows * (side + text + gap) + gap), "white")
+    draw = ImageDraw.Draw(sheet)
+    for i, pair in enumerate(pairs):
+        left, top = gap + i % across * cell, gap + i // across * (side + text + gap)
+        for k, name in enumerate((pair.first, pair.second)):
+            picture = Image.fromarray(decode(read(Path(folder, name)), longest=side))
+            where = left + k * (side + 4) + (side - picture.width) // 2, top + (side - picture.height) // 2
+            sheet.paste(picture, where)
+        # Digits and Latin letters only: names are a stranger's text, and the built-in font has few letters.
+        draw.text(
+            (left, top + side + 2), f"{i + 1}.  {pair.tested:.2f}  reference {pair.reference:.2f}", "black"
+        )
+    try:
+        write_whole(Path(path), _png(sheet))
+    except OSError as error:
+        raise WeakspotError(
+            f"{path} cannot be written: {error.strerror}", fix="check the folder and its permissions"
+        ) from error
+
+
+def _png(sheet: Any) -> bytes:
+    from weakspot.store.blobs import png
+
+    return png(np.asarray(sheet))

@@ -1,0 +1,282 @@
+"""Pairs that one encoder takes for alike and another tells apart: exact, over all pairs, each once.
+
+The tested encoder is the sieve. Its rows are shortened (`shorten`), multiplied tile by tile
+over the upper triangle in float32, and compared with the threshold less a proven bound of the error; what
+passes is computed again in float64, and only then is the reference asked. No tile outlives its turn: memory
+is the rows, a few megabytes a thread, and the answer. Rows may be of texts or of pictures.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.core import WeakspotError
+from weakspot.studies.mine.pair_rule import PUBLISHED, Rule
+from weakspot.studies.mine.shorten import rounding, shorten
+
+#: Rows and columns of a tile: what fits into a core's cache.
+TILE: Final = 1024
+#: Pairs that are computed again at once, so that the gathered rows stay in the cache.
+_AGAIN: Final = 512
+
+Indices = NDArray[np.int64]
+#: Told how many pairs are done, and of how many.
+Progress = Callable[[int, int], None]
+#: Given the first and the second of some pairs, says which may be in the answer.
+Accept = Callable[[Indices, Indices], NDArray[np.bool_]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Pairs, the most alike to the tested encoder first; ties in the order of their rows.
+
+    Attributes:
+        first: Row numbers.
+        second: Row numbers, each above that of `first`.
+        tested: The tested encoder's similarity: the cosine, in float64.
+        reference: The reference's.
+        alike: How many pairs the tested encoder puts above the threshold; None if that was not counted,
+            because there are more candidates than were asked for.
+        complete: These are all candidates there are.
+    """
+
+    first: Indices
+    second: Indices
+    tested: NDArray[np.float64]
+    reference: NDArray[np.float64]
+    alike: int | None = None
+    complete: bool = True
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def __iter__(self) -> Iterator[tuple[int, int, float, float]]:
+        columns = (self.first, self.second, self.tested, self.reference)
+        return zip(*(column.tolist() for column in columns), strict=True)
+
+    def some(self, which: Indices | slice) -> Self:
+        """Those at these places."""
+        columns = self.first[which], self.second[which], self.tested[which], self.reference[which]
+        return type(self)(*columns, self.alike, self.complete)
+
+
+def find_pairs(
+    tested: NDArray[np.float32],
+    reference: NDArray[np.float32],
+    *,
+    rule: Rule = PUBLISHED,
+    limit: int | None = None,
+    accept: Accept | None = None,
+    threads: int = 0,
+    progress: Progress | None = None,
+) -> Pairs:
+    """All pairs the rule keeps, or the `limit` that are most alike to the tested encoder.
+
+    Args:
+        tested: One row of length 1 for each text or picture, by the encoder under test.
+        reference: The same by the other encoder; any width.
+        rule: What is looked for.
+        limit: Pairs in the answer at most. As soon as so many are found, only better ones are looked for.
+        accept: May refuse pairs, e.g. two captions of one photograph. Called from several threads.
+        threads: 0 for one per core.
+        progress: Told after each tile.
+
+    Raises:
+        WeakspotError: The rows do not fit together, or a number is not finite.
+    """
+    check_rows(tested, reference, limit=limit)
+    n = len(tested)
+    with _one_blas_thread():
+        short = shorten(tested, above=rule.above)
+    best = Best(rule.above, limit)
+    buffers = threading.local()
+
+    def look(top: int, left: int) -> Found:
+        """The candidates of one tile."""
+        a, b = short.rows[top : top + TILE], short.rows[left : left + TILE]
+        if not hasattr(buffers, "tile"):
+            buffers.tile, buffers.mask = np.empty((TILE, TILE), np.float32), np.empty((TILE, TILE), np.bool_)
+        tile, mask = (whole.ravel()[: len(a) * len(b)].reshape(len(a), len(b))
+                      for whole in (buffers.tile, buffers.mask))  # fmt: skip
+        np.matmul(a, b.T, out=tile)
+        np.greater(tile, np.float32(best.bar - short.slack), out=mask)
+        first, second = divmod(np.flatnonzero(mask), len(b))
+        first, second = first + top, second + left
+        if top == left:
+            above = first < second
+            first, second = first[above], second[above]
+        return again(first, second)
+
+    def again(first: Indices, second: Indices) -> Found:
+        """The same pairs by float64, then by the reference."""
+        alike = similarities(tested, first, second, least=best.bar)
+        kept = (alike > rule.above) & (alike >= best.bar)
+        first, second, alike = first[kept], second[kept], alike[kept]
+        count = len(first)
+        if accept is not None and count:
+            kept = np.asarray(accept(first, second), np.bool_)
+            first, second, alike = first[kept], second[kept], alike[kept]
+        apart = similarities(reference, first, second)
+        kept = rule.keeps(alike, apart)
+        return Found(first[kept], second[kept], alike[kept], apart[kept], count)
+
+    total, done = n * (n - 1) // 2, 0
+    with _one_blas_thread():
+        for (top, left), found in _in_turn(look, _tiles(n), threads=threads):
+            best.add(found)
+            done += _pairs_in(n, top, left)
+            if progress is not None:
+                progress(done, total)
+    return best.pairs()
+
+
+class Found(NamedTuple):
+    """Candidates of one tile, and how many pairs of it the tested encoder puts above the threshold."""
+
+    first: Indices
+    second: Indices
+    tested: NDArray[np.float64]
+    reference: NDArray[np.float64]
+    alike: int
+
+
+class Best:
+    """The best candidates so far. `bar` is what a pair must reach to be among them; it only rises."""
+
+    def __init__(self, above: float, limit: int | None) -> None:
+        self.bar = above
+        self._limit = limit
+        self._parts: list[Found] = []
+        self._alike = self._size = 0
+        self._dropped = False
+
+    def add(self, found: Found) -> None:
+        """Take in the candidates of a tile; forget what can no longer be in the answer."""
+        self._alike += found.alike
+        if len(found.first):
+            self._parts.append(found)
+            self._size += len(found.first)
+        if self._limit is not None and self._size > 2 * self._limit:
+            self._parts = [self._sorted(self._limit)]
+            self._size, self._dropped = self._limit, True
+            self.bar = max(self.bar, float(self._parts[0].tested[-1]))
+
+    def _sorted(self, limit: int | None) -> Found:
+        empty = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
+        columns = [np.concatenate(c) for c in zip(empty, *(p[:4] for p in self._parts), strict=True)]
+        order = np.lexsort((columns[1], columns[0], -columns[2]))[:limit]
+        first, second, tested, reference = (column[order] for column in columns)
+        return Found(first, second, tested, reference, 0)
+
+    def pairs(self) -> Pairs:
+        """The answer."""
+        found = self._sorted(None)
+        complete = not self._dropped and (self._limit is None or len(found.first) <= self._limit)
+        pairs = Pairs(*found[:4], None if self._dropped else self._alike, complete)
+        return pairs.some(slice(self._limit))
+
+
+def similarities(
+    vectors: NDArray[np.float32], first: Indices, second: Indices, *, least: float | None = None
+) -> NDArray[np.float64]:
+    """Products of rows in float64.
+
+    Args:
+        vectors: Rows of length 1.
+        first: Row numbers.
+        second: As many others.
+        least: Where a product is certainly below this, it need not be exact.
+    """
+    out = np.empty(len(first))
+    for at in range(0, len(first), _AGAIN):
+        where = slice(at, at + _AGAIN)
+        a, b = vectors[first[where]], vectors[second[where]]
+        if least is None:
+            out[where] = _products(a, b)
+            continue
+        rough = np.einsum("ij,ij->i", a, b)
+        near = rough > least - rounding(a.shape[1])
+        rough64 = rough.astype(np.float64)
+        rough64[near] = _products(a[near], b[near])
+        out[where] = rough64
+    return out
+
+
+def _products(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float64]:
+    return np.asarray(np.einsum("ij,ij->i", a.astype(np.float64), b.astype(np.float64)), np.float64)
+
+
+def check_rows(tested: NDArray[np.float32], reference: NDArray[np.float32], *, limit: int | None) -> None:
+    """Refuse what cannot be searched: shapes, numbers that are not finite, lengths other than 1."""
+    if limit is not None and limit < 1:
+        raise WeakspotError(f"{limit} pairs cannot be looked for", fix="ask for at least one")
+    for what, rows in (("tested", tested), ("reference", reference)):
+        if rows.ndim != 2 or rows.dtype != np.float32:
+            raise WeakspotError(
+                f"the {what} encoder's rows are {rows.dtype} of the shape {rows.shape}",
+                fix="give one row of float32 for each text",
+            )
+        for at in range(0, len(rows), 1 << 12):
+            lengths = np.linalg.norm(rows[at : at + (1 << 12)], axis=1)
+            wrong = np.flatnonzero(~(np.abs(lengths - 1) < 1e-4))  # nan is wrong too
+            if len(wrong):
+                raise WeakspotError(
+                    f"row {at + wrong[0]} of the {what} encoder is {lengths[wrong[0]]:.4g} long, not 1",
+                    fix="pass the rows through weakspot.studies.mine.embeddings.unit_rows",
+                )
+    if len(tested) != len(reference):
+        raise WeakspotError(
+            f"the tested encoder has {len(tested):,} rows, the reference {len(reference):,}",
+            fix="embed the same texts with both",
+        )
+
+
+Tile = tuple[int, int]
+
+
+def _tiles(n: int) -> Iterator[Tile]:
+    """Corners of the tiles that hold the upper triangle, row by row."""
+    return ((top, left) for top in range(0, n, TILE) for left in range(top, n, TILE))
+
+
+def _pairs_in(n: int, top: int, left: int) -> int:
+    height, width = min(TILE, n - top), min(TILE, n - left)
+    return height * (height - 1) // 2 if top == left else height * width
+
+
+def _in_turn(
+    look: Callable[[int, int], Found], tiles: Iterator[Tile], *, threads: int
+) -> Iterator[tuple[Tile, Found]]:
+    """What is found in each tile, in their order; a few are looked at side by side, none far ahead."""
+    workers = threads or os.cpu_count() or 1
+    waiting: deque[tuple[Tile, Future[Found]]] = deque()
+    pool = ThreadPoolExecutor(workers)
+    try:
+        for tile in tiles:
+            waiting.append((tile, pool.submit(look, *tile)))
+            if len(waiting) > 4 * workers:
+                done, future = waiting.popleft()
+                yield done, future.result()
+        while waiting:
+            done, future = waiting.popleft()
+            yield done, future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _one_blas_thread() -> AbstractContextManager[object]:
+    """Tiles run side by side, each on one core: faster than one tile on all, for the comparing is so too."""
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
+    return limits

@@ -1,0 +1,156 @@
+"""The source of `mine`: pairs of texts, drawn from what a hypothesis says of them.
+
+    edited    captions of the corpus and each with one thing of a category changed
+    written   what a language model wrote for a category
+    replaced  captions with any word replaced: the baseline of edits
+    random    any two captions: the baseline of all pairs
+
+Captions are dealt to the two stages, so that no caption of a confirmation was used before. The row of pairs
+of a hypothesis follows from the corpus, the run's seed and the hypothesis, and ends where the corpus does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from random import Random
+from typing import Final, NamedTuple
+
+from weakspot.core import Case, Hypothesis, Stage, Trial, WeakspotError, case_seed
+from weakspot.sources.corpus import Corpus, normal_form
+from weakspot.text.differences import Category
+
+#: Pairs of a category in each stage at most, and of a baseline.
+MOST: Final = {Stage.EXPLORE: 128, Stage.CONFIRM: 256}
+MOST_PLAIN: Final = {Stage.EXPLORE: 512, Stage.CONFIRM: 1024}
+#: Captions that are looked at for a category in each stage.
+LOOKED_AT: Final = 8000
+
+
+class Made(NamedTuple):
+    """A pair, and what was changed where that is known."""
+
+    first: str
+    second: str
+    change: str = ""
+
+
+def edited_hypothesis(category: Category, *, mined: int = 0) -> Hypothesis:
+    """Pairs that differ in a category; `mined` pairs of the corpus suggested it."""
+    concepts = (("pairs", "edited"), ("differ in", category.value))
+    return Hypothesis(category.value, concepts, origin="mined" if mined else "edit")
+
+
+def written_hypothesis(name: str, description: str) -> Hypothesis:
+    """Pairs that a language model wrote for a failure in its own words."""
+    text = f"{name}: {description}" if description else name
+    return Hypothesis(text, (("pairs", "written"), ("name", name)), origin="llm")
+
+
+REPLACED: Final = Hypothesis(
+    "a caption, and the same with any word replaced", (("pairs", "replaced"),), origin="baseline"
+)
+RANDOM: Final = Hypothesis("two captions at random", (("pairs", "random"),), origin="baseline")
+
+
+class PairSource:
+    """See the module.
+
+    Args:
+        corpus: The captions.
+        written: Pairs that a language model wrote, by hypothesis id.
+        fits: Whether a text can be understood by those who will read it; other texts are not made.
+        only: The captions to draw from, if not all; baselines too.
+        progress: Told what is being made, how much is done, and of how much.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        *,
+        written: Mapping[str, Sequence[tuple[str, str]]] | None = None,
+        fits: Callable[[str], bool] | None = None,
+        only: Sequence[str] | None = None,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> None:
+        self.corpus, self.written, self._fits = corpus, dict(written or {}), fits
+        self._captions = corpus.texts if only is None else tuple(only)
+        self._progress = progress
+        self._known = frozenset(map(normal_form, corpus.texts))
+        self._pictures = dict(zip(corpus.texts, corpus.pictures, strict=True))
+        self._rows: dict[tuple[str, int, Stage], list[Made]] = {}
+        self._lock = threading.Lock()
+
+    def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
+        """How many pairs there are of a hypothesis in a stage."""
+        return len(self._row(hypothesis, seed, stage))
+
+    def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
+        """See `Source`. The input is a `Made`; the caption is the same as JSON."""
+        cases = []
+        for index in indices:
+            stage = Stage.of(index)
+            row = self._row(hypothesis, seed, stage)
+            if index - stage.start >= len(row):
+                raise WeakspotError(f"there are only {len(row)} pairs of {hypothesis.text[:80]!r}")
+            pair = row[index - stage.start]
+            own = case_seed(seed, hypothesis, index)
+            said = json.dumps(pair, ensure_ascii=False)
+            cases.append(Case(hypothesis, index, own, pair, "told apart", said))
+        return cases
+
+    def _row(self, hypothesis: Hypothesis, seed: int, stage: Stage) -> list[Made]:
+        key = (hypothesis.id, seed, stage)
+        with self._lock:
+            if key not in self._rows:
+                self._rows[key] = self._make(hypothesis, seed, stage)
+            return self._rows[key]
+
+    def _make(self, hypothesis: Hypothesis, seed: int, stage: Stage) -> list[Made]:
+        from weakspot.studies.mine.pairs_edited import edited
+        from weakspot.studies.mine.pairs_plain import at_random, replaced, vocabulary
+
+        concepts = dict(hypothesis.concepts)
+        kind, rng = concepts.get("pairs"), Random(f"{seed} {hypothesis.id} {int(stage)}")  # noqa: S311
+        if kind == "written":
+            pairs = [Made(*pair) for pair in self.written.get(hypothesis.id, ())]
+            return [pair for pair in pairs if stage_of(pair.first + "\n" + pair.second, seed) is stage]
+        captions = [text for text in self._captions if stage_of(text, seed) is stage]
+        rng.shuffle(captions)
+        found: Iterator[Made]
+        if kind == "edited":
+            category, most = Category(concepts["differ in"]), MOST[stage]
+            looked = captions[:LOOKED_AT]
+            found = edited(looked, category=category, rng=rng, known=self._known, fits=self._fits)
+        elif kind == "replaced":
+            words, most = vocabulary(captions), MOST_PLAIN[stage]
+            found = replaced(captions, words=words, rng=rng, known=self._known, fits=self._fits)
+        elif kind == "random":
+            found, most = at_random(captions, self._pictures, rng=rng), MOST_PLAIN[stage]
+        else:
+            raise WeakspotError(f"{hypothesis.text[:80]!r} says nothing of pairs")
+        return list(islice(self._told(found, hypothesis, most), most))
+
+    def _told(self, found: Iterator[Made], hypothesis: Hypothesis, most: int) -> Iterator[Made]:
+        for number, pair in enumerate(found):
+            if self._progress is not None and number % 16 == 0:
+                self._progress(f"making pairs: {hypothesis.text[:60]}", number, most)
+            yield pair
+
+
+def stage_of(text: str, seed: int) -> Stage:
+    """The stage to which a caption is dealt: half of them to each."""
+    dice = hashlib.blake2b(f"{seed}:{text}".encode("utf-8", "backslashreplace"), digest_size=1).digest()
+    return Stage.CONFIRM if dice[0] & 1 else Stage.EXPLORE
+
+
+def pair_of(trial: Trial) -> Made:
+    """The pair of a recorded trial; empty texts where it could not be drawn."""
+    try:
+        row = json.loads(trial.caption)
+        return Made(*(str(part) for part in row))
+    except (ValueError, TypeError):
+        return Made("", "")

@@ -1,0 +1,118 @@
+"""The pairs that categories are compared with: two captions at random, and captions with any word replaced.
+
+Random captions show how often the encoder takes anything for alike. A caption in which some noun, verb or
+adjective was replaced by another of its kind is as near to the original as the pairs of a category are; what
+an encoder misses more often than that, it misses for what it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from random import Random
+from typing import Final
+
+from weakspot.sources.corpus import normal_form
+from weakspot.studies.mine.pairs_made import Made
+from weakspot.text.lexicons import Tag
+from weakspot.text.tagging import Token, tokenise
+
+#: Kinds of words that are replaced.
+KINDS: Final = (Tag.NOUN, Tag.VERB, Tag.ADJ)
+#: Captions whose words are gathered.
+READ: Final = 3000
+#: Words that are tried in one caption.
+TRIES: Final = 12
+#: How often the captions are gone through, another word each time.
+ROUNDS: Final = 3
+
+#: By kind and form, words as often as captions have them.
+Vocabulary = Mapping[tuple[Tag, str], Sequence[str]]
+
+
+def vocabulary(captions: Sequence[str]) -> Vocabulary:
+    """The words that can take each other's place."""
+    found: dict[tuple[Tag, str], list[str]] = defaultdict(list)
+    for caption in captions[:READ]:
+        for token in tokenise(caption):
+            if _plain(token):
+                found[token.tag, token.form].append(token.text)
+    return found
+
+
+def replaced(
+    captions: Sequence[str],
+    *,
+    words: Vocabulary,
+    rng: Random,
+    known: Collection[str],
+    fits: Callable[[str], bool] | None = None,
+) -> Iterator[Made]:
+    """Captions with one word replaced by any other of its kind and form.
+
+    Args:
+        captions: What is changed, in this order.
+        words: Where the other words come from.
+        rng: Chooses words.
+        known: Normal forms of the texts of the corpus; see `weakspot.studies.mine.pairs_edited`.
+        fits: Whether a text can be understood where it will be used.
+    """
+    seen: set[str] = set()
+    for _ in range(ROUNDS):
+        for caption in captions:
+            tokens = [t for t in tokenise(caption) if _plain(t) and len(words.get((t.tag, t.form), ())) > 1]
+            for _ in range(TRIES if tokens else 0):
+                token = rng.choice(tokens)
+                word = rng.choice(words[token.tag, token.form])
+                text = _put(caption, token.text, word) if word != token.text else None
+                form = normal_form(text or "")
+                if text is None or form in known or form in seen or (fits is not None and not fits(text)):
+                    continue
+                seen.add(form)
+                yield Made(caption, text, f"{token.text} → {word}")
+                break
+
+
+def at_random(
+    captions: Sequence[str], pictures: Mapping[str, Collection[str]], *, rng: Random
+) -> Iterator[Made]:
+    """Two captions at random, none of them of one picture.
+
+    Args:
+        captions: What is drawn from.
+        pictures: By caption, which pictures it is of; those without are of pictures of their own.
+        rng: Draws.
+    """
+    while len(captions) > 1:
+        first, second = rng.sample(range(len(captions)), 2)
+        of, other = (pictures.get(captions[i], ()) for i in (first, second))
+        if not set(of) & set(other):
+            yield Made(captions[first], captions[second], "")
+
+
+_OPENING: Final = re.compile(r"an? (?:realistic )?(?:photo|picture|image|photograph) of ", re.IGNORECASE)
+OPENINGS: Final = ("a photo of ", "a picture of ", "an image of ")
+
+
+def reworded(caption: str) -> list[str]:
+    """The caption with openings that say nothing of the scene: "a picture of …" for "a photo of …"."""
+    own = _OPENING.match(caption)
+    rest = caption[own.end() :] if own else caption[:1].lower() + caption[1:]
+    return [opening + rest for opening in OPENINGS if not own or opening.strip() != own[0].strip().lower()]
+
+
+def _plain(token: Token) -> bool:
+    return token.tag in KINDS and token.text.isalpha() and len(token.text) > 1
+
+
+def _put(caption: str, old: str, new: str) -> str | None:
+    """The caption with a word replaced, its article fitted; None if the word is not there just once."""
+    places = list(re.finditer(rf"(?<![\w'’-]){re.escape(old)}(?![\w'’-])", caption, re.IGNORECASE))
+    if len(places) != 1:
+        return None
+    head, tail = caption[: places[0].start()], caption[places[0].end() :]
+    new = new.capitalize() if caption[places[0].start()].isupper() else new
+    if article := re.search(r"\b(a)n?(\s+)$", head, re.IGNORECASE):
+        head = f"{head[: article.start()]}{article[1]}{'n' if new[0].lower() in 'aeiou' else ''}{article[2]}"
+    return head + new + tail

@@ -1,0 +1,240 @@
+"""The search of `pairs` with torch, for a GPU: the same pairs, by the same rule of order.
+
+Short rows are rounded to half precision (as fast as bfloat16 on tensor cores, with three more bits), and what
+the rounding can change is measured and allowed for. Large tiles of the upper triangle are multiplied,
+compared and forgotten; where Triton is installed one kernel does all three and nothing but the hits is
+written to memory. Hits are computed again in float32, then float64. Everything stays on the device but the
+answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from weakspot.core import WeakspotError
+from weakspot.studies.mine.pair_rule import PUBLISHED, Rule
+from weakspot.studies.mine.pairs import Accept, Pairs, Progress
+from weakspot.studies.mine.shorten import FEW, best_length, rounding
+
+#: See `weakspot.studies.mine.shorten.RECHECK`: a GPU gathers rows slowly, and multiplies tiles fast.
+RECHECK: Final = 1_000_000.0
+LENGTHS: Final = (64, 128, 192, 256, 384, 512, 768, 1024)
+#: Rows and columns of a tile without Triton, and rows that the kernel takes at once.
+TILE: Final = 16_384
+#: Bytes of gathered rows at once.
+_GATHER: Final = 1 << 29
+_LEARN, _TRY = 4096, 1024
+
+#: Hits of the sieve, as two columns of row numbers, and how many pairs have been sieved by then.
+Hits = Iterator[tuple[Any, Any, int]]
+
+
+class HalfRows(NamedTuple):
+    """Short rows in half precision; products plus `slack` are at least those of the original rows."""
+
+    rows: Any
+    slack: float
+
+
+def find_pairs_torch(
+    tested: Any,
+    reference: Any,
+    *,
+    rule: Rule = PUBLISHED,
+    limit: int | None = None,
+    accept: Accept | None = None,
+    device: str = "auto",
+    kernel: str = "auto",
+    tile: int = TILE,
+    progress: Progress | None = None,
+) -> Pairs:
+    """As `find_pairs`.
+
+    Args:
+        tested: One row of length 1 for each text or picture; of numpy, or of torch and then left where it is.
+        reference: The same by the other encoder.
+        rule: What is looked for.
+        limit: Pairs in the answer at most.
+        accept: May refuse pairs; is given numpy arrays.
+        device: "auto" (CUDA if there is one), "cpu", "cuda", "cuda:1"; not used for rows of torch.
+        kernel: "triton", "torch", or "auto": Triton on CUDA where it is installed.
+        tile: Rows and columns sieved at once.
+        progress: Told after each tile.
+
+    Raises:
+        WeakspotError: The rows do not fit together, or a number is not finite.
+    """
+    torch: Any = import_module("torch")
+    a, b = (_on(torch, rows, device) for rows in (tested, reference))
+    _check(torch, a, b, limit)
+    n = len(a)
+    short = halve(a, above=rule.above)
+    sieve = _sieve(kernel, a.device.type)
+    best = _Best(torch, a.device, n, rule.above, limit)
+    for first, second, done in sieve(short, lambda: best.bar - short.slack, tile):
+        rough = _products(torch, a, first, second, torch.float32)
+        near = rough > best.bar - rounding(a.shape[1])
+        first, second = first[near], second[near]
+        alike = _products(torch, a, first, second, torch.float64)
+        kept = (alike > rule.above) & (alike >= best.bar)
+        first, second, alike = first[kept], second[kept], alike[kept]
+        best.alike += len(first)
+        if accept is not None and len(first):
+            allowed = accept(first.cpu().numpy(), second.cpu().numpy())
+            kept = torch.from_numpy(np.asarray(allowed, np.bool_)).to(a.device)
+            first, second, alike = first[kept], second[kept], alike[kept]
+        apart = _products(torch, b, first, second, torch.float64)
+        kept = torch.ones_like(first, dtype=torch.bool)
+        if rule.gap is not None:
+            kept &= alike - apart > rule.gap
+        if rule.below is not None:
+            kept &= apart < rule.below
+        best.add(first[kept], second[kept], alike[kept], apart[kept])
+        if progress is not None:
+            progress(done, n * (n - 1) // 2)
+    return best.pairs()
+
+
+def halve(vectors: Any, *, above: float, recheck: float = RECHECK) -> HalfRows:
+    """Short rows in half precision, as `weakspot.studies.mine.shorten.shorten` makes them in float32.
+
+    With p rounded to p̂ and e the largest ‖p − p̂‖ of all rows, p·q ≤ p̂·q̂ + 2e + e². The last number, the
+    length of the rest, is rounded up, so that it stays a bound.
+    """
+    torch: Any = import_module("torch")
+    n, width = vectors.shape
+    basis, length = None, width
+    if n > FEW:
+        rng = np.random.default_rng(0)
+        some = torch.from_numpy(np.sort(rng.choice(n, min(n, _LEARN), replace=False))).to(vectors.device)
+        basis = torch.linalg.eigh(vectors[some].T @ vectors[some])[1].flip(1)
+        tried = vectors[some[:: max(1, len(some) // (2 * _TRY))]][: 2 * _TRY] @ basis
+        length = best_length(tried[::2], tried[1::2], above=above, recheck=recheck, lengths=LENGTHS)
+    rows = torch.empty((n, length), dtype=torch.float16, device=vectors.device)
+    if basis is not None and length < width:
+        basis = torch.linalg.qr(basis[:, : length - 1].double())[0]
+    off = torch.zeros((), dtype=torch.float64, device=vectors.device)
+    step = max(1, _GATHER // (8 * width))
+    for at in range(0, n, step):
+        part = vectors[at : at + step].double()
+        cut = part if basis is None or length == width else part @ basis
+        kept = rows[at : at + step, : cut.shape[1]]
+        kept.copy_(cut)
+        off = torch.maximum(off, (cut - kept.double()).norm(dim=1).max())
+        if cut.shape[1] < length:
+            rest = ((part**2).sum(1) - (cut**2).sum(1)).clip(0).add(1e-9).sqrt()
+            half = rest.half()
+            rows[at : at + step, -1] = torch.where(half.double() < rest, (rest * (1 + 2.0**-9)).half(), half)
+    error = float(off) if n else 0.0
+    # Tensor cores may cut bits where float32 would round; and a tile in half precision rounds its products
+    # and the threshold they are compared with, by 2⁻¹¹ and 2⁻¹² at most.
+    return HalfRows(rows, 2 * error + error**2 + length * 2.0**-20 + 2.0**-10)
+
+
+def _sieve(kernel: str, device: str) -> Callable[[HalfRows, Callable[[], float], int], Hits]:
+    if kernel not in ("auto", "torch", "triton"):
+        raise WeakspotError(f"there is no kernel {kernel[:80]!r}", fix="choose auto, torch or triton")
+    if kernel == "triton" or (kernel == "auto" and device == "cuda" and find_spec("triton") is not None):
+        from weakspot.studies.mine.pairs_triton import hits
+
+        return hits
+    return _tiles
+
+
+def _tiles(short: HalfRows, cut: Callable[[], float], size: int) -> Hits:
+    """Tiles by one matrix product each. A CPU multiplies the same rounded numbers as float32."""
+    rows = short.rows if short.rows.device.type != "cpu" else short.rows.float()
+    n, done = len(rows), 0
+    import_module("torch").backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+    for top in range(0, n, size):
+        for left in range(top, n, size):
+            product = rows[top : top + size] @ rows[left : left + size].T
+            mask = product > cut()
+            if top == left:
+                mask = mask.triu_(1)
+            height, width = mask.shape
+            done += height * (height - 1) // 2 if top == left else height * width
+            first, second = mask.nonzero().unbind(1)
+            yield first + top, second + left, done
+
+
+def _products(torch: Any, rows: Any, first: Any, second: Any, dtype: Any) -> Any:
+    """Products of rows, some at a time."""
+    step = max(1, _GATHER // (16 * rows.shape[1]))
+    out = torch.empty(len(first), dtype=dtype, device=rows.device)
+    for at in range(0, len(first), step):
+        a, b = (rows[which[at : at + step]].to(dtype) for which in (first, second))
+        torch.sum(a.mul_(b), 1, out=out[at : at + step])
+    return out
+
+
+class _Best:
+    """The best candidates so far, on the device; see `weakspot.studies.mine.pairs.Best`."""
+
+    def __init__(self, torch: Any, device: Any, n: int, above: float, limit: int | None) -> None:
+        self.bar, self.alike = above, 0
+        self._torch, self._n, self._limit = torch, n, limit
+        whole, real = (torch.zeros(0, dtype=t, device=device) for t in (torch.int64, torch.float64))
+        self._parts: list[tuple[Any, ...]] = [(whole, whole, real, real)]
+        self._size = 0
+        self._dropped = False
+
+    def add(self, *found: Any) -> None:
+        self._parts.append(found)
+        self._size += len(found[0])
+        if self._limit is not None and self._size > 2 * self._limit:
+            self._parts = [tuple(column[: self._limit] for column in self._sorted())]
+            self._size, self._dropped = self._limit, True
+            self.bar = max(self.bar, float(self._parts[0][2][-1]))
+
+    def _sorted(self) -> list[Any]:
+        columns = [self._torch.cat(parts) for parts in zip(*self._parts, strict=True)]
+        columns = [column[(columns[0] * self._n + columns[1]).argsort()] for column in columns]
+        order = columns[2].argsort(descending=True, stable=True)
+        return [column[order] for column in columns]
+
+    def pairs(self) -> Pairs:
+        first, second, tested, reference = (c[: self._limit].cpu().numpy() for c in self._sorted())
+        complete = not self._dropped and (self._limit is None or self._size <= self._limit)
+        return Pairs(first, second, tested, reference, None if self._dropped else self.alike, complete)
+
+
+def _on(torch: Any, rows: Any, device: str) -> Any:
+    if isinstance(rows, np.ndarray):
+        place = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+        try:
+            # A mapped file cannot be written to, which torch warns of; it is copied to the device anyway.
+            return torch.from_numpy(rows if rows.flags.writeable else rows.copy()).to(place)
+        except (RuntimeError, AssertionError) as error:  # torch says so when there is no such device
+            raise WeakspotError(
+                f"the rows cannot be put on {device[:80]!r}: {str(error).splitlines()[0]}",
+                fix="use another device, or the search on the CPU",
+            ) from error
+    return rows
+
+
+def _check(torch: Any, a: Any, b: Any, limit: int | None) -> None:
+    if limit is not None and limit < 1:
+        raise WeakspotError(f"{limit} pairs cannot be looked for", fix="ask for at least one")
+    for what, rows in (("tested", a), ("reference", b)):
+        if rows.ndim != 2 or rows.dtype != torch.float32:
+            raise WeakspotError(
+                f"the {what} encoder's rows are {rows.dtype} of the shape {tuple(rows.shape)}",
+                fix="give one row of float32 for each text",
+            )
+        wrong = (~((rows.norm(dim=1) - 1).abs() < 1e-4)).nonzero()
+        if len(wrong):
+            raise WeakspotError(
+                f"row {int(wrong[0])} of the {what} encoder does not have the length 1",
+                fix="pass the rows through weakspot.studies.mine.embeddings.unit_rows",
+            )
+    if len(a) != len(b):
+        raise WeakspotError(
+            f"the tested encoder has {len(a):,} rows, the reference {len(b):,}",
+            fix="embed the same texts with both",
+        )

@@ -1,0 +1,96 @@
+"""The sieve of `pairs_torch` as one Triton kernel: products, comparison and list of the hits.
+
+A program multiplies 128 by 128 short rows in tensor cores, keeps the products in registers, and appends the
+numbers of those above the threshold to a list, at a place that an atomic counter gives out. The similarity
+matrix is never written to memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import torch
+import triton
+import triton.language as tl
+
+#: Hits that a list has room for at first, and before a panel is cut in two.
+_ROOM, _MOST = 1 << 22, 1 << 27
+
+
+class Shape(NamedTuple):
+    """How a program works: rows, columns and numbers at once, warps, stages of loading ahead."""
+
+    rows: int = 128
+    columns: int = 128
+    numbers: int = 64
+    warps: int = 8
+    stages: int = 3
+
+
+SHAPE: Final = Shape()
+
+
+@triton.jit(do_not_specialize=["n", "top", "room", "panel"])  # type: ignore[untyped-decorator]
+def _kernel(  # type: ignore[no-untyped-def]
+    rows, n, top, cut, counter, first, second, room, panel,
+    LENGTH: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,  # noqa: N803
+):  # fmt: skip
+    # Neighbours share their columns, so that these come from the cache; a panel's rows stay in it anyway.
+    at = tl.program_id(0)
+    start_i = top + (at % panel) * BM
+    start_j = top + (at // panel) * BN
+    if start_i < start_j + BN:
+        i = start_i + tl.arange(0, BM)
+        j = start_j + tl.arange(0, BN)
+        k = tl.arange(0, BK)
+        a_at = rows + i.to(tl.int64)[:, None] * LENGTH + k[None, :]
+        b_at = rows + j.to(tl.int64)[None, :] * LENGTH + k[:, None]
+        total = tl.zeros((BM, BN), dtype=tl.float32)
+        for _ in range(0, LENGTH, BK):
+            a = tl.load(a_at, mask=i[:, None] < n, other=0.0)
+            b = tl.load(b_at, mask=j[None, :] < n, other=0.0)
+            total = tl.dot(a, b, total)
+            a_at += BK
+            b_at += BK
+        hit = (total > cut) & (i[:, None] < j[None, :]) & (j[None, :] < n)
+        if tl.max(hit.to(tl.int32)) > 0:
+            here = tl.zeros((BM, BN), dtype=tl.int32)
+            place = tl.atomic_add(counter + here, here + 1, mask=hit)
+            fits = hit & (place < room)
+            tl.store(first + place, here + i[:, None], mask=fits)
+            tl.store(second + place, here + j[None, :], mask=fits)
+
+
+def hits(short: Any, cut: Callable[[], float], size: int, *, shape: Shape = SHAPE) -> Any:
+    """Hits of the sieve, panel by panel of `size` rows; see `pairs_torch`."""
+    rows = short.rows.contiguous()
+    n, length = rows.shape
+    if length % shape.numbers:  # zeros change no product
+        rows = torch.nn.functional.pad(rows, (0, -length % shape.numbers))
+        length = rows.shape[1]
+    counter = torch.zeros(1, dtype=torch.int32, device=rows.device)
+    places = torch.empty((2, _ROOM), dtype=torch.int32, device=rows.device)
+    size = max(1, size // shape.rows) * shape.rows  # no program reaches from one panel into the next
+    panels = [(top, min(size, n - top)) for top in range(0, n, size)][::-1]
+    done = 0
+    while panels:
+        top, height = panels.pop()
+        blocks = -(-height // shape.rows)
+        counter.zero_()
+        _kernel[(blocks * -(-(n - top) // shape.columns),)](
+            rows, n, top, cut(), counter, places[0], places[1], places.shape[1], blocks,
+            LENGTH=length, BM=shape.rows, BN=shape.columns, BK=shape.numbers,
+            num_warps=shape.warps, num_stages=shape.stages,
+        )  # fmt: skip
+        count = int(counter)
+        if count > places.shape[1]:
+            if count > _MOST and height > shape.rows:
+                half = -(-height // (2 * shape.rows)) * shape.rows
+                panels += [(top + half, height - half), (top, half)]
+            else:
+                panels.append((top, height))
+                places = torch.empty((2, count + (count >> 2)), dtype=torch.int32, device=rows.device)
+            continue
+        done += height * (height - 1) // 2 + height * (n - top - height)
+        yield places[0, :count].long(), places[1, :count].long(), done

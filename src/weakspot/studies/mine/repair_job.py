@@ -1,0 +1,344 @@
+"""The job that a mine leaves: pairs of texts that an encoder takes for alike are made anew and kept apart.
+
+Captions that the mine never saw are dealt to repair and to verification; every pair is an edit of one of
+them, so no pair, nor either of its texts, is in two parts. The clean measure is retrieval (R@1): of held-out
+pictures, whether another caption is nearer than the own one. What says the same in another order must stay
+alike: an encoder that scatters all texts repairs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import numpy as np
+
+from weakspot.core import MODELS, Case, Hypothesis, Stage, WeakspotError, case_seed
+from weakspot.judges.similarity import SimilarityJudge
+from weakspot.sources.corpus import Corpus, Text, gather, normal_form, read_corpus
+from weakspot.store import Run
+from weakspot.studies.mine.pair_similarity import PairSimilarity
+from weakspot.studies.mine.pairs_edited import edited
+from weakspot.studies.mine.pairs_made import Made, pair_of
+from weakspot.studies.mine.parts import settings_of
+from weakspot.studies.repair.parts import (
+    Fitted,
+    Job,
+    Progress,
+    RepairSettings,
+    Spot,
+    chosen_of,
+    derived,
+    row_words,
+)
+from weakspot.study.paths import rooted
+from weakspot.text.differences import Category
+
+#: Fresh captions that are looked at for pairs in each part.
+CAPTIONS: Final = 6_000
+#: Pairs that are learnt from, per finding, and that it is proved on.
+LEARNT, PROVED = 600, 300
+#: Captions with pictures: learnt from, and asked for retrieval.
+USUAL, RETRIEVED = 800, 500
+#: Pairs that say the same in another order.
+SAME: Final = 300
+#: Fewer pairs prove nothing.
+LEAST: Final = 20
+#: Findings that are repaired where nobody chose.
+TOP: Final = 3
+#: Scenes that are drawn until one shows the difference.
+TRIES: Final = 20
+
+
+def mine_job(run: Run, settings: RepairSettings, *, target: Any = None) -> Job:
+    """The findings of a mine.
+
+    Raises:
+        WeakspotError: There are none, or none of a number; the corpus or the encoder cannot be taken up.
+    """
+    from weakspot.judges.differs.judge import differs
+    from weakspot.tuning.encoder import tower_of
+
+    mined, findings = rooted(settings_of(run), settings.here), run.findings
+    if settings.method not in ("full", "data"):
+        raise WeakspotError(
+            f"the method {settings.method!r} is not for text towers", fix="use --method full, or data"
+        )
+    if mined.corpus.partition("?")[0] != "world":
+        raise WeakspotError(
+            f"new captions like those of {mined.corpus[:80]!r} cannot be made here",
+            fix="mine with --corpus world; weakspot export gives the pairs of others",
+        )
+    best = [i for i, f in enumerate(findings, start=1) if f.confirmed] or list(range(1, len(findings) + 1))
+    preferred = best[:TOP] if settings.numbers is None else None
+    numbers = chosen_of(settings, preferred, len(findings), "finding")
+    for number in numbers:
+        if _category(findings[number - 1].hypothesis) is None:
+            raise WeakspotError(
+                f"new pairs of finding {number} cannot be made: a language model wrote them",
+                fix="choose findings by category",
+            )
+    name = settings.target or mined.encoder
+    encoder: Any = target if target is not None else MODELS.load(name)
+    tower = None if settings.method == "data" else tower_of(encoder, name=name)
+    alike = float(run.ledger.fact("mined")["threshold"]["value"])
+    parts = _Parts(run, settings, fits=mined.judged_by == "world")
+    before = PairSimilarity(encoder)
+    spots = [
+        Spot(f.phrase, (f.hypothesis,), i)
+        for i, f in enumerate(findings, start=1)
+        if _category(f.hypothesis) is not None
+    ]
+    chosen = tuple(spot for spot in spots if spot.number in numbers)
+    source = FreshPairs({s.hypotheses[0].id: parts.pairs("verification", s, PROVED) for s in spots})
+    for spot in chosen:
+        if (count := source.count(spot.hypotheses[0])) < LEAST:
+            raise WeakspotError(
+                f"{count} new pairs of {spot.words[:60]!r} are too few to prove a repair",
+                fix="choose another finding",
+            )
+    asked = parts.captions["verification"][:RETRIEVED]
+    pictures = Retrieval(asked, encoder, seed=derived(settings.seed, "seen"))
+
+    def learnt() -> dict[str, list[Made]]:
+        return {spot.words: parts.pairs("repair", spot, LEARNT) for spot in chosen}
+
+    return Job(
+        target=before,
+        name=name,
+        judge=SimilarityJudge(alike, None if mined.judged_by == "none" else differs(mined.judged_by)),
+        chosen=chosen,
+        others=(
+            *(s for s in spots if s.number not in numbers and source.count(s.hypotheses[0]) >= LEAST),
+            Spot("the same said in another order is taken for something else", failed=parts.same(alike)),
+        ),
+        clean=Spot("pictures that are nearer to another caption (1 − R@1)", failed=pictures.missed),
+        source=source,
+        seed=derived(settings.seed, "verification"),
+        fit=lambda folder, told: _fit(folder, told, tower, encoder, alike, learnt(), parts, settings),
+        write=lambda folder: _write(folder, learnt()),
+        counts={"repair": len(parts.captions["repair"]), "verification": len(parts.captions["verification"])},
+    )
+
+
+def _category(hypothesis: Hypothesis) -> Category | None:
+    concepts = dict(hypothesis.concepts)
+    return Category(concepts["differ in"]) if concepts.get("pairs") == "edited" else None
+
+
+class _Parts:
+    """Captions that the mine never saw, dealt to repair and verification by turns."""
+
+    def __init__(self, run: Run, settings: RepairSettings, *, fits: bool) -> None:
+        from weakspot.judges.differs.judge import SceneJudge
+
+        mined = rooted(settings_of(run), settings.here)
+        self._seed = settings.seed
+        self._judge = SceneJudge() if fits else None
+        old = read_corpus(mined.corpus, limit=mined.texts)
+        known = set(map(normal_form, old.texts))
+        for hypothesis in run.ledger.hypotheses():
+            for trial in run.ledger.trials(hypothesis):
+                known |= {normal_form(text) for text in pair_of(trial)[:2]}
+        fresh = _fresh(f"{settings.seed} {mined.corpus}")
+        texts = [text for text in fresh.texts if normal_form(text) not in known]
+        self.captions = {"repair": texts[::2], "verification": texts[1::2]}
+        self._known = {
+            "repair": known | set(map(normal_form, self.captions["verification"])),
+            "verification": known | set(map(normal_form, self.captions["repair"])),
+        }
+
+    def pairs(self, part: str, spot: Spot, most: int) -> list[Made]:
+        """New pairs of a category, of captions of a part; none of verification is one of repair."""
+        category = _category(spot.hypotheses[0])
+        assert category is not None  # noqa: S101 (asked before)
+        judge = self._judge
+        rng = Random(f"{self._seed} {part} {spot.hypotheses[0].id}")  # noqa: S311
+        found = edited(
+            self.captions[part],
+            category=category,
+            rng=rng,
+            known=self._known[part],
+            fits=None if judge is None else (lambda text: judge.differ([(text, text)])[0] is not None),
+        )
+        rows = list(islice(found, most))
+        other = "verification" if part == "repair" else "repair"
+        self._known[other] |= {normal_form(text) for row in rows for text in row[:2]}
+        return rows
+
+    def same(self, alike: float) -> Any:
+        """Whether sentences in another order are still taken for the same, by a target of pairs."""
+        rng = Random(f"{self._seed} same")  # noqa: S311
+        rows = list(islice(_reordered(self.captions["verification"], rng), SAME))
+        hypothesis = Hypothesis("the same in another order", (("pairs", "same"),))
+        cases = [Case(hypothesis, i, 0, Made(*row), "alike", "") for i, row in enumerate(rows)]
+
+        def failed(target: Any) -> list[bool | None]:
+            return [float(output.answer or "nan") <= alike for output in target.answer(cases)]
+
+        return failed
+
+
+def _fresh(seed: str) -> Corpus:
+    """Captions of the world that follow from a seed of their own."""
+    from weakspot.world.captions import caption
+    from weakspot.world.nature import sample
+    from weakspot.world.scene import SceneSet
+
+    rng = Random(f"repair: {seed}")  # noqa: S311
+    texts = (Text(caption(sample(SceneSet(), rng), rng)) for _ in range(2 * CAPTIONS))
+    return gather(texts, name="fresh captions of the world")
+
+
+def _reordered(captions: Sequence[str], rng: Random) -> Any:
+    """Captions of several sentences, and the same with the later ones in another order."""
+    from weakspot.judges.differs.judge import SceneJudge
+
+    judge = SceneJudge()
+    for text in captions:
+        first, *rest = [f"{s.strip()}." for s in text.split(".") if s.strip()]
+        other = rest[:]
+        rng.shuffle(other)
+        if len(rest) < 2 or other == rest:
+            continue
+        two = " ".join([first, *rest]), " ".join([first, *other])
+        if judge.differ([two])[0] is False:
+            yield two
+
+
+class FreshPairs:
+    """A source of pairs that were made beforehand.
+
+    Args:
+        rows: By the hypothesis' id.
+    """
+
+    def __init__(self, rows: dict[str, list[Made]]) -> None:
+        self._rows = rows
+
+    def count(self, hypothesis: Hypothesis) -> int:
+        """How many pairs of a hypothesis there are."""
+        return len(self._rows[hypothesis.id])
+
+    def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
+        """See `Source`."""
+        del seed, stage
+        return self.count(hypothesis)
+
+    def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
+        """See `Source`."""
+        rows = self._rows[hypothesis.id]
+        return [
+            Case(
+                hypothesis,
+                i,
+                case_seed(seed, hypothesis, i),
+                rows[i],
+                "told apart",
+                f"{rows[i].first} | {rows[i].second}",
+            )
+            for i in indices
+        ]
+
+
+class Retrieval:
+    """Pictures of captions, and whether the own caption is the nearest of all.
+
+    Args:
+        captions: Of the world.
+        encoder: Its image tower, which no repair changes, sees the pictures.
+        seed: Of the pictures.
+    """
+
+    def __init__(self, captions: Sequence[str], encoder: Any, *, seed: int) -> None:
+        self.captions = list(captions)
+        self.seen = encoder.embed_images([_drawn(text, (), seed=seed + i) for i, text in enumerate(captions)])
+
+    def missed(self, target: Any) -> list[bool | None]:
+        """Of each picture, whether another caption is nearer, by the text tower of a target of pairs."""
+        import torch
+
+        from weakspot.tuning.encoder import missed
+
+        texts = torch.from_numpy(np.asarray(target.encoder.embed_texts(self.captions), np.float32))
+        return list(missed(torch.from_numpy(self.seen), texts, self.captions))
+
+
+def _drawn(text: str, against: Sequence[str], *, seed: int) -> Any:
+    """A picture of which a text is true, and of which another is not if there is such a one."""
+    from weakspot.world.grammar import parse
+    from weakspot.world.nature import sample
+    from weakspot.world.render import render
+
+    rng, own = Random(seed), parse(text)  # noqa: S311
+    denied = [parse(other) for other in against]
+    for _ in range(TRIES):
+        scene = sample(own, rng)
+        if not any(other.matches(scene) for other in denied):
+            return render(scene, seed, 64)
+    return None
+
+
+def _fit(
+    folder: Path,
+    told: Progress,
+    tower: Any,
+    encoder: Any,
+    alike: float,
+    learnt: dict[str, list[Made]],
+    parts: _Parts,
+    settings: RepairSettings,
+) -> Fitted:
+    """Train the text tower, write it down, and load what was written."""
+    from weakspot.tuning.encoder import Pair, TowerSettings, Usual, fit_tower
+
+    seed = derived(settings.seed, "pictures")
+    rows = [row for some in learnt.values() for row in some]
+    told("drawing pictures of the pairs", 0, len(rows))
+    both = [
+        (_drawn(row.first, [row.second], seed=seed + i), _drawn(row.second, [row.first], seed=seed + i))
+        for i, row in enumerate(rows)
+    ]
+    blank = np.zeros((64, 64, 3), np.uint8)
+    seen = encoder.embed_images([blank if image is None else image for two in both for image in two])
+    seen = np.asarray(seen, np.float32).reshape(len(rows), 2, -1)
+    seen[[a is None or b is None for a, b in both]] = 0
+    captions = parts.captions["repair"][:USUAL]
+    usual = Retrieval(captions, encoder, seed=seed)
+    trained = fit_tower(
+        tower,
+        [Pair(row.first, row.second, vectors) for row, vectors in zip(rows, seen, strict=True)],
+        [Usual(text, vector) for text, vector in zip(captions, usual.seen, strict=True)],
+        TowerSettings(
+            alike=alike,
+            epochs=settings.epochs,
+            learning_rate=settings.learning_rate,
+            device=settings.device,
+            seed=settings.seed,
+        ),
+        folder=folder,
+        told=lambda epoch, of, row: told(f"training: {row_words(row)}", epoch, of),
+    )
+    written = tower.keep(folder / "model")
+    after: Any = MODELS.load(written)
+    learnt_of = {**trained._asdict(), "pictures": len(rows), "kind": "pairs of texts"}
+    return Fitted(PairSimilarity(after), written, learnt_of)
+
+
+def _write(folder: Path, learnt: dict[str, list[Made]]) -> dict[str, Any]:
+    """The hard pairs as lines of JSON."""
+    from weakspot.store import write_whole
+
+    lines = [
+        json.dumps({"first": row.first, "second": row.second, "change": row.change, "differ in": words},
+                   ensure_ascii=False)
+        for words, rows in learnt.items()
+        for row in rows
+    ]  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / "pairs.jsonl", ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace"))
+    return {"folder": str(folder), "pictures": len(lines), "kind": "pairs of texts"}

@@ -1,0 +1,1 @@
+"""rare: how often a classifier fails where plain sampling would hardly see it fail."""

@@ -1,0 +1,229 @@
+"""What `rare` is made with: its settings, the margin, and a source that draws states of a space."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.core import Case, Hypothesis, Judge, Output, Scores, Source, Status, Verdict, WeakspotError
+from weakspot.engine import Budget
+from weakspot.judges import LabelJudge
+from weakspot.sources.spaces import CaseSpace
+from weakspot.store import Run
+from weakspot.studies.hunt.parts import HuntSettings
+from weakspot.studies.hunt.parts import check as check_hunt
+from weakspot.study.loading import check_seed
+
+#: Plain draws with which a run begins: they show what the target gives, and whether failures are rare at all.
+LOOK: Final = 64
+#: So many failures among them, and there is nothing rare about it.
+OFTEN: Final = 2
+#: Fewer images say nothing of a rare failure.
+LEAST: Final = 200
+#: The smallest probability that is told from zero.
+_TINY: Final = 1e-38
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RareSettings:
+    """Which failure, and how it is measured; kept in run.yaml.
+
+    Attributes:
+        target: Name of the classifier.
+        label: The label whose failures are counted.
+        target_label: If given, only this wrong answer counts as a failure.
+        words: Sentences added to the plain prompt.
+        source: Name of what draws images from words.
+        labels_file: A file with names and parents of labels.
+        sense: Which meaning of the label is meant, where WordNet knows several.
+        prompt: The plain prompt; {label} and {parent} are filled in.
+        budget: Limits. The number of images is part of the design and cannot be changed later.
+        seed: Everything random follows from it.
+    """
+
+    target: str
+    label: str
+    target_label: str | None = None
+    words: str = ""
+    source: str = "world:renderer"
+    labels_file: str | None = None
+    sense: str | None = None
+    prompt: str = "a realistic photograph of a {label} ({parent})."
+    budget: str = "images=20000"
+    seed: int = 0
+
+    @property
+    def images(self) -> int:
+        """The most images."""
+        return int(Budget.parse(self.budget)["images"])
+
+    @property
+    def as_hunt(self) -> HuntSettings:
+        """The same for a hunt, which knows how to load what is named."""
+        return HuntSettings(
+            target=self.target,
+            label=self.label,
+            target_label=self.target_label,
+            source=self.source,
+            labels_file=self.labels_file,
+            sense=self.sense,
+            prompt=self.prompt,
+            budget=self.budget,
+            seed=self.seed,
+        )
+
+
+def check(settings: RareSettings) -> None:
+    """Refuse settings that cannot be meant, before anything is loaded or written."""
+    check_hunt(settings.as_hunt)
+    check_seed(settings.seed)
+    images = Budget.parse(settings.budget)["images"]
+    if math.isinf(images):
+        raise WeakspotError("the budget has no number of images", fix="write e.g. images=20k,seconds=600")
+    if images < LEAST:
+        raise WeakspotError(
+            f"{images:.0f} images are too few to say anything of a rare failure",
+            fix=f"give {LEAST} at least; 40k are enough for a factor of 2 at one in 100,000",
+        )
+
+
+def settings_of(run: Run, *, budget: str | None = None) -> RareSettings:
+    """The settings of a run as its run.yaml has them, with the budget it was last given."""
+    given = dict(run.config.settings)
+    wrong = [*(set(given) - {f.name for f in fields(RareSettings)}), *({"target", "label"} - set(given))]
+    if wrong:
+        raise WeakspotError(
+            f"the settings in {run.folder / 'run.yaml'} do not fit rare: {wrong[0][:80]!r}",
+            fix="restore the file from a copy",
+        )
+    begun = RareSettings(**given)
+    latest = budget if budget is not None else run.ledger.fact("budget")
+    settings = RareSettings(**(given | ({} if latest is None else {"budget": latest})))
+    check(settings)
+    if settings.images != begun.images:
+        raise WeakspotError(
+            f"this run was laid out for {begun.images:,} images, which cannot be changed now",
+            fix=f"keep images={begun.images} and change the other limits, or begin a new run",
+        )
+    return settings
+
+
+class Margins:
+    """A judge that keeps how near each moved case is to failing.
+
+    The margin is the log of how many times as probable the right answer is as the best wrong one; with a
+    target label, how many times as probable the best other answer is. It is below 0 exactly where the judge
+    of a hunt sees a failure, and on this scale a sure case can still be told from a surer one.
+
+    Args:
+        judge: Of plain cases; says which labels are right.
+        label: The right label.
+        moved: The hypothesis whose cases are states of a space.
+    """
+
+    def __init__(self, judge: Judge, label: str, moved: Hypothesis) -> None:
+        self.known: dict[int, float] = {}
+        self._judge, self._label, self._moved = judge, label, moved
+        self._target = judge.target if isinstance(judge, LabelJudge) else None
+        self._same = judge.same if isinstance(judge, LabelJudge) and isinstance(judge.same, dict) else {}
+        self._masks: tuple[tuple[str, ...], NDArray[np.bool_]] | None = None
+
+    def judge(self, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
+        """See `Judge`. The score of a moved case is its margin with the other sign."""
+        verdicts = self._judge.judge(cases, outputs)
+        return [self._one(*row) for row in zip(cases, outputs, verdicts, strict=True)]
+
+    def _one(self, case: Case, output: Output, verdict: Verdict) -> Verdict:
+        if case.hypothesis.id != self._moved.id:
+            return verdict
+        margin = math.inf
+        if verdict.failed is not None:
+            if output.scores is None:
+                verdict = Verdict(None, status=Status.ERROR, reason="the target gave no scores this time")
+            else:
+                margin = self.margin(output.scores)
+                verdict = Verdict(margin < 0.0, -margin, reason=verdict.reason if margin < 0.0 else "")
+        self.known[case.index] = margin
+        return verdict
+
+    def margin(self, scores: Scores) -> float:
+        """The margin of one answer."""
+        own = self._own(scores.labels)
+        logs = np.log(np.maximum(np.asarray(scores.values, dtype=float), _TINY))
+        inside, outside = logs[own].max(initial=math.log(_TINY)), logs[~own].max(initial=math.log(_TINY))
+        return float(inside - outside if self._target is None else outside - inside)
+
+    def _own(self, labels: tuple[str, ...]) -> NDArray[np.bool_]:
+        """The labels on whose side the margin is: the right ones, or those of the target label."""
+        if self._masks is None or self._masks[0] is not labels:
+            wanted = self._label if self._target is None else self._target
+            others = self._same.get(wanted, ())
+            self._masks = labels, np.array([label == wanted or label in others for label in labels])
+        return self._masks[1]
+
+    def recall(self, run: Run) -> None:
+        """Take the margins that the run has recorded."""
+        for trial in run.ledger.trials(self._moved):
+            known = trial.failed is not None and trial.score is not None
+            self.known[trial.index] = -float(trial.score or 0.0) if known else math.inf
+
+
+class Drawn:
+    """A space that remembers which of its states were drawn independently, by their digests."""
+
+    def __init__(self, space: CaseSpace) -> None:
+        self.space = space
+        self.fresh: set[bytes] = set()
+
+    def draw(self, rng: np.random.Generator, n: int) -> NDArray[Any]:
+        """See `Space`."""
+        states = self.space.draw(rng, n)
+        self.fresh.update(map(digest, states))
+        return states
+
+    def move(self, rng: np.random.Generator, states: NDArray[Any], scale: float) -> NDArray[Any]:
+        """See `Space`."""
+        return self.space.move(rng, states, scale)
+
+
+def digest(state: NDArray[Any]) -> bytes:
+    """Sixteen bytes that stand for a state."""
+    return hashlib.blake2b(np.ascontiguousarray(state).tobytes(), digest_size=16).digest()
+
+
+class Moved:
+    """The source of both kinds of cases: its own for the plain hypothesis, those of states for the moved one.
+
+    Args:
+        source: Of the plain cases.
+        space: Of the moved ones.
+        moved: Their hypothesis.
+    """
+
+    def __init__(self, source: Source, space: CaseSpace | None, moved: Hypothesis) -> None:
+        self._source, self._space, self._moved = source, space, moved
+        self._start, self._states = 0, np.empty(0)
+        self.cpu_bound = bool(getattr(source, "cpu_bound", False))
+        if space is None and (available := getattr(source, "available", None)) is not None:
+            self.available = available
+
+    def next(self, start: int, states: NDArray[Any]) -> None:
+        """The states of the cases from this index on."""
+        self._start, self._states = start, states
+
+    def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
+        """See `Source`."""
+        if self._space is None or hypothesis.id != self._moved.id:
+            return self._source.draw(hypothesis, indices, seed=seed)
+        rows = [index - self._start for index in indices]
+        cases = self._space.to_cases(self._states[rows], indices)
+        return [
+            Case(self._moved, case.index, case.seed, case.input, case.expected, case.caption)
+            for case in cases
+        ]

@@ -1,0 +1,1 @@
+"""repair: train weak spots away, and prove what moved."""

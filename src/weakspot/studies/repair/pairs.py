@@ -1,0 +1,237 @@
+"""The proof of a repair: the same cases, shown to the model as it was and as it is.
+
+A case that a transformation leaves nothing of, or that has no verdict, is no pair: it is counted and told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.concepts.modes import Mode, modes
+from weakspot.core import Case, Hypothesis, Target
+from weakspot.sources.pixels import Destroyed
+from weakspot.store import Run
+from weakspot.studies.repair.parts import Job, Pair, Progress, RepairSettings, Spot
+
+Bools = NDArray[np.bool_]
+#: Inputs kept for people, of each kind, and the letters of one that is a text.
+KEPT, SAID = 6, 400
+
+
+def proof(run: Run, job: Job, after: Target, settings: RepairSettings, told: Progress) -> dict[str, Any]:
+    """Show the same cases to both models, and say what moved."""
+    from weakspot.studies.repair.elsewhere import Drawn, become, confirmed, rest
+    from weakspot.studies.repair.proof import adjusted, change, verdict
+
+    pairs = Pairs(run, job, after, told)
+    spots, most = [*job.chosen, *job.others, job.clean], min(settings.most, job.most)
+    counted = []
+    for i, spot in enumerate(spots):
+        before, now = pairs.of(spot, most, chosen=spot in job.chosen, keep=spot not in job.others)
+        told(f"proof: {spot.words}", i + 1, len(spots))
+        wanted = 0.0 if spot is job.clean else job.wanted
+        counted.append(change(spot.words, before, now, wanted=wanted))
+    drawn: Drawn | None = None
+    more, new, where = [], list[Mode](), 0
+    if job.space is not None and settings.draws:
+        drawn = pairs.over(job.space, min(settings.draws, job.draws), seed=settings.seed)
+        own = _cells(job, job.chosen)
+        elsewhere = rest(drawn, own, wanted=job.wanted)
+        more, where = [elsewhere] if elsewhere else [], int(elsewhere is not None)
+        new = become(job.space, drawn, own | _cells(job, job.others))
+        more += confirmed(new, lambda mode: pairs.anew(mode, most), wanted=job.wanted)
+    many = len(job.chosen)
+    chosen, others = adjusted(counted[:many]), adjusted([*counted[many:], *more])
+    listed, clean, more = others[: len(job.others)], others[len(job.others)], others[len(job.others) + 1 :]
+    return {
+        "verdict": verdict(chosen, others),
+        "chosen": [c.to_json() | {"number": s.number} for c, s in zip(chosen, job.chosen, strict=True)],
+        "others": [c.to_json() | {"number": s.number} for c, s in zip(listed, job.others, strict=True)],
+        "clean": clean.to_json(),
+        "elsewhere": more[0].to_json() if where else None,
+        "new": [c.to_json() for c in more[where:]],
+        "landscape": None if drawn is None or not len(drawn) else _landscape(job, drawn, settings),
+        "errors": pairs.lost,
+        "shown": pairs.shown,
+        **({} if job.also is None else job.also(pairs.answers)),
+    }
+
+
+def _cells(job: Job, spots: Sequence[Spot]) -> set[int]:
+    """The cells of some modes."""
+    if job.space is None:
+        return set()
+    regions = [job.space.read(hypothesis) for spot in spots for hypothesis in spot.hypotheses]
+    return {int(cell) for region in regions if region is not None for cell in job.space.cells(region)}
+
+
+def _landscape(job: Job, drawn: Any, settings: RepairSettings) -> dict[str, Any]:
+    """Two landscapes that were measured with the same draws."""
+    from weakspot.studies.repair.elsewhere import halfway
+    from weakspot.studies.repair.proof import moved
+
+    space = job.space
+    assert space is not None  # noqa: S101 (asked before)
+    found = moved(space.distances(), drawn.cells, drawn.before, drawn.after, seed=settings.seed)
+    above = halfway(found.before)
+    return {
+        "axes": [{"name": axis.name, "values": list(axis.values)} for axis in space.axes],
+        "n": found.n,
+        "rate_before": float(drawn.before.mean()),
+        "rate_after": float(drawn.after.mean()),
+        "removed": found.removed,
+        "made": found.made,
+        "distance": found.distance,
+        "exact": found.exact,
+        "p": found.p,
+        "unplaced": found.unplaced,
+        "above": above,
+        "modes_before": [_mode(m) for m in modes(space, found.before, above=above)[:8]],
+        "modes_after": [_mode(m) for m in modes(space, found.after, above=above)[:8]],
+        "before": np.round(found.before, 4).tolist() if space.size <= 20_000 else None,
+        "after": np.round(found.after, 4).tolist() if space.size <= 20_000 else None,
+    }
+
+
+def _mode(mode: Mode) -> dict[str, Any]:
+    return {"words": mode.words, "rate": mode.rate, "cells": len(mode.cells)}
+
+
+class Pairs:
+    """The same cases, before and after.
+
+    Args:
+        run: Keeps some inputs.
+        job: What is drawn, and who answered before.
+        after: Who answers now.
+        told: Of the progress.
+
+    Attributes:
+        lost: Cases without a verdict on either side.
+        shown: Inputs whose verdict changed, for people.
+        answers: To the cases of the chosen spots.
+    """
+
+    def __init__(self, run: Run, job: Job, after: Target, told: Progress) -> None:
+        self._run, self._job, self._after, self._told = run, job, after, told
+        self._each = 1
+        self.lost = 0
+        self.shown: list[dict[str, Any]] = []
+        self.answers: dict[str, list[tuple[str | None, str | None]]] = {}
+
+    def of(self, spot: Spot, most: int, *, chosen: bool, keep: bool) -> tuple[Bools, Bools]:
+        """Failures of a spot's cases; those without a verdict on either side are left out."""
+        rows: list[tuple[bool, bool]] = []
+        if spot.failed is not None:
+            flags = zip(spot.failed(self._job.target), spot.failed(self._after), strict=True)
+            for before, after in flags:
+                if before is None or after is None:
+                    self.lost += 1
+                else:
+                    rows.append((before, after))
+        each = max(1, most // max(len(spot.hypotheses), 1))
+        for hypothesis in spot.hypotheses:
+            n = min(each, self._job.available(hypothesis))
+            for pair in self._asked(hypothesis, range(n)):
+                rows.append(_both(pair))
+                if chosen:
+                    said = pair.said[0].answer, pair.said[1].answer
+                    self.answers.setdefault(spot.words, []).append(said)
+                if keep:
+                    self._keep(pair, spot.words)
+        both = np.array(rows, bool).reshape(-1, 2)
+        return both[:, 0], both[:, 1]
+
+    def over(self, space: Any, draws: int, *, seed: int) -> Any:
+        """All cells alike, or as many of them as there are draws."""
+        from weakspot.studies.repair.elsewhere import Drawn
+
+        cells = np.arange(space.size)
+        if space.size > draws:
+            cells = np.sort(np.random.default_rng([seed, 32]).choice(space.size, draws, replace=False))
+        self._each = max(1, draws // len(cells))
+        where: list[int] = []
+        parts = []
+        for i, cell in enumerate(cells.tolist()):
+            hypothesis = space.hypothesis(cell)
+            n = min(self._each, self._job.available(hypothesis))
+            parts.append(self._counted(hypothesis, range(n)))
+            where += [cell] * len(parts[-1][0])
+            if i % 10 == 0:
+                self._told("the landscape before and after", len(where), self._each * len(cells))
+        both = np.concatenate([rows for rows, _ in parts])
+        names = None if self._job.cluster is None else tuple(name for _, some in parts for name in some)
+        return Drawn(np.array(where, np.int64), both[:, 0], both[:, 1], names)
+
+    def anew(self, mode: Mode, most: int) -> tuple[Bools, Bools, tuple[str, ...] | None]:
+        """New pairs of a place: each picture once; of independent draws others than the landscape's."""
+        space = self._job.space
+        assert space is not None  # noqa: S101 (there is a mode)
+        hypothesis = space.hypothesis(mode.region, origin="mode")
+        first = 0 if self._job.cluster is not None else self._each
+        n = min(most, self._job.available(hypothesis) - first)
+        self._told(f"proof: {mode.words}", 0, n)
+        both, names = self._counted(hypothesis, range(first, first + n))
+        return both[:, 0], both[:, 1], None if self._job.cluster is None else tuple(names)
+
+    def _counted(self, hypothesis: Hypothesis, indices: range) -> tuple[Bools, list[str]]:
+        """Failures before and after, and what each pair is of."""
+        name = self._job.cluster or (lambda _: "")
+        rows = [(_both(pair), name(pair.cases[0])) for pair in self._asked(hypothesis, indices)]
+        return np.array([both for both, _ in rows], bool).reshape(-1, 2), [of for _, of in rows]
+
+    def _asked(self, hypothesis: Hypothesis, indices: range) -> Iterator[Pair]:
+        """Pairs that have a verdict on both sides; the others are counted."""
+        for at in range(0, len(indices), self._job.batch):
+            some = indices[at : at + self._job.batch]
+            if self._job.pairs is not None:
+                rows = self._job.pairs(self._after, hypothesis, some)
+            else:
+                rows = self._answered(self._drawn(hypothesis, some))
+            sound = [pair for pair in rows if None not in pair.failed]
+            self.lost += len(some) - len(sound)
+            yield from sound
+
+    def _drawn(self, hypothesis: Hypothesis, indices: Sequence[int]) -> list[Case]:
+        """Cases, without those of which a transformation leaves nothing."""
+        try:
+            return self._job.source.draw(hypothesis, indices, seed=self._job.seed)
+        except Destroyed:
+            if len(indices) == 1:
+                return []
+        half = len(indices) // 2
+        return self._drawn(hypothesis, indices[:half]) + self._drawn(hypothesis, indices[half:])
+
+    def _answered(self, cases: Sequence[Case]) -> list[Pair]:
+        if not cases:
+            return []
+        said = [target.answer(cases) for target in (self._job.target, self._after)]
+        verdicts = [self._job.judge.judge(cases, outputs) for outputs in said]
+        return [
+            Pair((case, case), (said[0][i], said[1][i]), (verdicts[0][i].failed, verdicts[1][i].failed))
+            for i, case in enumerate(cases)
+        ]
+
+    def _keep(self, pair: Pair, words: str) -> None:
+        before, made = _both(pair)
+        if before == made or sum(r["made"] == made and r["words"] == words for r in self.shown) >= KEPT:
+            return
+        old, new = pair.cases
+        seen = {"text": str(old.caption)[:SAID]}
+        if isinstance(old.input, np.ndarray):
+            seen = {"blob": self._blob(old)} | ({} if new is old else {"now": self._blob(new)})
+        said = {"expected": old.expected, "before": pair.said[0].answer, "after": pair.said[1].answer}
+        self.shown.append({"words": words, "made": made, **seen, **said})
+
+    def _blob(self, case: Case) -> str:
+        from weakspot.store.blobs import png
+
+        return self._run.blobs.put(png(case.input))
+
+
+def _both(pair: Pair) -> tuple[bool, bool]:
+    return bool(pair.failed[0]), bool(pair.failed[1])

@@ -1,0 +1,1 @@
+"""English: sentences, tagging, edits, differences, negation, word lists, WordNet."""

@@ -1,0 +1,303 @@
+"""What changed between two texts: one category a pair, with the words that say so.
+
+Both texts are split into tagged words (`weakspot.text.lexicons`) and aligned at the least cost. Then the
+first of these that holds names the pair: a negation came or went; words that both texts have changed places;
+the words that were replaced, added or left out are numbers, people's sex, things, actions, places,
+attributes. Nothing is learned and no other data are read: the same pair has the same category everywhere.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from weakspot.text.alignment import Region, align
+from weakspot.text.exchanges import exchange, gender, shared
+from weakspot.text.lexicons import Tag, sure_adjective, words
+from weakspot.text.tagging import Token, tokenise
+
+
+class Category(StrEnum):
+    """In what two texts differ."""
+
+    NEGATION = "negation"
+    NUMBER = "number and quantifier"
+    ATTRIBUTE = "attribute"
+    SPATIAL = "spatial relation"
+    ROLE = "role swap"
+    ACTION = "temporal/action state"
+    PRESENCE = "presence"
+    SUBJECT = "subject"
+    GENDER = "gender"
+    OTHER = "other"
+
+
+class Difference(NamedTuple):
+    """The category of a pair and the reason, one short line that quotes the words."""
+
+    category: Category
+    reason: str
+
+
+#: Texts that share less than this of their words are not one text edited.
+RELATED: Final = 0.25
+_LONGEST_REASON: Final = 160
+
+
+def categorise(a: str, b: str) -> Difference:
+    """The category of a pair of texts. Never fails: what no rule names is `OTHER`."""
+    one, two = (tokenise(text) for text in (a, b))
+    said = [[t for t in tokens if t.tag is not Tag.BREAK] for tokens in (one, two)]
+    if not all(said):
+        return Difference(Category.OTHER, "a text has no words")
+    if [t.text for t in said[0]] == [t.text for t in said[1]]:
+        return Difference(Category.OTHER, "the same words in the same order")
+    found = _negated(*said) or _exchanged(one, two)
+    if found is None:
+        regions, inflected = align(*said)
+        signals = [s for s in (*map(_region, regions), *(_inflection(*pair) for pair in inflected)) if s]
+        found = _strongest(signals, *said)
+    return found._replace(reason=found.reason[:_LONGEST_REASON])
+
+
+def totals(found: Iterable[Difference]) -> dict[Category, int]:
+    """How many pairs each category has; all categories, in their order."""
+    counts = Counter(d.category for d in found)
+    return {category: counts[category] for category in Category}
+
+
+# -- the rules: each gives a category with its reason, or None ---------------------------------------
+
+
+def _negated(a: Sequence[Token], b: Sequence[Token]) -> Difference | None:
+    """A negation in one text only; or "yes" against "no"; or one that denies another word."""
+    ours, theirs = ([t.said for t in tokens if t.tag is Tag.NEG] for tokens in (a, b))
+    if len(ours) != len(theirs) and shared(a, b) >= RELATED:
+        word = next(iter((Counter(ours) - Counter(theirs)) or (Counter(theirs) - Counter(ours))))
+        which = "first" if len(ours) > len(theirs) else "second"
+        return Difference(Category.NEGATION, f"“{word}” is in the {which} text only")
+    if len(ours) == len(theirs) > 0 and ours != theirs and shared(a, b) >= 0.5:
+        return None
+    if ours and ours == theirs:
+        denied, denied_b = (_denied(tokens) for tokens in (a, b))
+        if denied != denied_b and shared(a, b) == 1:
+            return Difference(Category.NEGATION, f"“{ours[0]}” denies “{denied[0]}”, then “{denied_b[0]}”")
+    return None
+
+
+def _denied(tokens: Sequence[Token]) -> list[str]:
+    """The word that says something after each negation."""
+    heavy = (Tag.NOUN, Tag.VERB, Tag.ADJ)
+    return [
+        next((t.lemma for t in tokens[i:] if t.tag in heavy), "")
+        for i, token in enumerate(tokens)
+        if token.tag is Tag.NEG
+    ]
+
+
+_EXCHANGED: Final[dict[Tag | None, Category]] = {
+    Tag.NOUN: Category.ROLE,
+    Tag.VERB: Category.ROLE,
+    Tag.ADJ: Category.ATTRIBUTE,
+    Tag.NUM: Category.NUMBER,
+    Tag.SIDE: Category.SPATIAL,
+    Tag.PREP: Category.SPATIAL,
+    None: Category.OTHER,
+}
+
+
+def _exchanged(a: Sequence[Token], b: Sequence[Token]) -> Difference | None:
+    found = exchange(a, b)
+    if found is None:
+        return None
+    quoted = " and ".join(f"“{word.replace('_', ' ')}”" for word in found.words)
+    if found.tag is None:
+        if Counter(t.lemma for t in a) != Counter(t.lemma for t in b) and shared(a, b) < 1:
+            return None
+        return Difference(Category.OTHER, f"{quoted} stand in another order and mean the same")
+    if found.tag is Tag.NOUN and all(any(t.text == "than" for t in side) for side in (a, b)):
+        return Difference(Category.NUMBER, f"{quoted} changed places in a comparison of numbers")
+    if found.tag is Tag.VERB and any(t.text in ("before", "after", "then", "until") for t in (*a, *b)):
+        return Difference(Category.ACTION, f"{quoted} changed places in time")
+    what = {Tag.NOUN: "roles", Tag.VERB: "who does what", Tag.ADJ: "what they describe"}.get(
+        found.tag, "places"
+    )
+    return Difference(_EXCHANGED[found.tag], f"{quoted} changed places ({what})")
+
+
+def _inflection(a: Token, b: Token) -> Difference | None:
+    """The same word in another form: one or many, then or now."""
+    if a.tag is Tag.NOUN and (a.form != b.form or a.lemma != b.lemma):
+        return Difference(Category.NUMBER, f"“{a.said}” became “{b.said}”")
+    past = [t.form == "past" for t in (a, b)]
+    if a.tag in (Tag.VERB, Tag.AUX) and past[0] != past[1]:
+        return Difference(Category.ACTION, f"“{a.said}” became “{b.said}”: another time")
+    return None
+
+
+_Test = Callable[[Token], bool]
+_is_time: _Test = lambda t: t.tag is not Tag.VERB and (t.text in words("time") or t.lemma in words("time"))  # noqa: E731
+
+
+def _region(region: Region) -> Difference | None:
+    """What the words of a region are; None if they say nothing by themselves (articles, agreement)."""
+    a, b = region.a, region.b
+    before, after = (" ".join(t.said for t in side) for side in (a, b))
+    change = (
+        f"“{before}” became “{after}”"
+        if a and b
+        else f"“{before or after}” was {'left out' if a else 'added'}"
+    )
+    if any(t.tag is Tag.NEG for t in a) != any(t.tag is Tag.NEG for t in b):
+        return Difference(Category.NEGATION, change)
+    category = _replaced(region) if _weighty(a) and _weighty(b) else _added(region)
+    return Difference(category, change) if category else None
+
+
+def _weighty(side: Iterable[Token]) -> bool:
+    return any(t.tag not in (Tag.DET, Tag.AUX, Tag.CONJ) for t in side)
+
+
+def _of(side: Iterable[Token], *tags: Tag) -> list[Token]:
+    return [t for t in side if t.tag in tags and not _is_time(t)]
+
+
+def _replaced(region: Region) -> Category | None:
+    """Words in place of others."""
+    a, b = region.a, region.b
+    both = (*a, *b)
+
+    def on_both(*tags: Tag) -> bool:
+        return bool(_of(a, *tags)) and bool(_of(b, *tags))
+
+    if _sexes(a) and _sexes(b) and _sexes(a) != _sexes(b):
+        return Category.GENDER
+    if any(map(_is_time, a)) and any(map(_is_time, b)):
+        return Category.ACTION
+    modifies = region.after is not None and region.after.tag is Tag.NOUN and not _of(both, Tag.PREP, Tag.VERB)
+    described = all(_of(side, Tag.ADJ) for side in (a, b)) or any(
+        sure_adjective(t.text) for t in _of(both, Tag.ADJ)
+    )
+    if modifies and described and not _of(both, Tag.NUM):
+        doing = all(t.text.endswith("ing") for t in (*a, *b) if t.tag is not Tag.DET)
+        return Category.ACTION if doing else Category.ATTRIBUTE
+    if on_both(Tag.NOUN):
+        does = on_both(Tag.VERB) and all(_of(side, Tag.VERB, Tag.NOUN)[0].tag is Tag.VERB for side in (a, b))
+        return Category.ACTION if does else Category.SUBJECT
+    if on_both(Tag.NUM):
+        return Category.NUMBER
+    if on_both(Tag.VERB):
+        return Category.ACTION
+    if _of(a, Tag.VERB, Tag.NOUN) and _of(b, Tag.VERB, Tag.NOUN):
+        return _verb_or_noun(_of(a, Tag.VERB, Tag.NOUN)[0], _of(b, Tag.VERB, Tag.NOUN)[0])
+    if on_both(Tag.ADJ):
+        doing = all(t.text.endswith("ing") or t.text in ("asleep", "awake") for t in _of(both, Tag.ADJ))
+        return Category.ACTION if doing else Category.ATTRIBUTE
+    if on_both(Tag.PREP, Tag.SIDE):
+        if {t.text for t in both} == {"on", "off"} and region.after is None:
+            return Category.ACTION  # the light is on, the light is off
+        times = any(t.text in words("time preposition") for t in both)
+        return Category.ACTION if times and not _of(both, Tag.SIDE) else Category.SPATIAL
+    if _of(both, Tag.NUM):
+        return Category.NUMBER
+    if _of(both, Tag.VERB) and _of(both, Tag.ADJ):
+        active = any(t.form == "ing" for t in _of(both, Tag.VERB))
+        return Category.ACTION if active else Category.ATTRIBUTE
+    if _of(both, Tag.NOUN) and _of(both, Tag.ADJ):
+        return Category.ATTRIBUTE
+    if _of(both, Tag.VERB) and _of(both, Tag.PREP, Tag.SIDE):
+        return Category.SPATIAL
+    if all(any(t.tag is Tag.NOUN for t in side) for side in (a, b)):
+        return Category.SUBJECT  # one of them a time
+    if any(map(_is_time, both)) or any(t.text in words("manner") for t in both):
+        return Category.ACTION
+    if _of(both, Tag.PREP, Tag.SIDE) and not _of(both, Tag.NOUN):
+        return Category.SPATIAL
+    return _added(region)
+
+
+def _verb_or_noun(a: Token, b: Token) -> Category:
+    """A verb in place of a noun: one of them may be read as the other."""
+    verb, noun = (a, b) if a.tag is Tag.VERB else (b, a)
+    ends_alike = verb.text.endswith("s") == noun.text.endswith("s")
+    if Tag.VERB in noun.options or verb.form == "ing" or (verb.form == "s" and ends_alike):
+        return Category.ACTION
+    return Category.SUBJECT if Tag.NOUN in verb.options else Category.ACTION
+
+
+def _added(region: Region) -> Category | None:
+    """Words that only one text has."""
+    side = (*region.a, *region.b)
+    heavy = [t for t in side if t.tag not in (Tag.DET, Tag.AUX, Tag.CONJ)]
+    nouns, verbs, adjectives = (_of(side, tag) for tag in (Tag.NOUN, Tag.VERB, Tag.ADJ))
+    places = _of(side, Tag.PREP, Tag.SIDE)
+    if not heavy:
+        sexes = _sexes(region.a), _sexes(region.b)
+        return Category.GENDER if all(sexes) and sexes[0] != sexes[1] else _tense(side)
+    joined = nouns and any(t.tag is Tag.CONJ for t in side)
+    modifies = region.after is not None and region.after.tag in (Tag.NOUN, Tag.ADJ) and not joined
+    if modifies and not _of(side, Tag.PREP, Tag.NUM) and side[-1].tag in (Tag.ADJ, Tag.NOUN, Tag.VERB):
+        return Category.ATTRIBUTE
+    if any(map(_is_time, side)) and not nouns:
+        return Category.ACTION
+    if _of(side, Tag.NUM) and not nouns and not verbs and not places:
+        return Category.NUMBER
+    if nouns:
+        return Category.PRESENCE
+    if verbs:
+        return Category.ACTION
+    if adjectives:
+        return Category.ATTRIBUTE
+    if places:
+        return Category.SPATIAL
+    return (
+        Category.ACTION
+        if any(t.text in words("manner") for t in side)
+        else Category.ATTRIBUTE
+        if _of(side, Tag.ADV)
+        else None
+    )
+
+
+def _tense(side: Sequence[Token]) -> Category | None:
+    """Another time, if "will", "was" or "has" is in one text only."""
+    tenses = {"will", "would", "was", "were", "had", "did", "used", "shall"}
+    return Category.ACTION if any(t.text in tenses for t in side) else None
+
+
+def _sexes(side: Iterable[Token]) -> set[str]:
+    return {sex for t in side if (sex := gender(t.lemma) or gender(t.text))}
+
+
+#: When a pair differs in several ways, the first of these that occurs names it; another subject comes first.
+_ORDER: Final = (
+    *(Category.NEGATION, Category.GENDER, Category.NUMBER, Category.ACTION, Category.SUBJECT),
+    *(Category.SPATIAL, Category.ATTRIBUTE, Category.PRESENCE, Category.OTHER),
+)
+
+
+def _strongest(signals: Sequence[Difference], a: Sequence[Token], b: Sequence[Token]) -> Difference:
+    if not signals:
+        return Difference(Category.OTHER, "only articles, agreement or word order differ")
+    kinds = {s.category for s in signals}
+    heads = [next((t.lemma for t in tokens if t.tag is Tag.NOUN), "") for tokens in (a, b)]
+    if shared(a, b) < RELATED and len(signals) > 1:
+        if heads[0] != heads[1]:
+            return Difference(
+                Category.SUBJECT, f"the texts are about “{heads[0]}” and “{heads[1]}”, and share little"
+            )
+        return Difference(Category.OTHER, "the texts share few words")
+    order = (
+        _ORDER if heads[0] == heads[1] else (Category.NEGATION, Category.GENDER, Category.SUBJECT, *_ORDER)
+    )
+    best = min(signals, key=lambda s: order.index(s.category))
+    more = len(kinds) - 1
+    return (
+        best
+        if not more
+        else best._replace(
+            reason=f"{best.reason}; differs also in {', '.join(sorted(kinds - {best.category}))}"
+        )
+    )

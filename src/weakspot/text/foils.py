@@ -1,0 +1,166 @@
+"""Captions with one thing exchanged, to be held against the picture: what a good encoder must notice.
+
+Some kinds exchange two words that exclude each other (left and right, dog and cat, two and three) or two
+beings in one caption; the others are the edits of `weakspot.text.contrast`, one kind for each category.
+A caption that has both words of an exchange is left alone: "black and white" would still be true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import combinations
+from typing import Final, NamedTuple
+
+from weakspot.core import WeakspotError, nearest
+from weakspot.text.contrast import LONGEST, _in_compound, _put, _spots, variants
+from weakspot.text.differences import Category, categorise
+from weakspot.text.exchanges import gender
+from weakspot.text.lexicons import Tag, words
+from weakspot.text.tagging import Token
+
+
+class Foils(NamedTuple):
+    """A kind of change.
+
+    Attributes:
+        name: As it is shown and asked for.
+        category: In what a caption and its foil differ.
+        of: All foils of a caption; [] where the change does not apply.
+    """
+
+    name: str
+    category: Category
+    of: Callable[[str], list[str]]
+
+
+def exchanged(
+    caption: str, *, pairs: Sequence[tuple[str, str]], where: str = r"\b({words})\b", never: str = ""
+) -> list[str]:
+    """The caption with the words of a pair exchanged, for each pair of which it has just one.
+
+    Args:
+        caption: What to change.
+        pairs: Words that take each other's place.
+        where: A pattern of the word in its place; {words} are those of the pair.
+        never: A pattern of captions that are left alone.
+    """
+    if never and re.search(never, caption, re.IGNORECASE):
+        return []
+    found = []
+    for one, two in pairs:
+        other = {one: two, two: one}
+        pattern = re.compile(where.replace("{words}", f"{re.escape(one)}|{re.escape(two)}"), re.IGNORECASE)
+        have = {w for w in other if re.search(rf"\b{re.escape(w)}\b", caption, re.IGNORECASE)}
+        if len(have) == 1 and pattern.search(caption):
+            found.append(pattern.sub(partial(_like, other=other), caption))
+    return found
+
+
+def _like(match: re.Match[str], other: Mapping[str, str]) -> str:
+    """The word for the one that was found, with a capital where that had it."""
+    new = other[match[1].lower()]
+    return new[0].upper() + new[1:] if match[1][0].isupper() else new
+
+
+def beings_exchanged(caption: str) -> list[str]:
+    """Two people or animals change places: "a man walks a dog" becomes "a dog walks a man"."""
+    spots = _spots(caption)
+    beings = [s for i, s in enumerate(spots) if _is_being(s.token) and not _in_compound(spots, i)]
+    found = []
+    for a, b in combinations(beings, 2):
+        if a.token.lemma != b.token.lemma and a.token.form == b.token.form:
+            text = _put(caption, [(a, b.token.said), (b, a.token.said)]).text
+            if categorise(caption, text).category is Category.ROLE:
+                found.append(text)
+    return found
+
+
+def _is_being(token: Token) -> bool:
+    living = token.lemma in words("animate") or token.lemma in words("human") or bool(gender(token.lemma))
+    return token.tag is Tag.NOUN and living
+
+
+def _edited(caption: str, *, category: Category) -> list[str]:
+    return [pair.second for pair in variants(caption, category=category)]
+
+
+_SIDE: Final = r"(?:(?<=\bthe )|(?<=\bhis )|(?<=\bher )|(?<=\bits )|(?<=\bfar )|(?<=\bfacing ))({words})\b"
+_BEFORE_A_THING: Final = r"\b({words})(?=\s+\w)"
+
+EXCHANGES: Final = (
+    Foils("beings exchanged", Category.ROLE, beings_exchanged),
+    Foils("left ↔ right", Category.SPATIAL, partial(exchanged, pairs=[("left", "right")], where=_SIDE)),
+    Foils(
+        "in front of ↔ behind",
+        Category.SPATIAL,
+        partial(exchanged, pairs=[("in front of", "behind")], where=_BEFORE_A_THING),
+    ),
+    Foils(
+        "up ↔ down",
+        Category.SPATIAL,
+        partial(exchanged, pairs=[("up", "down")], never=r"\b(upside[ -]down|close[ -]up)\b"),
+    ),
+    Foils(
+        "over ↔ under",
+        Category.SPATIAL,
+        partial(exchanged, pairs=[("over", "under")], where=_BEFORE_A_THING, never=r"\ball over\b"),
+    ),
+    Foils("with ↔ without", Category.NEGATION, partial(exchanged, pairs=[("with", "without")])),
+    Foils(
+        "count (two ↔ three, four ↔ five)",
+        Category.NUMBER,
+        partial(exchanged, pairs=[("two", "three"), ("four", "five")]),
+    ),
+    Foils(
+        "colour (black ↔ white, red ↔ blue)",
+        Category.ATTRIBUTE,
+        partial(exchanged, pairs=[("black", "white"), ("red", "blue")]),
+    ),
+    Foils("man ↔ woman", Category.GENDER, partial(exchanged, pairs=[("man", "woman"), ("men", "women")])),
+    Foils("dog ↔ cat", Category.SUBJECT, partial(exchanged, pairs=[("dog", "cat"), ("dogs", "cats")])),
+)  # fmt: skip
+EDITS: Final = tuple(
+    Foils(category.value, category, partial(_edited, category=category))
+    for category in Category
+    if category is not Category.OTHER
+)
+KINDS: Final = (*EXCHANGES, *EDITS)
+
+
+def foils(caption: str, kind: Foils) -> list[str]:
+    """The foils of a caption, each once, none that has the caption's words in their order."""
+    if not 0 < len(caption) <= LONGEST or not caption.isprintable():
+        return []
+    found = {key(text): text for text in kind.of(caption)}
+    found.pop(key(caption), None)
+    return list(found.values())
+
+
+def key(text: str) -> str:
+    """What makes two captions the same: their words."""
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def chosen(names: Iterable[str] | None) -> list[Foils]:
+    """The kinds of these names, or of a category's name with all its exchanges; all kinds if None.
+
+    Raises:
+        WeakspotError: A name is not known, or there are none.
+    """
+    if names is None:
+        return list(KINDS)
+    found: dict[str, Foils] = {}
+    for name in map(str, names):
+        some = [k for k in KINDS if name in (k.name, k.category.value) or k.name.startswith(f"{name} (")]
+        if not some:
+            known = [k.name for k in KINDS]
+            raise WeakspotError(
+                f"no change of captions is called {name[:80]!r}",
+                fix=nearest(name, known) or f"there are: {', '.join(known)}",
+            )
+        found |= {kind.name: kind for kind in some}
+    if not found:
+        raise WeakspotError("no change of captions is named", fix="leave it out to have all")
+    return list(found.values())

@@ -1,0 +1,279 @@
+"""WordNet's nouns: the meanings of a label, what a meaning is a kind of, and what its own kinds are.
+
+Needs the noun files of WordNet 3.0: Debian's wordnet-base, or the folder `corpora/wordnet` of NLTK.
+Nothing is read before it is asked for; a look-up takes about a millisecond.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from weakspot.core import WeakspotError, nearest
+from weakspot.text.wordnet_files import VARIABLE, NounFiles, Sense
+
+__all__ = ["AmbiguousLabel", "LabelParts", "Sense", "UnknownWord", "WordNet"]
+
+_ID: Final = re.compile(r"n(\d{8})", re.ASCII)
+_NUMBER: Final = re.compile(r"(?:(.*\S)\.)?(\d{1,3})", re.ASCII)
+_LABEL: Final = re.compile(r"(?:(?P<id>n[0-9]{8})(?:[\s:,-]+|$))?(?P<names>.*?)(?:\((?P<hint>[^()]+)\))?")
+_SHARES: Final = (Path("/usr/share"), Path("/usr/local/share"), Path("/opt/homebrew/share"))
+
+
+class UnknownWord(WeakspotError):
+    """WordNet does not have a word."""
+
+
+class AmbiguousLabel(WeakspotError):
+    """A label has several meanings, or not the one that was asked for."""
+
+
+class LabelParts(NamedTuple):
+    """What heads put into one label: "n02123045 tabby, tabby cat", "golden_retriever", "crane (bird)".
+
+    Attributes:
+        id: Of WordNet, or "".
+        names: The words for it, in order; with spaces for underscores.
+        hint: What stands in brackets after them, or "".
+    """
+
+    id: str
+    names: tuple[str, ...]
+    hint: str
+
+    @classmethod
+    def of(cls, label: str) -> LabelParts:
+        """Take a label apart."""
+        found = _LABEL.fullmatch(" ".join(label.replace("_", " ").split()))
+        if found is None:
+            return cls("", (), "")
+        names = (name.strip() for name in found["names"].split(","))
+        return cls(found["id"] or "", tuple(filter(None, names)), (found["hint"] or "").strip())
+
+
+class WordNet:
+    """The nouns in one folder.
+
+    Args:
+        folder: Has `index.noun` and `data.noun`, and `noun.exc` if irregular plurals are wanted.
+
+    Raises:
+        WeakspotError: They are missing, or are not WordNet's; at the beginning or when that is met.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._files = NounFiles(folder)
+
+    @classmethod
+    def find(cls, folder: str | Path | None = None) -> WordNet:
+        """The WordNet in a folder, or in what WEAKSPOT_WORDNET names, or in one of the usual places."""
+        named = folder or os.environ.get(VARIABLE)
+        places = _places(Path(named)) if named else _usual_places()
+        for place in places:
+            if (place / "index.noun").is_file() and (place / "data.noun").is_file():
+                return cls(place)
+        zipped = [z for place in places if place.name and (z := place.with_suffix(".zip")).is_file()]
+        if zipped:
+            raise WeakspotError(f"WordNet is packed in {zipped[0]}", fix="unzip it where it lies")
+        raise WeakspotError(
+            f"there is no WordNet in {named}" if named else "WordNet's nouns are not on this machine",
+            fix="apt-get install wordnet-base; or name a folder that has index.noun and data.noun in "
+            f"{VARIABLE}; or give a labels file with names and parents",
+        )
+
+    @property
+    def folder(self) -> Path:
+        """Where it is read."""
+        return self._files.folder
+
+    # -- meanings ----------------------------------------------------------------------------------
+
+    def senses(self, word: str) -> list[Sense]:
+        """The meanings of a noun, the most frequent first; [] if it is not in WordNet.
+
+        Case does not matter, nor whether words are joined by spaces, underscores or hyphens. A plural has
+        the meanings of its singular unless it is a word of its own ("glasses").
+        """
+        key = _key(word)
+        for form in chain([key], self._files.singulars(key)):
+            joined = (form, form.replace("-", "_"), form.replace("_", "-"), re.sub("[_-]", "", form))
+            for spelling in dict.fromkeys((*joined, form.replace(".", ""))):
+                if offsets := self._files.offsets(spelling):
+                    return [self._files.sense(offset) for offset in offsets]
+        return []
+
+    def sense_of_id(self, id: str) -> Sense:
+        """The meaning with an id such as "n02123394": a byte offset in WordNet 3.0."""
+        found = _ID.fullmatch(id.strip())
+        if found is None:
+            raise WeakspotError(f"{id[:80]!r} is no id of a noun", fix="write n and eight digits: n02123394")
+        if not self._files.has(int(found[1])):
+            raise WeakspotError(
+                f"no noun in {self.folder} has the id {found[0]}",
+                fix="check it; ids are of WordNet 3.0, and other versions have others",
+            )
+        return self._files.sense(int(found[1]))
+
+    def choose(self, label: str, sense: str | int | None = None, hint: str | None = None) -> Sense:
+        """The one meaning of a label.
+
+        Args:
+            label: A word, or what a head calls its class. An id in it decides; of "tabby, tabby cat" only
+                the meanings that all its words share are considered; "crane (bird)" has its hint in it,
+                "crane.5" its sense.
+            sense: Which: "crane.5" or 5 (as `senses` counts, from 1), an id, or a hint.
+            hint: A word for what it is a kind of, near or far: "bird".
+
+        Raises:
+            UnknownWord: There is none; the error says what stands near.
+            AmbiguousLabel: Several are left; the error lists them and says how to choose.
+        """
+        parts, asked = LabelParts.of(label), "" if sense is None else str(sense).strip()
+        if id := asked if _ID.fullmatch(asked) else "" if asked else parts.id:
+            return self.sense_of_id(id)
+        number = _NUMBER.fullmatch(asked or label.strip())
+        if number and (asked or (number[1] and not self.senses(label))):
+            return self._number(number[1] or next(iter(parts.names), label), int(number[2]))
+        if asked:
+            other = LabelParts.of(asked)
+            parts, hint = (other, other.hint) if other.hint else (parts, asked)
+        word, left = next(iter(parts.names), label.strip()), self._meanings(parts.names)
+        if not left:
+            raise self._unknown(word)
+        wanted, which = (hint or parts.hint).strip().lower(), ""
+        if wanted:
+            depths = {n: depth for n, s in left.items() if (depth := self._depth(s, wanted)) is not None}
+            if not depths:
+                raise self._ambiguous(word, left, f", but no kind of {wanted[:80]!r}")
+            left = {n: left[n] for n, depth in depths.items() if depth == min(depths.values())}
+            which = f" as a kind of {wanted[:80]!r}"
+        if len(left) > 1:
+            raise self._ambiguous(word, left, which)
+        return next(iter(left.values()))
+
+    # -- up and down -------------------------------------------------------------------------------
+
+    def parent(self, sense: Sense) -> Sense | None:
+        """What it is first of all a kind of; None for "entity"."""
+        return self._files.sense(int(sense.hypernyms[0][1:])) if sense.hypernyms else None
+
+    def ancestors(self, sense: Sense) -> list[Sense]:
+        """All that it is a kind of, the nearest first; a meaning may have several parents."""
+        return [above for above, _ in self._walk(sense, _up)]
+
+    def descendants(self, sense: Sense) -> list[Sense]:
+        """All its kinds and their kinds, the nearest first."""
+        return [below for below, _ in self._walk(sense, _down)]
+
+    def is_a(self, sense: Sense, other: Sense) -> bool:
+        """Whether it is the other, or a kind of it."""
+        return sense.id == other.id or any(above.id == other.id for above, _ in self._walk(sense, _up))
+
+    def covered(
+        self, sense: Sense, labels: Iterable[str], *, ids: Mapping[str, str] | None = None
+    ) -> frozenset[str]:
+        """The labels of a head that are kinds of a meaning: for dog, the 118 breeds of ImageNet.
+
+        A label is taken by its id, from `ids` or from its name. Without one, it is covered if any of its
+        meanings is: "boxer" is a dog, but "crane" is both a bird and a device. Give ids to be exact.
+        """
+        found = set()
+        for label in labels:
+            parts = LabelParts.of(label)
+            id = (ids or {}).get(label) or parts.id
+            meanings = [self.sense_of_id(id)] if id else self._meanings(parts.names).values()
+            if any(self.is_a(meaning, sense) for meaning in meanings):
+                found.add(label)
+        return frozenset(found)
+
+    def _walk(self, sense: Sense, step: Callable[[Sense], tuple[str, ...]]) -> Iterator[tuple[Sense, int]]:
+        """Level by level with its depth, each synset once, even where links run in a circle."""
+        seen, level, depth = {sense.id}, [sense], 0
+        while level:
+            ids = dict.fromkeys(id for one in level for id in step(one) if id not in seen)
+            seen.update(ids)
+            level, depth = [self._files.sense(int(id[1:])) for id in ids], depth + 1
+            yield from ((found, depth) for found in level)
+
+    # -- inside `choose` ---------------------------------------------------------------------------
+
+    def _meanings(self, names: Iterable[str]) -> dict[int, Sense]:
+        """Those that all names share, numbered as of the first name; its own where they share none."""
+        known = [senses for name in names if (senses := self.senses(name))]
+        numbered = dict(enumerate(known[0], 1)) if known else {}
+        others = [{sense.id for sense in senses} for senses in known[1:]]
+        return {n: s for n, s in numbered.items() if all(s.id in ids for ids in others)} or numbered
+
+    def _depth(self, sense: Sense, word: str) -> int | None:
+        """How far up a word is met: in a lemma of its own (0), of a parent (1) …; None if nowhere."""
+        for above, depth in ((sense, 0), *self._walk(sense, _up)):
+            if any(word in (lemma.lower(), *lemma.lower().split()) for lemma in above.lemmas):
+                return depth
+        return None
+
+    def _number(self, word: str, number: int) -> Sense:
+        senses = dict(enumerate(self.senses(word), 1))
+        if not senses:
+            raise self._unknown(word)
+        if number not in senses:
+            raise self._ambiguous(word, senses, f", but no number {number}")
+        return senses[number]
+
+    def _unknown(self, word: str) -> UnknownWord:
+        hint = nearest(word.lower(), self._files.near(_key(word)))
+        fix = "use another word, an id such as n02123394, or a labels file with names and parents"
+        return UnknownWord(f"WordNet has no noun {word[:80]!r}", fix=f"{hint} {fix}".strip())
+
+    def _ambiguous(self, word: str, senses: Mapping[int, Sense], which: str) -> AmbiguousLabel:
+        lines, examples = [], []
+        for number, sense in senses.items():
+            parent = self.parent(sense)
+            above = f" ({parent.name})" if parent else ""
+            lines.append(f"{word}.{number}{above}: {_brief(sense.gloss)}")
+            examples += [f"{word}.{number}", sense.id, *([f"'{word}{above}'"] if above else [])]
+        meanings = f"{len(lines)} meanings" if len(lines) > 1 else "one meaning"
+        return AmbiguousLabel(
+            f"{word[:80]!r} has {meanings} in WordNet{which}:\n" + ";\n".join(lines),
+            fix=f"choose by number, id or parent, as in {' or '.join(examples[:3])}",
+        )
+
+
+def _places(folder: Path) -> list[Path]:
+    folder = _at_home(folder)
+    return [folder, folder / "dict", folder / "wordnet", folder / "corpora" / "wordnet"]
+
+
+def _usual_places() -> list[Path]:
+    nltk = [Path(place) for place in os.environ.get("NLTK_DATA", "").split(os.pathsep) if place]
+    nltk += [place / "nltk_data" for place in (Path("~"), *_SHARES)]
+    nltk = [_at_home(place) for place in nltk]
+    return [*(place / "wordnet" for place in _SHARES), *(place / "corpora" / "wordnet" for place in nltk)]
+
+
+def _at_home(place: Path) -> Path:
+    try:
+        return place.expanduser()
+    except RuntimeError:  # nobody of that name, or no home at all
+        return place
+
+
+def _key(word: str) -> str:
+    return "_".join(word.lower().replace("_", " ").replace("’", "'").split())
+
+
+def _up(sense: Sense) -> tuple[str, ...]:
+    return sense.hypernyms
+
+
+def _down(sense: Sense) -> tuple[str, ...]:
+    return sense.hyponyms
+
+
+def _brief(gloss: str) -> str:
+    """A definition without its examples and asides, for one line of a list."""
+    meaning = gloss.split(";")[0].strip()
+    return meaning if len(meaning) <= 60 else f"{meaning[:59].rstrip()}…"

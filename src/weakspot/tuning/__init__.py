@@ -1,0 +1,1 @@
+"""Changes the weights of a model: classifiers, encoders, summarisers, generators."""

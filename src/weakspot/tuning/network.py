@@ -1,0 +1,206 @@
+"""A classifier that can be trained: its torch module, what it is given, how it is kept.
+
+Whatever was mapped or hunted, an ONNX file, the world's own classifier, a torch module or a classifier of a
+library, becomes a `Network`, and a repaired network is again something that a name names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import numpy as np
+import torch
+from torch import nn
+
+from weakspot.core import Case, Output, Scores, WeakspotError
+from weakspot.models.compute.batches import Batches
+from weakspot.models.compute.device import Compiled, autocast
+from weakspot.models.compute.gate import computing
+from weakspot.models.images import stack_images
+from weakspot.models.onnx.classifier import OnnxClassifier, probabilities
+
+#: Pictures that are shown at once where nothing is learnt.
+SHOWN: Final = 256
+#: The least probability that a logarithm is taken of.
+LEAST: Final = 1e-7
+#: How to name what can be trained.
+HOW: Final = (
+    "name it as onnx:FILE.onnx?labels=…, hf:FOLDER or torch:package.module:attr?weights=…&labels=…, "
+    "or use --method data"
+)
+
+
+@dataclass(eq=False)
+class Network:
+    """A classifier as torch sees it.
+
+    Attributes:
+        name: For people.
+        module: From what `prepare` gives to logits (n, labels).
+        labels: In the order of the logits.
+        prepare: From RGB pictures (uint8) to a batch.
+        keep: Writes the module's weights into a folder and says under which name they are a target.
+        parents: The wider class of a label, where known.
+        device: Where it is.
+        dtype: The number format it multiplies in when it is asked; it is trained in float32.
+        batches: How many pictures it is shown at once where nothing is learnt; by default as many as usual.
+        compiled: What is asked in place of the module.
+        odds: Whether the module answers with logits; with probabilities otherwise.
+    """
+
+    name: str
+    module: nn.Module
+    labels: tuple[str, ...]
+    prepare: Callable[[Sequence[Any]], torch.Tensor]
+    keep: Callable[[nn.Module, Path], str]
+    parents: Mapping[str, str] = field(default_factory=dict)
+    device: str = "cpu"
+    dtype: str = "float32"
+    batches: Batches | None = None
+    compiled: Compiled | None = None
+    odds: bool = True
+
+    def logits(self, images: Sequence[Any]) -> torch.Tensor:
+        """Logits of pictures, without learning; on the host."""
+        self.module.eval()
+        batches = self.batches or Batches("", SHOWN, device=self.device)
+        with torch.no_grad():
+            return torch.cat(batches.run(images, self._some))
+
+    def _some(self, images: Sequence[Any]) -> torch.Tensor:
+        pixels = self.prepare(images).to(self.device)
+        if self.device.startswith("cuda") and pixels.ndim == 4:
+            pixels = pixels.contiguous(memory_format=torch.channels_last)
+        with computing(self.device), autocast(self.device, self.dtype):
+            return logits_of((self.compiled or self.module)(pixels)).float().cpu()
+
+    def look(self, batch: torch.Tensor) -> None:
+        """See by a batch whether the module answers with logits or with probabilities."""
+        self.module.eval()
+        with torch.no_grad():
+            said = logits_of(self.module(batch)).float()
+        self.odds = bool((said < 0).any() or ((said.sum(1) - 1).abs() > 1e-3).any())
+
+    def read(self, answer: Any) -> torch.Tensor:
+        """Logits from what the module returned, so that answers are compared on one scale."""
+        said = logits_of(answer)
+        return said if self.odds else said.clamp(min=LEAST).log()
+
+    def answer(self, cases: Sequence[Case]) -> list[Output]:
+        """See `Target`."""
+        if not cases:
+            return []
+        values = probabilities(self.logits([case.input for case in cases]).numpy(), len(self.labels))
+        return [Output(self.labels[int(row.argmax())], Scores(self.labels, row)) for row in values]
+
+    def to(self, device: str) -> Network:
+        """Move it: "cpu", "cuda", or "auto"."""
+        if device == "auto":
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+        if device == "cuda" and not torch.cuda.is_available():
+            raise WeakspotError("torch sees no GPU here", fix="leave out the device, or say cpu")
+        self.device, self.module = device, self.module.to(device)
+        return self
+
+
+def logits_of(answer: Any) -> torch.Tensor:
+    """The logits in what a module returned: a tensor, the first of several, or `.logits` of it."""
+    found = getattr(answer, "logits", answer)
+    found = found[0] if isinstance(found, list | tuple) else found
+    if not isinstance(found, torch.Tensor):
+        raise WeakspotError(
+            f"the module answers with {type(found).__name__}, not with logits",
+            fix="return a tensor (n, labels)",
+        )
+    return found.flatten(1)
+
+
+def network_of(target: Any, *, name: str) -> Network:
+    """The network behind a target.
+
+    Raises:
+        WeakspotError: It cannot be trained.
+    """
+    from weakspot.models.torch.classifier import ImageClassifier
+    from weakspot.tuning.image_classifier import of_library
+    from weakspot.tuning.torch_model import TorchClassifier
+
+    if isinstance(target, Network):
+        return target
+    if isinstance(target, ImageClassifier):
+        return of_library(target, name)
+    if isinstance(target, TorchClassifier):
+        return target.network(name)
+    if isinstance(target, OnnxClassifier):
+        return _of_onnx(target, name)
+    raise WeakspotError(
+        f"{name[:200]} cannot be trained here: it is no network of torch, of one of its libraries or of ONNX",
+        fix=HOW,
+    )
+
+
+def _of_onnx(target: OnnxClassifier, name: str) -> Network:
+    from weakspot.tuning.onnx_module import OnnxModule
+
+    path, takes, gives = target._graph.path, target._takes, target._gives
+    try:
+        module = OnnxModule(path, output=gives.name)
+    except ImportError as error:
+        raise WeakspotError(
+            f"reading {path} needs a library: {error}", fix="pip install 'weakspot[torch]'"
+        ) from error
+    scale, shift = target._scale, target._shift
+
+    def prepare(images: Sequence[Any]) -> torch.Tensor:
+        return torch.from_numpy(np.ascontiguousarray(target._prepare(stack_images(images, takes.size))))
+
+    def keep(trained: nn.Module, folder: Path) -> str:
+        assert isinstance(trained, OnnxModule)  # noqa: S101 (it is the one from above)
+        file, labels = folder / "model.onnx", folder / "labels.txt"
+        trained.write(file)
+        labels.write_text("".join(f"{label}\n" for label in target.labels), "utf-8")
+        options = {"labels": str(labels), "output": gives.name}
+        if takes.dtype != np.uint8 and (shift.any() or not np.allclose(scale * 255, 1)):
+            std = 1 / (255 * scale.ravel())
+            options["std"] = ",".join(f"{float(s):.9g}" for s in std)
+            options["mean"] = ",".join(f"{float(m):.9g}" for m in shift.ravel() * std)
+        return f"onnx:{file}?{urlencode(options, safe='/,')}"
+
+    network = Network(name, module.eval(), target.labels, prepare, keep, target.parents)
+    _same(network, target, takes.size or (64, 64))
+    return network
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What a target looks at of a case."""
+
+    input: Any
+
+
+def _same(network: Network, target: OnnxClassifier, size: tuple[int, int]) -> None:
+    """Refuse a module that does not answer as the file does."""
+    noise = np.random.default_rng(0).integers(0, 256, (4, *size, 3), np.uint8)
+    shown: list[Any] = [_Shown(image) for image in noise]
+    wanted = np.stack([o.scores.values for o in target.answer(shown) if o.scores is not None])
+    got = np.stack([o.scores.values for o in network.answer(shown) if o.scores is not None])
+    if not np.allclose(wanted, got, atol=1e-3):
+        raise WeakspotError(
+            f"{network.name[:200]}, read as a torch module, does not answer as the file does "
+            f"(probabilities differ by {np.abs(wanted - got).max():.3g})",
+            fix=HOW,
+        )
+
+
+def digest_of(module: nn.Module) -> str:
+    """SHA-256 of all weights."""
+    found = hashlib.sha256()
+    for key, value in sorted(module.state_dict().items()):
+        found.update(key.encode())
+        found.update(value.detach().cpu().contiguous().numpy().tobytes())
+    return found.hexdigest()

@@ -1,0 +1,371 @@
+"""Fine-tuning a classifier on pictures of its weak spots, so that it forgets as little as possible.
+
+Few pictures, so everything that keeps a network from learning them by heart: they are shifted, mirrored and
+blended with each other, the rate is small, the network's own former answer to the plain picture (put right
+where it was wrong) is what it is to answer to the changed one, for many rounds (Beyer et al., 2022: a good
+teacher is patient and consistent), the weights that are kept are averages over the last steps, training ends
+when pictures that took no part in it get worse beyond chance, and such pictures say how far the weights are
+moved (`weakspot.tuning.guard`). The head goes on from where it is, unless it is to begin anew.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F  # noqa: N812
+
+from weakspot.core import WeakspotError
+from weakspot.tuning.guard import Guards, Place, farthest
+from weakspot.tuning.head import last_layer, reaching
+from weakspot.tuning.lessons import Lessons, Shown
+from weakspot.tuning.network import Network
+from weakspot.tuning.rounds import Told, rounds
+
+METHODS: Final = ("last-layer", "full", "lora")
+#: Peak rates of learning that a method is given, unless one is named.
+RATES: Final = {"last-layer": 5e-3, "full": 5e-4, "lora": 2e-3}
+EPOCHS: Final = {"last-layer": 40, "full": 60, "lora": 8}
+#: The temperature at which answers are compared.
+HEAT: Final = 4.0
+#: Where all layers are trained, the weights that are kept lie at most this far on the way from the old to
+#: the new ones.
+WAY: Final = 0.8
+#: How much of the loss counts beside the rate of failures, in choosing a round.
+SMOOTH: Final = 0.1
+#: What reaches the last layer is computed for so many rounds of pictures, which are then gone over again.
+ROUNDS: Final = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainSettings:
+    """How a network is repaired.
+
+    Attributes:
+        method: last-layer (as published), full, or lora.
+        layer: Name of the last layer, where it cannot be found.
+        rate: Share of the pictures that are transformed, the others are shown as they are.
+        epochs: Rounds over the pictures at most; 0 takes the method's own number.
+        learning_rate: Peak; 0 takes the method's own.
+        batch: Pictures per step.
+        distil: How much of the wanted answer is the network's own former one to the plain picture.
+        patience: Rounds without getting better on the validation pictures, after which it ends.
+        validation: Share of the pictures that take no part in training.
+        mirror: Whether a mirrored picture means the same.
+        shift: Pictures are shifted by at most this share of their width.
+        blend: Share of the pictures that are blended with another; what is wanted is then the old network's
+        answer.
+        reset_head: The last layer begins anew.
+        rank: Of a LoRA adapter.
+        device: "auto", "cpu", "cuda".
+        seed: Everything random follows from it.
+    """
+
+    method: str = "full"
+    layer: str = ""
+    rate: float = 0.5
+    epochs: int = 0
+    learning_rate: float = 0.0
+    batch: int = 64
+    distil: float = 1.0
+    patience: int = 10
+    validation: float = 0.1
+    mirror: bool = True
+    shift: float = 0.13
+    blend: float = 0.7
+    reset_head: bool = False
+    rank: int = 8
+    device: str = "auto"
+    seed: int = 0
+
+    def check(self) -> None:
+        """Refuse what cannot be meant."""
+        if self.method not in METHODS:
+            raise WeakspotError(
+                f"no method is called {self.method[:60]!r}", fix=f"choose from: {', '.join(METHODS)}"
+            )
+        for name, low, high in (
+            ("rate", 0, 1),
+            ("distil", 0, 1),
+            ("validation", 0, 0.9),
+            ("shift", 0, 0.5),
+            ("blend", 0, 1),
+        ):
+            value = getattr(self, name)
+            if not low <= value <= high or (name in ("rate", "validation") and value == 0):
+                raise WeakspotError(
+                    f"{name} cannot be {value:g}", fix=f"choose a number above {low} and up to {high}"
+                )
+        if self.epochs < 0 or self.batch < 1 or self.patience < 1 or self.rank < 1 or self.learning_rate < 0:
+            raise WeakspotError(
+                "a number of the training is negative or zero", fix="check epochs, batch, patience, rank"
+            )
+
+
+class Trained(NamedTuple):
+    """How it went.
+
+    Attributes:
+        curve: Per round: training loss, score on validation pictures, their failures transformed and plain.
+        best: The round whose weights were kept; 0 if none was better than the old ones.
+        epochs: Rounds that were done.
+        parameters: Numbers that were trained.
+        layer: The last layer's name, where only that was trained.
+        way: How far on the way from the old weights to those of that round the kept ones lie.
+        guard: The places on it that were looked at: way, failures on plain pictures, on each kind that is
+            counted by itself, and on transformed ones (None where the others had said enough).
+        guards: How many plain pictures that were.
+    """
+
+    curve: list[dict[str, float]]
+    best: int
+    epochs: int
+    parameters: int
+    layer: str
+    way: float = 1.0
+    guard: Sequence[dict[str, Any]] = ()
+    guards: int = 0
+
+
+def train(
+    network: Network,
+    lessons: Lessons,
+    settings: TrainSettings,
+    *,
+    folder: Path | None = None,
+    told: Told | None = None,
+) -> Trained:
+    """Train a network in place; afterwards it has the best weights.
+
+    Args:
+        network: Whose module is trained.
+        lessons: From what.
+        settings: How.
+        folder: Where checkpoints go after each round; one that is there is gone on with.
+        told: Told each round: its number, of how many, the row of the curve.
+    """
+    settings.check()
+    network.to(settings.device)
+    rng = np.random.default_rng([settings.seed, 11])
+    order = rng.permutation(len(lessons))
+    held = max(1, round(settings.validation * len(order)))
+    if len(order) - held < 4:
+        raise WeakspotError(
+            f"{len(order)} pictures are too few to learn from", fix="give the map more pictures"
+        )
+    watched, own = order[:held].tolist(), order[held:].tolist()
+    teacher = copy.deepcopy(network.module).eval().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    name, features, student = _student(network, lessons, settings)
+    chosen = [p for p in student.parameters() if p.requires_grad]
+    exam = {
+        "transformed": lessons.show(watched * 2, seed=[settings.seed, 12], rate=1.0),
+        "plain": lessons.show(watched, seed=[settings.seed, 12], rate=0.0),
+    }
+    loss_of = _Loss(network, teacher, features, student, settings, lessons.unlearns)
+
+    def loss_at(epoch: int, step: int) -> torch.Tensor:
+        turn = epoch if features is None else epoch % ROUNDS
+        shuffled = np.random.default_rng([settings.seed, 13, turn]).permutation(own).tolist()
+        some = shuffled[step * settings.batch : (step + 1) * settings.batch]
+        shown = partial(augmented, lessons, some, seed=[settings.seed, 14, turn, step], settings=settings)
+        return loss_of(shown, key=(turn, step))
+
+    places: list[Place] = []
+    guards = Guards(student, loss_of.given, lessons, watched, seed=settings.seed, keep=features is not None)
+
+    def stay(go: Callable[[float], None]) -> float:
+        most = WAY if settings.method == "full" else 1.0
+        places[:] = farthest(
+            go,
+            plain=partial(guards.failing, 0.0),
+            transformed=partial(guards.failing, 1.0),
+            apart=guards.apart,
+            most=most,
+            margin=lessons.margin,
+        )
+        return places[-1].way
+
+    state = rounds(
+        chosen,
+        loss_at=loss_at,
+        examine=lambda: loss_of.examine(exam),
+        held=held,
+        steps=math.ceil(len(own) / settings.batch),
+        epochs=settings.epochs or EPOCHS[settings.method],
+        peak=settings.learning_rate or RATES[settings.method],
+        patience=settings.patience,
+        settings=asdict(settings),
+        # From a head that began anew no way leads back to the old network.
+        stay=None if settings.reset_head else stay,
+        folder=folder,
+        told=told,
+    )
+    if settings.method == "lora":
+        from weakspot.tuning.lora import merged
+
+        network.module = merged(student)
+    network.module.eval()
+    for p in network.module.parameters():
+        p.requires_grad_(True)
+    return Trained(
+        curve=state.curve,
+        best=state.best if state.way else 0,
+        epochs=state.epoch,
+        parameters=sum(p.numel() for p in chosen),
+        layer=name,
+        way=state.way,
+        guard=[place._asdict() for place in places],
+        guards=len(guards) if places else 0,
+    )
+
+
+def augmented(
+    lessons: Lessons, which: Sequence[int], *, seed: Sequence[int], settings: TrainSettings
+) -> Shown:
+    """Pictures for a step: shifted and mirrored first, transformed then, as the verification does it."""
+    shift = getattr(lessons, "shifted", None)
+    if shift is None:
+        return lessons.show(which, seed=seed, rate=settings.rate)
+    blend = settings.blend if settings.distil else 0.0
+    shown: Shown = shift(
+        which, seed=seed, rate=settings.rate, mirror=settings.mirror, shift=settings.shift, blend=blend
+    )
+    return shown
+
+
+class _Material(NamedTuple):
+    """What is given in a step, the right labels, and what the old network says to the plain pictures."""
+
+    given: torch.Tensor
+    labels: torch.Tensor
+    former: torch.Tensor | None
+
+
+class _Loss:
+    """How far answers to changed pictures are from the label and from the old network's to the plain ones.
+
+    The old answer is the mean of those to the picture and to its mirror image, where that means the same;
+    where it is wrong, the right label and the one it preferred change places. It is softened (Hinton, Vinyals
+    and Dean, 2015), since most of what a network knows of a picture is in how it ranks the wrong labels.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        teacher: nn.Module,
+        features: Callable[[torch.Tensor], torch.Tensor] | None,
+        student: nn.Module,
+        settings: TrainSettings,
+        unlearns: bool,
+    ) -> None:
+        self.network, self.teacher, self.student, self.unlearns = network, teacher, student, unlearns
+        self.features, self.settings = features, settings
+        self._known: dict[tuple[int, int], _Material] = {}
+        self._exam: dict[str, list[torch.Tensor]] = {}
+
+    def __call__(self, show: Callable[[], Shown], *, key: tuple[int, int]) -> torch.Tensor:
+        found = self._known.get(key) or self._material(show())
+        if self.features is not None:
+            self._known[key] = found
+        said = self.network.read(self.student(found.given))
+        hard = F.cross_entropy(said, found.labels, reduction="none", ignore_index=-1)
+        if found.former is None:
+            return hard.mean()
+        distil = self.settings.distil
+        wanted = (found.former / HEAT).softmax(1)
+        soft = HEAT**2 * F.kl_div((said / HEAT).log_softmax(1), wanted, reduction="none").sum(1)
+        right = (found.former.argmax(1) == found.labels) | (found.labels < 0)
+        loud = torch.where(right, 1 - distil, 1.0 if self.unlearns else 1 - distil)
+        return (right * distil * soft + loud * hard).mean()
+
+    def given(self, images: Sequence[Any]) -> torch.Tensor:
+        """What the part in training is given. Normalisations keep what they know."""
+        batch = self.network.prepare(images).to(self.network.device)
+        self.student.eval()
+        return batch if self.features is None else self.features(batch)
+
+    def _material(self, shown: Shown) -> _Material:
+        labels = torch.from_numpy(shown.labels).to(self.network.device)
+        former = None
+        if self.settings.distil:
+            with torch.no_grad():
+                former = self._former(shown.plain)
+                if not self.unlearns:
+                    former = put_right(former, labels)
+                if self.settings.mirror:
+                    turned = self._former([np.ascontiguousarray(image[:, ::-1]) for image in shown.plain])
+                    former = (former + (turned if self.unlearns else put_right(turned, labels))) / 2
+        return _Material(self.given(shown.changed), labels, former)
+
+    def _former(self, images: Sequence[Any]) -> torch.Tensor:
+        return self.network.read(self.teacher(self.network.prepare(images).to(self.network.device)))
+
+    def examine(self, exam: Mapping[str, Shown]) -> dict[str, float]:
+        """Loss and failures on pictures that take no part: transformed, and as they are."""
+        found: dict[str, float] = {}
+        losses = []
+        with torch.no_grad():
+            for name, shown in exam.items():
+                if self.features is None or name not in self._exam:
+                    starts = range(0, len(shown.changed), 256)
+                    self._exam[name] = [self.given(shown.changed[at : at + 256]) for at in starts]
+                logits = torch.cat([self.network.read(self.student(part)) for part in self._exam[name]])
+                labels = torch.from_numpy(shown.labels).to(self.network.device)
+                losses.append(float(F.cross_entropy(logits, labels)))
+                found[name] = float((logits.argmax(1) != labels).float().mean())
+        # Failures count; the loss, which moves more smoothly, decides between rounds that fail alike.
+        score = (sum(found.values()) + SMOOTH * sum(losses)) / len(losses)
+        return {"validation": score, **found}
+
+
+def put_right(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Logits in which the right label has the highest, if need be in exchange; −1 is no label."""
+    rows, right = torch.arange(len(logits), device=logits.device), labels.clamp(min=0)
+    top = logits.argmax(1)
+    swap = (labels >= 0) & (top != right)
+    found = logits.clone()
+    found[rows, top] = torch.where(swap, logits[rows, right], logits[rows, top])
+    found[rows, right] = torch.where(swap, logits[rows, top], found[rows, right])
+    return found
+
+
+def _student(
+    network: Network, lessons: Lessons, settings: TrainSettings
+) -> tuple[str, Callable[[torch.Tensor], torch.Tensor] | None, nn.Module]:
+    """What is trained: everything; an adapter; or the last layer on what reaches it, and its name then."""
+    module = network.module
+    torch.manual_seed(settings.seed)
+    sample = network.prepare(lessons.show([0, 1], seed=[settings.seed, 15], rate=0.5).plain).to(
+        network.device
+    )
+    network.look(sample)
+    name, head = "", None
+    if settings.method == "last-layer" or settings.reset_head:
+        head = last_layer(module, sample, labels=len(network.labels), name=settings.layer)
+        name = head.name
+        if settings.reset_head:
+            for part in head.layer.modules():
+                reset: Any = getattr(part, "reset_parameters", None)
+                if reset is not None:
+                    reset()
+    if settings.method == "lora":
+        from weakspot.tuning.lora import adapted
+
+        return name, None, adapted(module, rank=settings.rank)
+    for p in module.parameters():
+        p.requires_grad_(settings.method == "full")
+    if settings.method == "full" or head is None:
+        return name, None, module
+    for p in head.layer.parameters():
+        p.requires_grad_(True)
+    if not head.answers:  # what the network computes after it is part of the answer that is learnt
+        return name, None, module
+    return name, reaching(module, head.layer), head.layer

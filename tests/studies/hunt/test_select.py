@@ -1,0 +1,78 @@
+"""Which winners are worth confirming: the fewest that explain the failures, each as general as it can be."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from weakspot.concepts.rules import said
+from weakspot.core import Hypothesis, Tally
+from weakspot.engine import Lane, State
+from weakspot.studies.hunt.select import said_by, select
+from weakspot.studies.hunt.told import Told
+
+BASE = Hypothesis("a photo of a cat.")
+FREE = {"it is in snow.": 0.1, "it is night.": 0.2, "it is small.": 0.3, "it is on a red mat.": 0.1}
+
+
+class World:
+    """Trials of hypotheses, drawn when asked for; fails at a rate where all of some sentences are true."""
+
+    def __init__(self, where: Sequence[tuple[set[str], float, str]], base: float = 0.01) -> None:
+        self.where, self.base = where, base
+        self.drawn: dict[str, list[Told]] = {}
+
+    def tell(self, hypothesis: Hypothesis, base: Hypothesis) -> list[Told]:
+        if hypothesis.id not in self.drawn:
+            chance, own = random.Random(hypothesis.id), said(hypothesis.text, base.text)
+            rows = []
+            for _ in range(3000 if hypothesis == BASE else 300):
+                true = own | frozenset().union(*(said(s) for s, p in FREE.items() if chance.random() < p))
+                fits = [(rate, answer) for words, rate, answer in self.where if words <= true]
+                rate, answer = max(fits, default=(self.base, "dog"))
+                rows.append(Told(true, chance.random() < rate, answer))
+            self.drawn[hypothesis.id] = rows
+        return self.drawn[hypothesis.id]
+
+    def lanes(self, *texts: str, answer: str = "", state: State = State.AHEAD) -> list[Lane]:
+        return [
+            Lane(Hypothesis(f"{BASE.text} {t}"), Tally(300, 30), state, answer=answer, against=BASE)
+            for t in texts
+        ]
+
+    def chosen(self, lanes: Sequence[Lane], most: int = 8) -> list[set[str]]:
+        return [set(said_by(c.hypothesis, BASE)) for c in select(lanes, self.tell, most=most)]
+
+
+def test_a_diluted_hypothesis_gives_way_to_the_special_one() -> None:
+    world = World([({"it is in snow.", "it is night."}, 0.4, "wolf")])
+    lanes = world.lanes("it is in snow.", "it is night.", "it is in snow. it is night.")
+    assert world.chosen(lanes) == [{"it is in snow.", "it is night."}]
+
+
+def test_a_special_hypothesis_gives_way_to_the_general_one_where_it_adds_nothing() -> None:
+    world = World([({"it is in snow."}, 0.4, "wolf")])
+    lanes = world.lanes("it is in snow. it is small.", "it is in snow. it is night.", "it is in snow.")
+    assert world.chosen(lanes) == [{"it is in snow."}]
+    colour = World([({"it is on a mat."}, 0.4, "dog")])
+    assert colour.chosen(colour.lanes("it is on a red mat.", "it is on a mat.")) == [{"it is on a mat."}]
+
+
+def test_both_are_kept_where_both_matter() -> None:
+    world = World([({"it is in snow."}, 0.5, "wolf"), ({"it is small."}, 0.2, "dog")])
+    lanes = world.lanes("it is small.", "it is in snow.", "it is night.")
+    assert world.chosen(lanes) == [{"it is in snow."}, {"it is small."}]  # the worst first
+    assert world.chosen(lanes, most=1) == [{"it is in snow."}]
+
+
+def test_only_winners_count_and_one_answer_only_where_not_all_failures_do() -> None:
+    world = World([({"it is in snow."}, 0.5, "wolf")])
+    lanes = world.lanes("it is in snow.", state=State.OPEN)
+    assert world.chosen(lanes) == []
+    assert world.chosen([]) == []
+    both = [*world.lanes("it is in snow.", answer="wolf"), *world.lanes("it is in snow.")]
+    [claim] = select(both, world.tell, most=8)
+    assert claim.answer == ""
+    [claim] = select(world.lanes("it is in snow.", answer="wolf"), world.tell, most=8)
+    assert claim.answer == "wolf"
+    assert select(world.lanes("it is in snow.", answer="dog"), world.tell, most=8) == []
