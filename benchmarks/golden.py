@@ -71,7 +71,8 @@ RUNS: Final[dict[str, str]] = {
     ),
     "real-mine": (
         "mine onnx:{data}/models/lit-flickr8k --reference ngrams "
-        "--corpus coco:{data}/data/captions/coco-val2017-captions.json --texts 1500 --pairs 60 --budget pairs=2000"
+        "--corpus coco:{data}/data/captions/coco-val2017-captions.json "
+        "--texts 1500 --pairs 60 --budget pairs=2000"
     ),
     "real-ask": (
         "ask replay:{data}/data/mossbench/responses/claude-3-haiku.jsonl "
