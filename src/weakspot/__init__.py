@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from weakspot.studies.hunt.method import hunt
     from weakspot.studies.map.method import map
     from weakspot.studies.mine.method import mine
-    from weakspot.studies.rare.method import rare
     from weakspot.studies.repair.method import repair
 
 __all__ = [
@@ -75,13 +74,14 @@ _HOMES = {
     "hunt": "weakspot.studies.hunt.method",
     "map": "weakspot.studies.map.method",
     "mine": "weakspot.studies.mine.method",
-    "rare": "weakspot.studies.rare.method",
     "realism": "weakspot.after.realism",
     "repair": "weakspot.studies.repair.method",
     "transfer": "weakspot.after.transfer",
     "write_report": "weakspot.report",
     "resume": "weakspot.studies",
 }
+#: Functions that follow from the options of the studies of the same names.
+_STUDIES = ("rare",)
 
 
 def open_run(folder: str) -> Run:
@@ -94,6 +94,11 @@ def open_run(folder: str) -> Run:
 
 
 def __getattr__(name: str) -> Any:
+    if name in _STUDIES:
+        from weakspot.study.calls import function_of
+
+        globals()[name] = function_of(name)
+        return globals()[name]
     if name not in _HOMES:
         raise AttributeError(f"module 'weakspot' has no attribute {name!r}")
     module = import_module(_HOMES[name])

@@ -17,7 +17,6 @@ from typer.models import OptionInfo
 
 import weakspot as ws
 from weakspot.cli import run as cli
-from weakspot.cli.app import app
 from weakspot.core import JUDGES, MODELS, SOURCES
 
 Shell = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -246,6 +245,9 @@ def test_help_of_a_command(command: str, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_flags_are_not_spelt_by_the_library() -> None:
     """Typer 0.27 makes --LABEL of a flag that is called like its metavar, unless the flag is spelt out."""
+    from weakspot.cli.app import build
+
+    app = build()
     infos = [*app.registered_commands]
     for group in app.registered_groups:
         assert group.typer_instance is not None

@@ -226,7 +226,7 @@ def _answers(run: Run) -> Iterator[tuple[dict[str, str], str, Trial]]:
 
 
 def _estimate(run: Run) -> Sample | None:
-    found = run.ledger.fact("rare")
+    found = run.ledger.fact("result")
     if not found:
         return None
     bare = found["independent"]

@@ -1,51 +1,47 @@
-"""The commands and their flags. Nothing heavy is imported until a command runs."""
+"""The commands: those of the studies, which follow from their options, and the few that are no study.
+
+A command is imported when it is asked for; the list of commands needs only these lines.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Annotated, Any, Final
 
 import typer
 
 from weakspot._version import __version__
-from weakspot.cli import (
-    ask,
-    bench,
-    compare,
-    demo,
-    doctor,
-    export,
-    gate,
-    hunt,
-    init,
-    judge,
-    label,
-    leaderboard,
-    listing,
-    mine,
-    prefer,
-    rare,
-    realism,
-    repair,
-    report,
-    resume,
-    run_,
-    transfer,
-    try_,
-    validate,
-    view,
-)
-from weakspot.cli import map as map_
+from weakspot.core.studies import study_entries, study_names
 
-app = typer.Typer(
-    name="weakspot",
-    help="Find where a vision or multimodal model fails, say it in words, prove it, help to fix it.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="First steps: weakspot demo. Any command takes --debug, which shows the traceback of an error.",
-)
+#: By name: the module in this package, and the line in the list. `app` in a module is a group of commands.
+_OTHERS: Final = {
+    "hunt": ("hunt", "Find captions under which a classifier fails."),
+    "mine": ("mine", "Find pairs that an image–text encoder confuses."),
+    "map": ("map", "Map which concepts make a model fail."),
+    "ask": ("ask", "Find which harmless questions a chat model refuses."),
+    "repair": ("repair", "Train weak spots away, and prove what moved."),
+    "prefer": ("prefer", "Say which modes of a map matter."),
+    "leaderboard": ("leaderboard", "Many runs of ask in one table."),
+    "init": ("init", "Print a study as YAML, with every option."),
+    "validate": ("validate", "Check a study in YAML; nothing is spent."),
+    "run": ("run_", "Run a study in YAML."),
+    "resume": ("resume", "Go on after Ctrl-C, a crash or a spent budget."),
+    "report": ("report", "Write the report of a run again."),
+    "try": ("try_", "Measure your own words against a hunt's baseline."),
+    "view": ("view", "Explore runs in the browser, also while they run."),
+    "export": ("export", "Write the misread pictures of a hunt as a data set."),
+    "compare": ("compare", "Two runs: what is new, gone, worse, better."),
+    "gate": ("gate", "Fail a build when a run breaks its limits."),
+    "transfer": ("transfer", "Try a hunt's findings on other models and pictures."),
+    "realism": ("realism", "Say how far pictures are from others: FID and KID."),
+    "list": ("listing", "List the models, sources or judges there are."),
+    "doctor": ("doctor", "Say what is installed; check a model."),
+    "demo": ("demo", "See it work: no key, no GPU, no download."),
+    "bench": ("bench", "Measure the methods where the truth is known."),
+    "judge": ("judge", "Measure a judge against people's labels."),
+    "label": ("label", "Have people label items in the browser; score them."),
+}
 
 
 def _version(wanted: bool) -> None:
@@ -54,7 +50,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _main(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
@@ -63,29 +58,58 @@ def _main(
     del version
 
 
-app.command("hunt", short_help="Find captions under which a classifier fails.")(hunt.command)
-app.command("ask", short_help="Find which harmless questions a chat model refuses.")(ask.command)
-app.command("rare", short_help="Measure failures that plain sampling hardly sees.")(rare.command)
-app.command("map", short_help="Map which concepts make a model fail.")(map_.command)
-app.command("prefer", short_help="Say which modes of a map matter.")(prefer.command)
-app.command("repair", short_help="Train weak spots away, and prove what moved.")(repair.command)
-app.command("leaderboard", short_help="Many runs of ask in one table.")(leaderboard.command)
-app.command("init", short_help="Print a study as YAML, with every option.")(init.command)
-app.command("validate", short_help="Check a study in YAML; nothing is spent.")(validate.command)
-app.command("run", short_help="Run a study in YAML.")(run_.command)
-app.command("resume", short_help="Go on after Ctrl-C, a crash or a spent budget.")(resume.command)
-app.command("report", short_help="Write the report of a run again.")(report.command)
-app.command("try", short_help="Measure your own words against a hunt's baseline.")(try_.command)
-app.command("view", short_help="Explore runs in the browser, also while they run.")(view.command)
-app.command("export", short_help="Write the misread pictures of a hunt as a data set.")(export.command)
-app.command("compare", short_help="Two runs: what is new, gone, worse, better.")(compare.command)
-app.command("gate", short_help="Fail a build when a run breaks its limits.")(gate.command)
-app.command("transfer", short_help="Try a hunt's findings on other models and pictures.")(transfer.command)
-app.command("realism", short_help="Say how far pictures are from others: FID and KID.")(realism.command)
-app.command("list", short_help="List the models, sources or judges there are.")(listing.command)
-app.command("doctor", short_help="Say what is installed; check a model.")(doctor.command)
-app.command("demo", short_help="See it work: no key, no GPU, no download.")(demo.command)
-app.add_typer(mine.app, name="mine", short_help="Find pairs that an image–text encoder confuses.")
-app.add_typer(bench.app, name="bench", short_help="Measure the methods where the truth is known.")
-app.add_typer(judge.app, name="judge", short_help="Measure a judge against people's labels.")
-app.add_typer(label.app, name="label", short_help="Have people label items in the browser; score them.")
+def build(only: str | None = None) -> typer.Typer:
+    """All commands.
+
+    Args:
+        only: Import this one alone, and leave the others as names with a line of help; "" for none.
+    """
+    app = typer.Typer(
+        name="weakspot",
+        help="Find where a vision or multimodal model fails, say it in words, prove it, help to fix it.",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        epilog="First steps: weakspot demo. Any command takes --debug, which shows an error's traceback.",
+    )
+    app.callback()(_main)
+    for name, about in _lines():
+        found = _stub if only not in (None, name) else _command(name)
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name, short_help=about)
+        else:
+            app.command(name, short_help=about)(found)
+    return app
+
+
+def command_names() -> tuple[str, ...]:
+    """The names of all commands; none is imported."""
+    return (*study_names(), *_OTHERS)
+
+
+def _lines() -> Iterator[tuple[str, str]]:
+    for name, entry in study_entries().items():
+        yield name, entry.about or _about(name)
+    for name, (_, about) in _OTHERS.items():
+        yield name, about
+
+
+def _about(name: str) -> str:
+    """The line of a study of another package, which must be imported for it."""
+    from weakspot.study.registry import find_study
+
+    return find_study(name).about
+
+
+def _stub() -> None: ...
+
+
+def _command(name: str) -> Any:
+    if name not in _OTHERS:
+        from weakspot.cli.studies import commands_of
+
+        return commands_of(name)
+    module = import_module(f"weakspot.cli.{_OTHERS[name][0]}")
+    return getattr(module, "app", None) or module.command

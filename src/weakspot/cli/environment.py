@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from copy import copy
 from functools import cache
 from typing import Any, Final
 
@@ -27,36 +26,20 @@ def command_tree(only: str | None = None) -> Any:
     """
     from typer.main import get_command
 
-    from weakspot.cli.app import app
+    from weakspot.cli.app import build
 
-    tree: Any = get_command(app if only is None else _partly(app, only))
+    tree: Any = get_command(build(only))
     for words, command in _commands(tree, ()):
         for option, name in variables(words, command).items():
             option.envvar, option.show_envvar = name, False
     return tree
 
 
-def _partly(app: Any, only: str) -> Any:
-    """The app with all commands but one as stubs."""
-    from typer.models import CommandInfo
-
-    def stub() -> None: ...
-
-    partly = copy(app)
-    others = [*app.registered_commands, *app.registered_groups]
-    stubs = [
-        CommandInfo(name=i.name, callback=stub, short_help=i.short_help) for i in others if i.name != only
-    ]
-    order = [info.name for info in others]
-    real = [info for info in app.registered_commands if info.name == only]
-    partly.registered_commands = sorted([*real, *stubs], key=lambda info: order.index(info.name))
-    partly.registered_groups = [info for info in app.registered_groups if info.name == only]
-    return partly
-
-
 def tell_typos(environment: Mapping[str, str]) -> None:
     """Tell variables that begin like one of a command and are none: they would be ignored in silence."""
-    prefixes = tuple(f"{PREFIX}_{name}_".replace("-", "_").upper() for name in command_tree("").commands)
+    from weakspot.cli.app import command_names
+
+    prefixes = tuple(f"{PREFIX}_{name}_".replace("-", "_").upper() for name in command_names())
     if not any(name.startswith(prefixes) for name in environment):
         return
     from weakspot.core.errors import nearest
@@ -85,7 +68,7 @@ def variables(words: tuple[str, ...], command: Any) -> dict[Any, str]:
 
 
 def _commands(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    from weakspot.cli.mine import DEFAULT
+    from weakspot.cli.groups import DEFAULT
 
     for name, inner in getattr(command, "commands", {}).items():
         here = words if words and name == DEFAULT else (*words, name)

@@ -35,7 +35,7 @@ class MapScreen(Screen):
             from rich.console import Group
             from rich.text import Text
 
-            table = _table("search", lanes, spent, None, self._console.width)
+            table = _table(line, lanes, None, self._console.width)
             self._live.update(
                 Group(
                     Text(line, no_wrap=True, overflow="ellipsis"), *getattr(table, "renderables", [table])[1:]

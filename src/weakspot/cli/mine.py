@@ -4,31 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from weakspot.cli import mine_grounded, mine_images, mine_run
+from weakspot.cli.groups import DEFAULT, OneIsMeant
 
 if TYPE_CHECKING:
     from weakspot.studies.mine.pair_file import PairFile
     from weakspot.text.differences import Difference
-
-#: The command that is meant where none is named: `weakspot mine X` is then `weakspot mine run X`.
-DEFAULT: Final = "run"
-
-
-class OneIsMeant(TyperGroup):
-    """A group of commands of which one needs no name, if there is one called `DEFAULT`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the default command before arguments that begin with no command."""
-        asked_for_help = args and args[0] in ctx.help_option_names
-        if args and not asked_for_help and args[0] not in self.commands and DEFAULT in self.commands:
-            args = [DEFAULT, *args]
-        return super().parse_args(ctx, args)
-
 
 app = typer.Typer(
     cls=OneIsMeant,

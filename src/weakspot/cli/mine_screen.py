@@ -51,7 +51,7 @@ class MineScreen(Screen):
             from rich.console import Group
             from rich.text import Text
 
-            shown_now = _table(phase, lanes, spent, self._base, self._console.width)
+            shown_now = _table(line_of(phase, lanes, spent), lanes, self._base, self._console.width)
             if isinstance(shown_now, Group):
                 head = Text(line_of(phase, lanes, spent), "bold", no_wrap=True, overflow="ellipsis")
                 shown_now = Group(head, *shown_now.renderables[1:])

@@ -1,92 +1,12 @@
-"""`weakspot rare`: the rate of a rare failure."""
+"""The result of `weakspot rare` on a terminal."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
-
-from weakspot.cli.flags import AsJson, BlobsAt, Out
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from weakspot.store import Run
-
-
-def command(
-    target: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL", help="The classifier, e.g. world:classifier (see: weakspot list models)."
-        ),
-    ],
-    label: Annotated[
-        str, typer.Option("--label", metavar="LABEL", help="The label whose failures are counted.")
-    ],
-    target_label: Annotated[
-        str | None, typer.Option(metavar="LABEL", help="Count only this wrong answer as a failure.")
-    ] = None,
-    words: Annotated[
-        str, typer.Option(metavar="TEXT", help='Sentences added to the prompt, e.g. "it is on a flower."')
-    ] = "",
-    source: Annotated[
-        str,
-        typer.Option(
-            "--source", metavar="SOURCE", help="What draws images from words (see: weakspot list sources)."
-        ),
-    ] = "world:renderer",
-    prompt: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="The plain prompt, with {label} and, if wanted, ({parent})."),
-    ] = None,
-    labels_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Names and parents of labels, as CSV, JSON or text.")
-    ] = None,
-    sense: Annotated[
-        str | None,
-        typer.Option(
-            "--sense", metavar="SENSE", help="Which meaning of the label, where WordNet knows several."
-        ),
-    ] = None,
-    budget: Annotated[
-        str,
-        typer.Option(metavar="LIMITS", help="images, and if wanted seconds, dollars; e.g. images=20k."),
-    ] = "images=20000",
-    seed: Annotated[int, typer.Option(metavar="NUMBER", help="The same seed gives the same result.")] = 0,
-    out: Out = None,
-    blobs: BlobsAt = None,
-    as_json: AsJson = False,
-) -> int:
-    """Measure how often an image classifier fails where plain sampling would hardly see a failure.
-
-    Images are moved step by step towards being misread, which takes far fewer of them: 40,000 for a factor of
-    2 at one failure in 100,000. Where the classifier gives no scores or the source cannot move its images,
-    they are drawn and counted, and the result says so. The run can be stopped with Ctrl-C and resumed. Exit
-    codes: 0 done, 1 cannot, 2 misused, 3 a limit was reached first, 130 interrupted.
-    """
-    from weakspot.cli.rare_screen import RareScreen
-    from weakspot.cli.screen import interruptible
-    from weakspot.studies.rare.method import rare
-
-    title = f"rare failures of {target} on {label!r}"
-    with RareScreen(title, budget=budget, seed=seed) as screen, interruptible(screen):
-        run = rare(
-            target,
-            label=label,
-            target_label=target_label,
-            words=words,
-            source=source,
-            prompt=prompt,
-            labels_file=labels_file,
-            sense=sense,
-            budget=budget,
-            seed=seed,
-            out=out,
-            blobs=blobs,
-            watch=screen,
-        )
-    return conclude(run, as_json=as_json)
 
 
 def conclude(run: Run, *, as_json: bool = False) -> int:

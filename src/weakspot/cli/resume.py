@@ -30,16 +30,24 @@ def command(
     from weakspot.cli.ask_screen import AskScreen
     from weakspot.cli.map_screen import MapScreen
     from weakspot.cli.mine_screen import MineScreen
-    from weakspot.cli.rare_screen import RareScreen
     from weakspot.cli.screen import Screen, conclude, interruptible
+    from weakspot.core.studies import study_names
     from weakspot.store import Run
     from weakspot.studies import resume, settings_of
 
     with Run.open(run) as opened:
-        settings = settings_of(opened, budget=budget)
-        screen_of = {"ask": AskScreen, "map": MapScreen, "mine": MineScreen, "rare": RareScreen}.get(
-            opened.config.study, Screen
-        )
+        settings, study = settings_of(opened, budget=budget), opened.config.study
+        screen_of = {"ask": AskScreen, "map": MapScreen, "mine": MineScreen}.get(opened.config.study, Screen)
+    if study in study_names():
+        from weakspot.study import lifecycle
+        from weakspot.study.registry import find_study
+
+        with (
+            Screen.of(find_study(study), settings, title=f"resuming {run}") as screen,
+            interruptible(screen),
+        ):
+            opened = lifecycle.resume(run, budget=budget, watch=screen, executor=executor)
+        return conclude(opened, as_json=as_json)
     with (
         screen_of(f"resuming {run}", budget=settings.budget, seed=settings.seed) as screen,
         interruptible(screen),

@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
@@ -14,15 +14,19 @@ from typing import TYPE_CHECKING, Final, Self
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
+    from rich.text import Text
 
     from weakspot.engine import Lane
     from weakspot.store import Run
+    from weakspot.study import Study, StudySettings
 
 from weakspot.engine.budget import Budget
 from weakspot.engine.watch import State, Watch
 from weakspot.report.format import clean, count, interval, percent, plural, shell
 from weakspot.stats import confidence_sequence
 
+#: A line from a phase, its hypotheses and what was spent.
+Line = Callable[[str, "Sequence[Lane]", Mapping[str, float]], str]
 #: Seconds between plain lines when the output is not a terminal.
 PACE = 5.0
 #: Columns where the output is not a terminal, and the least that are used on one.
@@ -72,18 +76,51 @@ class Screen(Watch):
         title: What is being done.
         budget: As the user wrote it.
         seed: Of the run.
+        line: How far the run is, in one line, from what `Watch.update` is given.
+        table: Show the hypotheses under test as a table, where there is a terminal.
+        unit: What the study counts where the engine counts calls.
     """
 
-    def __init__(self, title: str, *, budget: str, seed: int) -> None:
+    def __init__(
+        self,
+        title: str,
+        *,
+        budget: str,
+        seed: int,
+        line: Line | None = None,
+        table: bool = True,
+        unit: str = "",
+    ) -> None:
         from rich.console import Console
 
         self._console: Console = Console(stderr=True, highlight=False, markup=False, emoji=False)
         self._title, self._budget, self._seed = title, budget, seed
+        self._line: Line = line or _line
+        self._as_table, self._unit = table, unit
         self._live: Live | None = None
         self._said = 0.0
         self._shown: tuple[str, bool] = ("", False)
         self._base: Lane | None = None
         self.folder: str | None = None
+
+    @classmethod
+    def of(cls, study: Study, settings: StudySettings, *, title: str = "") -> Self:
+        """The screen of a study.
+
+        Args:
+            study: Which.
+            settings: What it is asked to do.
+            title: In place of the study's own.
+        """
+        own = study.find("title")
+        return cls(
+            title or (own(settings) if own is not None else study.name),
+            budget=str(getattr(settings, "budget", "")),
+            seed=int(getattr(settings, "seed", 0)),
+            line=study.find("progress"),
+            table=study.race,
+            unit="" if study.budget == "images" else study.budget,
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -96,12 +133,14 @@ class Screen(Watch):
     def began(self, folder: str) -> None:
         """See `Watch`."""
         self.folder = folder
-        self.say(f"{cut(self._title, 200)} · {limits(self._budget)} · seed {self._seed}")
+        told = f"{limits(self._budget)} · " if self._budget else ""
+        told = told.replace(" calls", f" {self._unit}") if self._unit else told
+        self.say(f"{cut(self._title, 200)} · {told}seed {self._seed}")
         if self._console.is_terminal:
             from rich.live import Live
             from rich.text import Text
 
-            first = Text("baseline drawing the first images …", "dim")
+            first = Text("beginning …", "dim")
             self._live = Live(first, console=self._console, refresh_per_second=8, transient=True)
             self._live.start()
 
@@ -113,13 +152,26 @@ class Screen(Watch):
         """See `Watch`."""
         if phase == "baseline" and lanes:
             self._base = lanes[0]
+        line = self._line(phase, lanes, spent)
         if self._live is not None:
-            self._live.update(_table(phase, lanes, spent, self._base, self._console.width))
+            table = _table(line, lanes, self._base, self._console.width) if self._as_table else _text(line)
+            self._live.update(table)
             return
         now, shown = time.monotonic(), (phase, any(lane.state is State.CONFIRMED for lane in lanes))
         if shown != self._shown or now - self._said >= PACE:
             self._shown, self._said = shown, now
-            self.say(_line(phase, lanes, spent))
+            self.say(line)
+
+    def progress(self, words: str, done: int, total: int) -> None:
+        """See `Watch`."""
+        line = f"{cut(words, 80)} · {count(done)} of {count(total)}"
+        if self._live is not None:
+            self._live.update(_text(line))
+            return
+        now = time.monotonic()
+        if now - self._said >= PACE:
+            self._said, self._shown = now, (words, False)
+            self.say(line)
 
 
 def _line(phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> str:
@@ -141,9 +193,13 @@ def _line(phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> str:
     return f"{phase:<8} {about} · {count(spent['images'])} images so far"
 
 
-def _table(
-    phase: str, lanes: Sequence[Lane], spent: Mapping[str, float], base: Lane | None, columns: int
-) -> RenderableType:
+def _text(line: str) -> Text:
+    from rich.text import Text
+
+    return Text(line, no_wrap=True, overflow="ellipsis")
+
+
+def _table(line: str, lanes: Sequence[Lane], base: Lane | None, columns: int) -> RenderableType:
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
@@ -167,7 +223,7 @@ def _table(
             Text(f"of {count(lane.tally.n)}", "dim"),
             Text(_bar(*ends[id(lane)], scale, bar) if lane.tally.n else "", style),
         )
-    now = Text(_line(phase, lanes, spent), "bold", no_wrap=True, overflow="ellipsis")
+    now = Text(line, "bold", no_wrap=True, overflow="ellipsis")
     rows: list[RenderableType] = [now, table]
     if len(lanes) > len(shown):
         rows.append(Text(f"   and {len(lanes) - len(shown)} that fail less", "dim"))

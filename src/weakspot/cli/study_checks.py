@@ -19,7 +19,9 @@ from weakspot.cli.study_options import Option, command_of, options_of
 from weakspot.core import JUDGES, MODELS, SOURCES, Registry, WeakspotError
 from weakspot.core.errors import nearest
 from weakspot.core.registry import Entry, _keywords, _resolve
+from weakspot.core.studies import study_names
 from weakspot.store.remote import check_url
+from weakspot.study.registry import find_study
 
 _REGISTRIES: Final[dict[str, Registry]] = {
     "MODEL": MODELS, "ENCODER": MODELS, "SOURCE": SOURCES, "JUDGE": JUDGES, "BENCHMARK": SOURCES,
@@ -217,12 +219,25 @@ def _as_the_command_does(found: StudyFile) -> list[Problem]:
 def _as_the_study_does(found: StudyFile, *, load: bool) -> list[Problem]:
     """The study's own check of its settings and, if wanted, of the models they name."""
     try:
-        _PROOFS[found.study](dict(found.values), load)
+        if found.study in study_names():
+            _framed(found, load)
+        else:
+            _PROOFS[found.study](dict(found.values), load)
     except WeakspotError as error:
         known = options_of(found.study)
         named = next((word for word in re.findall(r"\w+", error.what.replace("-", "_")) if word in known), "")
         return [Problem(found.lines.get(named, 0), error.what, error.fix)]
     return []
+
+
+def _framed(found: StudyFile, load: bool) -> None:
+    study = find_study(found.study)
+    given = {k: tuple(v) if isinstance(v, list) else v for k, v in found.values.items() if v is not None}
+    settings, objects = study.separate({k: v for k, v in given.items() if k in study.fields})
+    if load:
+        if (resolve := study.find("resolve")) is not None:
+            settings = resolve(settings, objects)
+        study.find("parts")(settings, **objects)
 
 
 def _settings(cls: type, values: dict[str, Any]) -> Any:
@@ -240,16 +255,6 @@ def _hunt(values: dict[str, Any], load: bool) -> None:
     parts.check(settings)
     if load:
         parts.load(settings)
-
-
-def _rare(values: dict[str, Any], load: bool) -> None:
-    from weakspot.studies.hunt import parts as hunt_parts
-    from weakspot.studies.rare import parts as rare_parts
-
-    settings = _settings(rare_parts.RareSettings, values)
-    rare_parts.check(settings)
-    if load:
-        hunt_parts.load(settings.as_hunt)
 
 
 def _map(values: dict[str, Any], load: bool) -> None:
@@ -290,5 +295,5 @@ def _ask(values: dict[str, Any], load: bool) -> None:
 
 
 _PROOFS: Final[dict[str, Callable[[dict[str, Any], bool], None]]] = {
-    "hunt": _hunt, "rare": _rare, "map": _map, "mine": _mine, "ask": _ask,
+    "hunt": _hunt, "map": _map, "mine": _mine, "ask": _ask,
 }  # fmt: skip

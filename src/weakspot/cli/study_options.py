@@ -14,13 +14,17 @@ from typing import Any, Final, NamedTuple, get_args, get_origin, get_type_hints
 
 from typer.models import ArgumentInfo
 
+from weakspot.cli.studies import fields_of
+from weakspot.core.studies import study_names
+from weakspot.study.registry import find_study
+
 #: The studies that can be put into a file, and the values with which each runs on the embedded world.
 STUDIES: Final[dict[str, dict[str, Any]]] = {
     "hunt": {"target": "world:classifier", "label": "fly"},
     "mine": {"encoder": "world:encoder", "reference": "world:scenes", "corpus": "world?texts=1500"},
     "map": {"target": "world:classifier", "images": "world:600"},
     "ask": {"target": "world:guide", "benchmark": "world:questions"},
-    "rare": {"target": "world:classifier", "label": "fly"},
+    **{name: dict(find_study(name).example) for name in study_names()},
 }
 #: Options that say what to print, not what to study.
 _NOT_OF_THE_STUDY: Final = ("as_json", "dry_run", "help")
@@ -53,6 +57,14 @@ class Option(NamedTuple):
 @cache
 def options_of(study: str) -> dict[str, Option]:
     """The options of a study by key, in the order of its help."""
+    if study in study_names():
+        return {
+            field.name: Option(
+                field.name, field.flag, field.takes, field.many, field.required,
+                field.default, field.shown, field.option.help,
+            )
+            for field in fields_of(find_study(study))
+        }  # fmt: skip
     found = {}
     function = _function(study)
     hints = get_type_hints(function, include_extras=True)
@@ -78,10 +90,10 @@ def options_of(study: str) -> dict[str, Option]:
 
 def _function(study: str) -> Callable[..., int]:
     """What a study's command calls."""
-    from weakspot.cli import ask, hunt, mine_run, rare
+    from weakspot.cli import ask, hunt, mine_run
     from weakspot.cli import map as map_
 
-    modules: dict[str, Any] = {"hunt": hunt, "mine": mine_run, "map": map_, "ask": ask, "rare": rare}
+    modules: dict[str, Any] = {"hunt": hunt, "mine": mine_run, "map": map_, "ask": ask}
     function: Callable[..., int] = modules[study].command
     return function
 
@@ -89,7 +101,7 @@ def _function(study: str) -> Callable[..., int]:
 def command_of(study: str) -> Any:
     """The click command of a study."""
     from weakspot.cli.environment import command_tree
-    from weakspot.cli.mine import DEFAULT
+    from weakspot.cli.groups import DEFAULT
 
     command = command_tree(study).commands[study]
     return command.commands[DEFAULT] if hasattr(command, "commands") else command
@@ -97,6 +109,8 @@ def command_of(study: str) -> Any:
 
 def about(study: str) -> str:
     """The first sentence of a study's help."""
+    if study in study_names():
+        return find_study(study).about
     return str(inspect.getdoc(_function(study)) or "").strip().split("\n\n")[0].replace("\n", " ")
 
 

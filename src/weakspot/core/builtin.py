@@ -334,3 +334,7 @@ JUDGES: Final = (
     ),
     Entry("python", "weakspot.core.registry:import_part", "your own Judge", "python:package.module:attr"),
 )
+
+STUDIES: Final = (
+    Entry("rare", "weakspot.studies.rare:STUDY", "Measure failures that plain sampling hardly sees."),
+)

@@ -8,12 +8,13 @@ error for it and goes on.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from weakspot.core.vocabulary import Case, Hypothesis, Output, Stage, Tally, Trial, Verdict
+
+if TYPE_CHECKING:  # the list of commands is shown without it
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @runtime_checkable

@@ -11,10 +11,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:  # the list of commands is shown without it
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Status(StrEnum):
@@ -121,6 +122,8 @@ class Scores(NamedTuple):
 
     def top(self, k: int) -> list[tuple[str, float]]:
         """The k most probable labels, best first; ties go to the earlier label."""
+        import numpy as np
+
         order = np.argsort(-self.values, kind="stable")[:k]
         return [(self.labels[i], float(self.values[i])) for i in order]
 

@@ -45,5 +45,8 @@ class Watch:
     def say(self, line: str) -> None:
         """A line worth keeping on the screen."""
 
+    def progress(self, words: str, done: int, total: int) -> None:
+        """How much of some work is done that draws no trials: what it is, how much, and of how much."""
+
     def update(self, phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> None:
         """The present state: which phase, the hypotheses under test, what was spent."""

@@ -32,7 +32,7 @@ class Table(NamedTuple):
 
 def summary(run: Run) -> dict[str, Any]:
     """Plain values under stable keys: what report.json holds and `--json` prints."""
-    config, result = run.config, run.ledger.fact("rare")
+    config, result = run.config, run.ledger.fact("result")
     tallies = run.ledger.tallies().values()
     return {
         "format": 1,
@@ -55,7 +55,7 @@ def summary(run: Run) -> dict[str, Any]:
 
 def conclusion(run: Run) -> str:
     """The result in a few sentences."""
-    result, settings = run.ledger.fact("rare"), run.config.settings
+    result, settings = run.ledger.fact("result"), run.config.settings
     who = show.shorten(str(settings.get("target")), 80)
     what = f"‘{show.shorten(str(settings.get('label')), 60)}’"
     if settings.get("target_label"):
@@ -91,7 +91,7 @@ def interval(low: float, high: float) -> str:
 
 def tables(run: Run) -> list[Table]:
     """The tables, as far as there is a result."""
-    result = run.ledger.fact("rare")
+    result = run.ledger.fact("result")
     if result is None:
         return []
     independent = result["independent"]
@@ -167,7 +167,7 @@ def markdown(run: Run) -> str:
 
 def part(run: Run, *, place: Place = ALONE) -> Part:
     """The part of a page."""
-    result = run.ledger.fact("rare")
+    result = run.ledger.fact("result")
     known = {h.id: h for h in run.ledger.hypotheses()}
     shown = []
     if result is not None and result["hypothesis"] in known:
@@ -203,5 +203,4 @@ def _splitting(result: dict[str, Any]) -> str:
 
 
 def _text(run: Run) -> str:
-    base = run.ledger.fact("base")
-    return next((h.text for h in run.ledger.hypotheses() if h.id == base), "")
+    return next((h.text for h in run.baselines), "")

@@ -117,6 +117,11 @@ class Run:
         return self.ledger.findings()
 
     @property
+    def baselines(self) -> list[Hypothesis]:
+        """The hypotheses that the others are compared with, oldest first."""
+        return [h for h in self.ledger.hypotheses() if h.origin == "baseline"]
+
+    @property
     def state(self) -> str:
         """How it stands: "running", "finished", or "stopped: …" with the reason."""
         return str(self.ledger.fact("state", "running"))

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from weakspot.core import WeakspotError
+from weakspot.core.studies import study_names
 from weakspot.store import Run
-from weakspot.studies.ask import method as ask
-from weakspot.studies.ask.settings import AskSettings
-from weakspot.studies.hunt import method as hunt
-from weakspot.studies.map import method as map_
-from weakspot.studies.mine import method as mine
-from weakspot.studies.rare import method as rare
-from weakspot.studies.repair import method as repair_
 from weakspot.study.executors import SPREAD, check_executor, check_spread
 
 __all__ = ["resume", "settings_of"]
 
-_STUDIES = {"ask": ask, "hunt": hunt, "map": map_, "mine": mine, "rare": rare, "repair": repair_}
-Settings = (
-    hunt.HuntSettings
-    | AskSettings
-    | rare.RareSettings
-    | mine.MineSettings
-    | map_.MapSettings
-    | repair_.RepairSettings
-)
+_STUDIES = ("ask", "hunt", "map", "mine", "repair")
 
 
 def resume(folder: str | Path, **changes: Any) -> Run:
@@ -41,6 +28,12 @@ def resume(folder: str | Path, **changes: Any) -> Run:
         The run, open for reading.
     """
     with Run.open(Path(folder)) as run:
+        framed = run.config.study in study_names()
+    if framed:
+        from weakspot.study import lifecycle
+
+        return lifecycle.resume(folder, **changes)
+    with Run.open(Path(folder)) as run:
         study = _study(run)
         check_spread(run.config.study, changes.get("executor"))
         check_executor(changes.get("executor"))
@@ -51,16 +44,18 @@ def resume(folder: str | Path, **changes: Any) -> Run:
     return Run.read(Path(folder))
 
 
-def settings_of(run: Run, *, budget: str | None = None) -> Settings:
+def settings_of(run: Run, *, budget: str | None = None) -> Any:
     """What a run was asked to do, checked; with another budget, if one is given."""
-    settings: Settings = _study(run).settings_of(run, budget=budget)
-    return settings
+    if run.config.study in study_names():
+        from weakspot.study import lifecycle
+
+        return lifecycle.settings_of(run, budget=budget)
+    return _study(run).settings_of(run, budget=budget)
 
 
 def _study(run: Run) -> Any:
-    study = _STUDIES.get(run.config.study)
-    if study is None:
+    if run.config.study not in _STUDIES:
         raise WeakspotError(
             f"no study is called {run.config.study[:80]!r}", fix="was it made by a newer weakspot?"
         )
-    return study
+    return import_module(f"weakspot.studies.{run.config.study}.method")

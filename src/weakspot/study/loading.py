@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from weakspot.core import Registry, WeakspotError, parse_name
 from weakspot.engine import Watch
 from weakspot.engine.identity import models_in
+from weakspot.study.options import StudySettings
 
 _FROM_PYTHON = "go on from Python: weakspot.resume(folder, target=…, source=…, judge=…)"
 
@@ -78,7 +79,11 @@ def pinned(settings: _Settings, **parts: object) -> _Settings:
         elif isinstance(name, tuple) and isinstance(loaded, tuple):
             found[what] = tuple(map(_with_revision, name, loaded))
     moved = {what: names for what, names in found.items() if names != getattr(settings, what)}
-    return replace(settings, **moved) if moved else settings  # type: ignore[type-var]
+    if not moved:
+        return settings
+    if isinstance(settings, StudySettings):
+        return settings.changed(**moved)
+    return replace(settings, **moved)  # type: ignore[type-var]
 
 
 def _with_revision(name: str, loaded: object) -> str:

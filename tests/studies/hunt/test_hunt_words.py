@@ -12,8 +12,8 @@ from tests.studies.hunt.hunt_world import Blind, Clumsy, Tells
 
 import weakspot as ws
 from weakspot.core import Output, Scores, Stage, WeakspotError
-from weakspot.studies.hunt.label_meanings import Meanings, chosen, kin_of_head
 from weakspot.studies.hunt.parts import HuntSettings, base_hypothesis
+from weakspot.study.label_meanings import Meanings, chosen, kin_of_head
 from weakspot.text.edit import Edit, Kind, edits, varied
 
 HEAD = ("cat", "dog", "wolf")

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from tests.studies.rare.rare_parts import LABELS, TRUTH, Deep, Spaced, Unspaced
 
+from weakspot import rare
 from weakspot.core import Hypothesis, Output, Scores, WeakspotError
 from weakspot.judges import LabelJudge
 from weakspot.report import html, summary, write
 from weakspot.sources.generate import TextToImage
 from weakspot.store import Run
 from weakspot.studies import resume
-from weakspot.studies.rare.method import rare
 from weakspot.studies.rare.parts import Margins
 
 
 def result(run: Run) -> dict[str, Any]:
-    found: dict[str, Any] = run.ledger.fact("rare")
+    found: dict[str, Any] = run.ledger.fact("result")
     return found
 
 
@@ -60,7 +60,7 @@ def test_the_failures_found_are_failures_and_are_told(tmp_path: Path) -> None:
         assert found["common"][0]["failing"] == 1.0
         assert found["common"][0]["usual"] < 0.01
         # Moved cases are no draws from the words, and are not counted with them.
-        plain = next(h for h in run.ledger.hypotheses() if h.id == run.ledger.fact("base"))
+        (plain,) = run.baselines
         assert run.ledger.tallies()[plain.id].failures == 0
         assert found["independent"]["failures"] <= 5 < found["found"]
 

@@ -24,7 +24,7 @@ from weakspot.core.registry import Registry
 from weakspot.judges import LabelJudge, Verified
 from weakspot.judges.verified import ClassifierOpinion, Opinion, opinion
 from weakspot.store import Run
-from weakspot.studies.hunt.label_meanings import chosen, kin_of_head, needs_kin
+from weakspot.study.label_meanings import chosen, kin_of_head, needs_kin
 from weakspot.study.loading import part
 from weakspot.text.wordnet import WordNet
 

@@ -33,8 +33,8 @@ from weakspot.sources.generate import TextToImage
 from weakspot.sources.label_file import read_label_file
 from weakspot.sources.prompts import LabelWords, base_prompt, check_template
 from weakspot.store import Run
-from weakspot.studies.hunt.label_meanings import Meanings, needs_kin, no_label
 from weakspot.study.executors import unnamed
+from weakspot.study.label_meanings import Meanings, needs_kin, no_label
 from weakspot.study.loading import name_of, part
 from weakspot.text.llm_answers import Asked
 

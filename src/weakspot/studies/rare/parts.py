@@ -1,117 +1,50 @@
-"""What `rare` is made with: its settings, the margin, and a source that draws states of a space."""
+"""What `rare` is made with: the margin of a case, and a source that draws states of a space."""
 
 from __future__ import annotations
 
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import Case, Hypothesis, Judge, Output, Scores, Source, Status, Verdict, WeakspotError
-from weakspot.engine import Budget
+from weakspot.core import Case, Hypothesis, Judge, Output, Scores, Source, Status, Target, Verdict
 from weakspot.judges import LabelJudge
-from weakspot.sources.spaces import CaseSpace
+from weakspot.sources.spaces import CaseSpace, Spaced
 from weakspot.store import Run
-from weakspot.studies.hunt.parts import HuntSettings
-from weakspot.studies.hunt.parts import check as check_hunt
-from weakspot.study.loading import check_seed
+from weakspot.studies.rare.settings import RareSettings
+from weakspot.study.labels import base_hypothesis, load_labelled
 
-#: Plain draws with which a run begins: they show what the target gives, and whether failures are rare at all.
-LOOK: Final = 64
-#: So many failures among them, and there is nothing rare about it.
-OFTEN: Final = 2
-#: Fewer images say nothing of a rare failure.
-LEAST: Final = 200
 #: The smallest probability that is told from zero.
 _TINY: Final = 1e-38
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RareSettings:
-    """Which failure, and how it is measured; kept in run.yaml.
+@dataclass(frozen=True, slots=True)
+class RareParts:
+    """What the settings name.
 
     Attributes:
-        target: Name of the classifier.
-        label: The label whose failures are counted.
-        target_label: If given, only this wrong answer counts as a failure.
-        words: Sentences added to the plain prompt.
-        source: Name of what draws images from words.
-        labels_file: A file with names and parents of labels.
-        sense: Which meaning of the label is meant, where WordNet knows several.
-        prompt: The plain prompt; {label} and {parent} are filled in.
-        budget: Limits. The number of images is part of the design and cannot be changed later.
-        seed: Everything random follows from it.
+        plain: What is drawn: the plain prompt of the label, and the words.
+        space: What the source leaves open of it, if it can say so.
     """
 
-    target: str
-    label: str
-    target_label: str | None = None
-    words: str = ""
-    source: str = "world:renderer"
-    labels_file: str | None = None
-    sense: str | None = None
-    prompt: str = "a realistic photograph of a {label} ({parent})."
-    budget: str = "images=20000"
-    seed: int = 0
-
-    @property
-    def images(self) -> int:
-        """The most images."""
-        return int(Budget.parse(self.budget)["images"])
-
-    @property
-    def as_hunt(self) -> HuntSettings:
-        """The same for a hunt, which knows how to load what is named."""
-        return HuntSettings(
-            target=self.target,
-            label=self.label,
-            target_label=self.target_label,
-            source=self.source,
-            labels_file=self.labels_file,
-            sense=self.sense,
-            prompt=self.prompt,
-            budget=self.budget,
-            seed=self.seed,
-        )
+    target: Target
+    source: Source
+    judge: Judge
+    plain: Hypothesis
+    space: CaseSpace | None
 
 
-def check(settings: RareSettings) -> None:
-    """Refuse settings that cannot be meant, before anything is loaded or written."""
-    check_hunt(settings.as_hunt)
-    check_seed(settings.seed)
-    images = Budget.parse(settings.budget)["images"]
-    if math.isinf(images):
-        raise WeakspotError("the budget has no number of images", fix="write e.g. images=20k,seconds=600")
-    if images < LEAST:
-        raise WeakspotError(
-            f"{images:.0f} images are too few to say anything of a rare failure",
-            fix=f"give {LEAST} at least; 40k are enough for a factor of 2 at one in 100,000",
-        )
-
-
-def settings_of(run: Run, *, budget: str | None = None) -> RareSettings:
-    """The settings of a run as its run.yaml has them, with the budget it was last given."""
-    given = dict(run.config.settings)
-    wrong = [*(set(given) - {f.name for f in fields(RareSettings)}), *({"target", "label"} - set(given))]
-    if wrong:
-        raise WeakspotError(
-            f"the settings in {run.folder / 'run.yaml'} do not fit rare: {wrong[0][:80]!r}",
-            fix="restore the file from a copy",
-        )
-    begun = RareSettings(**given)
-    latest = budget if budget is not None else run.ledger.fact("budget")
-    settings = RareSettings(**(given | ({} if latest is None else {"budget": latest})))
-    check(settings)
-    if settings.images != begun.images:
-        raise WeakspotError(
-            f"this run was laid out for {begun.images:,} images, which cannot be changed now",
-            fix=f"keep images={begun.images} and change the other limits, or begin a new run",
-        )
-    return settings
+def load(settings: RareSettings, **objects: Any) -> RareParts:
+    """Load what is named; words that cannot be drawn are told here."""
+    loaded = load_labelled(settings.task, **objects)
+    base = base_hypothesis(settings.task, loaded.words, settings.label)
+    plain = Hypothesis(f"{base.text} {settings.words.strip()}".strip(), origin="baseline")
+    space = loaded.source.space(plain) if isinstance(loaded.source, Spaced) else None
+    return RareParts(loaded.target, loaded.source, loaded.judge, plain, space)
 
 
 class Margins:

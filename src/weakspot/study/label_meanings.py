@@ -12,32 +12,32 @@ from weakspot.sources.prompts import LabelWords, parents_of, words_of
 from weakspot.text.wordnet import AmbiguousLabel, UnknownWord, WordNet
 
 if TYPE_CHECKING:
-    from weakspot.studies.hunt.parts import HuntSettings
+    from weakspot.study.label_settings import LabelTask
 
 
 class Meanings:
     """The labels of a hunt, as the head, a labels file and WordNet know them.
 
     Args:
-        settings: Of the hunt.
+        task: What is asked of the classifier.
         labels: Of the head; () where they are not known.
         parents: Their wider classes, as far as the head knows them.
     """
 
-    def __init__(self, settings: HuntSettings, labels: Sequence[str], parents: Mapping[str, str]) -> None:
-        self.settings, self.labels, self.parents = settings, labels, parents
+    def __init__(self, task: LabelTask, labels: Sequence[str], parents: Mapping[str, str]) -> None:
+        self.task, self.labels, self.parents = task, labels, parents
 
     @cached_property
     def senses(self) -> dict[str, str]:
         """By hunted label, which of its meanings was chosen."""
-        return chosen(self.settings.sense, self.settings.hunted)
+        return chosen(self.task.sense, self.task.hunted)
 
     @cached_property
     def wordnet(self) -> WordNet | None:
         """WordNet, if a label needs it and it is there. Who brings a source of their own knows its words."""
-        hunted, labels = self.settings.hunted, self.labels
+        hunted, labels = self.task.hunted, self.labels
         known = all(h in labels and (h in self.parents or self.parents) for h in hunted)
-        own = self.settings.source.startswith(("python:", "object:", "world:"))
+        own = self.task.source.startswith(("python:", "object:", "world:"))
         if not self.senses and (known or (own and not labels) or (own and {*hunted} <= {*labels})):
             return None
         return self._found()
@@ -52,12 +52,12 @@ class Meanings:
 
     def words(self) -> dict[str, LabelWords]:
         """What is said for each hunted label in prompts."""
-        settings = self.settings
+        task = self.task
         try:
             return words_of(
-                settings.hunted,
+                task.hunted,
                 known=self.parents,
-                file=settings.labels_file,
+                file=task.labels_file,
                 wordnet=self.wordnet,
                 senses=self.senses,
             )
@@ -67,7 +67,7 @@ class Meanings:
     def same(self) -> dict[str, frozenset[str]]:
         """For a hunted label that the head does not have: the labels of the head that it covers."""
         found = {}
-        for wanted in self.settings.hunted:
+        for wanted in self.task.hunted:
             if not self.labels or wanted in self.labels:
                 continue
             covered: frozenset[str] = frozenset()
@@ -80,17 +80,17 @@ class Meanings:
                 except AmbiguousLabel as error:
                     raise self._unclear(error) from error
             if not covered:
-                raise no_label(self.settings.target, wanted, self.labels)
+                raise no_label(self.task.target, wanted, self.labels)
             found[wanted] = covered
         return found
 
     def kin(self) -> Relation | None:
         """See `kin_of_head`."""
-        labels = dict.fromkeys([*self.labels, *self.settings.hunted])
-        return kin_of_head(tuple(labels), self.parents, self.settings.labels_file, self.senses)
+        labels = dict.fromkeys([*self.labels, *self.task.hunted])
+        return kin_of_head(tuple(labels), self.parents, self.task.labels_file, self.senses)
 
     def _unclear(self, error: AmbiguousLabel) -> WeakspotError:
-        several = "" if len(self.settings.hunted) == 1 else " (as label=sense, with commas between them)"
+        several = "" if len(self.task.hunted) == 1 else " (as label=sense, with commas between them)"
         return WeakspotError(error.what, fix=f"--sense says which{several}: {error.fix}")
 
 

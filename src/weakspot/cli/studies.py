@@ -1,0 +1,106 @@
+"""The commands of the studies: flags, help and what follows a run, all from the study's own options."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+
+from weakspot.cli.flags import AsJson
+from weakspot.cli.groups import DEFAULT, OneIsMeant
+from weakspot.study.options import BLOBS, EXECUTOR, OUT, Field
+from weakspot.study.registry import find_study
+from weakspot.study.study import Study
+
+_EXITS = "Exit codes: 0 done, 1 cannot, 2 misused, 3 a budget was spent first, 130 interrupted."
+
+
+def commands_of(name: str) -> typer.Typer | Callable[..., int]:
+    """A study's command; where the study brings tools of its own, the group of all of them."""
+    study = find_study(name)
+    if not study.tools:
+        return command_for(study)
+    app = typer.Typer(cls=OneIsMeant, no_args_is_help=True, rich_markup_mode=None, help=study.about)
+    app.callback()(lambda: None)
+    app.command(DEFAULT, short_help=f"{study.about.rstrip('.')} (meant where none is named).")(
+        command_for(study)
+    )
+    for tool, where in study.tools.items():
+        module, _, attribute = where.partition(":")
+        function = getattr(import_module(module), attribute)
+        about = (inspect.getdoc(function) or "").partition("\n\n")[0].replace("\n", " ")
+        app.command(tool, short_help=about)(function)
+    return app
+
+
+def command_for(study: Study) -> Callable[..., int]:
+    """The command of a study, as a function that typer reads its flags from."""
+
+    def command(**values: Any) -> int:
+        return run_study(study, values)
+
+    parameters = [_parameter(field) for field in fields_of(study)]
+    parameters.append(
+        inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsJson)
+    )
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": int}
+    command.__doc__ = help_of(study)
+    return command
+
+
+def fields_of(study: Study) -> Iterator[Field]:
+    """What the command takes: the study's options, and where its run is kept and computed."""
+    yield from study.fields.values()
+    yield OUT
+    yield BLOBS
+    if study.workers is not None:
+        yield EXECUTOR
+
+
+def run_study(study: Study, values: dict[str, Any]) -> int:
+    """Run a study, show how it goes on, and tell the result; the exit code."""
+    from weakspot.cli.screen import Screen, interruptible
+    from weakspot.study.lifecycle import begin
+
+    as_json = bool(values.pop("as_json", False))
+    frame = {key: values.pop(key) for key in ("out", "blobs", "executor") if key in values}
+    given = {key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}
+    given = {key: v for key, v in given.items() if v is not None}
+    settings, _ = study.separate(given)
+    with Screen.of(study, settings) as screen, interruptible(screen):
+        run = begin(study, given, watch=screen, **frame)
+    from weakspot.cli.screen import conclude
+
+    return conclude(run, as_json=as_json)
+
+
+def help_of(study: Study) -> str:
+    """The help of the command: what the study does, and how it ends."""
+    about = inspect.cleandoc(study.options.__doc__ or study.about)
+    ending = study.notes or f"The run can be stopped with Ctrl-C at any time and resumed. {_EXITS}"
+    return f"{about}\n\n{textwrap.fill(ending, 106)}"
+
+
+def _parameter(field: Field) -> inspect.Parameter:
+    shown, help_text = field.shown or None, field.option.help
+    kind: Any = str if field.option.names else field.kind
+    if field.many:
+        kind = list[kind] | None
+    elif field.optional:
+        kind = kind | None
+    if field.option.argument:
+        info: Any = typer.Argument(metavar=shown, help=help_text)
+    elif field.kind is bool:
+        both = f"{field.flag}/--no-{field.flag.removeprefix('--')}" if field.default else field.flag
+        info = typer.Option(both, help=help_text)
+    else:
+        info = typer.Option(field.flag, metavar=shown, help=help_text)
+    default: Any = inspect.Parameter.empty if field.required else None if field.many else field.default
+    return inspect.Parameter(
+        field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
+    )

@@ -1,0 +1,59 @@
+"""The studies as functions: `weakspot.hunt(target, label="fly")`, with the options of their settings."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from weakspot.engine import Watch
+from weakspot.store import Run
+from weakspot.study.lifecycle import begin
+from weakspot.study.options import BLOBS, EXECUTOR, OUT, Field
+from weakspot.study.registry import find_study
+from weakspot.study.study import Study
+
+
+def function_of(name: str) -> Callable[..., Run]:
+    """The function of a study; its signature and its help follow from the study's options."""
+    study = find_study(name)
+    signature = signature_of(study)
+
+    def call(*args: Any, **options: Any) -> Run:
+        bound = signature.bind(*args, **options).arguments
+        frame = {key: bound.pop(key) for key in ("out", "blobs", "watch", "executor") if key in bound}
+        return begin(study, bound, **frame)
+
+    call.__name__ = call.__qualname__ = name
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    call.__doc__ = documentation_of(study)
+    return call
+
+
+def signature_of(study: Study) -> inspect.Signature:
+    """What the function takes: arguments first, then the options by keyword."""
+    fields = [*study.fields.values(), OUT, BLOBS]
+    fields += [EXECUTOR] if study.workers is not None else []
+    parameters = [_parameter(field) for field in fields]
+    parameters.append(
+        inspect.Parameter("watch", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Watch | None)
+    )
+    return inspect.Signature(parameters, return_annotation=Run)
+
+
+def documentation_of(study: Study) -> str:
+    """The help of the function, in Google's form."""
+    rows = [f"    {field.name}: {field.option.help}" for field in study.fields.values()]
+    rows += [f"    {field.name}: {field.option.help}" for field in (OUT, BLOBS)]
+    rows += [f"    executor: {EXECUTOR.option.help}"] if study.workers is not None else []
+    rows.append("    watch: Who is told of the progress.")
+    about = (study.options.__doc__ or study.about).strip()
+    return f"{about}\n\nArgs:\n" + "\n".join(rows) + "\n\nReturns:\n    The run, open for reading.\n"
+
+
+def _parameter(field: Field) -> inspect.Parameter:
+    kind = (
+        inspect.Parameter.POSITIONAL_OR_KEYWORD if field.option.argument else inspect.Parameter.KEYWORD_ONLY
+    )
+    default = inspect.Parameter.empty if field.required else field.default
+    return inspect.Parameter(field.name, kind, default=default)

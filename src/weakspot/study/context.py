@@ -1,0 +1,111 @@
+"""What a study's method is given: its settings and parts, an engine, the ledger, and who is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from weakspot.core import Judge, Source, Stage, Target
+from weakspot.engine import Budget, BudgetSpent, Cluster, Engine, Executor, Watch
+from weakspot.engine.engine import KEPT, PATIENCE
+from weakspot.store import Ledger, Run
+from weakspot.study.result import Result
+
+S = TypeVar("S")
+P = TypeVar("P")
+
+
+@dataclass
+class Context(Generic[S, P]):
+    """One run, as its method sees it.
+
+    Attributes:
+        run: Open for writing.
+        settings: What was asked for.
+        parts: What the settings name, loaded.
+        watch: Who is told of the progress.
+        executor: Where the trials are drawn; None is this machine.
+        ended: Why the run ended before it was done; "" if it did not.
+    """
+
+    run: Run
+    settings: S
+    parts: P
+    watch: Watch = field(default_factory=Watch)
+    executor: Executor | Cluster | None = None
+    ended: str = ""
+
+    @property
+    def ledger(self) -> Ledger:
+        """The run's ledger."""
+        return self.run.ledger
+
+    def engine(
+        self,
+        *,
+        source: Source,
+        target: Target,
+        judge: Judge,
+        keep: Mapping[Stage, tuple[int, int]] = KEPT,
+        batch: int = 64,
+        patience: int | None = PATIENCE,
+        executor: Executor | Cluster | None = None,
+    ) -> Engine:
+        """Draws the run's trials, within its budget.
+
+        Args:
+            source: Makes the cases.
+            target: Answers them.
+            judge: Decides.
+            keep: Inputs kept as evidence per hypothesis and stage: (failing, passing).
+            batch: Cases per call.
+            patience: So many errors in a row end the run; None where that cannot help.
+            executor: In place of the run's own.
+        """
+        settings: Any = self.settings
+        return Engine(
+            self.run,
+            source=source,
+            target=target,
+            judge=judge,
+            seed=settings.seed,
+            budget=Budget.parse(settings.budget),
+            batch=batch,
+            executor=executor or self.executor,
+            watch=self.watch,
+            keep=keep,
+            patience=patience,
+        )
+
+    @contextmanager
+    def within_budget(self) -> Iterator[None]:
+        """What stands inside ends when the budget is spent; what follows is done all the same."""
+        try:
+            yield
+        except BudgetSpent as spent:
+            self.end(f"the {spent}")
+
+    def end(self, reason: str) -> None:
+        """Say why the run ends before it is done; the first reason counts."""
+        self.ended = self.ended or reason
+
+    def random(self, *purpose: int) -> np.random.Generator:
+        """Random numbers for one purpose; they follow from the seed alone."""
+        settings: Any = self.settings
+        return np.random.default_rng([settings.seed, *purpose])
+
+    def publish(self, result: Result) -> None:
+        """Let readers of the run see what is known so far."""
+        result.keep(self.run)
+
+    def note(self, key: str, value: Any) -> None:
+        """Keep a plain value that the method needs again if the run is resumed; nobody else reads it."""
+        self.ledger.set_fact(f"note {key}", value)
+
+    def noted(self, key: str, default: Any = None) -> Any:
+        """A value kept by `note`."""
+        return self.ledger.fact(f"note {key}", default)

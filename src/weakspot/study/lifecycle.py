@@ -1,0 +1,176 @@
+"""A run from its beginning to its end, and again after an interruption: the same for every study.
+
+There is no checkpoint. A method is written as if nothing could interrupt it; run again over its own ledger it
+makes the same decisions, and the engine reads what was drawn instead of drawing it. So resuming is: the same
+settings, the same parts (by their digests), the same method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from weakspot.core import WeakspotError
+from weakspot.engine import Broken, BudgetSpent, Cluster, Executor, Watch
+from weakspot.store import Run, RunConfig, check_url
+from weakspot.study.context import Context
+from weakspot.study.executors import check_executor, executor_for
+from weakspot.study.loading import pinned, tell_models
+from weakspot.study.options import StudySettings
+from weakspot.study.registry import find_study
+from weakspot.study.study import Study
+
+
+def begin(
+    study: Study,
+    values: Mapping[str, Any],
+    *,
+    out: str | Path | None = None,
+    blobs: str | None = None,
+    watch: Watch | None = None,
+    executor: str | Executor | Cluster | None = None,
+) -> Run:
+    """Run a study from its beginning.
+
+    Args:
+        study: Which.
+        values: Its options by name; objects are welcome where something can be named.
+        out: The run's folder; a new one below runs/ by default.
+        blobs: Where inputs are kept, as an address such as s3://bucket/folder; by default in that folder.
+        watch: Who is told of the progress.
+        executor: Where the trials are drawn: "local", or "ray:ADDRESS?OPTIONS". It makes no difference to the
+            run, so run.yaml does not name it.
+
+    Returns:
+        The run, open for reading.
+    """
+    settings, objects = study.separate(values)
+    check_url(blobs)
+    study.check_executor(executor)
+    check_executor(executor)
+    if (resolve := study.find("resolve")) is not None:
+        settings = resolve(settings, objects)
+    parts = study.find("parts")(settings, **objects)
+    settings = pinned(settings, **study.named_parts(parts))
+    with (
+        _place(study, executor, settings, parts, objects) as place,
+        Run.create(
+            RunConfig(
+                study=study.name,
+                subject=_subject(study, settings, parts),
+                settings=settings.plain(),
+                digests=study.digests(parts),
+            ),
+            folder=None if out is None else Path(out),
+            blobs=blobs,
+        ) as run,
+    ):
+        _carry_out(study, Context(run, settings, parts, watch or Watch(), place))
+    return Run.read(run.folder)
+
+
+def resume(
+    folder: str | Path,
+    *,
+    budget: str | None = None,
+    watch: Watch | None = None,
+    executor: str | Executor | Cluster | None = None,
+    **objects: Any,
+) -> Run:
+    """Go on with an interrupted run of any study: the same decisions over its recorded trials, then new ones.
+
+    Args:
+        folder: The run's.
+        budget: A larger one, where the old one is spent.
+        watch: Who is told of the progress.
+        executor: Where the trials are drawn; it need not be where the run began.
+        objects: Objects for parts that have no name (target, source, judge, …).
+
+    Returns:
+        The run, open for reading.
+    """
+    with Run.open(Path(folder)) as run:
+        study = find_study(run.config.study)
+        study.check_executor(executor)
+        check_executor(executor)
+        if run.state != "finished":
+            _go_on(study, run, budget=budget, watch=watch, executor=executor, objects=objects)
+    return Run.read(Path(folder))
+
+
+def settings_of(run: Run, *, budget: str | None = None) -> Any:
+    """What a run was asked to do, checked; with another budget, if one is given."""
+    study = find_study(run.config.study)
+    begun = study.options.read(run.config.settings, where=str(run.folder / "run.yaml"))
+    latest = budget if budget is not None else run.ledger.fact("budget")
+    return begun if latest is None else begun.resumed(str(latest))
+
+
+def _go_on(
+    study: Study,
+    run: Run,
+    *,
+    budget: str | None,
+    watch: Watch | None,
+    executor: str | Executor | Cluster | None,
+    objects: dict[str, Any],
+) -> None:
+    settings: StudySettings = settings_of(run, budget=budget)
+    parts = study.find("parts")(settings, **objects)
+    for what, digest in study.digests(parts).items():
+        if run.config.digests.get(what, digest) != digest:
+            raise WeakspotError(
+                f"the {what} is not the one this run began with (its digest differs)",
+                fix="use the old one, or begin a new run",
+            )
+    if study.retries == "all":
+        run.ledger.forget_errors(gaps=True)
+    elif run.state.startswith("stopped: broken"):
+        run.ledger.forget_errors()
+    with _place(study, executor, settings, parts, objects) as place:
+        _carry_out(study, Context(run, settings, parts, watch or Watch(), place))
+
+
+def _carry_out(study: Study, context: Context[Any, Any]) -> None:
+    """The method, and what became of it."""
+    ledger, watch = context.ledger, context.watch
+    watch.began(str(context.run.folder))
+    tell_models(watch, executor=context.executor, **study.named_parts(context.parts))
+    ledger.set_fact("state", "running")
+    ledger.set_fact("budget", getattr(context.settings, "budget", ""))
+    try:
+        result = study.find("method")(context)
+        if result is not None:
+            context.publish(result)
+    except BudgetSpent as spent:
+        context.end(f"the {spent}")
+    except Broken as broken:
+        ledger.set_fact("state", f"stopped: broken: {broken.what}")
+        raise
+    ledger.set_fact("state", f"stopped: {context.ended}" if context.ended else "finished")
+
+
+def _subject(study: Study, settings: StudySettings, parts: Any) -> str:
+    subject = study.find("subject")
+    return str(subject(settings, parts)) if subject is not None else study.name
+
+
+@contextmanager
+def _place(
+    study: Study,
+    named: str | Executor | Cluster | None,
+    settings: StudySettings,
+    parts: Any,
+    objects: Mapping[str, Any],
+) -> Iterator[Executor | Cluster | None]:
+    """Where the trials are drawn, closed in the end."""
+    workers = study.find("workers")
+    if workers is None:
+        yield None
+        return
+    many = bool(getattr(parts.source, "cpu_bound", False))
+    here = {"source": parts.source, "target": parts.target, "judge": parts.verdicts}
+    with executor_for(named, lambda: workers(settings, parts, objects), many=many, here=here) as place:
+        yield place

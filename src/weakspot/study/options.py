@@ -1,0 +1,257 @@
+"""What an option of a study is: said once, and read by everything that offers it.
+
+A study's settings are a frozen pydantic model whose fields are annotated with an `Option`. From that one
+place follow the flag and its help, the key of a YAML study, the environment variable, the Python signature,
+run.yaml and the table in the docs:
+
+    class Settings(StudySettings):
+        target: Annotated[str, Option("The classifier.", shown="MODEL", names="model", argument=True)]
+        budget: BudgetOption = "images=20000"
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self, Union, get_args, get_origin
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
+
+from weakspot.core import WeakspotError, nearest
+
+#: What a text may name: a registered part, something on the disk, or inputs (either of the two).
+Names = Literal["model", "source", "judge", "file", "folder", "inputs", "executor", "address", "new folder"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option, as people are told of it.
+
+    Attributes:
+        help: What it is for, in a sentence.
+        shown: The placeholder of its value in the help, e.g. MODEL.
+        names: What the value names, if it names anything; it is looked up before anything is spent.
+        port: The type of object that Python callers may give in place of a name, as a name of `weakspot.core`
+            or "module:Class".
+        argument: It is given without a flag.
+        flag: Its flag, where that is not the field's name.
+        inner: It follows from other options, is kept in run.yaml, and cannot be given.
+        checked: Of a text that names inputs in its own way: raises what is wrong with it.
+        named: The name of an object that is given instead of a text; by default its class.
+    """
+
+    help: str
+    shown: str = ""
+    names: Names | None = None
+    port: str = ""
+    argument: bool = False
+    flag: str = ""
+    inner: bool = False
+    checked: Callable[[str], object] | None = None
+    named: Callable[[Any], str] | None = None
+
+
+class Field(NamedTuple):
+    """An option of one study, with what follows from its place in the settings.
+
+    Attributes:
+        name: The key in files, and the keyword in Python.
+        option: What people are told of it.
+        kind: What a value is.
+        many: Several may be given.
+        required: There is no run without it.
+        default: Where nothing is given.
+        optional: It may be null.
+    """
+
+    name: str
+    option: Option
+    kind: type
+    many: bool
+    required: bool
+    default: Any
+    optional: bool
+
+    @property
+    def flag(self) -> str:
+        """As on the command line; "" for what needs none."""
+        return "" if self.option.argument else self.option.flag or f"--{self.name.replace('_', '-')}"
+
+    @property
+    def shown(self) -> str:
+        """The placeholder of a value."""
+        return self.option.shown or {int: "NUMBER", float: "NUMBER", bool: ""}.get(self.kind, "TEXT")
+
+    @property
+    def takes(self) -> str:
+        """What a value is, in words."""
+        words = {bool: "yes or no", int: "whole number", float: "number", Path: "path"}
+        return words.get(self.kind, "text")
+
+
+class StudySettings(BaseModel):
+    """What a study was asked to do: the base of every study's settings.
+
+    A value that cannot be meant raises `WeakspotError`, by a validator of the field or of the model.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    @classmethod
+    def fields(cls) -> dict[str, Field]:
+        """The options by name, in the order in which people are told of them; without inner ones."""
+        return {name: field for name, field in _fields(cls).items() if not field.option.inner}
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any], *, where: str = "") -> Self:
+        """Settings from plain values, checked.
+
+        Args:
+            values: By name.
+            where: The file they come from, for the message.
+        """
+        try:
+            return cls.model_validate(dict(values))
+        except ValidationError as error:
+            raise _explained(cls, error, where) from None
+
+    def changed(self, **values: Any) -> Self:
+        """The same settings with other values, checked again."""
+        return self.read(self.model_dump() | values)
+
+    def plain(self) -> dict[str, Any]:
+        """As run.yaml has them."""
+        return self.model_dump(mode="json")
+
+    def resumed(self, budget: str) -> Self:
+        """The settings of a resumed run, with the budget that it is given now.
+
+        A study whose design depends on the budget refuses one that would change it.
+        """
+        return self.changed(budget=budget)
+
+
+@cache
+def _fields(cls: type[StudySettings]) -> dict[str, Field]:
+    found = {}
+    for name, info in cls.model_fields.items():
+        option = next((one for one in info.metadata if isinstance(one, Option)), None)
+        if option is None:
+            raise TypeError(f"{cls.__name__}.{name} is not annotated with an Option")
+        found[name] = _field(name, info, option)
+    return found
+
+
+def _field(name: str, info: FieldInfo, option: Option) -> Field:
+    kind, many, optional = _kind(info.annotation)
+    required = info.is_required()
+    default = None if required else info.get_default(call_default_factory=True)
+    return Field(name, option, kind, many, required, default, optional)
+
+
+def _kind(hint: Any) -> tuple[type, bool, bool]:
+    """What a value is, whether several may be given, and whether it may be None."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _kind(inner[0])
+    if origin in (Union, types.UnionType):
+        others = [one for one in inner if one is not type(None)]
+        kind, many, _ = _kind(others[0])
+        return kind, many, len(others) < len(inner)
+    if origin is tuple:
+        return _kind(inner[0])[0], True, False
+    if origin is Literal:
+        return type(inner[0]), False, False
+    if origin is not None:
+        return dict, False, False
+    return hint, False, False
+
+
+def _explained(cls: type[StudySettings], error: ValidationError, where: str) -> WeakspotError:
+    """The first thing that is wrong, for a person."""
+    first = error.errors()[0]
+    name = str(first["loc"][0]) if first["loc"] else ""
+    known = _fields(cls)
+    start = f"{where}: " if where else ""
+    if first["type"] == "extra_forbidden":
+        hint = nearest(name, known) or f"the options are: {', '.join(known)}"
+        return WeakspotError(f"{start}there is no option {name[:80]!r}", fix=hint)
+    if first["type"] == "missing":
+        placeholder = known[name].shown
+        return WeakspotError(f"{start}{name!r} is needed", fix=f"give it: {name}={placeholder}")
+    given = repr(first["input"])[:60]
+    takes = f"takes a {known[name].takes}, not {given}" if name in known else first["msg"]
+    return WeakspotError(f"{start}{name!r} {takes}", fix="see the help of the study's command")
+
+
+# -- options that several studies have -------------------------------------------------------------
+
+
+def _budget(text: str) -> str:
+    from weakspot.engine.budget import Budget  # only now: the help of a command needs no engine
+
+    Budget.parse(text)
+    return text
+
+
+def _seed(seed: int) -> int:
+    if seed < 0:
+        raise WeakspotError(f"a seed cannot be {seed}", fix="choose a whole number from 0")
+    return seed
+
+
+def _fdr(share: float) -> float:
+    if not 0 < share < 1:
+        raise WeakspotError(f"a false-discovery rate of {share} makes no sense", fix="choose e.g. 0.05")
+    return share
+
+
+BudgetOption = Annotated[
+    str,
+    AfterValidator(_budget),
+    Option("Limits: any of images, calls, tokens, dollars, seconds; e.g. images=20k,seconds=600.", "LIMITS"),
+]
+SeedOption = Annotated[int, AfterValidator(_seed), Option("The same seed gives the same run.")]
+FdrOption = Annotated[
+    float,
+    AfterValidator(_fdr),
+    Option("Bound on the expected share of false findings, between 0 and 1.", "SHARE"),
+]
+LabelsFileOption = Annotated[
+    str | None, Option("Names and parents of labels, as CSV, JSON or text.", "FILE", names="file")
+]
+SenseOption = Annotated[
+    str | None,
+    Option(
+        "Which meaning of the label, where WordNet knows several; of several labels crane=5,cat=1.", "SENSE"
+    ),
+]
+
+#: What every study is given beside its settings: where the run is kept, and where it is computed.
+OUT: Final = Field(
+    "out",
+    Option("The run's folder, new or empty; by default one below runs/.", "FOLDER", names="new folder"),
+    Path, many=False, required=False, default=None, optional=True,
+)  # fmt: skip
+BLOBS: Final = Field(
+    "blobs",
+    Option(
+        "Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.",
+        "URL",
+        names="address",
+    ),
+    str, many=False, required=False, default=None, optional=True,
+)  # fmt: skip
+EXECUTOR: Final = Field(
+    "executor",
+    Option(
+        "Where it is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.",
+        "EXECUTOR",
+        names="executor",
+    ),
+    str, many=False, required=False, default="local", optional=False,
+)  # fmt: skip

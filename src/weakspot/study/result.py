@@ -1,0 +1,60 @@
+"""What a study found: a typed value with a version, kept in the ledger as plain JSON.
+
+It is the only thing about a run, beside run.yaml and the ledger's tables, that anybody else reads.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from weakspot.core import WeakspotError
+
+if TYPE_CHECKING:
+    from weakspot.store import Run
+
+#: The name under which the ledger keeps it.
+KEY: Final = "result"
+
+
+class Result(BaseModel):
+    """The base of every study's result.
+
+    Attributes:
+        version: Raised when a field changes its meaning; a reader refuses what is newer than itself.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    version: ClassVar[int] = 1
+
+    def keep(self, run: Run) -> None:
+        """Write it into the run's ledger."""
+        run.ledger.set_fact(KEY, {"version": self.version} | self.plain())
+
+    def plain(self) -> dict[str, Any]:
+        """As plain values."""
+        return self.model_dump(mode="json")
+
+    @classmethod
+    def of(cls, run: Run) -> Self | None:
+        """The result of a run; None while there is none."""
+        values = run.ledger.fact(KEY)
+        if values is None:
+            return None
+        version = values.pop("version", 0) if isinstance(values, dict) else 0
+        if not isinstance(version, int) or version > cls.version:
+            raise WeakspotError(
+                f"the result in {run.folder} was written by a newer weakspot (version {version!r}; "
+                f"this one reads {cls.version})",
+                fix="update weakspot",
+            )
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            at = ".".join(map(str, first["loc"])) or "it"
+            raise WeakspotError(
+                f"the result in {run.folder} cannot be read: {at}: {first['msg']}",
+                fix="restore the run from a copy, or run the study again",
+            ) from None

@@ -1,0 +1,179 @@
+"""A study: settings, parts, a method, a result, and the document that tells it.
+
+    STUDY = Study(
+        name="rare",
+        about="Measure failures that plain sampling hardly sees.",
+        home=__name__,
+        settings="settings:RareSettings",
+        parts="parts:load",
+        method="method:rare",
+        result="result:RareResult",
+        document="document:document",
+    )
+
+What is named as "module:attribute" is imported when it is needed, so that the help of a command costs the
+import of its settings alone. A study from outside does the same and enters itself in the group
+`weakspot.studies`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Literal
+
+from weakspot.core import WeakspotError
+from weakspot.study.options import Field, StudySettings
+from weakspot.study.result import Result
+
+#: Something of a study, or where it is: "module:attribute", the module relative to the study's home.
+Lazy = Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """One study, as everybody else sees it.
+
+    Attributes:
+        name: Of the command, of the function in Python, in run.yaml.
+        about: The line in the list of commands.
+        home: The package, or the module, that relative names are in.
+        settings: A `StudySettings`.
+        parts: `load(settings, **objects) -> parts`: what the settings name. Objects are given in place of
+            names.
+        method: `method(context) -> result`: the study itself. What it returns is the result; what it
+            published stands if it returns None.
+        result: A `Result`.
+        document: `document(run) -> Document`: how the result is told.
+        title: `title(settings) -> str`: what is being done, in the first line on the screen.
+        progress: `progress(phase, lanes, spent) -> str`: how far the run is, in one line on the screen.
+        race: The hypotheses under test are shown as a table while the run goes on.
+        resolve: `resolve(settings, objects) -> settings`: what follows from other options, before anything
+            is loaded.
+        subject: `subject(settings, parts) -> str`: a word for people, in the name of the run's folder.
+        named: `named(parts) -> {setting: object}`: what was loaded, for digests, pinned revisions and the
+            screen. By default the attributes of the parts that are called like a setting.
+        workers: `workers(settings, parts, objects) -> {pool: make}`: how workers on other machines make their
+            source, target and judge. Without it the study stays on one machine.
+        stays: Why it does, in words that follow "because".
+        retries: Which errors a resumed run asks again: those after which it stopped as broken, or all.
+        measures: `measures(run)`: rates that can be compared between runs; by default findings and baselines.
+        rows: `rows(run)`: the run as a table, for export; by default its trials.
+        repair: `repair(run, settings, target=…)`: the job that a run leaves to the study `repair`.
+        example: Values with which the study runs on the embedded world.
+        budget: What a budget is counted in, if not in images.
+        tools: Further commands below the study's own, by name: "module:command".
+        notes: Exit codes and the like, for the end of the help.
+    """
+
+    name: str
+    about: str
+    home: str
+    settings: Lazy
+    parts: Lazy
+    method: Lazy
+    result: Lazy
+    document: Lazy
+    title: Lazy = None
+    progress: Lazy = None
+    race: bool = False
+    resolve: Lazy = None
+    subject: Lazy = None
+    named: Lazy = None
+    workers: Lazy = None
+    stays: str = ""
+    retries: Literal["broken", "all"] = "broken"
+    measures: Lazy = None
+    rows: Lazy = None
+    repair: Lazy = None
+    example: Mapping[str, Any] = field(default_factory=dict)
+    budget: str = "images"
+    tools: Mapping[str, str] = field(default_factory=dict)
+    notes: str = ""
+
+    def find(self, what: str) -> Any:
+        """What stands under an attribute, imported; None where the study has no such thing."""
+        value = getattr(self, what)
+        if not isinstance(value, str):
+            return value
+        module, _, attribute = value.partition(":")
+        path = module if module.startswith("weakspot.") else f"{self.home}.{module}" if module else self.home
+        return getattr(import_module(path), attribute)
+
+    @property
+    def options(self) -> type[StudySettings]:
+        """The class of its settings."""
+        found: type[StudySettings] = self.find("settings")
+        return found
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        """Its options by name."""
+        return self.options.fields()
+
+    def separate(self, values: Mapping[str, Any]) -> tuple[StudySettings, dict[str, Any]]:
+        """Settings, and the objects that were given in place of names.
+
+        Args:
+            values: By option, as a caller in Python gives them.
+        """
+        fields = self.fields
+        from weakspot.study.loading import name_of
+
+        plain, objects = dict(values), {}
+        for name, value in values.items():
+            known = fields.get(name)
+            if known is None or not (known.option.port or known.option.named):
+                continue
+            several = known.many and isinstance(value, list | tuple)
+            if any(_is_object(one) for one in (value if several else [value])):
+                objects[name] = value
+                naming: Callable[[Any], str] = known.option.named or name_of
+                plain[name] = tuple(map(naming, value)) if several else naming(value)
+            elif known.many and isinstance(value, str):
+                plain[name] = (value,)
+        return self.options.read({k: _text(v) for k, v in plain.items()}), objects
+
+    def named_parts(self, parts: Any) -> dict[str, Any]:
+        """What was loaded, by the setting that names it."""
+        named = self.find("named")
+        if named is not None:
+            return dict(named(parts))
+        return {name: getattr(parts, name) for name in self.fields if hasattr(parts, name)}
+
+    def digests(self, parts: Any) -> dict[str, str]:
+        """The digests of what was loaded, as far as it has any."""
+        from weakspot.engine.identity import digest_in
+
+        found: dict[str, str] = {}
+        for name, thing in self.named_parts(parts).items():
+            for number, one in enumerate(thing if isinstance(thing, tuple) else (thing,), 1):
+                if digest := digest_in(one):
+                    found[name if number == 1 else f"{name} {number}"] = digest
+        return found | dict(getattr(parts, "digests", {}))
+
+    def read_result(self, run: Any) -> Result | None:
+        """The result of a run of this study."""
+        found: type[Result] = self.find("result")
+        return found.of(run)
+
+    def check_executor(self, named: object) -> None:
+        """Refuse another machine where the study stays on one."""
+        if self.workers is None and named not in (None, "local"):
+            raise WeakspotError(
+                f"{self.name} is not spread over machines: {self.stays or 'it draws no trials'}",
+                fix="leave the executor out",
+            )
+
+
+def _is_object(value: Any) -> bool:
+    from pathlib import Path
+
+    return value is not None and not isinstance(value, str | Path | bool | int | float)
+
+
+def _text(value: Any) -> Any:
+    from pathlib import Path
+
+    return str(value) if isinstance(value, Path) else value
