@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -12,7 +12,7 @@ import typer
 
 from weakspot.cli.flags import AsJson
 from weakspot.cli.groups import DEFAULT, OneIsMeant
-from weakspot.study.options import BLOBS, EXECUTOR, OUT, Field
+from weakspot.study.options import Field, fields_of
 from weakspot.study.registry import find_study
 from weakspot.study.study import Study
 
@@ -51,15 +51,6 @@ def command_for(study: Study) -> Callable[..., int]:
     command.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": int}
     command.__doc__ = help_of(study)
     return command
-
-
-def fields_of(study: Study) -> Iterator[Field]:
-    """What the command takes: the study's options, and where its run is kept and computed."""
-    yield from study.fields.values()
-    yield OUT
-    yield BLOBS
-    if study.workers is not None:
-        yield EXECUTOR
 
 
 def run_study(study: Study, values: dict[str, Any]) -> int:

@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple, get_args, get_origin, get_type_hints
 
 from typer.models import ArgumentInfo
 
-from weakspot.cli.studies import fields_of
 from weakspot.core.studies import study_names
+from weakspot.study.options import fields_of
 from weakspot.study.registry import find_study
 
 #: The studies that can be put into a file, and the values with which each runs on the embedded world.

@@ -9,7 +9,7 @@ from typing import Any
 from weakspot.engine import Watch
 from weakspot.store import Run
 from weakspot.study.lifecycle import begin
-from weakspot.study.options import BLOBS, EXECUTOR, OUT, Field
+from weakspot.study.options import Field, fields_of
 from weakspot.study.registry import find_study
 from weakspot.study.study import Study
 
@@ -32,9 +32,7 @@ def function_of(name: str) -> Callable[..., Run]:
 
 def signature_of(study: Study) -> inspect.Signature:
     """What the function takes: arguments first, then the options by keyword."""
-    fields = [*study.fields.values(), OUT, BLOBS]
-    fields += [EXECUTOR] if study.workers is not None else []
-    parameters = [_parameter(field) for field in fields]
+    parameters = [_parameter(field) for field in fields_of(study)]
     parameters.append(
         inspect.Parameter("watch", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Watch | None)
     )
@@ -43,9 +41,7 @@ def signature_of(study: Study) -> inspect.Signature:
 
 def documentation_of(study: Study) -> str:
     """The help of the function, in Google's form."""
-    rows = [f"    {field.name}: {field.option.help}" for field in study.fields.values()]
-    rows += [f"    {field.name}: {field.option.help}" for field in (OUT, BLOBS)]
-    rows += [f"    executor: {EXECUTOR.option.help}"] if study.workers is not None else []
+    rows = [f"    {field.name}: {field.option.help}" for field in fields_of(study)]
     rows.append("    watch: Who is told of the progress.")
     about = (study.options.__doc__ or study.about).strip()
     return f"{about}\n\nArgs:\n" + "\n".join(rows) + "\n\nReturns:\n    The run, open for reading.\n"

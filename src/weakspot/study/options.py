@@ -12,16 +12,30 @@ run.yaml and the table in the docs:
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NamedTuple, Self, Union, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NamedTuple,
+    Self,
+    Union,
+    get_args,
+    get_origin,
+)
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 
 from weakspot.core import WeakspotError, nearest
+
+if TYPE_CHECKING:
+    from weakspot.study.study import Study
 
 #: What a text may name: a registered part, something on the disk, or inputs (either of the two).
 Names = Literal["model", "source", "judge", "file", "folder", "inputs", "executor", "address", "new folder"]
@@ -35,8 +49,7 @@ class Option:
         help: What it is for, in a sentence.
         shown: The placeholder of its value in the help, e.g. MODEL.
         names: What the value names, if it names anything; it is looked up before anything is spent.
-        port: The type of object that Python callers may give in place of a name, as a name of `weakspot.core`
-            or "module:Class".
+        port: What Python callers may give in place of a name: types of `weakspot.core`, as "Source | Generator".
         argument: It is given without a flag.
         flag: Its flag, where that is not the field's name.
         inner: It follows from other options, is kept in run.yaml, and cannot be given.
@@ -255,3 +268,12 @@ EXECUTOR: Final = Field(
     ),
     str, many=False, required=False, default="local", optional=False,
 )  # fmt: skip
+
+
+def fields_of(study: Study) -> Iterator[Field]:
+    """Everything a study is given: its own options, and where its run is kept and computed."""
+    yield from study.fields.values()
+    yield OUT
+    yield BLOBS
+    if study.workers is not None:
+        yield EXECUTOR
