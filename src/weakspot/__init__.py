@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from weakspot.studies.hunt.method import hunt
     from weakspot.studies.map.method import map
     from weakspot.studies.mine.method import mine
-    from weakspot.studies.repair.method import repair
 
 __all__ = [
     "Axis",
@@ -75,13 +74,12 @@ _HOMES = {
     "map": "weakspot.studies.map.method",
     "mine": "weakspot.studies.mine.method",
     "realism": "weakspot.after.realism",
-    "repair": "weakspot.studies.repair.method",
     "transfer": "weakspot.after.transfer",
     "write_report": "weakspot.report",
     "resume": "weakspot.studies",
 }
 #: Functions that follow from the options of the studies of the same names.
-_STUDIES = ("rare",)
+_STUDIES = ("rare", "repair")
 
 
 def open_run(folder: str) -> Run:

@@ -20,7 +20,6 @@ _OTHERS: Final = {
     "mine": ("mine", "Find pairs that an image–text encoder confuses."),
     "map": ("map", "Map which concepts make a model fail."),
     "ask": ("ask", "Find which harmless questions a chat model refuses."),
-    "repair": ("repair", "Train weak spots away, and prove what moved."),
     "prefer": ("prefer", "Say which modes of a map matter."),
     "leaderboard": ("leaderboard", "Many runs of ask in one table."),
     "init": ("init", "Print a study as YAML, with every option."),

@@ -336,5 +336,6 @@ JUDGES: Final = (
 )
 
 STUDIES: Final = (
+    Entry("repair", "weakspot.studies.repair:STUDY", "Train weak spots away, and prove what moved."),
     Entry("rare", "weakspot.studies.rare:STUDY", "Measure failures that plain sampling hardly sees."),
 )

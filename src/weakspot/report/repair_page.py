@@ -18,6 +18,7 @@ from weakspot.report.shell import ALONE, Part, Place
 from weakspot.report.shell import part as shell_part
 from weakspot.report.words import _code, _table, escape
 from weakspot.store import Run, Unreachable
+from weakspot.studies.repair.result import RepairResult
 
 _KEYS: Final = ("transformed", "plain")
 _SAID: Final = {
@@ -31,7 +32,7 @@ _SAID: Final = {
 
 def summary(run: Run) -> dict[str, Any]:
     """Plain values under stable keys: what report.json holds and `--json` prints."""
-    config = run.config
+    config, known = run.config, RepairResult.of(run)
     return {
         "format": 1,
         "study": config.study,
@@ -41,17 +42,22 @@ def summary(run: Run) -> dict[str, Any]:
         "created": config.created,
         "conclusion": conclusion(run),
         "settings": dict(config.settings),
-        "result": run.ledger.fact("repair"),
-        "training": run.ledger.fact("training"),
-        "parts": run.ledger.fact("parts", {}),
+        "result": _told(run),
+        "training": None if known is None else known.training,
+        "parts": {} if known is None else known.parts,
         "digests": dict(config.digests),
         "versions": dict(config.versions),
     }
 
 
+def _told(run: Run) -> dict[str, Any] | None:
+    known = RepairResult.of(run)
+    return None if known is None else known.told
+
+
 def conclusion(run: Run) -> str:
     """The result in a few sentences."""
-    result = run.ledger.fact("repair")
+    result = _told(run)
     if result is None:
         return "The repair is not finished."
     if result["method"] == "data":
@@ -88,7 +94,7 @@ def told_change(row: Mapping[str, Any]) -> str:
 
 def tables(run: Run) -> list[Table]:
     """The tables, as far as there is a result."""
-    result = run.ledger.fact("repair")
+    result = _told(run)
     if result is None or result["method"] == "data":
         return []
     head = (
@@ -283,7 +289,7 @@ def markdown(run: Run) -> str:
 
 def part(run: Run, *, place: Place = ALONE) -> Part:
     """The part of a page."""
-    result = run.ledger.fact("repair")
+    result = _told(run)
     return shell_part(
         "repair.html.j2",
         place=place,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from weakspot.core import WeakspotError
 from weakspot.engine import Broken, BudgetSpent, Cluster, Executor, Watch
@@ -21,6 +21,15 @@ from weakspot.study.loading import pinned, tell_models
 from weakspot.study.options import StudySettings
 from weakspot.study.registry import find_study
 from weakspot.study.study import Study
+
+
+@runtime_checkable
+class Closable(Protocol):
+    """Parts that hold something open."""
+
+    def close(self) -> None:
+        """Let go of it."""
+        ...
 
 
 def begin(
@@ -52,22 +61,20 @@ def begin(
     check_executor(executor)
     if (resolve := study.find("resolve")) is not None:
         settings = resolve(settings, objects)
-    parts = study.find("parts")(settings, **objects)
-    settings = pinned(settings, **study.named_parts(parts))
-    with (
-        _place(study, executor, settings, parts, objects) as place,
-        Run.create(
-            RunConfig(
-                study=study.name,
-                subject=_subject(study, settings, parts),
-                settings=settings.plain(),
-                digests=study.digests(parts),
-            ),
-            folder=None if out is None else Path(out),
-            blobs=blobs,
-        ) as run,
-    ):
-        _carry_out(study, Context(run, settings, parts, watch or Watch(), place))
+    with _loaded(study, settings, objects) as parts:
+        settings = pinned(settings, **study.named_parts(parts))
+        config = RunConfig(
+            study=study.name,
+            subject=_subject(study, settings, parts),
+            settings=settings.plain(),
+            digests=study.digests(parts),
+        )
+        folder = None if out is None else Path(out)
+        with (
+            _place(study, executor, settings, parts, objects) as place,
+            Run.create(config, folder=folder, blobs=blobs) as run,
+        ):
+            _carry_out(study, Context(run, settings, parts, watch or Watch(), place))
     return Run.read(run.folder)
 
 
@@ -104,6 +111,10 @@ def settings_of(run: Run, *, budget: str | None = None) -> Any:
     """What a run was asked to do, checked; with another budget, if one is given."""
     study = find_study(run.config.study)
     begun = study.options.read(run.config.settings, where=str(run.folder / "run.yaml"))
+    if "budget" not in study.fields:
+        if budget is not None:
+            raise WeakspotError(f"{study.name} has no budget", fix="leave the budget out")
+        return begun
     latest = budget if budget is not None else run.ledger.fact("budget")
     return begun if latest is None else begun.resumed(str(latest))
 
@@ -118,19 +129,30 @@ def _go_on(
     objects: dict[str, Any],
 ) -> None:
     settings: StudySettings = settings_of(run, budget=budget)
+    with _loaded(study, settings, objects) as parts:
+        for what, digest in study.digests(parts).items():
+            if run.config.digests.get(what, digest) != digest:
+                raise WeakspotError(
+                    f"the {what} is not the one this run began with (its digest differs)",
+                    fix="use the old one, or begin a new run",
+                )
+        if study.retries == "all":
+            run.ledger.forget_errors(gaps=True)
+        elif run.state.startswith("stopped: broken"):
+            run.ledger.forget_errors()
+        with _place(study, executor, settings, parts, objects) as place:
+            _carry_out(study, Context(run, settings, parts, watch or Watch(), place))
+
+
+@contextmanager
+def _loaded(study: Study, settings: StudySettings, objects: Mapping[str, Any]) -> Iterator[Any]:
+    """What the settings name; parts that can be closed are closed in the end."""
     parts = study.find("parts")(settings, **objects)
-    for what, digest in study.digests(parts).items():
-        if run.config.digests.get(what, digest) != digest:
-            raise WeakspotError(
-                f"the {what} is not the one this run began with (its digest differs)",
-                fix="use the old one, or begin a new run",
-            )
-    if study.retries == "all":
-        run.ledger.forget_errors(gaps=True)
-    elif run.state.startswith("stopped: broken"):
-        run.ledger.forget_errors()
-    with _place(study, executor, settings, parts, objects) as place:
-        _carry_out(study, Context(run, settings, parts, watch or Watch(), place))
+    try:
+        yield parts
+    finally:
+        if isinstance(parts, Closable):
+            parts.close()
 
 
 def _carry_out(study: Study, context: Context[Any, Any]) -> None:
@@ -139,7 +161,8 @@ def _carry_out(study: Study, context: Context[Any, Any]) -> None:
     watch.began(str(context.run.folder))
     tell_models(watch, executor=context.executor, **study.named_parts(context.parts))
     ledger.set_fact("state", "running")
-    ledger.set_fact("budget", getattr(context.settings, "budget", ""))
+    if "budget" in study.fields:
+        ledger.set_fact("budget", context.settings.budget)
     try:
         result = study.find("method")(context)
         if result is not None:

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 from urllib.parse import urlencode
 
 from weakspot.core import WeakspotError, parse_name
+from weakspot.study.options import StudySettings
 
 #: Schemes whose name may be a path.
 SCHEMES: Final = ("onnx", "hf", "timm", "torchscript", "diffusers", "openclip", "st", "npz")
@@ -22,20 +23,22 @@ NAMES: Final = ("target", "judge", "source", "encoder", "reference")
 _Settings = TypeVar("_Settings")
 
 
-def rooted(settings: _Settings, here: str) -> _Settings:
+def rooted(settings: _Settings, here: str, **others: str) -> _Settings:
     """The settings of a run with the paths made absolute that are files below a directory.
 
     Args:
-        settings: A dataclass.
-        here: The directory; "" leaves everything as it is.
+        settings: Of the run.
+        here: The directory; "" leaves paths as they are.
+        others: Values in place of the run's, where they are not "".
     """
-    if not here:
-        return settings
     found: dict[str, Any] = {}
     for field in (*PATHS, *NAMES):
         given = getattr(settings, field, None)
-        if isinstance(given, str) and given:
+        if here and isinstance(given, str) and given:
             found[field] = _path(given, here) if field in PATHS else anchored(given, here)
+    found |= {name: value for name, value in others.items() if value}
+    if isinstance(settings, StudySettings):
+        return settings.changed(**found)
     return replace(settings, **found)  # type: ignore[type-var]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.studies.repair.watching import Watching
 from tests.tuning import colours
 
 import weakspot
@@ -42,7 +43,7 @@ def mapped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def repaired(mapped: Path) -> dict[str, Any]:
     with weakspot.repair(mapped / "map", modes="1", method="last-layer", out=mapped / "done", **LEARN) as run:
-        result: dict[str, Any] = run.ledger.fact("repair")
+        result: dict[str, Any] = run.ledger.fact("result")
         assert run.state == "finished"
     return result
 
@@ -100,7 +101,8 @@ def test_model_card_and_report_say_what_was_proved(mapped: Path, repaired: dict[
 
 
 def test_pictures_of_the_parts_are_disjoint(mapped: Path) -> None:
-    from weakspot.studies.repair.parts import RepairSettings, job_of
+    from weakspot.studies.repair.parts import job_of
+    from weakspot.studies.repair.settings import RepairSettings
 
     with Run.read(mapped / "map") as run:
         job = job_of(run, RepairSettings(run=str(run.folder), modes="1"))
@@ -127,7 +129,7 @@ def test_pictures_of_the_parts_are_disjoint(mapped: Path) -> None:
 
 def test_only_the_data_set(mapped: Path) -> None:
     with weakspot.repair(mapped / "map", modes="1", method="data", rate=0.5, out=mapped / "data") as run:
-        result = run.ledger.fact("repair")
+        result = run.ledger.fact("result")
     rows = [
         json.loads(line) for line in (mapped / "data" / "data" / "metadata.jsonl").read_text().splitlines()
     ]
@@ -159,7 +161,7 @@ def test_a_repair_that_trades_is_called_so(mapped: Path, monkeypatch: pytest.Mon
         out=mapped / "traded",
         **(LEARN | {"epochs": 15, "distil": 0.0}),
     ) as run:
-        result = run.ledger.fact("repair")
+        result = run.ledger.fact("result")
     assert result["verdict"] in ("traded", "worse")
     assert result["clean"]["increased"]
 
@@ -170,13 +172,15 @@ def test_an_interrupted_repair_goes_on(mapped: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        weakspot.repair(mapped / "map", modes="1", method="full", out=mapped / "cut", progress=stop, **LEARN)
+        weakspot.repair(
+            mapped / "map", modes="1", method="full", out=mapped / "cut", watch=Watching(stop), **LEARN
+        )
     with (
         weakspot.resume(mapped / "cut") as again,
         weakspot.repair(mapped / "map", modes="1", method="full", out=mapped / "whole", **LEARN) as whole,
     ):
         assert again.state == "finished"
-        one, two = again.ledger.fact("repair"), whole.ledger.fact("repair")
+        one, two = again.ledger.fact("result"), whole.ledger.fact("result")
     assert one["chosen"] == two["chosen"]
     assert one["training"]["curve"] == two["training"]["curve"]
 
@@ -197,12 +201,14 @@ def test_an_interrupted_repair_goes_on_from_another_directory(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        weakspot.repair("map", modes="1", out="cut", progress=stop, **(LEARN | {"epochs": 3, "draws": 0}))
+        weakspot.repair(
+            "map", modes="1", out="cut", watch=Watching(stop), **(LEARN | {"epochs": 3, "draws": 0})
+        )
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     with weakspot.resume(Path("..") / "cut") as run:
         assert run.state == "finished"
-        model = run.ledger.fact("repair")["model"]
+        model = run.ledger.fact("result")["model"]
     monkeypatch.chdir("/")
     assert MODELS.load(model).labels == colours.LABELS
 

@@ -16,7 +16,8 @@ from weakspot.sources.corpus import normal_form
 from weakspot.store import Run
 from weakspot.studies.mine import repair_job as repair_mine
 from weakspot.studies.mine.pairs_made import pair_of
-from weakspot.studies.repair.parts import RepairSettings, job_of
+from weakspot.studies.repair.parts import job_of
+from weakspot.studies.repair.settings import RepairSettings
 from weakspot.tuning import encoder
 
 pytest.importorskip("torch")
@@ -92,7 +93,7 @@ def test_the_encoder_tells_new_pairs_apart_and_still_finds_its_pictures(
     assert command(["repair", str(mined), *given, "--out", str(out)]) == 0
     assert "clean" in capsys.readouterr().out
     with Run.read(out) as run:
-        result: dict[str, Any] = run.ledger.fact("repair")
+        result: dict[str, Any] = run.ledger.fact("result")
     assert result["chosen"][0]["reduced"]
     assert not result["clean"]["increased"]
     assert any("another order" in row["words"] for row in result["others"])

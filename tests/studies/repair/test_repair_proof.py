@@ -16,7 +16,8 @@ import weakspot
 from weakspot.core import Case, Output, Scores
 from weakspot.store import Run, RunConfig
 from weakspot.studies.repair.pairs import proof
-from weakspot.studies.repair.parts import RepairSettings, job_of
+from weakspot.studies.repair.parts import job_of
+from weakspot.studies.repair.settings import RepairSettings
 
 pytest.importorskip("torch")
 SPACE = "image:darken,saturation"
@@ -114,5 +115,5 @@ def test_a_repair_with_destroyed_pictures_ends_and_says_so(pale: Path, tmp_path:
     given: dict[str, Any] = {"epochs": 2, "learning_rate": 0.1, "draws": 200, "device": "cpu"}
     with weakspot.repair(pale / "map", modes="1", out=tmp_path / "done", **given) as run:
         assert run.state == "finished"
-        assert run.ledger.fact("repair")["errors"] > 0
+        assert run.ledger.fact("result")["errors"] > 0
         assert "without a verdict" in weakspot.write_report(run).read_text()

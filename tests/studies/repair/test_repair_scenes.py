@@ -10,7 +10,8 @@ import pytest
 import weakspot
 from weakspot.store import Run
 from weakspot.studies.map import repair_pictures
-from weakspot.studies.repair.parts import RepairSettings, job_of
+from weakspot.studies.repair.parts import job_of
+from weakspot.studies.repair.settings import RepairSettings
 
 pytest.importorskip("torch")
 
@@ -39,7 +40,7 @@ def test_scenes_are_repaired_and_proved_on_scenes_drawn_anew(
     with weakspot.repair(
         mapped / "map", modes="1", method="last-layer", out=tmp_path / "done", **given
     ) as run:
-        result = run.ledger.fact("repair")
+        result = run.ledger.fact("result")
         assert run.state == "finished"
         assert "What was to stay" in weakspot.write_report(run).read_text()
     assert result["chosen"][0]["n"] == 120
@@ -75,4 +76,4 @@ def test_no_scene_of_the_proof_was_mapped_or_learnt_from(
 def test_the_data_set_alone(mapped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repair_pictures, "SCENES", 40)
     with weakspot.repair(mapped / "map", modes="1", method="data", rate=0.5, out=tmp_path / "data") as run:
-        assert run.ledger.fact("repair")["data"]["pictures"] == 40
+        assert run.ledger.fact("result")["data"]["pictures"] == 40

@@ -19,8 +19,8 @@ from weakspot.sources.prompts import LabelWords, base_prompt
 from weakspot.store import Run
 from weakspot.studies.hunt.finished import load_judge, recall, same_for
 from weakspot.studies.hunt.parts import ByLabel, load, settings_of
-from weakspot.studies.repair.parts import Job, RepairSettings, Spot, chosen_of, derived, mixed
 from weakspot.study.paths import rooted
+from weakspot.study.repairs import Job, RepairTask, Spot, chosen_of, derived, mixed
 
 #: Pictures that are drawn to learn from: of the findings and what they are mistaken for; and as usual.
 WEAK: Final = 2_400
@@ -37,15 +37,13 @@ RARE: Final = 0.05
 TOP: Final = 3
 
 
-def hunt_job(run: Run, settings: RepairSettings, *, target: Target | None = None) -> Job:
+def hunt_job(run: Run, settings: RepairTask, *, target: Target | None = None) -> Job:
     """The findings of a hunt.
 
     Raises:
         WeakspotError: It found nothing; there is no finding of a number; the target does not say its labels.
     """
-    past, hunted = recall(run), rooted(settings_of(run), settings.here)
-    if settings.target:
-        hunted = replace(hunted, target=settings.target)
+    past, hunted = recall(run), rooted(settings_of(run), settings.here, target=settings.target)
     preferred = None
     if settings.numbers is None:
         confirmed = [i for i, f in enumerate(past.findings, start=1) if f.confirmed]

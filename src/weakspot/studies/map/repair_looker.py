@@ -22,7 +22,7 @@ from weakspot.core import Case, Hypothesis, Output, Status, WeakspotError, case_
 from weakspot.judges.picture import PictureJudge, Viewer
 from weakspot.sources.prompted import PromptPictures, cell_of
 from weakspot.stats.bias import total_variation
-from weakspot.studies.repair.parts import Answers, derived
+from weakspot.study.repairs import Answers, derived
 
 Image = NDArray[np.uint8]
 #: Pictures of the weak spots that are learnt from; the published repair had about twenty.

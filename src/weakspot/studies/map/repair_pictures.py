@@ -11,21 +11,13 @@ from numpy.typing import NDArray
 
 from weakspot.core import Hypothesis, Source, Stage, Target, WeakspotError
 from weakspot.store import Run
-from weakspot.studies.repair.parts import (
-    LEAST,
-    Job,
-    RepairSettings,
-    Spot,
-    derived,
-    mapped_by,
-    mixed,
-    modes_to_repair,
-)
+from weakspot.studies.map.repair_modes import mapped_by, modes_to_repair
+from weakspot.study.repairs import LEAST, Job, RepairTask, Spot, derived, mixed
 
 Image = NDArray[np.uint8]
 
 
-def picture_job(run: Run, settings: RepairSettings, *, target: Target | None = None) -> Job:
+def picture_job(run: Run, settings: RepairTask, *, target: Target | None = None) -> Job:
     """The modes of a map of pictures or scenes."""
     from weakspot.studies.map.parts import image_parts, world_parts
 
@@ -127,7 +119,7 @@ def _of_pictures(common: dict[str, Any], parts: Any, run: Run, mapped: Any, regi
 SCENES, GUARDS = 3_000, 2_000
 
 
-def _of_scenes(common: dict[str, Any], source: Source, settings: RepairSettings) -> Job:
+def _of_scenes(common: dict[str, Any], source: Source, settings: RepairTask) -> Job:
     """Scenes are drawn as they are needed; map, training and proof have seeds of their own."""
     from weakspot.tuning.lessons import DrawnLessons
 

@@ -17,18 +17,8 @@ import numpy as np
 from weakspot.core import MODELS, Hypothesis, WeakspotError
 from weakspot.store import Run
 from weakspot.studies.map.repair_looker import BATCH, Image, Looker
-from weakspot.studies.repair.parts import (
-    Fitted,
-    Job,
-    Modes,
-    Pair,
-    Progress,
-    RepairSettings,
-    Spot,
-    derived,
-    mapped_by,
-    modes_to_repair,
-)
+from weakspot.studies.map.repair_modes import Modes, mapped_by, modes_to_repair
+from weakspot.study.repairs import Fitted, Job, Pair, Progress, RepairTask, Spot, derived
 
 #: Pictures of each mode that the proof draws, at most.
 PROVED: Final = 200
@@ -41,7 +31,7 @@ STEPS: Final = 600
 WATCHED_WORDS: Final = ("off the wanted rate in the weak spots", "matching their prompts worse than most did")
 
 
-def prompt_job(run: Run, settings: RepairSettings, *, target: Any = None) -> Job:
+def prompt_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:
     """The modes of a map of a generator.
 
     Raises:
@@ -139,7 +129,7 @@ def _fit(
     looker: Looker,
     modes: Modes,
     rows: Sequence[tuple[Image, str, str]],
-    settings: RepairSettings,
+    settings: RepairTask,
 ) -> Fitted:
     from weakspot.tuning.diffusion import fit_generator
 

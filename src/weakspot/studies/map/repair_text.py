@@ -16,16 +16,8 @@ from weakspot.core import MODELS, Stage, WeakspotError
 from weakspot.sources.pixels import Destroyed
 from weakspot.sources.rewrite import EditedTexts
 from weakspot.store import Run
-from weakspot.studies.repair.parts import (
-    Fitted,
-    Job,
-    Progress,
-    RepairSettings,
-    derived,
-    mapped_by,
-    modes_to_repair,
-    row_words,
-)
+from weakspot.studies.map.repair_modes import mapped_by, modes_to_repair
+from weakspot.study.repairs import Fitted, Job, Progress, RepairTask, derived, row_words
 
 #: Fewer texts teach and prove nothing.
 LEAST: Final = 5
@@ -42,7 +34,7 @@ class OnceEach(EditedTexts):
         return 1
 
 
-def text_job(run: Run, settings: RepairSettings, *, target: Any = None) -> Job:
+def text_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:
     """The modes of a map of a summariser.
 
     Raises:
@@ -108,7 +100,7 @@ def text_job(run: Run, settings: RepairSettings, *, target: Any = None) -> Job:
 
 
 def _clean(space: Any) -> Any:
-    from weakspot.studies.repair.parts import Spot
+    from weakspot.study.repairs import Spot
 
     return Spot("as they are", (space.outside(),))
 
@@ -125,7 +117,7 @@ def _trainable(model: Any, name: str) -> None:
 
 
 def _lessons(
-    source: OnceEach, parts: Any, count: int, settings: RepairSettings, *, outside: Any
+    source: OnceEach, parts: Any, count: int, settings: RepairTask, *, outside: Any
 ) -> list[tuple[str, str]]:
     """Each text of the repair part with the summary that is wanted: the model's own where it was good."""
     cases = source.draw(outside, range(count), seed=derived(settings.seed, "repair"))
@@ -145,7 +137,7 @@ def _fit(
     target: Any,
     rows: Sequence[tuple[str, str]],
     edit: Any,
-    settings: RepairSettings,
+    settings: RepairTask,
     mapped: Any,
 ) -> Fitted:
     from weakspot.tuning.summariser import Lesson, SummariserSettings, fit_summariser, name_of_kept
@@ -173,7 +165,7 @@ def _fit(
 
 
 def _write(
-    folder: Path, documents: Any, mine: Sequence[int], edit: Any, settings: RepairSettings
+    folder: Path, documents: Any, mine: Sequence[int], edit: Any, settings: RepairTask
 ) -> dict[str, Any]:
     """Texts, some of them edited, with their reference summaries, as lines of JSON."""
     from weakspot.store import write_whole

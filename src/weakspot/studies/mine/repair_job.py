@@ -25,17 +25,8 @@ from weakspot.studies.mine.pair_similarity import PairSimilarity
 from weakspot.studies.mine.pairs_edited import edited
 from weakspot.studies.mine.pairs_made import Made, pair_of
 from weakspot.studies.mine.parts import settings_of
-from weakspot.studies.repair.parts import (
-    Fitted,
-    Job,
-    Progress,
-    RepairSettings,
-    Spot,
-    chosen_of,
-    derived,
-    row_words,
-)
 from weakspot.study.paths import rooted
+from weakspot.study.repairs import Fitted, Job, Progress, RepairTask, Spot, chosen_of, derived, row_words
 from weakspot.text.differences import Category
 
 #: Fresh captions that are looked at for pairs in each part.
@@ -54,7 +45,7 @@ TOP: Final = 3
 TRIES: Final = 20
 
 
-def mine_job(run: Run, settings: RepairSettings, *, target: Any = None) -> Job:
+def mine_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:
     """The findings of a mine.
 
     Raises:
@@ -133,7 +124,7 @@ def _category(hypothesis: Hypothesis) -> Category | None:
 class _Parts:
     """Captions that the mine never saw, dealt to repair and verification by turns."""
 
-    def __init__(self, run: Run, settings: RepairSettings, *, fits: bool) -> None:
+    def __init__(self, run: Run, settings: RepairTask, *, fits: bool) -> None:
         from weakspot.judges.differs.judge import SceneJudge
 
         mined = rooted(settings_of(run), settings.here)
@@ -291,7 +282,7 @@ def _fit(
     alike: float,
     learnt: dict[str, list[Made]],
     parts: _Parts,
-    settings: RepairSettings,
+    settings: RepairTask,
 ) -> Fitted:
     """Train the text tower, write it down, and load what was written."""
     from weakspot.tuning.encoder import Pair, TowerSettings, Usual, fit_tower

@@ -15,7 +15,8 @@ from weakspot.concepts.modes import Mode, modes
 from weakspot.core import Case, Hypothesis, Target
 from weakspot.sources.pixels import Destroyed
 from weakspot.store import Run
-from weakspot.studies.repair.parts import Job, Pair, Progress, RepairSettings, Spot
+from weakspot.studies.repair.settings import RepairSettings
+from weakspot.study.repairs import Job, Pair, Progress, Spot
 
 Bools = NDArray[np.bool_]
 #: Inputs kept for people, of each kind, and the letters of one that is a text.
