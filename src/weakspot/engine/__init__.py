@@ -4,6 +4,7 @@ from weakspot.engine import stop
 from weakspot.engine.budget import Budget, BudgetSpent, Spending
 from weakspot.engine.engine import Broken, Engine, Want
 from weakspot.engine.executor import Cluster, Executor, LocalExecutor, local
+from weakspot.engine.findings import findings
 from weakspot.engine.race import Claim, ConfirmSettings, RaceSettings, confirm, race
 from weakspot.engine.stop import Rule
 from weakspot.engine.watch import Lane, State, Watch
@@ -26,6 +27,7 @@ __all__ = [
     "Want",
     "Watch",
     "confirm",
+    "findings",
     "local",
     "race",
     "stop",

@@ -42,6 +42,7 @@ from weakspot.engine import (
     race,
 )
 from weakspot.engine.budget import COUNTED
+from weakspot.engine.findings import findings
 from weakspot.sources.question import BENIGN, CONTRAST
 from weakspot.store import Run, RunConfig, check_url
 from weakspot.studies.ask.counts import Asked, measured
@@ -49,7 +50,6 @@ from weakspot.studies.ask.scenario_source import ScenarioSource
 from weakspot.studies.ask.scenario_writing import Scenario, propose, write
 from weakspot.studies.ask.settings import priced
 from weakspot.studies.ask.verdicts import Refusals, error_of, models_behind, together
-from weakspot.studies.hunt.steps import findings
 from weakspot.study.loading import name_of, part, pinned
 
 #: Scenarios for each description that is proposed, over the whole run.

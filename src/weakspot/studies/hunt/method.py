@@ -30,6 +30,7 @@ from weakspot.engine import (
     State,
     Watch,
     confirm,
+    findings,
     race,
 )
 from weakspot.engine.engine import KEPT
@@ -54,7 +55,6 @@ from weakspot.studies.hunt.steps import (
     cut_short,
     explained,
     explore,
-    findings,
     fitting,
     proposals,
     relatives,

@@ -8,9 +8,9 @@ from functools import partial
 from itertools import islice
 from typing import Final
 
-from weakspot.core import Finding, Hypothesis, Source, Stage, WeakspotError
+from weakspot.core import Hypothesis, Source, WeakspotError
 from weakspot.engine import Claim, Engine, Lane, RaceSettings, State, race, stop
-from weakspot.store import Run, rate
+from weakspot.store import Run
 from weakspot.studies.hunt.parts import HuntSettings, Parts
 from weakspot.studies.hunt.propose import (
     distinct,
@@ -264,42 +264,6 @@ def counterfactuals(hunt: Hunt, lanes: Sequence[Lane]) -> None:
             ladder.append([lane.hypothesis.id, edit.hypothesis.id, edit.kind.value, edit.before, edit.after])
     order = [lane.hypothesis.id for lane in held]
     engine.run.ledger.set_fact("edits", sorted(ladder, key=lambda row: order.index(row[0])))
-
-
-def findings(engine: Engine, lanes: Sequence[Lane]) -> list[Finding]:
-    """Findings, the confirmed ones first, then by rate; all numbers of a hypothesis from fresh draws."""
-    ledger = engine.run.ledger
-    found = []
-    for lane in lanes:
-        base = lane.against or lane.hypothesis
-        stages = (Stage.EXPLORE, Stage.CONFIRM)
-        usual, usual_fresh = (engine.tally(base, stage, answer=lane.answer) for stage in stages)
-        answers = engine.wrong_answers(lane.hypothesis, Stage.CONFIRM)
-        failures = sum(answers.values())
-        kept = {
-            failed: tuple(
-                t.index
-                for t in ledger.trials(lane.hypothesis, stage=Stage.CONFIRM, failed=failed, kept=True)
-                if not (failed and lane.answer) or t.answer == lane.answer
-            )
-            for failed in (True, False)
-        }
-        found.append(
-            Finding(
-                hypothesis=lane.hypothesis,
-                phrase=lane.hypothesis.beyond(base),
-                rate=rate(lane.tally),
-                baseline=rate(usual.plus(usual_fresh)),
-                log_evidence=lane.log_evidence,
-                confirmed=lane.state is State.CONFIRMED,
-                confusions=tuple((answer, k / failures) for answer, k in answers.most_common()),
-                failing=kept[True],
-                passing=kept[False],
-                answer=lane.answer,
-                unchecked=rate(lane.tally.unchecked) if lane.tally.invalid else None,
-            )
-        )
-    return sorted(found, key=lambda f: (not f.confirmed, -f.rate.value))
 
 
 def cut_short(hunt: Hunt, lanes: Sequence[Lane], untested: int) -> str:

@@ -33,8 +33,8 @@ from weakspot.engine import (
     stop,
 )
 from weakspot.engine.budget import COUNTED
+from weakspot.engine.findings import findings
 from weakspot.store import Run, RunConfig, check_url, unjudged
-from weakspot.studies.hunt.steps import findings
 from weakspot.studies.map.asking import Asking, Remembering, Remote
 from weakspot.studies.map.landscape import Landscape
 from weakspot.studies.map.parts import (
