@@ -45,6 +45,8 @@ from typing import Any, Final, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.frugal import baseline_per_draw, exceeds_each_frugal
+
 from benchmarks import hunt_cost_show as show
 from benchmarks import sequential
 from weakspot.concepts.rules import said
@@ -52,7 +54,6 @@ from weakspot.core import MODELS, SOURCES, Case, Hypothesis, Status, WeakspotErr
 from weakspot.engine import Lane, Watch
 from weakspot.engine.executor import local
 from weakspot.stats import exceeds, log_evidence_below
-from weakspot.stats.frugal import baseline_per_draw, exceeds_each_frugal
 from weakspot.studies.hunt.method import HuntSettings, Parts, base_hypothesis, fitting, hunt, load
 from weakspot.text.caption import sentences
 from weakspot.text.refine import without_adjectives

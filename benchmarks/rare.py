@@ -33,7 +33,6 @@ from scipy.stats import norm
 
 from weakspot.core import Hypothesis
 from weakspot.stats import clopper_pearson
-from weakspot.stats.rare import plain_draws
 from weakspot.studies.rare.splitting import rare_rate
 from weakspot.world.grammar import base_sentence, parse
 from weakspot.world.nature import _FACTORS, _natural_plan
@@ -71,6 +70,34 @@ JUMPY: Final[Taken] = {
 }
 #: Standard deviations of what the drawing takes off, by element.
 DRAWN: Final = {"subject": 0.6, "layout": 0.4, "background": 0.3}
+
+
+def plain_draws(rate: float, low: float, high: float, *, level: float = 0.95) -> float:
+    """How many independent draws give an interval as narrow, as a ratio of its ends.
+
+    The number n with which n · rate failures have a Clopper–Pearson interval whose ends are high / low
+    apart; for rare failures it is that of a Poisson count. Infinite if the ends are one; with low = 0, the
+    draws for one failure.
+    """
+    from scipy.special import gammainccinv, gammaincinv
+
+    if not 0.0 < rate <= 1.0 or not low <= rate <= high:
+        raise ValueError(f"The rate must be positive and lie in its interval, got {rate} in {low} to {high}.")
+    if low == high:
+        return math.inf
+    if low == 0.0:
+        return 1.0 / rate
+    tail = (1.0 - level) / 2.0
+
+    def width(count: float) -> float:
+        """log(high / low) of the interval for a Poisson count, at numbers between the counts too."""
+        return math.log(float(gammainccinv(count + 1.0, tail)) / float(gammaincinv(count, tail)))
+
+    wanted, few, many = math.log(high / low), 1e-2, 1e9
+    for _ in range(100):
+        middle = math.sqrt(few * many)
+        few, many = (middle, many) if width(middle) > wanted else (few, middle)
+    return many / rate
 
 
 class Planted:

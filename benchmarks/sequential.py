@@ -9,7 +9,7 @@ under the baseline and under the caption. Level 5 %, power 95 %. In one run:
 - fixed: a sample of fixed size, half of each prompt, Fisher's exact test once at the end, the least size with
   the power if the rates were known beforehand;
 - today: `weakspot.stats.exceeds_each`, both prompts drawn alike, read around every failure;
-- frugal: `weakspot.stats.frugal`, drawn as `next_arm` says, read around every failure;
+- frugal: `benchmarks.frugal`, drawn as `next_arm` says, read around every failure;
 - bound: no test of this level and power, however it draws, has a lower mean. By Wald's inequality every rate
   θ of the null hypothesis needs E[n1] KL(p1, θ) + E[n0] KL(p0, θ) ≥ kl(0.95, 0.05); the bound takes the best
   share of the two. It is the SPRT's number with known rates, overshoot left out.
@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,8 +31,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.frugal import baseline_per_draw, exceeds_each_frugal
+
 from weakspot.stats import exceeds_each, fisher
-from weakspot.stats.frugal import baseline_per_draw, exceeds_each_frugal
 
 ALPHA, POWER = 0.05, 0.95
 Test = Callable[..., NDArray[np.bool_]]

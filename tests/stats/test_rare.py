@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
+from benchmarks.rare import plain_draws
 
 from weakspot.stats import clopper_pearson
-from weakspot.stats.rare import plain_draws, rate_from_repeats
+from weakspot.stats.rare import rate_from_repeats
 
 
 @pytest.mark.parametrize("repeats", [8, 12, 20])

@@ -5,35 +5,29 @@ Nothing here draws, stores or remembers. scipy is imported by the functions that
 
 from .agreement import Confusion, cohen_kappa, confusion, krippendorff_alpha
 from .frechet import fid, kid, kid_interval, too_few
-from .intervals import Estimate, Interval, blaker, clopper_pearson, inverse_binomial, wilson
+from .intervals import Estimate, Interval, blaker, clopper_pearson, wilson
 from .judged import corrected_rate, rogan_gladen
-from .multiple import adjusted_bh, adjusted_holm, benjamini_hochberg, e_bh, holm
+from .multiple import adjusted_bh, adjusted_holm, e_bh
 from .paired import fisher, mcnemar, paired_difference, sign_flip
-from .sequence import Intervals, confidence_sequence, confidence_sequences
+from .sequence import confidence_sequence
 from .sequential import (
     exceeds,
     exceeds_each,
     log_evidence,
     log_evidence_below,
-    log_evidence_rate_above,
-    log_evidence_rate_below,
     log_evidences,
-    log_evidences_below,
 )
 
 __all__ = [
     "Confusion",
     "Estimate",
     "Interval",
-    "Intervals",
     "adjusted_bh",
     "adjusted_holm",
-    "benjamini_hochberg",
     "blaker",
     "clopper_pearson",
     "cohen_kappa",
     "confidence_sequence",
-    "confidence_sequences",
     "confusion",
     "corrected_rate",
     "e_bh",
@@ -41,17 +35,12 @@ __all__ = [
     "exceeds_each",
     "fid",
     "fisher",
-    "holm",
-    "inverse_binomial",
     "kid",
     "kid_interval",
     "krippendorff_alpha",
     "log_evidence",
     "log_evidence_below",
-    "log_evidence_rate_above",
-    "log_evidence_rate_below",
     "log_evidences",
-    "log_evidences_below",
     "mcnemar",
     "paired_difference",
     "rogan_gladen",

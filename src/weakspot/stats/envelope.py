@@ -41,11 +41,6 @@ class Mixture(NamedTuple):
         stakes[(failures > 0)[:, None] & self.never] = -math.inf
         return stakes
 
-    def log_wealth(self, failures: int, n: int, theta: float) -> float:
-        """log W(θ) for one sample, 0 < θ < 1."""
-        logs = self.stakes(np.array([float(failures)]))[0] - n * np.log1p(theta * self.tilt)
-        return float(np.logaddexp.reduce(logs))
-
 
 def mixture(
     weights: Sequence[float], bets: Sequence[float], *, up: bool, idle: float, never: float

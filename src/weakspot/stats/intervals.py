@@ -1,8 +1,7 @@
-"""Intervals for a failure rate after a fixed number of trials, or after a fixed number of failures.
+"""Intervals for a failure rate after a fixed number of trials.
 
 A rate that is watched while it grows needs `weakspot.stats.sequence` instead: these intervals hold their
-level only when the moment of stopping was chosen without looking at the results (`wilson`,
-`clopper_pearson`, `blaker`) or was 'at the r-th failure' (`inverse_binomial`).
+level only when the moment of stopping was chosen without looking at the results.
 """
 
 from __future__ import annotations
@@ -74,23 +73,6 @@ def blaker(failures: int, n: int, level: float = 0.95) -> Interval:
     _check_counts(failures, n)
     _check_level(level)
     return Interval(_blaker_low(failures, n, level), 1.0 - _blaker_low(n - failures, n, level))
-
-
-def inverse_binomial(failures: int, n: int, level: float = 0.95) -> Estimate:
-    """Rate and exact interval when trials were drawn until the `failures`-th failure, which was trial `n`.
-
-    The rate is (r − 1) / (n − 1), which is unbiased under this stopping rule while r / n is too high. For
-    r = 1 the unbiased rule would call every rate 0 (or 0 / 0), so the maximum-likelihood 1 / n is given;
-    it is too high on average. The interval inverts P(N ≤ n) and P(N ≥ n) of the negative binomial:
-    its high end is that of n − 1 trials with r − 1 failures, the last failure being no news.
-    """
-    _check_counts(failures, n)
-    _check_level(level)
-    if failures < 1:
-        raise ValueError(f"Sampling until the r-th failure needs at least one failure, got {failures}.")
-    rate = 1.0 / n if failures == 1 else (failures - 1) / (n - 1)
-    high = 1.0 - _clopper_pearson_low(n - failures, n - 1, level)
-    return Estimate(rate, _clopper_pearson_low(failures, n, level), high)
 
 
 def _score_low(x: int, n: int, level: float) -> float:

@@ -1,7 +1,7 @@
 """Many tests at once: family-wise error and the false-discovery rate.
 
-`holm` keeps the chance of any false rejection at alpha, under any dependence of the tests.
-`benjamini_hochberg` keeps the expected share of false rejections at alpha for independent (or positively
+Holm's procedure keeps the chance of any false rejection at alpha, under any dependence of the tests.
+Benjamini and Hochberg's keeps the expected share of false rejections at alpha for independent (or positively
 dependent) p-values; `e_bh` does so for e-values under any dependence, and as e-values of
 `weakspot.stats.sequential` hold at any time, after any stopping too. All answers are in the order given.
 """
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 
 def adjusted_holm(pvalues: Sequence[float]) -> list[float]:
-    """Holm's adjusted p-values: the smallest alpha at which `holm` rejects each."""
+    """Holm's adjusted p-values: the smallest alpha at which each is rejected."""
     p, order = _sorted(pvalues)
     factors = p.size - np.arange(p.size)
     return _unsorted(np.maximum.accumulate(p * factors), order)
@@ -27,18 +27,6 @@ def adjusted_bh(pvalues: Sequence[float]) -> list[float]:
     p, order = _sorted(pvalues)
     factors = p.size / np.arange(1, p.size + 1)
     return _unsorted(np.minimum.accumulate((p * factors)[::-1])[::-1], order)
-
-
-def holm(pvalues: Sequence[float], alpha: float = 0.05) -> list[bool]:
-    """Which hypotheses Holm's step-down procedure rejects."""
-    _check_alpha(alpha)
-    return [p <= alpha for p in adjusted_holm(pvalues)]
-
-
-def benjamini_hochberg(pvalues: Sequence[float], alpha: float = 0.05) -> list[bool]:
-    """Which hypotheses Benjamini and Hochberg's step-up procedure rejects."""
-    _check_alpha(alpha)
-    return [p <= alpha for p in adjusted_bh(pvalues)]
 
 
 def e_bh(log_evalues: Sequence[float], alpha: float = 0.05) -> list[bool]:

@@ -20,22 +20,11 @@ interval is right from the outside however few steps are taken.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from .intervals import Interval, _check_counts, _check_level
 
 _STEPS = 60
 _LOG_BETA_HALF = math.log(math.pi)  # log B(½, ½)
-
-
-class Intervals(NamedTuple):
-    """Many intervals: two arrays of one shape."""
-
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
 
 
 def confidence_sequence(failures: int, n: int, level: float = 0.95) -> Interval:
@@ -52,19 +41,6 @@ def confidence_sequence(failures: int, n: int, level: float = 0.95) -> Interval:
     return Interval(low, high)
 
 
-def confidence_sequences(failures: ArrayLike, n: ArrayLike, level: float = 0.95) -> Intervals:
-    """`confidence_sequence` for arrays of counts, broadcast against each other."""
-    from scipy.special import gammaln
-
-    _check_level(level)
-    f, total = np.broadcast_arrays(np.asarray(failures, dtype=float), np.asarray(n, dtype=float))
-    if not np.all((f >= 0) & (f <= total)):
-        raise ValueError("Failures must lie between 0 and the number of trials, in every entry.")
-    mixture = gammaln(f + 0.5) + gammaln(total - f + 0.5) - gammaln(total + 1.0)
-    room = _LOG_BETA_HALF - mixture - math.log1p(-level)
-    return Intervals(_lower_ends(f, total, room), 1.0 - _lower_ends(total - f, total, room))
-
-
 def _lower_end(f: int, n: int, room: float) -> float:
     """The smaller root of n softplus(x) − f x = room, as a rate."""
     if f == 0:
@@ -78,22 +54,3 @@ def _lower_end(f: int, n: int, room: float) -> float:
             break
         x += step
     return 1.0 / (1.0 + math.exp(-x)) if x > -700.0 else 0.0
-
-
-def _lower_ends(f: NDArray[Any], n: NDArray[Any], room: NDArray[Any]) -> NDArray[np.float64]:
-    """`_lower_end`, elementwise."""
-    some = f > 0
-    f_safe = np.where(some, f, 1.0)
-    n_safe = np.where(some, n, 2.0)
-    x = -np.where(some, room, 1.0) / f_safe
-    for _ in range(_STEPS):
-        softplus = np.logaddexp(0.0, x)
-        theta = np.exp(x - softplus)
-        slope = f_safe - n_safe * theta
-        step = np.where(some & (slope > 0), n_safe * softplus - f_safe * x - room, 0.0)
-        step /= np.where(slope > 0, slope, 1.0)
-        step = np.where(step > 1e-12 * (1.0 - x), step, 0.0)
-        if not step.any():
-            break
-        x = x + step
-    return np.where(some, np.exp(x - np.logaddexp(0.0, x)), 0.0)

@@ -77,14 +77,6 @@ def log_evidences(
     return lowest_wealths(_HYPOTHESIS_UP, _BASELINE_DOWN, *flat, factor=factor).reshape(shape)
 
 
-def log_evidences_below(
-    failures1: ArrayLike, n1: ArrayLike, failures0: ArrayLike, n0: ArrayLike, *, factor: float = 1.0
-) -> Array:
-    """`log_evidence_below` for arrays of counts, broadcast against each other."""
-    flat, shape = flat_counts(failures1, n1, failures0, n0, factor)
-    return lowest_wealths(_HYPOTHESIS_DOWN, _BASELINE_UP, *flat, factor=factor).reshape(shape)
-
-
 def exceeds_each(
     failures1: ArrayLike,
     n1: ArrayLike,
@@ -99,18 +91,6 @@ def exceeds_each(
     bar = _bar(alpha)
     found = lowest_wealths(_HYPOTHESIS_UP, _BASELINE_DOWN, *flat, factor=factor, settled_below=bar)
     return np.asarray(found >= bar).reshape(shape)
-
-
-def log_evidence_rate_above(failures: int, n: int, theta: float) -> float:
-    """Log e-value against H0: p ≤ theta from one sample, log A(theta) of the construction above."""
-    _check_one_sample(failures, n, theta)
-    return _HYPOTHESIS_UP.log_wealth(failures, n, theta)
-
-
-def log_evidence_rate_below(failures: int, n: int, theta: float) -> float:
-    """Log e-value against H0: p ≥ theta from one sample."""
-    _check_one_sample(failures, n, theta)
-    return _HYPOTHESIS_DOWN.log_wealth(failures, n, theta)
 
 
 def _bar(alpha: float) -> float:
@@ -130,13 +110,6 @@ def check_factor(factor: float) -> None:
     """Raise unless it is a multiple that a rate can be compared with."""
     if not 0.0 < factor < math.inf:
         raise ValueError(f"The factor must be positive and finite, got {factor}.")
-
-
-def _check_one_sample(failures: int, n: int, theta: float) -> None:
-    if not 0 <= failures <= n:
-        raise ValueError(f"Failures must lie between 0 and the number of trials, got {failures} of {n}.")
-    if not 0.0 < theta < 1.0:
-        raise ValueError(f"The rate to compare with lies strictly between 0 and 1, got {theta}.")
 
 
 def flat_counts(

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.rare import plain_draws
 from scipy.stats import binom, norm
 
 from weakspot.sources.spaces import Choices, Gaussian, Joined, Space
-from weakspot.stats.rare import plain_draws
 from weakspot.studies.rare.splitting import Rare, rare_rate
 
 Problem = tuple[Space, Callable[[Any], Any], float]

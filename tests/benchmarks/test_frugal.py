@@ -8,19 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.optimize import minimize_scalar
-
-from weakspot.stats.frugal import (
+from benchmarks.frugal import (
     _PAIRS,
     baseline_per_draw,
     exceeds_each_frugal,
     log_evidence_frugal,
     log_evidences_frugal,
     next_arm,
+    pairs,
 )
-from weakspot.stats.joint import pairs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
 
 counts = st.integers(0, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 factors = st.sampled_from((0.3, 1.0, 2.0, 5.0))
