@@ -208,7 +208,8 @@ WORDS: Final = (
 
 def pictures(exhaustive: int, images: int, seeds: int) -> dict[str, Any]:
     """The world's classifier on plain cars: plain pictures, counted, and `weakspot rare`."""
-    from weakspot.studies.rare.method import rare
+    from weakspot import rare
+    from weakspot.studies.rare.result import RareResult
 
     began = time.monotonic()
     label, found = "car", []
@@ -216,7 +217,9 @@ def pictures(exhaustive: int, images: int, seeds: int) -> dict[str, Any]:
         for seed in range(seeds):
             budget, out = f"images={images}", Path(folder) / f"rare-{seed}"
             with rare("world:classifier", label=label, words=WORDS, budget=budget, seed=seed, out=out) as run:
-                result = run.ledger.fact("rare")
+                found_now = RareResult.of(run)
+            assert found_now is not None
+            result = found_now.plain()
             kept = {k: result[k] for k in ("rate", "low", "high", "ceiling", "method", "images", "note")}
             found.append(kept | {"answers": result["answers"][:3], "common": result["common"][:3]})
             print(

@@ -89,7 +89,8 @@ def test_futility_errs_in_at_most_a_twentieth(p: float, factor: float) -> None:
     for batch in range(1, 41):
         f1 = f1 + rng.binomial(100, factor * p, SIMULATIONS)
         n1, n0 = np.full(SIMULATIONS, 100.0 * batch), np.full(SIMULATIONS, 2000.0)
-        evidence = lowest_wealths(_HYPOTHESIS_DOWN, _BASELINE_UP, f1 * 1.0, n1, f0 * 1.0, n0, factor=factor)
+        counts_of = f1.astype(np.float64), n1, f0.astype(np.float64), n0
+        evidence = lowest_wealths(_HYPOTHESIS_DOWN, _BASELINE_UP, *counts_of, factor=factor)
         wrong |= evidence >= math.log(20)
     assert wrong.mean() <= 0.05
 
