@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from weakspot.studies.ask.method import ask
     from weakspot.studies.hunt.method import hunt
     from weakspot.studies.map.method import map
-    from weakspot.studies.mine.method import mine
 
 __all__ = [
     "Axis",
@@ -72,14 +71,13 @@ _HOMES = {
     "export": "weakspot.after.export",
     "hunt": "weakspot.studies.hunt.method",
     "map": "weakspot.studies.map.method",
-    "mine": "weakspot.studies.mine.method",
     "realism": "weakspot.after.realism",
     "transfer": "weakspot.after.transfer",
     "write_report": "weakspot.report",
     "resume": "weakspot.studies",
 }
 #: Functions that follow from the options of the studies of the same names.
-_STUDIES = ("rare", "repair")
+_STUDIES = ("mine", "rare", "repair")
 
 
 def open_run(folder: str) -> Run:

@@ -11,12 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from tests.after.after_parts import OTHERS, hunted
+from tests.studies.mine.mine_toy import listed
 
 from weakspot.after.rows_export import export_rows
 from weakspot.cli import run as cli
 from weakspot.core import WeakspotError
 from weakspot.core.vocabulary import Hypothesis
 from weakspot.store import Run, RunConfig
+from weakspot.studies.mine.result import MinedPair
 
 
 @pytest.fixture
@@ -106,15 +108,19 @@ def test_questions_and_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 
 def test_pairs_of_mine(tmp_path: Path) -> None:
     config = RunConfig(study="mine", subject="x", settings={"encoder": "world:encoder", "corpus": "x.txt"})
-    pair = {
-        "first": "a | dog", "second": "no dog <b>", "category": "negation", "tested": 0.97,
-        "reference": 0.2, "reason": "=1+1",
-    }  # fmt: skip
+    pair = MinedPair(
+        first="a | dog",
+        second="no dog <b>",
+        category="negation",
+        tested=0.97,
+        reference=0.2,
+        reason="=1+1",
+    )
     with Run.create(config, folder=tmp_path / "run") as run:
         with pytest.raises(WeakspotError, match="nothing to export yet"):
             export_rows(run, form="hf")
         run.ledger.add_hypotheses([Hypothesis("negation")])
-        run.ledger.set_fact("mined", {"pairs": [pair]})
+        listed(pair).keep(run)
         done = export_rows(run, form="hf", out=tmp_path / "out")
         with pytest.raises(WeakspotError, match="did you mean 'parquet'"):
             export_rows(run, form="parket")

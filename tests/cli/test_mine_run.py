@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.studies.mine.mine_toy import Bag, Blind, captions
+from tests.studies.mine.mine_toy import Bag, Blind, captions, mined_of
 
 import weakspot as ws
 from weakspot.cli import run as cli
@@ -122,7 +122,7 @@ def test_a_giant_line_among_others_is_left_out(place: Path) -> None:
         file.write("\n" + "a cat " * 1_800_000)
     assert mine("--out", "run", "--budget", "pairs=8") == 3
     with ws.open_run("run") as run:
-        assert run.ledger.fact("mined")["left_out"]["long"] == 1
+        assert mined_of(run).left_out.long == 1
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_a_copy_of_the_encoder_under_another_name_is_found_out(
         (["--images", "nowhere"], "texts alone"),
         (["--downstream", "diffusers:x"], "which text a drawn picture shows"),
         (["--noise", "nowhere.txt"], "cannot be read"),
-        (["--fdr", "0"], "fdr cannot be 0"),
+        (["--fdr", "0"], "a false-discovery rate of 0.0 makes no sense"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

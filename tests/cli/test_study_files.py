@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from weakspot.cli import ask, hunt, mine_run
+from weakspot.cli import ask, hunt
 from weakspot.cli import map as map_
 from weakspot.cli import run as cli
 from weakspot.cli.environment import command_tree
@@ -22,7 +22,7 @@ from weakspot.cli.study_options import STUDIES, command_of, options_of
 from weakspot.core.registry import MODELS, Entry
 from weakspot.study.registry import find_study
 
-COMMANDS: dict[str, Any] = {"hunt": hunt, "mine": mine_run, "map": map_, "ask": ask}
+COMMANDS: dict[str, Any] = {"hunt": hunt, "map": map_, "ask": ask}
 
 
 def function_of(study: str) -> Any:

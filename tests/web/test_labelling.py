@@ -18,7 +18,7 @@ from weakspot.judges.refusal.judge import SCALE, Grade
 from weakspot.report.people.labels import Labels, annotator_name
 from weakspot.report.people.tasks import GRADES, PAIRS, Task, order, shared_out, task_of, trial_of
 from weakspot.store import Run
-from weakspot.studies.mine.downstream import Choice as Published
+from weakspot.studies.mine.result import Choice as Published
 from weakspot.web.labelling import Labelling
 from weakspot.web.table import read_csv, write_csv
 

@@ -138,7 +138,8 @@ def make_hunt(folder: Path, *, n: int = 40, flower: int = 30, state: str = "fini
 
 def make_pairs(folder: Path, *, pairs: int = 6) -> Path:
     """A run of mine with pictures drawn for people, two of each pair; the matcher takes pair 0 wrongly."""
-    from weakspot.studies.mine.downstream import Choice, Drawn, PairDrawn, write_items
+    from weakspot.studies.mine.downstream import write_items
+    from weakspot.studies.mine.result import Choice, Drawn, PairDrawn
 
     config = RunConfig(study="mine", subject="texts", settings={"encoder": "world:encoder", "seed": 0})
     with Run.create(config, folder=folder) as run:
@@ -153,9 +154,12 @@ def make_pairs(folder: Path, *, pairs: int = 6) -> Path:
             digest = blobs.put(picture(100 * number + prompt))
             right = Choice.FIRST if prompt == 1 else Choice.SECOND
             said = Choice.NEITHER if number == 0 else right
-            drawn.append(Drawn(f"{number:08x}{prompt:08x}", prompt, 0, digest, said, 1.0, 0.0))
+            item = f"{number:08x}{prompt:08x}"
+            one = Drawn(item=item, prompt=prompt, seed=0, digest=digest, choice=said, first=1.0, second=0.0)
+            drawn.append(one)
         words = HOSTILE if number == 1 else f"a cat on mat {number}."
-        found.append(PairDrawn(words, f"a mat on cat {number}.", tuple(drawn), False))
+        other = f"a mat on cat {number}."
+        found.append(PairDrawn(first=words, second=other, pictures=tuple(drawn), failed=False))
     write_items(found, where, seed=3)
     return folder
 

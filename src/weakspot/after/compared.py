@@ -309,7 +309,7 @@ def _notes(first: Run, second: Run, rows: Sequence[Row], few: Sequence[Row]) -> 
         found.append(
             f"What counts as a failure is not the same in both: they have another {', '.join(changed)}."
         )
-    alike = [(run.ledger.fact("mined") or {}).get("threshold", {}).get("value") for run in (first, second)]
+    alike = [_threshold(run) for run in (first, second)]
     if None not in alike and alike[0] != alike[1]:
         found.append(
             f"Alike is above {alike[0]:.3g} in the first run and above {alike[1]:.3g} in the second."
@@ -325,6 +325,14 @@ def _notes(first: Run, second: Run, rows: Sequence[Row], few: Sequence[Row]) -> 
     if not any(row.contrast for row in rows):
         found.append("Nothing was measured in both runs, so nothing can be compared.")
     return found
+
+
+def _threshold(run: Run) -> float | None:
+    """Above which similarity two texts are alike, where that is what a failure is."""
+    from weakspot.studies.mine.result import MineResult
+
+    found = MineResult.of(run) if run.config.study == "mine" else None
+    return found.mined.threshold.value if found is not None and found.mined is not None else None
 
 
 def _side(run: Run) -> Side:

@@ -150,7 +150,10 @@ class Samples:
 def _drawn(run: Run) -> Iterator[Measure]:
     """Of a study that draws cases from hypotheses."""
     known = {h.id: h for h in run.ledger.hypotheses()}
-    bases = [known[i] for i in run.ledger.fact("bases", [run.ledger.fact("base")]) if i in known]
+    if run.config.study == "mine":
+        bases = [h for h in known.values() if h.origin == "baseline"]
+    else:
+        bases = [known[i] for i in run.ledger.fact("bases", [run.ledger.fact("base")]) if i in known]
     told: set[str] = set()
     for base in bases:
         told.add(base.id)

@@ -17,7 +17,6 @@ from weakspot.core.studies import study_entries, study_names
 #: By name: the module in this package, and the line in the list. `app` in a module is a group of commands.
 _OTHERS: Final = {
     "hunt": ("hunt", "Find captions under which a classifier fails."),
-    "mine": ("mine", "Find pairs that an image–text encoder confuses."),
     "map": ("map", "Map which concepts make a model fail."),
     "ask": ("ask", "Find which harmless questions a chat model refuses."),
     "prefer": ("prefer", "Say which modes of a map matter."),

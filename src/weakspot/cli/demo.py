@@ -46,21 +46,18 @@ def command(
 
 def _studies(budget: str, images: int, seed: int) -> list[tuple[str, str, Callable[[Path], int]]]:
     """What is said first, the run's name, and the study, which is handed the run's folder."""
-    from weakspot.cli import ask, mine_run
+    from weakspot.cli import ask
     from weakspot.cli import map as map_
+    from weakspot.cli.studies import run_study
+    from weakspot.study.registry import find_study
 
     def hunted(label: str) -> Callable[[Path], int]:
         return lambda out: _hunt(label, budget=budget, seed=seed, out=out)
 
     def mined(out: Path) -> int:
-        return mine_run.command(
-            "world:encoder",
-            reference="world:scenes",
-            corpus=f"world?texts={min(1500, 150 + images)}",
-            budget=f"pairs={images}",
-            seed=seed,
-            out=out,
-        )
+        study = find_study("mine")
+        given = {"corpus": f"world?texts={min(1500, 150 + images)}", "budget": f"pairs={images}"}
+        return run_study(study, dict(study.example) | given | {"seed": seed, "out": out})
 
     def mapped(out: Path) -> int:
         limits = f"images={images // 3}"

@@ -20,8 +20,8 @@ from weakspot.core import JUDGES, MODELS, SOURCES, Registry, WeakspotError
 from weakspot.core.errors import nearest
 from weakspot.core.registry import Entry, _keywords, _resolve
 from weakspot.core.studies import study_names
+from weakspot.engine.budget import Budget
 from weakspot.store.remote import check_url
-from weakspot.study.registry import find_study
 
 _REGISTRIES: Final[dict[str, Registry]] = {
     "MODEL": MODELS, "ENCODER": MODELS, "SOURCE": SOURCES, "JUDGE": JUDGES, "BENCHMARK": SOURCES,
@@ -35,8 +35,6 @@ _HUB: Final = frozenset({"diffusers", "hf", "openclip", "st", "timm"})
 _FILE_OPTIONS: Final = frozenset({"labels", "weights"})
 #: One of these is needed.
 _ONE_OF: Final = {"hunt": ("label", "labels"), "ask": ("benchmark", "scenarios")}
-#: Names of `mine --validity` that are not in the registry.
-_DIFFERS: Final = ("rules", "world", "none")
 
 
 def check_study(found: StudyFile, *, load: bool = False) -> list[Problem]:
@@ -46,6 +44,10 @@ def check_study(found: StudyFile, *, load: bool = False) -> list[Problem]:
         found: As read.
         load: Also load the models and look whether they fit; that may download them.
     """
+    if found.study in study_names():
+        from weakspot.study import checks
+
+        return checks.check_study(found, load=load)  # type: ignore[arg-type, return-value]
     problems = list(found.problems)
     if not found.study:
         return problems
@@ -55,7 +57,7 @@ def check_study(found: StudyFile, *, load: bool = False) -> list[Problem]:
             if one is not None:
                 problems += [
                     Problem(found.lines.get(option.name, 0), f"{option.name}: {what}", fix)
-                    for what, fix in _checked(option, one, found)
+                    for what, fix in _checked(option, one)
                 ]
     needed = _ONE_OF.get(found.study, ())
     line = next((found.lines[name] for name in needed if name in found.lines), 0)
@@ -69,14 +71,14 @@ def check_study(found: StudyFile, *, load: bool = False) -> list[Problem]:
     return problems
 
 
-def _checked(option: Option, value: Any, found: StudyFile) -> Iterator[tuple[str, str]]:
+def _checked(option: Option, value: Any) -> Iterator[tuple[str, str]]:
     """What is wrong with one value: (what, fix)."""
     from weakspot.concepts.space import load_space
     from weakspot.studies.map.search.searches import find
 
     try:
         if option.placeholder == "LIMITS":
-            _budget(found.study, str(value))
+            Budget.parse(str(value))
         elif option.placeholder == "EXECUTOR":
             yield from _executor(str(value))
         elif option.name == "blobs":
@@ -91,23 +93,12 @@ def _checked(option: Option, value: Any, found: StudyFile) -> Iterator[tuple[str
             yield from _new_folder(Path(str(value)))
         elif option.kind == "path":
             yield from _there(str(value))
-        elif option.name == "validity" and str(value) in _DIFFERS:
-            pass
-        elif option.name == "validity":
-            yield from _named(MODELS, str(value))
         elif option.placeholder in _REGISTRIES:
             yield from _named(_REGISTRIES[option.placeholder], _full(option, str(value)))
         elif option.name in ("images", "corpus", "documents", "pool"):
             yield from _inputs(str(value))
     except WeakspotError as error:
         yield error.what, error.fix
-
-
-def _budget(study: str, text: str) -> None:
-    from weakspot.engine.budget import Budget
-    from weakspot.studies.mine.parts import in_calls
-
-    Budget.parse(in_calls(text) if study == "mine" else text)
 
 
 def _executor(text: str) -> Iterator[tuple[str, str]]:
@@ -219,25 +210,12 @@ def _as_the_command_does(found: StudyFile) -> list[Problem]:
 def _as_the_study_does(found: StudyFile, *, load: bool) -> list[Problem]:
     """The study's own check of its settings and, if wanted, of the models they name."""
     try:
-        if found.study in study_names():
-            _framed(found, load)
-        else:
-            _PROOFS[found.study](dict(found.values), load)
+        _PROOFS[found.study](dict(found.values), load)
     except WeakspotError as error:
         known = options_of(found.study)
         named = next((word for word in re.findall(r"\w+", error.what.replace("-", "_")) if word in known), "")
         return [Problem(found.lines.get(named, 0), error.what, error.fix)]
     return []
-
-
-def _framed(found: StudyFile, load: bool) -> None:
-    study = find_study(found.study)
-    given = {k: tuple(v) if isinstance(v, list) else v for k, v in found.values.items() if v is not None}
-    settings, objects = study.separate({k: v for k, v in given.items() if k in study.fields})
-    if load:
-        if (resolve := study.find("resolve")) is not None:
-            settings = resolve(settings, objects)
-        study.find("parts")(settings, **objects)
 
 
 def _settings(cls: type, values: dict[str, Any]) -> Any:
@@ -271,17 +249,6 @@ def _map(values: dict[str, Any], load: bool) -> None:
         map_parts.load(settings)
 
 
-def _mine(values: dict[str, Any], load: bool) -> None:
-    from weakspot.studies.mine import parts
-
-    if values.get("budget"):
-        values["budget"] = parts.in_calls(values["budget"])
-    settings = _settings(parts.MineSettings, values)
-    parts.check(settings)
-    if load:
-        parts.load(settings)
-
-
 def _ask(values: dict[str, Any], load: bool) -> None:
     from weakspot.studies.ask import settings as parts
 
@@ -295,5 +262,5 @@ def _ask(values: dict[str, Any], load: bool) -> None:
 
 
 _PROOFS: Final[dict[str, Callable[[dict[str, Any], bool], None]]] = {
-    "hunt": _hunt, "map": _map, "mine": _mine, "ask": _ask,
+    "hunt": _hunt, "map": _map, "ask": _ask,
 }  # fmt: skip

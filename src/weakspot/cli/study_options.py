@@ -21,7 +21,6 @@ from weakspot.study.registry import find_study
 #: The studies that can be put into a file, and the values with which each runs on the embedded world.
 STUDIES: Final[dict[str, dict[str, Any]]] = {
     "hunt": {"target": "world:classifier", "label": "fly"},
-    "mine": {"encoder": "world:encoder", "reference": "world:scenes", "corpus": "world?texts=1500"},
     "map": {"target": "world:classifier", "images": "world:600"},
     "ask": {"target": "world:guide", "benchmark": "world:questions"},
     **{name: dict(find_study(name).example) for name in study_names()},
@@ -90,10 +89,10 @@ def options_of(study: str) -> dict[str, Option]:
 
 def _function(study: str) -> Callable[..., int]:
     """What a study's command calls."""
-    from weakspot.cli import ask, hunt, mine_run
+    from weakspot.cli import ask, hunt
     from weakspot.cli import map as map_
 
-    modules: dict[str, Any] = {"hunt": hunt, "mine": mine_run, "map": map_, "ask": ask}
+    modules: dict[str, Any] = {"hunt": hunt, "map": map_, "ask": ask}
     function: Callable[..., int] = modules[study].command
     return function
 

@@ -336,6 +336,7 @@ JUDGES: Final = (
 )
 
 STUDIES: Final = (
+    Entry("mine", "weakspot.studies.mine:STUDY", "Find pairs that an image–text encoder confuses."),
     Entry("repair", "weakspot.studies.repair:STUDY", "Train weak spots away, and prove what moved."),
     Entry("rare", "weakspot.studies.rare:STUDY", "Measure failures that plain sampling hardly sees."),
 )

@@ -13,12 +13,15 @@ from typing import Any, Final, NamedTuple
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Tally, Trial
 from weakspot.report.format import shorten
 from weakspot.store import Run, rate
+from weakspot.studies.mine.result import MineResult
 
 #: Pairs of a category that are shown, and bars of a histogram.
 EXAMPLES: Final = 6
 BINS: Final = 50
 #: Characters of a text that are shown.
 LONGEST: Final = 300
+#: Kinds of pairs that the others are compared with.
+BASES: Final = ("replaced", "random")
 _TOKENS: Final = re.compile(r"\w+\s*|[^\w\s]\s*")
 
 
@@ -132,15 +135,10 @@ class Mined:
         return [row for row in self.rows if row.confirmed]
 
 
-_FACTS: Final = ("mined", "named", "written", "measures", "grounded", "downstream", "unmeasured", "unheard")
-
-
 def gather(run: Run) -> Mined:
     """Read a run: finished, stopped, still running or just created."""
-    ledger = run.ledger
-    facts = {name: ledger.fact(name) for name in _FACTS}
-    states = {str(key): str(state) for key, state in ledger.fact("race", [])}
-    bases = [str(key) for key in ledger.fact("bases", [])]
+    ledger, result = run.ledger, MineResult.of(run) or MineResult()
+    facts, states = result.plain(), result.states
     findings = {f.hypothesis.id: f for f in run.findings}
     cited: dict[str, list[Example]] = defaultdict(list)
     pairs = [
@@ -151,14 +149,14 @@ def gather(run: Run) -> Mined:
         cited[pair["category"]].append(example)
     for row in (facts["named"] or {}).get("failures", []):
         cited[f"llm:{row['name']}"] = [pairs[i] for i in row["cited"] if i < len(pairs)]
-    relevance = (facts["measures"] or {}).get("each", {})
+    relevance = (facts["scores"] or {}).get("each", {})
     rows = []
     for hypothesis in ledger.hypotheses():
         state = states.get(hypothesis.id, "open")
         rows.append(_row(run, hypothesis, state, findings.get(hypothesis.id), cited, relevance))
-    found = [row for row in rows if row.id not in bases]
+    found = [row for row in rows if row.kind not in BASES]
     found.sort(key=lambda row: (not row.confirmed, not row.fresh, -row.rate.value))
-    order = sorted((row for row in rows if row.id in bases), key=lambda row: bases.index(row.id))
+    order = sorted((row for row in rows if row.kind in BASES), key=lambda row: BASES.index(row.kind))
     return Mined(run, facts, tuple(found), tuple(order))
 
 

@@ -15,6 +15,7 @@ from weakspot.report.shell import ALONE, Part, Place
 from weakspot.report.shell import part as shell_part
 from weakspot.report.words import _table, escape
 from weakspot.store import Run
+from weakspot.text.llm_answers import Answers
 
 #: Mined pairs in the table.
 LISTED: Final = 40
@@ -48,13 +49,13 @@ def summary(run: Run) -> dict[str, Any]:
         "baselines": [_plain_row(row) for row in told.bases],
         "findings": [f.to_json() for f in run.findings],
         "categories": [_plain_row(row) for row in told.rows],
-        "measures": told.facts["measures"],
+        "measures": told.facts["scores"],
         "mined": {k: v for k, v in told.mined.items() if k != "threshold"} or None,
         "language_model": _model(told),
         "grounded": told.facts["grounded"],
         "downstream": told.facts["downstream"],
         "unmeasured": told.facts["unmeasured"] or {},
-        "note": told.facts["unheard"] or "",
+        "note": told.facts["note"] or "",
         "trials": {"drawn": sum(t.drawn for t in tallies), "errors": sum(t.errors for t in tallies)},
         "errors": [{"what": what, "times": times} for what, times in run.ledger.errors()],
         "spend": {k: int(v) if float(v).is_integer() else round(v, 6) for k, v in run.ledger.spend().items()},
@@ -90,6 +91,7 @@ def _model(told: Mined) -> dict[str, Any] | None:
     if not told.run.config.settings.get("llm"):
         return None
     named, written = told.facts["named"] or {}, told.facts["written"] or {}
+    naming = Answers(**named["answers"]) if named.get("answers") else Answers()
     rows = [
         {
             "name": row["name"],
@@ -105,8 +107,8 @@ def _model(told: Mined) -> dict[str, Any] | None:
     }
     return {
         "named": len(named.get("failures", [])),
-        "naming": named.get("answers", ""),
-        "errors": [*named.get("errors", []), *(e for r in rows for e in r["answers"]["errors"])][:5],
+        "naming": str(naming) if naming.calls else "",
+        "errors": [*naming.errors, *(e for r in rows for e in r["answers"]["errors"])][:5],
         "note": named.get("note", ""),
         "writing": calls,
         "written": rows,
@@ -124,7 +126,7 @@ def conclusion(told: Mined) -> str:
         f"{show.plural(len(mined['pairs']), 'pair')} that it takes for alike and the reference tells apart "
         f"were mined from {show.count(mined['texts'])} texts."
     )
-    if told.facts["unheard"]:
+    if told.facts["note"]:
         return f"{who} cannot embed new texts, so nothing was measured on new pairs. {text}"
     if not told.confirmed:
         return f"No systematic failure of {who} was confirmed on new pairs. {text}"
@@ -172,7 +174,7 @@ def _categories(told: Mined) -> Table:
 
 
 def _measures(told: Mined) -> Table | None:
-    measures = told.facts["measures"]
+    measures = told.facts["scores"]
     if not measures:
         return None
     rows = [("quantity", show.plural(measures["quantity"], "systematic failure"))]
@@ -317,7 +319,7 @@ def part(run: Run, *, place: Place = ALONE) -> Part:
         state=run.state.partition(":")[0],
         reason=run.state.partition(":")[2].strip(),
         resume=show.shell(["weakspot", "resume", str(run.folder)]),
-        note=told.facts["unheard"] or "",
+        note=told.facts["note"] or "",
         scale=scale,
         base=scale.bar(told.bases[0].rate) if told.bases else None,
         rows=[(row, scale.bar(row.rate)) for row in told.rows],

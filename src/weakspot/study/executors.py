@@ -16,7 +16,6 @@ SPREAD: Final = ("hunt", "map")
 #: The others, and why they stay here.
 HERE: Final[Mapping[str, str]] = {
     "ask": "its calls wait for a server, and one machine keeps as many under way as that server stands",
-    "mine": "most of its time goes into embedding one corpus and comparing all of its texts with each other",
     "rare": "each picture begins from one that was judged before it, in this process",
     "repair": "it trains one model",
 }

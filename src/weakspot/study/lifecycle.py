@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from weakspot.core import WeakspotError
-from weakspot.engine import Broken, BudgetSpent, Cluster, Executor, Watch
+from weakspot.engine import BudgetSpent, Cluster, Executor, Watch
 from weakspot.store import Run, RunConfig, check_url
 from weakspot.study.context import Context
 from weakspot.study.executors import check_executor, executor_for
@@ -169,7 +169,7 @@ def _carry_out(study: Study, context: Context[Any, Any]) -> None:
             context.publish(result)
     except BudgetSpent as spent:
         context.end(f"the {spent}")
-    except Broken as broken:
+    except WeakspotError as broken:
         ledger.set_fact("state", f"stopped: broken: {broken.what}")
         raise
     ledger.set_fact("state", f"stopped: {context.ended}" if context.ended else "finished")

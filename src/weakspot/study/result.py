@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, PlainSerializer, ValidationError
 
 from weakspot.core import WeakspotError
 
@@ -16,25 +16,32 @@ if TYPE_CHECKING:
 
 #: The name under which the ledger keeps it.
 KEY: Final = "result"
+#: Writes a named tuple as an object with its names: `rate: Annotated[Rate, ByName]`.
+ByName: Final = PlainSerializer(lambda value: value._asdict(), return_type=dict)
 
 
-class Result(BaseModel):
+class Value(BaseModel):
+    """A part of a result."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def plain(self) -> dict[str, Any]:
+        """As plain values."""
+        return self.model_dump(mode="json")
+
+
+class Result(Value):
     """The base of every study's result.
 
     Attributes:
         version: Raised when a field changes its meaning; a reader refuses what is newer than itself.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     version: ClassVar[int] = 1
 
     def keep(self, run: Run) -> None:
         """Write it into the run's ledger."""
         run.ledger.set_fact(KEY, {"version": self.version} | self.plain())
-
-    def plain(self) -> dict[str, Any]:
-        """As plain values."""
-        return self.model_dump(mode="json")
 
     @classmethod
     def of(cls, run: Run) -> Self | None:

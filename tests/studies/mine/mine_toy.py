@@ -15,9 +15,46 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.sources.corpus import normal_form
+from weakspot.sources.corpus import LeftOut, normal_form
+from weakspot.store import Run
+from weakspot.studies.mine.pair_rule import PUBLISHED
+from weakspot.studies.mine.result import Mined, MinedPair, MineResult, Threshold
 
 WIDTH = 96
+
+
+def result_of(run: Run) -> MineResult:
+    """The result of a run that has one."""
+    found = MineResult.of(run)
+    assert found is not None
+    return found
+
+
+def listed(*pairs: MinedPair, alike: float = 0.9) -> MineResult:
+    """A result that has a mined list and nothing else."""
+    mined = Mined(
+        texts=2,
+        left_out=LeftOut(),
+        rule=PUBLISHED,
+        threshold=Threshold(value=alike, how="fixed"),
+        candidates=len(pairs),
+        complete=True,
+        alike=None,
+        struck={},
+        random=(),
+        seconds={},
+        pairs=pairs,
+    )
+    return MineResult(mined=mined)
+
+
+def mined_of(run: Run) -> Mined:
+    """Its mined list."""
+    found = result_of(run).mined
+    assert found is not None
+    return found
+
+
 UNSEEN = frozenset(
     {
         *("left", "right", "on", "under", "in", "inside", "behind", "front", "of", "above", "below", "over"),

@@ -18,20 +18,32 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from PIL import Image
-from tests.studies.mine.mine_toy import Bag, Blind, Encoder, Exact, Reader, captions
+from tests.studies.mine.mine_toy import (
+    Bag,
+    Blind,
+    Encoder,
+    Exact,
+    Reader,
+    captions,
+    listed,
+    mined_of,
+    result_of,
+)
 
 import weakspot as ws
 from weakspot.core import MODELS, Hypothesis, Stage, WeakspotError
-from weakspot.engine import Lane
+from weakspot.engine import Lane, Watch
 from weakspot.judges.differs.judge import differs
 from weakspot.sources.corpus import normal_form, read_corpus
 from weakspot.store import Run, RunConfig
 from weakspot.studies.mine import method as study
 from weakspot.studies.mine import pairs_edited
-from weakspot.studies.mine.downstream import Choice, Match
-from weakspot.studies.mine.method import MineWatch, measure
+from weakspot.studies.mine.downstream import Match
 from weakspot.studies.mine.pairs_made import Made, PairSource, pair_of, stage_of
-from weakspot.studies.mine.parts import MineSettings, load
+from weakspot.studies.mine.parts import load
+from weakspot.studies.mine.result import Choice
+from weakspot.studies.mine.settings import MineSettings
+from weakspot.study import Context
 from weakspot.text.contrast import variants
 from weakspot.world import grammar
 
@@ -61,7 +73,8 @@ def remembered(caption: str, *, category: Any) -> list[Any]:
 
 def mined(out: Path, encoder: Any, reference: Any = None, **more: Any) -> Run:
     settings: dict[str, Any] = {"reference": reference or Reader(), "corpus": FEW, "out": out}
-    return ws.mine(encoder, **(settings | more))
+    run: Run = ws.mine(encoder, **(settings | more))
+    return run
 
 
 # -- what is found -------------------------------------------------------------------------------------
@@ -95,9 +108,10 @@ def test_an_encoder_has_the_blind_spots_it_was_made_with(
         for finding in run.findings:
             assert finding.rate.low > finding.baseline.high
             assert finding.failing
-        measures = run.ledger.fact("measures")
-        assert measures["quantity"] == len(blind)
-        assert (measures["success"] or 1) > 0.8
+        scores = result_of(run).scores
+        assert scores is not None
+        assert scores.quantity == len(blind)
+        assert (scores.success or 1) > 0.8
 
 
 def test_the_world_s_encoder_has_failures_that_hold_on_other_pairs(tmp_path: Path) -> None:
@@ -107,7 +121,7 @@ def test_the_world_s_encoder_has_failures_that_hold_on_other_pairs(tmp_path: Pat
         out=tmp_path / "run",
     ) as run:  # fmt: skip
         found = [f for f in run.findings if f.confirmed]
-        alike = run.ledger.fact("mined")["threshold"]["value"]
+        alike = mined_of(run).threshold.value
     assert found
     # By another route: other captions, other edits, plain products of vectors.
     judge, encoder = differs("world"), MODELS.load("world:encoder")
@@ -150,7 +164,7 @@ def test_nothing_is_found_in_an_oracle_in_a_hundred_seeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = MineSettings(encoder="world:scenes", reference="world:encoder", corpus="world?texts=40")
-    parts = load(settings, cache=tmp_path)
+    parts = load(settings)
     monkeypatch.setattr(study, "PairSource", Dealt)
     memory: dict[str, Any] = {}
     told = parts.encoder.embed_texts
@@ -159,13 +173,13 @@ def test_nothing_is_found_in_an_oracle_in_a_hundred_seeds(
         "embed_texts",
         lambda texts: np.stack([memory.setdefault(t, told([t])[0]) for t in texts]),
     )
-    mined = {"threshold": {"value": 0.8}, "pairs": []}  # far below what texts that say the same are to it
+    mined = listed(alike=0.8)  # far below what texts that say the same are to it
 
     def found(seed: int) -> set[str]:
-        own = MineSettings(**(settings.to_yaml() | {"seed": seed, "budget": "calls=160"}))
-        config = RunConfig(study="mine", subject="oracle", settings=own.to_yaml())
+        own = settings.changed(seed=seed, budget="calls=160")
+        config = RunConfig(study="mine", subject="oracle", settings=own.plain())
         with Run.create(config, folder=Path(tempfile.mkdtemp(dir=tmp_path)) / "run") as run:
-            measure(run, own, parts, mined, {}, MineWatch(), lambda *_: None)
+            study.measure(Context(run, own, parts), mined, lambda **_: None)
             assert sum(t.n for t in run.ledger.tallies().values()) > 60
             return {f.phrase for f in run.findings if f.confirmed}
 
@@ -186,7 +200,7 @@ def test_a_whole_run_finds_nothing_in_an_oracle(seed: int, tmp_path: Path) -> No
         "world:scenes", reference=Bag(), corpus="world?texts=60", seed=seed, out=tmp_path / "run"
     ) as run:
         assert not run.findings
-        assert run.ledger.fact("mined")["threshold"]["value"] > 0.999
+        assert mined_of(run).threshold.value > 0.999
 
 
 # -- the list ------------------------------------------------------------------------------------------
@@ -204,8 +218,8 @@ def test_synonyms_and_captions_of_one_picture_are_not_listed(tmp_path: Path) -> 
     some = ("man on the left", "guy on the left", "woman on the left", "man on the right")
     texts = [*FEW, *(f"A {words} of a car." for words in some)]
     with mined(tmp_path / "run", Deaf(), corpus=texts, threshold=0.9, gap=0.05, budget="calls=40") as run:
-        pairs = {frozenset((p["first"], p["second"])) for p in run.ledger.fact("mined")["pairs"]}
-        struck = run.ledger.fact("mined")["struck"]
+        pairs = {frozenset((p.first, p.second)) for p in mined_of(run).pairs}
+        struck = mined_of(run).struck
     assert frozenset(texts[-4:-2]) not in pairs
     assert any(
         "A woman on the left of a car." in pair or "A man on the right of a car." in pair for pair in pairs
@@ -215,24 +229,24 @@ def test_synonyms_and_captions_of_one_picture_are_not_listed(tmp_path: Path) -> 
 
 def test_a_fixed_threshold_is_used_as_it_is(tmp_path: Path) -> None:
     with mined(tmp_path / "run", Blind(), threshold=0.9, budget="calls=30") as run:
-        found = run.ledger.fact("mined")
-        assert found["threshold"] == {"value": 0.88, "how": "fixed"}
-        assert found["rule"] == {"above": 0.9, "gap": 0.2, "below": None}
-        assert all(p["tested"] > 0.9 and p["tested"] - p["reference"] > 0.2 for p in found["pairs"])
+        found = mined_of(run)
+        assert (found.threshold.value, found.threshold.how) == (0.88, "fixed")
+        assert found.rule == (0.9, 0.2, None)
+        assert all(p.tested > 0.9 and p.tested - p.reference > 0.2 for p in found.pairs)
 
 
 def test_a_topic_chooses_the_pairs_and_its_relevance_is_told(tmp_path: Path) -> None:
     with mined(tmp_path / "run", Blind(), reference=Bag(), steer="a boat and a truck", corpus=SOME) as run:
-        measures = run.ledger.fact("measures")
+        scores = result_of(run).scores
         shown = [pair_of(t).first for h in run.ledger.hypotheses() for t in run.ledger.trials(h)]
     named = np.mean(["boat" in text or "truck" in text for text in shown])
     usual = np.mean(["boat" in text or "truck" in text for text in SOME])
     assert named > usual
-    assert measures["by"].startswith("likeness")
-    assert (
-        0 <= measures["relevance"]["low"] <= measures["relevance"]["value"] <= measures["relevance"]["high"]
-    )
-    assert measures["relevance"]["n"] > 0
+    assert scores is not None
+    assert (scores.by or "").startswith("likeness")
+    assert scores.relevance is not None
+    assert 0 <= scores.relevance.low <= scores.relevance.value <= scores.relevance.high
+    assert scores.relevance.n > 0
 
 
 def test_a_matrix_gives_pairs_and_categories_and_says_what_cannot_be_measured(tmp_path: Path) -> None:
@@ -243,8 +257,8 @@ def test_a_matrix_gives_pairs_and_categories_and_says_what_cannot_be_measured(tm
         f"npz:{tmp_path / 'm.npz'}", reference=Reader(), corpus=tmp_path / "c.txt", out=tmp_path / "run"
     ) as run:
         assert run.state == "finished"
-        assert run.ledger.fact("mined")["pairs"]
-        assert "the texts of its matrix alone" in run.ledger.fact("unheard")
+        assert mined_of(run).pairs
+        assert "the texts of its matrix alone" in result_of(run).note
         assert not run.ledger.hypotheses()
         ws.write_report(run)
     assert "cannot embed new texts" in (tmp_path / "run/report.md").read_text()
@@ -278,13 +292,15 @@ def test_pictures_and_what_others_draw_of_failing_pairs_are_in_the_report(tmp_pa
     (folder / "captions.jsonl").write_text("\n".join(lines))
     with mined(tmp_path / "run", Seeing(), images=folder, downstream=Draws(), matcher=Sure()) as run:
         assert run.state == "finished"
-        pictures, drawn = run.ledger.fact("grounded"), run.ledger.fact("downstream")
+        pictures, drawn = result_of(run).grounded, result_of(run).downstream
         ws.write_report(run)
-    blind = {row["category"] for row in pictures["rows"] if row["rate"] == 0.5}
+    assert pictures is not None
+    assert drawn is not None
+    blind = {row.category for row in pictures.rows if row.rate == 0.5}
     assert "spatial relation" in blind
-    assert max(row["rate"] for row in pictures["rows"]) > 0.9
-    assert drawn["n"] > 4
-    assert drawn["failures"] == drawn["n"]  # the picture of the second prompt is never seen as such
+    assert max(row.rate for row in pictures.rows) > 0.9
+    assert drawn.n > 4
+    assert drawn.failures == drawn.n  # the picture of the second prompt is never seen as such
     page = (tmp_path / "run/report.md").read_text()
     assert "With pictures" in page
     assert "Downstream" in page
@@ -295,7 +311,7 @@ def test_pictures_and_what_others_draw_of_failing_pairs_are_in_the_report(tmp_pa
 # -- budgets, interruptions ----------------------------------------------------------------------------
 
 
-class Leaving(MineWatch):
+class Leaving(Watch):
     """Goes away at the n-th thing it is told."""
 
     def __init__(self, n: int) -> None:
@@ -317,7 +333,7 @@ def outcome(run: Run) -> Any:
     trials = {
         h.id: [(t.index, t.failed, t.score) for t in run.ledger.trials(h)] for h in run.ledger.hypotheses()
     }
-    return run.state, [f.to_json() for f in run.findings], trials, run.ledger.fact("mined")["pairs"]
+    return run.state, [f.to_json() for f in run.findings], trials, mined_of(run).pairs
 
 
 def test_an_interrupted_run_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
@@ -333,16 +349,16 @@ def test_an_interrupted_run_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
 
 def test_a_killed_run_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
     (tmp_path / "c.txt").write_text("\n".join(FEW))
-    root = str(Path(__file__).parents[3])
+    path = os.pathsep.join([str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH", "")])
     args = [
         "python:tests.studies.mine.mine_toy:SlowBlind", "--corpus", "c.txt",
         "--reference", "python:tests.studies.mine.mine_toy:Reader",
     ]  # fmt: skip
-    weakspot = str(Path(sys.executable).with_name("weakspot"))
-    env = {**os.environ, "PYTHONPATH": root, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    weakspot = (sys.executable, "-m", "weakspot")
+    env = {**os.environ, "PYTHONPATH": path, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     kills = 0
     process = subprocess.Popen(
-        [weakspot, "mine", *args, "--out", "run"], cwd=tmp_path, env=env, stderr=subprocess.PIPE
+        [*weakspot, "mine", *args, "--out", "run"], cwd=tmp_path, env=env, stderr=subprocess.PIPE
     )
     while process.poll() is None:
         time.sleep(0.05)
@@ -354,7 +370,7 @@ def test_a_killed_run_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
     process.communicate()
     assert kills == 1
     done = subprocess.run(
-        [weakspot, "resume", "run", "--json"], cwd=tmp_path, env=env, capture_output=True, check=False
+        [*weakspot, "resume", "run", "--json"], cwd=tmp_path, env=env, capture_output=True, check=False
     )
     told = json.loads(done.stdout)
     assert (done.returncode, told["state"]) == (0, "finished")

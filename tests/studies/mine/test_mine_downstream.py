@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from weakspot.core import Case, WeakspotError
 from weakspot.stats import wilson
 from weakspot.studies.mine.downstream import (
-    Choice,
     EncoderMatcher,
     Match,
     VerifierMatcher,
@@ -23,6 +22,7 @@ from weakspot.studies.mine.downstream import (
     draw,
     matcher,
 )
+from weakspot.studies.mine.result import Choice
 from weakspot.world.grammar import parse
 from weakspot.world.renderer import Renderer
 
@@ -66,6 +66,7 @@ def test_a_painter_that_obeys_has_no_failure() -> None:
     found = downstream(PAIRS, Painter(), matcher(Eye(), others=ALL), images_each=3)
     assert (found.failures, found.n, found.rate) == (0, 3, 0)
     assert (found.low, found.high) == wilson(0, 3)
+    assert found.images is not None
     assert found.images.n == 18
 
 
@@ -76,6 +77,7 @@ def test_a_pair_fails_when_a_picture_gets_the_wrong_prompt_or_neither() -> None:
     assert choices[0] == [Choice.FIRST, Choice.FIRST]
     assert choices[2] == [Choice.NEITHER, Choice.SECOND]
     assert found.failures == 2
+    assert found.images is not None
     assert found.images.rate == pytest.approx(2 / 6)
 
 
@@ -87,7 +89,7 @@ class Neutral:
 def test_pairs_that_look_the_same_have_no_verdict() -> None:
     found = downstream(PAIRS, Painter(), Neutral())
     assert (found.n, found.same, found.failures) == (0, 3, 0)
-    assert np.isnan(found.rate)
+    assert found.rate is None
     assert (found.low, found.high) == (0, 1)
     same = EncoderMatcher(Eye()).match([paint("red")], "a red dog", "a red cat")
     assert same[0].choice is Choice.SAME
@@ -160,7 +162,7 @@ def test_items_for_people(tmp_path: Path) -> None:
     first = (tmp_path / "items.jsonl").read_bytes()
     downstream(PAIRS, Painter(blue="red"), matcher(Eye(), others=ALL), images_each=4, folder=tmp_path)
     assert (tmp_path / "items.jsonl").read_bytes() == first
-    json.dumps(found.to_json())
+    json.dumps(found.plain())
 
 
 class Broken:

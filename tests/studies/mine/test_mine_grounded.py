@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from weakspot.core import MODELS, WeakspotError
 from weakspot.judges.differs.judge import RuleJudge
 from weakspot.sources.captioned import Captioned
-from weakspot.studies.mine.grounded import Grounded, Sight, grounded
+from weakspot.studies.mine.grounded import grounded
+from weakspot.studies.mine.result import Grounded, Sight
 
 
 def tag(i: int) -> NDArray[np.uint8]:
@@ -169,11 +170,11 @@ def test_true_foils_and_those_that_a_judge_refuses_are_left_out() -> None:
 
 
 def test_it_is_the_same_again_and_plain_values() -> None:
-    one, two = (run(world(), words, seed=3, limit=15).to_json() for _ in range(2))
+    one, two = (run(world(), words, seed=3, limit=15).plain() for _ in range(2))
     assert one == two
     assert json.loads(json.dumps(one)) == json.loads(json.dumps(two))
     assert all(row["pairs"] <= 15 for row in one["rows"])
-    assert run(world(), words, seed=4, limit=15).to_json() != one
+    assert run(world(), words, seed=4, limit=15).plain() != one
     assert {"name", "pairs"} == set(one["too_few"][0])
 
 

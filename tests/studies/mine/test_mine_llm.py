@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.studies.mine.mine_toy import COLOURS, THINGS, Blind, Reader, captions
+from tests.studies.mine.mine_toy import COLOURS, THINGS, Blind, Reader, captions, mined_of, result_of
 
 import weakspot as ws
 from weakspot.report import summary
@@ -78,10 +78,10 @@ def test_a_failure_in_the_model_s_words_is_confirmed_on_pairs_it_wrote(tmp_path:
         assert run.state == "finished"
         (finding,) = run.findings
         assert (finding.phrase, finding.confirmed, finding.rate.value) == (NAME, True, 1.0)
-        (row,) = run.ledger.fact("written").values()
-        assert len(row["pairs"]) == 82
+        (row,) = result_of(run).written.values()
+        assert len(row.pairs) == 82
         known = {normal_form(text) for text in FEW}
-        assert not any(normal_form(a) in known and normal_form(b) in known for a, b in row["pairs"])
+        assert not any(normal_form(a) in known and normal_form(b) in known for a, b in row.pairs)
         told = summary(run)
     assert told["language_model"]["named"] == 1
     assert model.asked == 3  # two passes over the pairs, one call for new ones
@@ -103,14 +103,15 @@ def test_a_topic_is_judged_by_the_model(tmp_path: Path) -> None:
     with mined(
         tmp_path / "run", Model(lambda p: "yes" if "yes or no" in p else answer(p)), steer="lamps"
     ) as run:
-        measures = run.ledger.fact("measures")
-        assert run.ledger.fact("mined")["pairs"]
-    assert measures["relevance"]["value"] == 1.0
-    assert measures["relevance"]["n"] > 20
+        scores = result_of(run).scores
+        assert mined_of(run).pairs
+    assert scores is not None and scores.relevance is not None  # noqa: PT018
+    assert scores.relevance.value == 1.0
+    assert scores.relevance.n > 20
     with mined(tmp_path / "none", Model(), steer="lamps") as run:  # no mined pair is about lamps
-        found = run.ledger.fact("mined")
-        assert not found["pairs"]
-        assert found["struck"]["beside the topic"] > 0
+        found = mined_of(run)
+        assert not found.pairs
+        assert found.struck["beside the topic"] > 0
 
 
 @pytest.mark.parametrize(
@@ -232,11 +233,12 @@ def test_a_real_small_model_goes_through(tmp_path: Path) -> None:
         with mined(tmp_path / "run", name, pairs=6, passes=1, written=8) as run:
             assert run.state == "finished"
             told = summary(run)["language_model"]
-            named, rows = run.ledger.fact("named"), run.ledger.fact("written") or {}
+            result = result_of(run)
             ws.write_report(run)
     assert told["naming"] or told["note"]
-    assert all(failure["cited"] for failure in named["failures"])
-    for row in rows.values():
-        assert row["answers"]["calls"] >= 1
-        assert all(a.strip() and b.strip() and a != b for a, b in row["pairs"])
+    assert result.named is not None
+    assert all(failure.cited for failure in result.named.failures)
+    for row in result.written.values():
+        assert row.answers.calls >= 1
+        assert all(a.strip() and b.strip() and a != b for a, b in row.pairs)
     assert "Language model" in (tmp_path / "run/report.md").read_text()

@@ -17,6 +17,7 @@ from weakspot.store import Run
 from weakspot.studies.mine import repair_job as repair_mine
 from weakspot.studies.mine.pairs_made import pair_of
 from weakspot.studies.repair.parts import job_of
+from weakspot.studies.repair.result import RepairResult
 from weakspot.studies.repair.settings import RepairSettings
 from weakspot.tuning import encoder
 
@@ -44,7 +45,7 @@ def mined(tmp_path_factory: pytest.TempPathFactory) -> Path:
         corpus="world?texts=150",
         budget="pairs=1500",
         out=folder,
-        cache=folder.parent / "cache",
+        cache=str(folder.parent / "cache"),
     ).close()
     return folder
 
@@ -93,7 +94,9 @@ def test_the_encoder_tells_new_pairs_apart_and_still_finds_its_pictures(
     assert command(["repair", str(mined), *given, "--out", str(out)]) == 0
     assert "clean" in capsys.readouterr().out
     with Run.read(out) as run:
-        result: dict[str, Any] = run.ledger.fact("result")
+        known = RepairResult.of(run)
+    assert known is not None
+    result = known.told or {}
     assert result["chosen"][0]["reduced"]
     assert not result["clean"]["increased"]
     assert any("another order" in row["words"] for row in result["others"])

@@ -1,1 +1,28 @@
 """mine: blind spots of an encoder of texts."""
+
+from weakspot.study import Study
+
+STUDY = Study(
+    name="mine",
+    about="Find pairs that an image–text encoder confuses, and what they have in common.",
+    home=__name__,
+    settings="settings:MineSettings",
+    parts="parts:load",
+    method="method:mine",
+    result="result:MineResult",
+    document="document:document",
+    title="settings:title",
+    subject="settings:subject",
+    progress="settings:progress",
+    race=True,
+    named="parts:named",
+    stays="most of its time goes into embedding one corpus and comparing all of its texts with each other",
+    repair="repair_job:mine_job",
+    example={"encoder": "world:encoder", "reference": "world:scenes", "corpus": "world?texts=1500"},
+    budget="pairs",
+    tools={
+        "grounded": "weakspot.cli.mine:grounded",
+        "images": "weakspot.cli.mine:images",
+        "categorise": "weakspot.cli.mine:categorise",
+    },
+)

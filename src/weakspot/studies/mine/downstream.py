@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from enum import StrEnum
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
@@ -23,8 +21,10 @@ from numpy.typing import NDArray
 
 from weakspot.core import Encoder, Generator, Hypothesis, Source, WeakspotError, case_seed
 from weakspot.stats import wilson
-from weakspot.stats.clustered import ClusteredRate, clustered_rate
+from weakspot.stats.clustered import clustered_rate
 from weakspot.store.blobs import Blobs, png, write_whole
+from weakspot.studies.mine.parts import Progress
+from weakspot.studies.mine.result import Choice, Downstream, Drawn, PairDrawn
 
 #: Pictures of each prompt. The published study shows one of each.
 IMAGES: Final = 1
@@ -34,17 +34,6 @@ NEITHER: Final = 0.1
 SAME: Final = 1e-4
 
 Picture = NDArray[np.uint8]
-#: Told what is being done, how much is done, and of how much.
-Progress = Callable[[str, int, int], None]
-
-
-class Choice(StrEnum):
-    """Which prompt a picture shows."""
-
-    FIRST = "prompt 1"
-    SECOND = "prompt 2"
-    NEITHER = "neither"
-    SAME = "same"
 
 
 class Match(NamedTuple):
@@ -137,97 +126,6 @@ def matcher(model: Any, *, others: Iterable[str] = ()) -> Matcher:
     )
 
 
-# -- results -------------------------------------------------------------------------------------------
-
-
-class Drawn(NamedTuple):
-    """One picture of a pair.
-
-    Attributes:
-        item: Its id, which joins people's answers to it.
-        prompt: 1 or 2: what it was drawn from.
-        seed: Of the picture.
-        digest: SHA-256 of its PNG.
-        choice: What the matcher chose.
-        first: How well it fits prompt 1.
-        second: How well it fits prompt 2.
-    """
-
-    item: str
-    prompt: int
-    seed: int
-    digest: str
-    choice: Choice
-    first: float
-    second: float
-
-    @property
-    def failed(self) -> bool | None:
-        """Whether it got the wrong prompt or neither; None if both prompts fit."""
-        if self.choice is Choice.SAME:
-            return None
-        return self.choice is not (Choice.FIRST if self.prompt == 1 else Choice.SECOND)
-
-
-@dataclass(frozen=True, slots=True)
-class PairDrawn:
-    """A pair and its pictures.
-
-    Attributes:
-        first: Prompt 1.
-        second: Prompt 2.
-        pictures: All of both prompts; () if it could not be drawn.
-        failed: A picture got the wrong prompt or 'neither'; None if none could be drawn or all fit both.
-        error: Why it could not be drawn, or "".
-    """
-
-    first: str
-    second: str
-    pictures: tuple[Drawn, ...]
-    failed: bool | None
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Downstream:
-    """All pairs.
-
-    Attributes:
-        pairs: In the order they were given.
-        failures: Pairs that failed.
-        n: Pairs with a verdict.
-        rate: failures / n; nan if there are none.
-        low: Of its 95 % interval.
-        high: Of its 95 % interval.
-        images: How often a single picture fails, clustered by pairs.
-        same: Pairs whose pictures all fit both prompts.
-        errors: Pairs that could not be drawn.
-    """
-
-    pairs: tuple[PairDrawn, ...]
-    failures: int
-    n: int
-    rate: float
-    low: float
-    high: float
-    images: ClusteredRate
-    same: int
-    errors: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        found = asdict(self)
-        found["images"] = self.images._asdict()
-        found["pairs"] = [
-            {
-                **asdict(pair),
-                "pictures": [{**d._asdict(), "choice": d.choice.value} for d in pair.pictures],
-            }
-            for pair in self.pairs
-        ]
-        return found
-
-
 def downstream(
     pairs: Sequence[tuple[str, str]],
     source: Source | Generator,
@@ -265,7 +163,7 @@ def downstream(
             if blobs is not None and isinstance(error, OSError):
                 raise
             what = error.what if isinstance(error, WeakspotError) else f"{type(error).__name__}: {error}"
-            found.append(PairDrawn(first, second, (), None, error=what[:300]))
+            found.append(PairDrawn(first=first, second=second, error=what[:300]))
         if progress is not None:
             progress("pairs", done, len(pairs))
     if all(pair.error for pair in found):
@@ -296,12 +194,12 @@ def _pair(
     for (prompt, own, picture), match in zip(pictures, matches, strict=True):
         content = png(picture)
         digest = blobs.put(content) if blobs is not None else hashlib.sha256(content).hexdigest()
-        told = json.dumps([first, second, prompt, own, digest])
-        item = hashlib.sha256(told.encode("utf-8", "backslashreplace")).hexdigest()[:16]
-        rows.append(Drawn(item, prompt, own, digest, *match))
+        asked = json.dumps([first, second, prompt, own, digest])
+        item = hashlib.sha256(asked.encode("utf-8", "backslashreplace")).hexdigest()[:16]
+        rows.append(Drawn(item=item, prompt=prompt, seed=own, digest=digest, **match._asdict()))
     verdicts = [row.failed for row in rows]
     failed = True if True in verdicts else False if False in verdicts else None
-    return PairDrawn(first, second, tuple(rows), failed)
+    return PairDrawn(first=first, second=second, pictures=tuple(rows), failed=failed)
 
 
 def draw(source: Source | Generator, text: str, n: int, *, seed: int) -> list[tuple[int, Picture]]:
@@ -322,10 +220,12 @@ def _summary(found: Sequence[PairDrawn]) -> Downstream:
         pairs=tuple(found),
         failures=failures,
         n=n,
-        rate=failures / n if n else float("nan"),
+        rate=failures / n if n else None,
         low=low,
         high=high,
-        images=clustered_rate([value for value, _ in single], [cluster for _, cluster in single]),
+        images=clustered_rate([value for value, _ in single], [pair for _, pair in single])
+        if single
+        else None,
         same=sum(pair.failed is None and not pair.error for pair in found),
         errors=sum(bool(pair.error) for pair in found),
     )

@@ -28,8 +28,10 @@ CHUNK: Final = 2048
 Progress = Callable[[int, int], None]
 
 
-def default_cache() -> Path | None:
-    """Where embeddings lie unless said otherwise; None where the user has no home."""
+def cache_folder(option: str = "") -> Path | None:
+    """Where embeddings are kept: a folder, None for "no", by default in the user's cache."""
+    if option:
+        return None if option == "no" else Path(option)
     try:
         home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     except RuntimeError:

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from weakspot.core import Stage
 from weakspot.report.dataset import neutral
-from weakspot.report.mine_facts import pair_of
 from weakspot.store import Run
+from weakspot.studies.mine.pairs_made import pair_of
+from weakspot.studies.mine.result import MinedPair, MineResult
 
 #: Columns of the csv; like the original's, its header names the two texts only.
 PUBLISHED: Final = {"Sample 1": "string", "Sample 2": "string", "similarity": "float64",
@@ -19,18 +20,17 @@ PUBLISHED: Final = {"Sample 1": "string", "Sample 2": "string", "similarity": "f
 
 def mined_pairs(run: Run) -> Iterator[dict[str, Any]]:
     """The pairs of the corpus alone, the most alike first, with the columns of the csv."""
-    for row in (run.ledger.fact("mined") or {"pairs": ()})["pairs"]:
-        tested, reference = row["tested"], row["reference"]
-        numbers = (tested, reference, round(tested - reference, 6))
-        yield dict(zip(PUBLISHED, (row["first"], row["second"], *numbers), strict=True))
+    for pair in _of_the_corpus(run):
+        numbers = (pair.tested, pair.reference, round(pair.tested - pair.reference, 6))
+        yield dict(zip(PUBLISHED, (pair.first, pair.second, *numbers), strict=True))
 
 
 def all_pairs(run: Run) -> Iterator[dict[str, Any]]:
     """The mined pairs, then every new pair that was measured."""
-    mined = run.ledger.fact("mined")
-    if mined is not None:
-        yield from _mined(mined["pairs"])
-        yield from _new(run)
+    for pair in _of_the_corpus(run):
+        plain = pair.plain()
+        yield plain | {"origin": "mined", "similarity": plain.pop("tested")}
+    yield from _new(run)
 
 
 def published(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -43,17 +43,9 @@ def published(rows: Iterable[Mapping[str, Any]]) -> str:
     return file.getvalue()
 
 
-def _mined(pairs: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for pair in pairs:
-        yield {
-            "first": pair["first"],
-            "second": pair["second"],
-            "origin": "mined",
-            "category": pair["category"],
-            "similarity": pair["tested"],
-            "reference": pair["reference"],
-            "reason": pair["reason"],
-        }
+def _of_the_corpus(run: Run) -> tuple[MinedPair, ...]:
+    found = MineResult.of(run)
+    return found.mined.pairs if found is not None and found.mined is not None else ()
 
 
 def _new(run: Run) -> Iterator[dict[str, Any]]:

@@ -13,12 +13,10 @@ Three claims are made over all kinds, each with its own control of the false-dis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from enum import StrEnum
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +27,8 @@ from weakspot.sources.captioned import Captioned
 from weakspot.stats import adjusted_bh
 from weakspot.stats.clustered import ClusteredRate, clustered_rate
 from weakspot.studies.mine.embeddings import embed_texts
+from weakspot.studies.mine.parts import Progress
+from weakspot.studies.mine.result import Grounded, GroundedRow, LeftOutFile, Miss, Sight, TooFew
 from weakspot.study.loading import check_seed
 from weakspot.text.foils import Foils, chosen, foils, key
 
@@ -44,111 +44,6 @@ OTHERS: Final = 256
 TIE: Final = 1e-6
 #: Failures of a kind that are kept to be shown.
 SHOWN: Final = 8
-
-#: Told what is being done, how much is done, and of how much.
-Progress = Callable[[str, int, int], None]
-
-
-class Sight(StrEnum):
-    """What is known of a kind of change."""
-
-    BLIND = "blind"
-    FAINT = "faint"  # above chance, and below `BLIND`
-    ABOVE = "above chance"
-    UNKNOWN = "not known"
-
-
-class Case(NamedTuple):
-    """A picture, its caption, the foil, and by how much its caption is nearer (a difference of cosines)."""
-
-    image: str
-    caption: str
-    foil: str
-    margin: float
-
-
-@dataclass(frozen=True, slots=True)
-class GroundedRow:
-    """One kind of change.
-
-    Attributes:
-        name: The change.
-        category: In what caption and foil differ.
-        rate: How often the picture is nearer its own caption; ties count half.
-        low: Of the interval, by clusters.
-        high: Of the interval.
-        pairs: Captions with a foil.
-        images: Pictures they belong to.
-        elsewhere: How often other pictures are nearer the caption: what its words alone are worth.
-        cosine: Mean similarity of caption and foil.
-        control: How often the same pictures are nearer the same captions than those of other pictures.
-        p_above: Adjusted p-value of 'not above 50 %'.
-        p_blind: Adjusted p-value of 'not below the bound of blindness'.
-        p_worse: Adjusted p-value of 'not below the control'.
-        sight: What follows.
-        worse: It is told apart less often than the control.
-        failures: Some cases in which the foil is nearer, the widest first.
-    """
-
-    name: str
-    category: str
-    rate: float
-    low: float
-    high: float
-    pairs: int
-    images: int
-    elsewhere: float
-    cosine: float
-    control: float
-    p_above: float
-    p_blind: float
-    p_worse: float
-    sight: Sight
-    worse: bool
-    failures: tuple[Case, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Grounded:
-    """The check of one encoder.
-
-    Attributes:
-        rows: The blindest first.
-        too_few: Kinds with fewer pairs than `least`, and how many they have.
-        control: How often a picture is nearer its own caption than that of another picture, with interval.
-        images: Pictures that were used.
-        captions: All their captions.
-        refused: Foils that the judge of differences refused.
-        skipped: Pictures that could not be used, and why.
-        seed: Of choices among foils.
-        fdr: The false-discovery rate of each claim.
-        level: Of the intervals.
-        blind: The bound of blindness.
-    """
-
-    rows: tuple[GroundedRow, ...]
-    too_few: tuple[tuple[str, int], ...]
-    control: ClusteredRate
-    images: int
-    captions: int
-    refused: int
-    skipped: tuple[tuple[str, str], ...]
-    seed: int
-    fdr: float
-    level: float
-    blind: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        found = asdict(self)
-        found["rows"] = [
-            {**asdict(row), "sight": row.sight.value, "failures": [case._asdict() for case in row.failures]}
-            for row in self.rows
-        ]
-        found["too_few"] = [{"name": name, "pairs": n} for name, n in self.too_few]
-        found["control"] = self.control._asdict()
-        found["skipped"] = [{"file": name, "why": why} for name, why in self.skipped]
-        return found
 
 
 def grounded(
@@ -229,12 +124,14 @@ def grounded(
     easy = [_score(rows.vectors[t.image], vectors[at[t.caption]], vectors[at[t.easy]]) for t in every]
     return Grounded(
         rows=tuple(sorted(all_rows, key=lambda row: (row.rate, row.name))),
-        too_few=tuple((k.name, len(tried[k.name])) for k in kinds if len(tried[k.name]) < least),
+        too_few=tuple(
+            TooFew(name=k.name, pairs=len(tried[k.name])) for k in kinds if len(tried[k.name]) < least
+        ),
         control=clustered_rate(np.array(easy), np.array([t.image for t in every]), level),
         images=len(said),
         captions=sum(map(len, said)),
         refused=refused,
-        skipped=tuple((s.name, s.reason) for s in (*captioned.skipped, *rows.skipped)),
+        skipped=tuple(LeftOutFile(file=s.name, why=s.reason) for s in (*captioned.skipped, *rows.skipped)),
         seed=seed,
         fdr=fdr,
         level=level,
@@ -303,7 +200,7 @@ class _Measured(NamedTuple):
     cosine: float
     control: float
     p_worse: float
-    failures: tuple[Case, ...]
+    failures: tuple[Miss, ...]
 
 
 def _score(image: NDArray[np.float32], caption: NDArray[np.float32], foil: NDArray[np.float32]) -> float:
@@ -354,7 +251,13 @@ def _measure(
         control=float(control.mean()),
         p_worse=worse.above(0.5),
         failures=tuple(
-            Case(names[trials[i].image], trials[i].caption, trials[i].foil, float(margins[i])) for i in order
+            Miss(
+                image=names[trials[i].image],
+                caption=trials[i].caption,
+                foil=trials[i].foil,
+                margin=float(margins[i]),
+            )
+            for i in order
         ),
     )
 

@@ -11,58 +11,52 @@ whose pairs are taken for alike more often than edits of the same length are in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from weakspot.core import Finding, Generator, Hypothesis, Source, Stage, Tally, TextEncoder, WeakspotError
+from weakspot.core import Encoder, Finding, Hypothesis, Rate, Stage, Tally, WeakspotError
 from weakspot.engine import (
-    Broken,
-    Budget,
     BudgetSpent,
     ConfirmSettings,
     Engine,
     Lane,
     RaceSettings,
     State,
-    Watch,
     confirm,
     race,
     stop,
 )
-from weakspot.judges.similarity import SimilarityJudge, Validity
-from weakspot.sources.corpus import Corpus
+from weakspot.judges.similarity import SimilarityJudge
 from weakspot.stats import e_bh
-from weakspot.store import Run, RunConfig, rate
-from weakspot.studies.mine import steps
-from weakspot.studies.mine.following import after
+from weakspot.store import rate
+from weakspot.studies.mine.language_model import Bill, name_failures, write_pairs
+from weakspot.studies.mine.mining import mine_pairs
 from weakspot.studies.mine.pair_similarity import PairSimilarity
 from weakspot.studies.mine.pairs_made import (
     RANDOM,
     REPLACED,
     PairSource,
     edited_hypothesis,
+    pair_of,
     written_hypothesis,
 )
-from weakspot.studies.mine.parts import (
-    Bill,
-    MineSettings,
-    MineWatch,
-    Parts,
-    Progress,
-    check,
-    in_calls,
-    load,
-    settings_of,
-    texts_name,
+from weakspot.studies.mine.parts import MineParts
+from weakspot.studies.mine.result import (
+    Downstream,
+    Grounded,
+    MinedPair,
+    MineResult,
+    Named,
+    Scores,
+    Written,
 )
-from weakspot.studies.mine.steer import about
-from weakspot.study.loading import name_of, pinned, tell_models
+from weakspot.studies.mine.settings import MineSettings
+from weakspot.studies.mine.steer import captions_about, relevant, share_that_matters
+from weakspot.study import Context
 from weakspot.text.differences import Category
-from weakspot.text.llm_answers import Asked
-
-__all__ = ["MineSettings", "MineWatch", "conduct", "go_on", "mine", "settings_of"]
+from weakspot.text.llm_answers import Pair
 
 #: Draws of the two baselines, and the part of the budget at which each ends.
 BASELINES: Final = ((REPLACED, 384, 0.2), (RANDOM, 256, 0.3))
@@ -71,239 +65,125 @@ RACE: Final = RaceSettings(lift=1.5, first=48, most=128, share=0.6, places=64)
 CONFIRM: Final = ConfirmSettings(least=96, most=256, baseline=512)
 #: A category with fewer new pairs in a stage is not measured.
 FEWEST: Final = 8
+#: Failures in a language model's words that are followed up.
+FAILURES: Final = 12
 #: Pairs that a finding shows: failing, passing.
 SHOWN: Final = (24, 12)
+#: New pairs of a finding whose relevance is judged, and pairs of a finding that are drawn.
+JUDGED, DRAWN = 41, 12
 NOTHING: Final = {Stage.EXPLORE: (0, 0), Stage.CONFIRM: (0, 0)}
 
-
-def mine(
-    encoder: str | TextEncoder,
-    *,
-    reference: str | TextEncoder,
-    corpus: str | Path | Sequence[str] | Corpus,
-    pairs: int = 150,
-    texts: int | None = None,
-    noise: str | Path | None = None,
-    threshold: float | None = None,
-    gap: float = 0.2,
-    calibrate: float | None = None,
-    validity: str | Validity | None = None,
-    steer: str = "",
-    llm: str | Asked | None = None,
-    passes: int = 3,
-    written: int = 41,
-    images: str | Path | None = None,
-    downstream: str | Source | Generator | None = None,
-    matcher: Any = None,
-    budget: str = "calls=20000",
-    seed: int = 0,
-    fdr: float = 0.05,
-    out: str | Path | None = None,
-    cache: Path | None = None,
-    watch: Watch | None = None,
-) -> Run:
-    """Mine the systematic failures of an encoder of texts.
-
-    Names and objects are both welcome; a run made with objects can be resumed only from Python.
-
-    Args:
-        encoder: The encoder under test.
-        reference: Another, which tells apart what the first should.
-        corpus: A name (see `weakspot.sources.corpus`), or texts.
-        pairs: Pairs of the corpus in the mined list.
-        texts: Distinct texts of the corpus at most.
-        noise: A file of phrases whose texts are left out.
-        threshold: Alike is above this; calibrated by default.
-        gap: With a threshold: by how much the reference must find a mined pair less alike.
-        calibrate: Without a threshold: share of random pairs that are less alike than a mined one.
-        validity: Says whether two texts differ; see `weakspot.judges.differs`. "none" takes all to differ.
-        steer: A topic that failures should matter for.
-        llm: A language model, which names failures and writes pairs.
-        passes: How often it reads the pairs.
-        written: Pairs it is asked for, per failure and stage.
-        images: A folder of captioned images: the check with pictures.
-        downstream: A text-to-image source: does it draw failing pairs alike?
-        matcher: An encoder that says which text a drawn picture shows; for the world its captioner.
-        budget: Limits; a measured pair is a call.
-        seed: The same seed gives the same run.
-        fdr: Bound on the false-discovery rate.
-        out: The run's folder; a new one below runs/ by default.
-        cache: Where embeddings are kept; the user's cache by default.
-        watch: Who is told of the progress; a `MineWatch` is told more.
-
-    Returns:
-        The finished run, open for reading; see `run.findings`, `run.state` and the ledger's fact "mined".
-    """
-    settings = MineSettings(
-        encoder=name_of(encoder),
-        reference=name_of(reference),
-        corpus=texts_name(corpus),
-        texts=texts,
-        noise=None if noise is None else str(noise),
-        pairs=pairs,
-        threshold=threshold,
-        gap=gap,
-        calibrate=calibrate,
-        validity=None if validity is None else name_of(validity),
-        steer=steer.strip(),
-        llm=None if llm is None else name_of(llm),
-        passes=passes,
-        written=written,
-        images=None if images is None else str(images),
-        downstream=None if downstream is None else name_of(downstream),
-        matcher=None if matcher is None else name_of(matcher),
-        budget=in_calls(budget),
-        seed=seed,
-        fdr=fdr,
-    )
-    check(settings)
-    parts = load(
-        settings,
-        encoder=encoder,
-        reference=reference,
-        corpus=corpus,
-        validity=validity,
-        llm=llm,
-        downstream=downstream,
-        matcher=matcher,
-        cache=cache,
-    )
-    settings = pinned(
-        settings,
-        encoder=parts.encoder,
-        reference=parts.reference,
-        downstream=parts.draws,
-        matcher=parts.matches,
-    )
-    config = RunConfig(
-        study="mine", subject=subject(settings), settings=settings.to_yaml(), digests=parts.digests
-    )
-    with Run.create(config, folder=None if out is None else Path(out)) as run:
-        conduct(run, settings, parts, watch)
-    return Run.read(run.folder)
+MineContext = Context[MineSettings, MineParts]
 
 
-def go_on(
-    run: Run,
-    *,
-    budget: str | None = None,
-    watch: Watch | None = None,
-    cache: Path | None = None,
-    **given: Any,
-) -> None:
-    """Go on with an interrupted run: what was mined, named and written is kept, what was measured too.
+def mine(context: MineContext) -> MineResult:
+    """Mine, name, write, measure, and look further. What a stopped run has is not computed or asked again."""
+    settings, parts, bill = context.settings, context.parts, Bill(context)
+    known = MineResult.of(context.run) or MineResult(note=parts.deaf)
 
-    Args:
-        run: Open for writing.
-        budget: A new one.
-        watch: Who is told of the progress.
-        cache: Where embeddings are kept.
-        given: Objects in place of names: encoder, reference, corpus, validity, llm, downstream, matcher.
-    """
-    settings = settings_of(run, budget=budget)
-    parts = load(settings, **given, cache=cache)
-    for what, digest in parts.digests.items():
-        if run.config.digests.get(what, digest) != digest:
-            raise WeakspotError(
-                f"the {what} is not the one this run began with (its digest differs)",
-                fix="use the old one, or begin a new run",
-            )
-    if run.state.startswith("stopped: broken"):
-        run.ledger.forget_errors()
-    conduct(run, settings, parts, watch)
-
-
-def conduct(run: Run, settings: MineSettings, parts: Parts, watch: Watch | None = None) -> None:
-    """The method, from the corpus to the findings."""
-    ledger, watch = run.ledger, watch or MineWatch()
-    progress: Progress = getattr(watch, "progress", MineWatch().progress)
-    watch.began(str(run.folder))
-    models = {"encoder": parts.encoder, "reference": parts.reference, "draws": parts.draws}
-    tell_models(watch, **models, matcher=parts.matches)
-    ledger.set_fact("state", "running")
-    ledger.set_fact("bases", [REPLACED.id, RANDOM.id])
-    ledger.set_fact("budget", settings.budget)
-    bill = Bill(run, parts.llm, Budget.parse(settings.budget))
-
-    def keep(what: str, value: Any) -> None:
-        ledger.set_fact(what, value)
+    def keep(**found: Any) -> None:
+        nonlocal known
+        known = known.model_copy(update=found)
+        context.publish(known)
         bill.enter()
 
+    if known.mined is None:
+        keep(mined=mine_pairs(context))
+    assert known.mined is not None  # noqa: S101 (just made)
+    if known.named is None:
+        keep(named=named(context, known.mined.pairs))
+    for key, pairs in written(context, known):
+        keep(written=known.written | {key: pairs})
+    if not parts.deaf:
+        measure(context, known, keep)
+        if context.ended:
+            return known
+        keep(scores=scores(context))
+        if settings.images is not None and known.grounded is None:
+            keep(grounded=held_against_pictures(context))
+        if settings.downstream is not None and known.downstream is None:
+            keep(downstream=drawn(context))
+    return known
+
+
+# -- with a language model ---------------------------------------------------------------------------
+
+
+def named(context: MineContext, pairs: Sequence[MinedPair]) -> Named:
+    """The failures that a language model names, and what could not be had of it."""
+    settings, llm = context.settings, context.parts.llm
+    if llm is None or not pairs:
+        note = "" if llm is None else "the language model was not asked: there are no pairs to show it"
+        return Named(note=note)
+    shown = [Pair(pair.first, pair.second) for pair in pairs]
     try:
-        found = ledger.fact("mined")
-        if found is None:
-            found = steps.mined(settings, parts, progress)
-            keep("mined", found)
-        failures = ledger.fact("named")
-        if failures is None:
-            failures = steps.named(settings, parts, found["pairs"])
-            keep("named", failures)
-        written = steps.written(
-            settings,
-            parts,
-            failures["failures"],
-            found["pairs"],
-            keep=lambda rows: keep("written", rows),
-            have=ledger.fact("written", {}),
-            progress=progress,
+        found = name_failures(
+            shown, llm=llm, passes=settings.passes, steer=settings.steer, seed=settings.seed
         )
-        reason = "" if parts.unheard else measure(run, settings, parts, found, written, watch, progress)
-        if not reason:
-            after(run, settings, parts, progress)
-            bill.enter()
     except WeakspotError as error:
-        ledger.set_fact("state", f"stopped: broken: {error.what}")
-        raise
-    ledger.set_fact("unheard", parts.unheard)
-    ledger.set_fact("state", f"stopped: {reason}" if reason else "finished")
+        return Named(note=f"the language model named no failures: {error.what}")
+    return found.model_copy(update={"failures": found.failures[:FAILURES]})
 
 
-def measure(
-    run: Run,
-    settings: MineSettings,
-    parts: Parts,
-    found: dict[str, Any],
-    written: dict[str, Any],
-    watch: Watch,
-    progress: Progress,
-) -> str:
-    """How often the encoder takes new pairs of each category for alike; why it was cut short, if it was."""
-    ledger, alike = run.ledger, float(found["threshold"]["value"])
+def written(context: MineContext, known: MineResult) -> Iterator[tuple[str, Written]]:
+    """New pairs by the language model for each failure that has none yet, by the id of the hypothesis."""
+    llm, pairs = context.parts.llm, known.mined.pairs if known.mined else ()
+    failures = known.named.failures if known.named else ()
+    for number, failure in enumerate(failures):
+        context.watch.progress("pairs by the language model", number, len(failures))
+        key = written_hypothesis(failure.name, failure.description).id
+        if key not in known.written and llm is not None:
+            yield (
+                key,
+                write_pairs(
+                    failure.name,
+                    failure.description,
+                    llm=llm,
+                    n=2 * context.settings.written,
+                    examples=[Pair(pairs[i].first, pairs[i].second) for i in failure.cited[:8]],
+                    corpus=context.parts.corpus.texts,
+                    steer=context.settings.steer,
+                    rounds=4,
+                ),
+            )
+
+
+# -- new pairs ---------------------------------------------------------------------------------------
+
+
+def measure(context: MineContext, known: MineResult, keep: Any) -> None:
+    """How often the encoder takes new pairs of each category for alike."""
+    settings, parts = context.settings, context.parts
+    assert known.mined is not None  # noqa: S101 (what is alike follows from it)
+    alike = known.mined.threshold.value
     source = PairSource(
         parts.corpus,
-        written={key: [(a, b) for a, b in row["pairs"]] for key, row in written.items()},
+        written={key: row.pairs for key, row in known.written.items()},
         fits=parts.fits,
-        only=about(settings.steer, parts, progress) if settings.steer and not parts.llm else None,
-        progress=progress,
+        only=captions_about(context) if settings.steer and not parts.llm else None,
+        progress=context.watch.progress,
     )
-    lanes: list[Lane] = []
-    confirmed: list[Lane] = []
-    limit: BudgetSpent | None = None
-    with Engine(
-        run,
-        source=source,
-        target=PairSimilarity(parts.encoder),
-        judge=SimilarityJudge(alike, parts.validity),
-        seed=settings.seed,
-        budget=Budget.parse(settings.budget),
-        watch=watch,
-        keep=NOTHING,
+    judge = SimilarityJudge(alike, parts.validity)
+    with context.engine(
+        source=source, target=PairSimilarity(parts.encoder), judge=judge, keep=NOTHING
     ) as engine:
-        hypotheses, missing = candidates(engine, steps.counted(found["pairs"]), written)
-        ledger.set_fact("unmeasured", missing)
-        try:
+        hypotheses, missing = candidates(engine, known)
+        lanes: list[Lane] = []
+        confirmed: list[Lane] = []
+        with context.within_budget():
             for base, draws, share in BASELINES:
                 engine.test(base, until=stop.drawn(draws) | stop.spent(share), phase="baseline")
             lanes = race(engine, hypotheses, against=REPLACED, settings=RACE)
             ahead = [lane.hypothesis for lane in lanes if lane.state is State.AHEAD]
             confirmed, limit = confirm_both(engine, ahead, fdr=settings.fdr)
-        except BudgetSpent as spent:
-            limit = spent
-        except Broken as broken:
-            raise WeakspotError(broken.what, fix=broken.fix) from broken
-        ledger.set_findings(findings(engine, confirmed, alike=alike, checked=parts.validity is not None))
-        ledger.set_fact("race", [[lane.hypothesis.id, lane.state.value] for lane in lanes])
-        return f"the {limit}" if limit else cut_short(engine, lanes)
+            if limit is not None:
+                raise limit
+        context.ledger.set_findings(
+            findings(engine, confirmed, alike=alike, checked=parts.validity is not None)
+        )
+        keep(unmeasured=missing, states={lane.hypothesis.id: lane.state.value for lane in lanes})
+        if reason := cut_short(engine, lanes):
+            context.end(reason)
 
 
 def cut_short(engine: Engine, lanes: Sequence[Lane]) -> str:
@@ -318,19 +198,18 @@ def cut_short(engine: Engine, lanes: Sequence[Lane]) -> str:
     return f"the budget left {len(left)} of {len(lanes)} categories open" if left else ""
 
 
-def candidates(
-    engine: Engine, counts: dict[Category, int], written: dict[str, Any]
-) -> tuple[list[Hypothesis], dict[str, str]]:
+def candidates(engine: Engine, known: MineResult) -> tuple[list[Hypothesis], dict[str, str]]:
     """Every category that has new pairs, those first that the corpus showed; and why others are left out.
 
     A category that no mined pair shows is measured too: a reference that is blind to it would hide it.
     """
+    counts = Counter(pair.category for pair in known.mined.pairs) if known.mined else Counter[str]()
     hypotheses = [
-        edited_hypothesis(category, mined=counts[category])
-        for category in sorted(Category, key=lambda c: -counts[c])
+        edited_hypothesis(category, mined=counts[category.value])
+        for category in sorted(Category, key=lambda c: -counts[c.value])
         if category is not Category.OTHER
     ]
-    hypotheses += [written_hypothesis(row["name"], row["description"]) for row in written.values()]
+    hypotheses += [written_hypothesis(row.name, row.description) for row in known.written.values()]
     found, missing = [], {}
     for hypothesis in hypotheses:
         # Captions are dealt to the stages by chance: where one has edited pairs, so has the other.
@@ -387,7 +266,65 @@ def findings(engine: Engine, lanes: Sequence[Lane], *, alike: float, checked: bo
     return sorted(found, key=lambda f: (not f.confirmed, -f.rate.value))
 
 
-def subject(settings: MineSettings) -> str:
-    """A word for people: the encoder's name without its folder and options."""
-    name = settings.encoder.removeprefix("object:").partition("?")[0]
-    return name.rstrip("/").rpartition("/")[2] or name
+# -- what follows when the failures are known --------------------------------------------------------
+
+
+def scores(context: MineContext) -> Scores:
+    """The published method's measures: quantity, success and relevance."""
+    confirmed = [finding for finding in context.run.findings if finding.confirmed]
+    rates = [finding.rate.value for finding in confirmed]
+    success = sum(rates) / len(rates) if rates else None
+    if not (context.settings.steer and confirmed):
+        return Scores(quantity=len(confirmed), success=success)
+    matter: list[bool | None] = []
+    each: dict[str, Rate] = {}
+    for finding in confirmed:
+        trials = context.ledger.trials(finding.hypothesis, stage=Stage.CONFIRM)
+        own = relevant([pair_of(trial)[:2] for trial in trials[:JUDGED]], context)
+        each[finding.hypothesis.id] = share_that_matters(own)
+        matter += own
+    return Scores(
+        quantity=len(confirmed),
+        success=success,
+        relevance=share_that_matters(matter),
+        by=context.settings.llm or "likeness to the topic, by the reference",
+        each=each,
+    )
+
+
+def held_against_pictures(context: MineContext) -> Grounded:
+    """Whether pictures are nearer their captions than edited ones."""
+    from weakspot.sources.captioned import read_captioned
+    from weakspot.studies.mine.grounded import grounded
+
+    settings, parts = context.settings, context.parts
+    return grounded(
+        cast("Encoder", parts.encoder),
+        read_captioned(str(settings.images)),
+        seed=settings.seed,
+        judge=parts.validity,
+        fdr=settings.fdr,
+        cache=parts.cache,
+        progress=context.watch.progress,
+    )
+
+
+def drawn(context: MineContext) -> Downstream:
+    """What a text-to-image source makes of failing pairs."""
+    from weakspot.studies.mine.downstream import downstream, matcher
+
+    pairs = []
+    for finding in context.run.findings:
+        if finding.confirmed:
+            trials = (context.ledger.trial(finding.hypothesis, i) for i in finding.failing[:DRAWN])
+            pairs += [pair_of(trial)[:2] for trial in trials if trial is not None]
+    if not pairs:
+        return Downstream()
+    return downstream(
+        pairs,
+        context.parts.downstream,
+        matcher(context.parts.matcher, others=context.parts.corpus.texts[:500]),
+        seed=context.settings.seed,
+        folder=context.run.folder / "downstream",
+        progress=context.watch.progress,
+    )

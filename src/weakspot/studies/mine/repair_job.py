@@ -24,7 +24,8 @@ from weakspot.store import Run
 from weakspot.studies.mine.pair_similarity import PairSimilarity
 from weakspot.studies.mine.pairs_edited import edited
 from weakspot.studies.mine.pairs_made import Made, pair_of
-from weakspot.studies.mine.parts import settings_of
+from weakspot.studies.mine.result import MineResult
+from weakspot.study.lifecycle import settings_of
 from weakspot.study.paths import rooted
 from weakspot.study.repairs import Fitted, Job, Progress, RepairTask, Spot, chosen_of, derived, row_words
 from weakspot.text.differences import Category
@@ -76,7 +77,9 @@ def mine_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:
     name = settings.target or mined.encoder
     encoder: Any = target if target is not None else MODELS.load(name)
     tower = None if settings.method == "data" else tower_of(encoder, name=name)
-    alike = float(run.ledger.fact("mined")["threshold"]["value"])
+    result = MineResult.of(run)
+    assert result is not None and result.mined is not None  # noqa: S101, PT018 (there are findings)
+    alike = result.mined.threshold.value
     parts = _Parts(run, settings, fits=mined.judged_by == "world")
     before = PairSimilarity(encoder)
     spots = [

@@ -11,11 +11,14 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weakspot.core import Rate, WeakspotError
 from weakspot.stats import wilson
 from weakspot.studies.mine.embeddings import embed_texts
-from weakspot.studies.mine.parts import Parts, Progress
+from weakspot.studies.mine.parts import MineParts
+from weakspot.studies.mine.settings import MineSettings
+from weakspot.study import Context
 from weakspot.text.llm_answers import ask_all, one_line
 
 #: Share of the corpus that is about a topic.
@@ -29,19 +32,21 @@ _QUESTION: Final = (
 
 
 def relevant(
-    pairs: Sequence[tuple[str, str]], topic: str, parts: Parts, progress: Progress
+    pairs: Sequence[tuple[str, str]], context: Context[MineSettings, MineParts]
 ) -> list[bool | None]:
-    """Whether each pair matters for a topic; None where the language model did not say."""
+    """Whether each pair matters for the topic; None where the language model did not say."""
     if not pairs:
         return []
+    topic, parts = context.settings.steer, context.parts
     if parts.llm is not None:
-        progress("asking what matters for the topic", 0, len(pairs))
+        context.watch.progress("asking what matters for the topic", 0, len(pairs))
         prompts = [
             _QUESTION.format(first=one_line(a), second=one_line(b), topic=one_line(topic)) for a, b in pairs
         ]
         answers, _ = ask_all(parts.llm, prompts)
         return [said_yes(answer) for answer in answers]
-    bar, near = nearness(topic, parts, progress)
+    likeness, near = nearness(context)
+    bar = float(np.quantile(likeness, 1 - ABOUT))
     rows = embed_texts(parts.reference, [text for pair in pairs for text in pair])
     sims = (rows @ near).reshape(-1, 2)
     return [bool(row.min() >= bar) for row in sims]
@@ -53,28 +58,27 @@ def said_yes(answer: str | None) -> bool | None:
     return None if found is None else found[1].lower() == "yes"
 
 
-def nearness(topic: str, parts: Parts, progress: Progress) -> tuple[float, np.ndarray]:
-    """The likeness to a topic that `ABOUT` of the corpus has, to the reference; and the topic's row."""
+def nearness(context: Context[MineSettings, MineParts]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """How like the topic each text of the corpus is, to the reference; and the topic's row."""
     try:
-        (row,) = embed_texts(parts.reference, [topic])
+        (row,) = embed_texts(context.parts.reference, [context.settings.steer])
     except WeakspotError as error:
         raise WeakspotError(
             f"the reference cannot embed the topic: {error.what}",
             fix="steer with --llm, or name a reference that embeds any text",
         ) from error
-    return float(np.quantile(parts.rows("reference", progress) @ row, 1 - ABOUT)), row
+    return context.parts.rows("reference", context.watch.progress) @ row, row
 
 
-def about(topic: str, parts: Parts, progress: Progress) -> list[str]:
-    """The captions of the corpus that are nearest to a topic: from these, edited pairs are made."""
-    _, row = nearness(topic, parts, progress)
-    sims = parts.rows("reference", progress) @ row
-    count = min(len(sims), max(LEAST, round(ABOUT * len(sims))))
-    chosen = np.sort(np.argsort(-sims, kind="stable")[:count])
-    return [parts.corpus.texts[i] for i in chosen]
+def captions_about(context: Context[MineSettings, MineParts]) -> list[str]:
+    """The captions of the corpus that are nearest to the topic: from these, edited pairs are made."""
+    likeness, _ = nearness(context)
+    count = min(len(likeness), max(LEAST, round(ABOUT * len(likeness))))
+    chosen = np.sort(np.argsort(-likeness, kind="stable")[:count])
+    return [context.parts.corpus.texts[i] for i in chosen]
 
 
-def share(said: Sequence[bool | None]) -> Rate:
+def share_that_matters(said: Sequence[bool | None]) -> Rate:
     """The relevance: the share of the pairs that matter, of those of which anything was said."""
     known = [yes for yes in said if yes is not None]
     low, high = wilson(sum(known), len(known)) if known else (0.0, 1.0)

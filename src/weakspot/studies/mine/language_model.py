@@ -1,22 +1,27 @@
-"""Categories and new pairs by a language model.
+"""What a language model adds: names of systematic failures, new pairs that show them, and a bill.
 
-It sees numbered pairs and names systematic failures, each with the numbers of the pairs that show it; several
-passes see the pairs in other orders, and what two passes named is merged. A category that cites no pair it
-was shown is not kept. New pairs are asked for by category, and again until there are enough; a pair that is
-there already, or whose two texts are both in the corpus, does not count. How answers are read, and what
-happens when they are malformed, refused or missing, is in `weakspot.text.llm_answers`.
+It sees numbered pairs and names failures, each with the numbers of the pairs that show it; several passes see
+the pairs in other orders, and what two passes named is merged. A failure that cites no pair it was shown is
+not kept. New pairs are asked for by failure, and again until there are enough; a pair that is there already,
+or whose two texts are both in the corpus, does not count. How answers are read, and what happens when they
+are malformed, refused or missing, is in `weakspot.text.llm_answers`.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast, runtime_checkable
 
 from weakspot.core import WeakspotError
+from weakspot.engine import Budget
+from weakspot.studies.mine.parts import MineParts
+from weakspot.studies.mine.result import Failure, Named, Written
+from weakspot.studies.mine.settings import MineSettings
+from weakspot.study import Context
 from weakspot.text.llm_answers import (
     LONGEST,
     Answers,
@@ -30,54 +35,55 @@ from weakspot.text.llm_answers import (
     with_unreadable,
 )
 
+if TYPE_CHECKING:
+    from weakspot.models.chat.costs import Spent
 
-class LLMCategory(NamedTuple):
-    """A systematic failure in the words of a model.
 
-    Attributes:
-        name: Short.
-        description: Specific enough to write new pairs from.
-        cited: Indices of the pairs that show it, ascending.
-        passes: In how many passes it was named.
+@runtime_checkable
+class Metered(Protocol):
+    """A language model that knows what it has spent, and what it may spend."""
+
+    @property
+    def spent(self) -> Spent:
+        """So far; it can be given a limit."""
+        ...
+
+
+class Bill:
+    """Enters what the language model costs into the ledger, and holds it to the run's budget of dollars.
+
+    Args:
+        context: Of the run. A model that is not metered is free.
     """
 
-    name: str
-    description: str
-    cited: tuple[int, ...]
-    passes: int
+    def __init__(self, context: Context[MineSettings, MineParts]) -> None:
+        self._ledger, model = context.ledger, cast("object", context.parts.llm)
+        self._spent = model.spent if isinstance(model, Metered) else None
+        self._entered = self._now()
+        if self._spent is not None:
+            budget = Budget.parse(context.settings.budget)["dollars"]
+            left = budget - self._ledger.spend().get("dollars", 0.0) + self._entered["dollars"]
+            self._spent.max_dollars = min(self._spent.max_dollars, max(left, 0.0))
+
+    def enter(self) -> None:
+        """What was spent since the last time."""
+        if self._spent is not None:
+            now = self._now()
+            self._ledger.record([], {kind: now[kind] - self._entered[kind] for kind in now})
+            self._entered = now
+
+    def _now(self) -> dict[str, float]:
+        spent = self._spent
+        return {} if spent is None else {"tokens": float(spent.tokens), "dollars": float(spent.dollars)}
 
 
-@dataclass(frozen=True, slots=True)
-class Categorised:
-    """The categories, most cited first; pairs that none cites; how the calls went."""
-
-    categories: tuple[LLMCategory, ...]
-    uncited: tuple[int, ...]
-    answers: Answers
+# -- failures ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Generated:
-    """New pairs of one category; why others were dropped, and how many; how the calls went."""
-
-    pairs: tuple[Pair, ...]
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    answers: Answers = field(default_factory=Answers)
-
-
-# -- categorise -------------------------------------------------------------------------------------
-
-
-def categorise_llm(
-    pairs: Sequence[Pair],
-    *,
-    llm: Asked,
-    passes: int = 3,
-    chunk: int = 50,
-    steer: str = "",
-    seed: int = 0,
-) -> Categorised:
-    """Name the systematic failures that pairs show.
+def name_failures(
+    pairs: Sequence[Pair], *, llm: Asked, passes: int = 3, chunk: int = 50, steer: str = "", seed: int = 0
+) -> Named:
+    """Name the systematic failures that pairs show, the most cited first.
 
     Args:
         pairs: What an encoder takes for alike although it differs.
@@ -103,42 +109,42 @@ def categorise_llm(
             prompts.append(_question([pairs[i] for i in part], steer=steer))
             shown.append((number, part))
     texts, answers = ask_all(llm, prompts)
-    named: list[tuple[int, LLMCategory]] = []
+    named: list[tuple[int, Failure]] = []
     unreadable = 0
     for (number, part), text in zip(shown, texts, strict=True):
         if text is not None:
-            found = list(_categories(text, part))
+            found = list(_failures(text, part))
             unreadable += not found
-            named += [(number, category) for category in found]
+            named += [(number, failure) for failure in found]
     answers = with_unreadable(answers, unreadable)
     if not answers.read:
+        because = f" ({answers.errors[0]})" if answers.errors else ""
         raise WeakspotError(
-            f"no answer of the language model could be used: {answers}{_because(answers)}",
+            f"no answer of the language model could be used: {answers}{because}",
             fix="check the model and its key, or categorise without one",
         )
-    merged = merge(named)
-    cited = {i for category in merged for i in category.cited}
-    return Categorised(tuple(merged), tuple(i for i in range(len(pairs)) if i not in cited), answers)
+    return Named(failures=tuple(merge(named)), answers=answers)
 
 
-def merge(named: Iterable[tuple[int, LLMCategory]]) -> list[LLMCategory]:
-    """Categories of several passes as one list: of like names, or citing mostly the same pairs, are one."""
-    groups: list[list[tuple[int, LLMCategory]]] = []
-    for number, category in named:
-        alike = next((g for g in groups if any(_alike(category, other) for _, other in g)), None)
+def merge(named: Iterable[tuple[int, Failure]]) -> list[Failure]:
+    """Failures of several passes as one list: of like names, or citing mostly the same pairs, are one."""
+    groups: list[list[tuple[int, Failure]]] = []
+    for number, failure in named:
+        alike = next((g for g in groups if any(_alike(failure, other) for _, other in g)), None)
         if alike is None:
-            groups.append([(number, category)])
+            groups.append([(number, failure)])
         else:
-            alike.append((number, category))
+            alike.append((number, failure))
     found = []
     for group in groups:
-        best = max((c for _, c in group), key=lambda c: (len(c.cited), len(c.description)))
-        cited = tuple(sorted({i for _, c in group for i in c.cited}))
-        found.append(LLMCategory(best.name, best.description, cited, len({number for number, _ in group})))
-    return sorted(found, key=lambda c: (-len(c.cited), -c.passes, c.name))
+        best = max((f for _, f in group), key=lambda f: (len(f.cited), len(f.description)))
+        cited = tuple(sorted({i for _, f in group for i in f.cited}))
+        passes = len({number for number, _ in group})
+        found.append(best.model_copy(update={"cited": cited, "passes": passes}))
+    return sorted(found, key=lambda f: (-len(f.cited), -f.passes, f.name))
 
 
-def _alike(a: LLMCategory, b: LLMCategory) -> bool:
+def _alike(a: Failure, b: Failure) -> bool:
     one, two = _stems(a.name), _stems(b.name)
     names = len(one & two) / max(1, min(len(one), len(two)))
     cited = len(set(a.cited) & set(b.cited)) / max(1, len(set(a.cited) | set(b.cited)))
@@ -146,22 +152,7 @@ def _alike(a: LLMCategory, b: LLMCategory) -> bool:
 
 
 _EMPTY_WORDS: Final = frozenset(
-    {
-        *(
-            "the",
-            "of",
-            "in",
-            "and",
-            "or",
-            "vs",
-            "versus",
-            "difference",
-            "differences",
-            "failure",
-            "failures",
-            "to",
-        )
-    }
+    "the of in and or vs versus difference differences failure failures to".split()  # noqa: SIM905
 )
 
 
@@ -197,8 +188,8 @@ def _quoted(text: str) -> str:
     return json.dumps(one_line(text)[:LONGEST], ensure_ascii=False)
 
 
-def _categories(text: str, part: Sequence[int]) -> Iterator[LLMCategory]:
-    """The categories of an answer that cite pairs of this prompt."""
+def _failures(text: str, part: Sequence[int]) -> Iterator[Failure]:
+    """The failures of an answer that cite pairs of this prompt."""
     for item in items(text):
         name = _first_text(item, "name", "category", "failure", "title")
         description = _first_text(item, "description", "explanation", "reason", "summary")
@@ -207,7 +198,7 @@ def _categories(text: str, part: Sequence[int]) -> Iterator[LLMCategory]:
         )
         cited = tuple(sorted({part[n - 1] for n in numbers if 1 <= n <= len(part)}))
         if name and cited:
-            yield LLMCategory(name, description, cited, 1)
+            yield Failure(name=name, description=description, cited=cited, passes=1)
 
 
 def _first_text(item: Mapping[str, Any], *keys: str) -> str:
@@ -229,11 +220,12 @@ def _numbers(value: Any) -> list[int]:
     return [n for v in list(value)[:1000] for n in _numbers(v)] if isinstance(value, Sequence) else []
 
 
-# -- generate ---------------------------------------------------------------------------------------
+# -- pairs ------------------------------------------------------------------------------------------
 
 
-def generate_llm(
-    category: LLMCategory | tuple[str, str],
+def write_pairs(
+    name: str,
+    description: str,
     *,
     llm: Asked,
     n: int = 41,
@@ -241,11 +233,12 @@ def generate_llm(
     corpus: Iterable[str] = (),
     steer: str = "",
     rounds: int = 3,
-) -> Generated:
-    """New pairs of a category (or of a name and a description), up to n.
+) -> Written:
+    """New pairs that show a failure, up to n.
 
     Args:
-        category: What the pairs must show.
+        name: Of the failure.
+        description: In what the two texts of each pair must differ.
         llm: The model.
         n: Pairs asked for; what is missing is asked for again.
         examples: Pairs shown to the model; they are not taken from its answer.
@@ -253,11 +246,10 @@ def generate_llm(
         steer: A topic that the pairs should be about.
         rounds: So many calls at most.
     """
-    name, description = category[0], category[1]
     known = {key(text) for text in corpus}
     seen = {frozenset((key(p.first), key(p.second))) for p in examples}
     found: list[Pair] = []
-    dropped = {"again": 0, "the same text twice": 0, "in the corpus": 0}
+    dropped: Counter[str] = Counter()
     total = Answers()
     for _ in range(rounds):
         if len(found) >= n:
@@ -279,7 +271,9 @@ def generate_llm(
             elif len(found) < n:
                 seen.add(frozenset((one, two)))
                 found.append(pair)
-    return Generated(tuple(found), {why: count for why, count in dropped.items() if count}, total)
+    return Written(
+        name=name, description=description, pairs=tuple(found), dropped=dict(dropped), answers=total
+    )
 
 
 _REQUEST: Final = """\
@@ -297,7 +291,3 @@ def _request(name: str, description: str, n: int, *, examples: Sequence[Pair], s
     return _REQUEST.format(
         name=one_line(name), description=one_line(description), n=n, examples=known, steer=topic
     )
-
-
-def _because(answers: Answers) -> str:
-    return f" ({answers.errors[0]})" if answers.errors else ""

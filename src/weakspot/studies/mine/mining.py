@@ -1,0 +1,205 @@
+"""The mined list: pairs of the corpus that the encoder takes for alike and the reference tells apart."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from random import Random
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.judges.similarity import PUBLISHED as PUBLISHED_SUCCESS
+from weakspot.studies.mine.diverse import diverse
+from weakspot.studies.mine.embeddings import embed_texts
+from weakspot.studies.mine.pair_rule import PUBLISHED, Rule, calibrated, random_similarities
+from weakspot.studies.mine.pairs import Accept, Pairs, find_pairs
+from weakspot.studies.mine.pairs_plain import reworded
+from weakspot.studies.mine.parts import MineParts
+from weakspot.studies.mine.result import Mined, MinedPair, Threshold
+from weakspot.studies.mine.settings import MineSettings
+from weakspot.studies.mine.steer import relevant
+from weakspot.study import Context
+from weakspot.text.differences import categorise
+from weakspot.text.same_words import plainly
+
+#: Share of random pairs that are less alike than a candidate of the search, and than a failure must be.
+CANDIDATES, USUAL = 0.9999, 0.999
+#: Captions that are reworded to see how alike texts are that say the same, and the share that is less alike.
+REWORDED, LESS = 512, 0.05
+#: Candidates that the search keeps for each pair of the list, so that near-copies can be passed over.
+DEEP: Final = 200
+#: So often the list is filled up again after pairs were struck off it.
+ROUNDS: Final = 6
+#: More texts than these are searched on a GPU, where there is one.
+MANY: Final = 50_000
+BINS: Final = 50
+
+
+def mine_pairs(context: Context[MineSettings, MineParts]) -> Mined:
+    """Search all pairs of the corpus, and choose a diverse list of those that really differ."""
+    settings, parts, progress = context.settings, context.parts, context.watch.progress
+    began = time.monotonic()
+    tested, reference = parts.rows("encoder", progress), parts.rows("reference", progress)
+    embedded = time.monotonic()
+    rule, threshold = thresholds(settings, parts, tested, reference)
+    found = search(
+        tested,
+        reference,
+        rule=rule,
+        limit=max(20_000, DEEP * settings.pairs),
+        accept=_of_two_pictures(parts),
+        progress=lambda done, total: progress("searching all pairs", done, total),
+    )
+    searched = time.monotonic()
+    listed, struck = choose(found, context, reference)
+    random = random_similarities(tested, pairs=200_000, seed=settings.seed)
+    texts = parts.corpus.texts
+    return Mined(
+        texts=len(texts),
+        left_out=parts.corpus.left_out,
+        rule=rule,
+        threshold=threshold,
+        candidates=len(found),
+        complete=found.complete,
+        alike=found.alike,
+        struck=struck,
+        random=tuple(np.histogram(random, bins=BINS, range=(-1, 1))[0].tolist()),
+        seconds={"embed": round(embedded - began, 2), "search": round(searched - embedded, 2)},
+        pairs=tuple(_pair(texts[i], texts[j], near, far) for i, j, near, far in listed),
+    )
+
+
+def _pair(first: str, second: str, tested: float, reference: float) -> MinedPair:
+    # Synonyms and openings such as "a photo of" are put aside, or they would be what the two differ in.
+    found = categorise(plainly(first), plainly(second))
+    return MinedPair(
+        first=first,
+        second=second,
+        tested=round(tested, 6),
+        reference=round(reference, 6),
+        category=found.category.value,
+        reason=found.reason,
+    )
+
+
+def thresholds(
+    settings: MineSettings,
+    parts: MineParts,
+    tested: NDArray[np.float32],
+    reference: NDArray[np.float32],
+) -> tuple[Rule, Threshold]:
+    """The rule of the search and the similarity above which a new pair is alike.
+
+    Calibrated, a candidate is one of the nearest of 10,000 random pairs, and alike is nearer than nearly all
+    random pairs and as near as captions are that were only reworded. An encoder that tells any difference
+    from none has no pair that is alike.
+    """
+    if settings.threshold is not None:
+        rule = Rule(settings.threshold, settings.gap)
+        success = min(settings.threshold, PUBLISHED_SUCCESS) if rule == PUBLISHED else settings.threshold
+        return rule, Threshold(value=success, how="fixed")
+    share = settings.calibrate or CANDIDATES
+    rule = calibrated(tested, reference, alike=share, seed=settings.seed)
+    said = None if parts.deaf else similarity_of_rewordings(parts, seed=settings.seed)
+    if said is None:
+        return rule, Threshold(value=rule.above, how="calibrated", share=share, random=rule.above)
+    share = min(share, USUAL)
+    usual = float(np.quantile(random_similarities(tested, seed=settings.seed), share))
+    # A cosine of rounded rows that are equal may be a little below 1.
+    alike = max(usual, min(said, 1 - 1e-5))
+    threshold = Threshold(value=alike, how="calibrated", share=share, random=usual, reworded=said)
+    return rule._replace(above=min(rule.above, alike)), threshold
+
+
+def similarity_of_rewordings(parts: MineParts, *, seed: int) -> float | None:
+    """The similarity that all but a few captions have with their rewordings; None if none can be reworded."""
+    captions = list(parts.corpus.texts)
+    Random(f"{seed} reworded").shuffle(captions)  # noqa: S311
+    pairs = [(text, other) for text in captions[:REWORDED] for other in reworded(text)[:1]]
+    if parts.validity is not None and parts.fits is not None:
+        differ = parts.validity.differ(pairs)
+        pairs = [pair for pair, differs in zip(pairs, differ, strict=True) if differs is False]
+    if len(pairs) < 2:
+        return None
+    one, two = (embed_texts(parts.encoder, [pair[i] for pair in pairs]) for i in (0, 1))
+    return float(np.quantile(np.einsum("ij,ij->i", one, two), LESS))
+
+
+def search(
+    tested: NDArray[np.float32],
+    reference: NDArray[np.float32],
+    *,
+    rule: Rule,
+    limit: int,
+    accept: Accept | None,
+    progress: Callable[[int, int], None],
+) -> Pairs:
+    """All pairs, exactly: on a GPU if there are many texts and there is one."""
+    how: dict[str, Any] = {"rule": rule, "limit": limit, "accept": accept, "progress": progress}
+    if len(tested) > MANY and find_spec("torch") is not None:
+        import torch
+
+        if torch.cuda.is_available():
+            from weakspot.studies.mine.pairs_torch import find_pairs_torch
+
+            return find_pairs_torch(tested, reference, **how)
+    return find_pairs(tested, reference, **how)
+
+
+def _of_two_pictures(parts: MineParts) -> Accept | None:
+    """Two captions of one picture do not differ in what one would see."""
+    pictures = [frozenset(of) for of in parts.corpus.pictures]
+    if not any(pictures):
+        return None
+
+    def accept(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.bool_]:
+        both = zip(first.tolist(), second.tolist(), strict=True)
+        return np.fromiter((not pictures[i] & pictures[j] for i, j in both), np.bool_, len(first))
+
+    return accept
+
+
+def choose(
+    found: Pairs, context: Context[MineSettings, MineParts], reference: NDArray[np.float32]
+) -> tuple[Pairs, dict[str, int]]:
+    """A diverse list of pairs that really differ and, where there is a topic, matter for it."""
+    texts, left = context.parts.corpus.texts, found
+    doubt: dict[tuple[int, int], str] = {}
+    struck: Counter[str] = Counter()
+    rounds = 0
+    while True:
+        made = diverse(left, reference, wanted=context.settings.pairs)
+        rows = _rows(made.pairs)
+        if rounds < ROUNDS:
+            new = [row for row in rows if row not in doubt]
+            why = doubts([(texts[i], texts[j]) for i, j in new], context)
+            doubt |= dict(zip(new, why, strict=True))
+            struck.update(filter(None, why))
+        good = [n for n, row in enumerate(rows) if doubt.get(row) == ""]
+        if rounds == ROUNDS or len(good) == len(rows):
+            struck.update({"near-copies": made.for_text, "one topic": made.for_topic})
+            return made.pairs.some(np.array(good, np.int64)), dict(struck)
+        left = left.some(np.array([n for n, row in enumerate(_rows(left)) if not doubt.get(row)], np.int64))
+        rounds += 1
+
+
+def _rows(pairs: Pairs) -> list[tuple[int, int]]:
+    return list(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True))
+
+
+def doubts(pairs: Sequence[tuple[str, str]], context: Context[MineSettings, MineParts]) -> list[str]:
+    """Why each pair is not wanted; "" if it is."""
+    differ: list[bool | None] = [True] * len(pairs)
+    if context.parts.validity is not None:
+        differ = context.parts.validity.differ(list(pairs))
+    why = ["" if yes else "say the same" if yes is False else "may say the same" for yes in differ]
+    if context.settings.steer:
+        places = [i for i, reason in enumerate(why) if not reason]
+        matters = relevant([pairs[i] for i in places], context)
+        for i, yes in zip(places, matters, strict=True):
+            why[i] = "" if yes else "beside the topic"
+    return why
