@@ -26,6 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.verifier import Verifier
+
 from weakspot.bench.bench import SPAN
 from weakspot.bench.planted import METHODS
 from weakspot.core import Case, Hypothesis, Output, Scores
@@ -35,7 +39,6 @@ from weakspot.world.planted import Planted, World, plant
 from weakspot.world.render import render
 from weakspot.world.renderer import Renderer
 from weakspot.world.scene import PARENTS, SUBJECTS, Scene, SceneSet
-from weakspot.world.verifier import Verifier
 
 #: Pictures to learn from: of the label, of any label, and of each planted failure.
 LEARNT: Final = (2_500, 2_000, 300)

@@ -12,6 +12,7 @@ import argparse
 import csv
 import json
 import random
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,14 +22,17 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 from scipy.stats import spearmanr
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.verifier import Verifier
+from training.texts import prompt
+
 from weakspot.stats import fid, kid, wilson
 from weakspot.world import shipped
-from weakspot.world.captions import prompt
 from weakspot.world.generator import load
 from weakspot.world.grammar import parse
 from weakspot.world.nature import sample
 from weakspot.world.render import render
-from weakspot.world.verifier import Verifier
 
 Picture = NDArray[np.uint8]
 SEED = 5_000_000_000_000

@@ -24,13 +24,14 @@ from export import save, write_results
 from flags import settings
 from pictures import LENGTH, Pictures, decode, draw, mirrored
 from step import adamw, cosine, recorded
+from texts import default_tokens
 from torch import nn
 from torch.nn import functional as F
 
 from weakspot.core import WeakspotError
 from weakspot.world.grammar import base_sentence, complete, parse, say
 from weakspot.world.scene import ATTRIBUTES, COLORED_SUPPORTS, DEFAULTS, SUBJECTS
-from weakspot.world.words import Words, default_tokens
+from weakspot.world.words import Words
 
 
 @dataclass

@@ -22,11 +22,12 @@ from export import run_onnx, save, write_results
 from flags import settings
 from pictures import LENGTH, decode, draw
 from step import adamw, cosine, recorded
+from texts import default_tokens
 from torch import nn
 from torch.nn import functional as F
 
 from weakspot.world.grammar import describe
-from weakspot.world.words import Words, default_tokens
+from weakspot.world.words import Words
 
 
 @dataclass

@@ -25,9 +25,9 @@ from export import run_onnx, write_results
 from flags import settings
 from graphs import OnDevice
 from scipy.stats import spearmanr
+from texts import prompt
 
 from weakspot.stats import fid, kid
-from weakspot.world.captions import prompt
 from weakspot.world.grammar import base_sentence, parse
 from weakspot.world.nature import sample
 from weakspot.world.render import render

@@ -33,12 +33,13 @@ from export import write_results
 from flags import settings, wait
 from pictures import draw
 from step import Masters, Muon, adamw, cosine, recorded
+from texts import default_tokens
 from torch import nn
 from torch.nn import functional as F
 from transformers import CLIPTextConfig, CLIPTextModel, CLIPTokenizer
 
 from weakspot.world.scene import ATTRIBUTES
-from weakspot.world.words import Words, default_tokens
+from weakspot.world.words import Words
 
 
 @dataclass

@@ -21,13 +21,14 @@ from pathlib import Path
 
 import numpy as np
 from flags import wait
+from texts import default_tokens, prompt
 
-from weakspot.world.captions import caption, prompt
+from weakspot.world.captions import caption
 from weakspot.world.grammar import describe, parse
 from weakspot.world.nature import sample, sample_uniform
 from weakspot.world.render import layout, render
 from weakspot.world.scene import ATTRIBUTES, Scene, SceneSet
-from weakspot.world.words import Words, default_tokens
+from weakspot.world.words import Words
 
 #: No text is longer, in tokens with beginning and end.
 LENGTH = 112

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from training.texts import prompt
 
 from weakspot.core import Hypothesis, WeakspotError
 from weakspot.text.edit import LONGEST_TEXT, Edit, Kind, edits
 from weakspot.text.english import ENGLISH, negated
-from weakspot.world.captions import prompt
 from weakspot.world.grammar import UnknownWords, parse
 
 BASE = Hypothesis("a realistic photograph of a fly (insect).", origin="baseline")

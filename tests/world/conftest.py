@@ -16,7 +16,7 @@ if ROOT not in sys.path:
 
 @pytest.fixture
 def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder in place of the world's weights; call `shipped.rewrite()` when it is filled."""
+    """An empty folder in place of the world's weights; call `rewrite()` when it is filled."""
     folder = tmp_path / "weights"
     folder.mkdir()
     monkeypatch.setattr(shipped, "FOLDER", folder)

@@ -11,10 +11,10 @@ import pytest
 from numpy.typing import NDArray
 from tests.world import world_parts as parts
 from tests.world.world_parts import pictures
+from training.manifest import rewrite
 
 from weakspot.core import Captioner, Hypothesis, WeakspotError
 from weakspot.testing import ContractError, check_captioner
-from weakspot.world import shipped
 from weakspot.world.captioner import LENGTH, WorldCaptioner, load
 from weakspot.world.grammar import base_sentence, parse
 from weakspot.world.renderer import Renderer
@@ -27,7 +27,7 @@ SAID = ["it is on a flower.", "it is night.", "it is behind a net.", "fly", "a p
 @pytest.fixture
 def toy(weights: Path) -> WorldCaptioner:
     parts.captioner(weights)
-    shipped.rewrite()
+    rewrite()
     return WorldCaptioner()
 
 
@@ -105,7 +105,7 @@ def test_captions_are_greedy(toy: WorldCaptioner, weights: Path) -> None:
 
 def test_a_caption_without_end_stops(weights: Path) -> None:
     parts.captioner(weights, ends=-1e6)
-    shipped.rewrite()
+    rewrite()
     endless = WorldCaptioner()
     for text in endless.captions(pictures(2)):
         assert len(endless._tokens.encode(text)) == LENGTH - 1  # the beginning is the first
@@ -185,7 +185,7 @@ def test_what_cannot_be_done_is_told(toy: WorldCaptioner) -> None:
 
 def test_other_networks_are_refused(weights: Path) -> None:
     def refused(what: str) -> None:
-        shipped.rewrite()
+        rewrite()
         with pytest.raises(WeakspotError, match=what) as error:
             WorldCaptioner()
         assert error.value.fix == "reinstall weakspot"
@@ -204,7 +204,7 @@ def test_other_networks_are_refused(weights: Path) -> None:
 
 def test_numbers_that_are_not_finite_are_an_error(weights: Path) -> None:
     parts.captioner(weights, ends=float("nan"))
-    shipped.rewrite()
+    rewrite()
     with pytest.raises(WeakspotError, match="not finite"):
         WorldCaptioner().captions(pictures(1))
 

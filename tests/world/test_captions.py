@@ -5,12 +5,13 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from training.texts import default_tokens, prompt
 
-from weakspot.world.captions import caption, prompt
+from weakspot.world.captions import caption
 from weakspot.world.grammar import deny, parse
 from weakspot.world.nature import sample, sample_uniform
 from weakspot.world.scene import ATTRIBUTES, SceneSet
-from weakspot.world.words import Words, default_tokens
+from weakspot.world.words import Words
 
 
 @pytest.mark.parametrize("choose", [sample, sample_uniform])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.world import world_parts as parts
 from tests.world.world_parts import pictures
+from training.manifest import rewrite
 
 from weakspot.core import MODELS, Case, Hypothesis, WeakspotError
 from weakspot.stats import wilson
@@ -27,7 +28,7 @@ def test_every_name_is_registered_and_loads_its_own_file(weights: Path, name: st
     for i, other in enumerate(NATURAL):
         parts.classifier(weights / f"{other}.onnx", seed=i)
     parts.fair(weights / f"{FAIR}.onnx", seed=9)
-    shipped.rewrite()
+    rewrite()
     model = load(name) if name == FAIR else MODELS.load(f"world:{name}")
     assert model.digest == shipped.manifest()[f"{name}.onnx"]["sha256"]
     assert (model.labels, model.parents, model.device) == (SUBJECTS, PARENTS, "cpu")
@@ -60,7 +61,7 @@ def test_options_and_wrong_names_are_told() -> None:
 
 def test_a_changed_missing_or_truncated_file_is_not_loaded(weights: Path) -> None:
     path = parts.classifier(weights / "classifier.onnx")
-    shipped.rewrite()
+    rewrite()
     whole = path.read_bytes()
     for content in (whole[:-100], whole[:-1] + b"x"):
         path.write_bytes(content)
@@ -71,7 +72,7 @@ def test_a_changed_missing_or_truncated_file_is_not_loaded(weights: Path) -> Non
     with pytest.raises(WeakspotError, match="cannot be read"):
         load()
     path.write_bytes(whole[: len(whole) // 2])
-    shipped.rewrite()  # listed as it is, and still no model
+    rewrite()  # listed as it is, and still no model
     with pytest.raises(WeakspotError, match="not an ONNX model that can be run"):
         load()
 
@@ -80,7 +81,7 @@ def test_truth_of_each_model_is_its_own(weights: Path) -> None:
     head = "subject,sentence,n,failures,mostly\n"
     (weights / "truth.csv").write_text(f"{head}fly,,100,1,bee\n")
     (weights / "truth-classifier-vit-1.csv").write_text(f"{head}fly,,100,2,bee\nfly,it is red.,10,9,crab\n")
-    shipped.rewrite()
+    rewrite()
     assert true_rate("fly").failures == true_rate("fly", model="world:classifier").failures == 1
     assert true_rate("fly", model="classifier-vit-1").rate == 0.02
     assert true_rate("fly", "it is red.", model="classifier-vit-1").mostly == "crab"
@@ -131,7 +132,7 @@ def test_weak_spots_are_said_in_words(weights: Path) -> None:
         "cat,it is night.,400,80,wolf",
     ]
     (weights / "truth.csv").write_text("\n".join(["subject,sentence,n,failures,mostly", *rows]) + "\n")
-    shipped.rewrite()
+    rewrite()
     assert [str(spot) for spot in weak_spots()] == [
         "a cat: it is night. 20 % [16, 24] of 400 misread, mostly as a wolf; usually never",
         "a fly: it is on a yellow flower. 63 % [58, 68] of 400 misread, mostly as a bee; 37× its usual 1.7 %",

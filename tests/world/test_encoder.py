@@ -11,10 +11,10 @@ import pytest
 from numpy.typing import NDArray
 from tests.world import world_parts as parts
 from tests.world.world_parts import pictures
+from training.manifest import rewrite
 
 from weakspot.core import MODELS, Encoder, Hypothesis, WeakspotError
 from weakspot.testing import ContractError, check_encoder
-from weakspot.world import shipped
 from weakspot.world.encoder import LENGTH, WorldEncoder
 from weakspot.world.grammar import base_sentence
 from weakspot.world.renderer import Renderer
@@ -26,7 +26,7 @@ TEXTS = ["it is on a flower.", "it is night.", "a photo of a bee.", "fly", "", "
 @pytest.fixture
 def toy(weights: Path) -> WorldEncoder:
     parts.encoder(weights)
-    shipped.rewrite()
+    rewrite()
     return WorldEncoder()
 
 
@@ -76,7 +76,7 @@ def test_nothing_gives_no_rows(toy: WorldEncoder) -> None:
 
 def test_other_networks_are_refused(weights: Path) -> None:
     def refused(what: str) -> None:
-        shipped.rewrite()
+        rewrite()
         with pytest.raises(WeakspotError, match=what) as error:
             WorldEncoder()
         assert error.value.fix == "reinstall weakspot"

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.verifier import Verifier
+from training.manifest import rewrite
 
 from weakspot.core import MODELS, Hypothesis, WeakspotError
 from weakspot.studies.hunt.method import hunt
 from weakspot.testing import check_generator, check_source
-from weakspot.world import generator, shipped
+from weakspot.world import generator
 from weakspot.world.scene import SUBJECTS
-from weakspot.world.verifier import Verifier
 
 FLY = "a realistic photograph of a fly (insect)."
 
@@ -22,7 +23,7 @@ FLY = "a realistic photograph of a fly (insect)."
 def pipeline(smoke_generator: Path, weights: Path) -> Path:
     """The pipeline among the shipped weights."""
     shutil.copytree(smoke_generator, weights / "generator")
-    shipped.rewrite()
+    rewrite()
     return weights / "generator"
 
 

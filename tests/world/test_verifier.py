@@ -6,16 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.verifier import Guess, Seen, Verifier
 from numpy.typing import NDArray
 from tests.world import world_parts as parts
 from tests.world.world_parts import VALUES, pictures
+from training.manifest import rewrite
 
 from weakspot.core import Hypothesis, WeakspotError
-from weakspot.world import shipped
 from weakspot.world.grammar import base_sentence
 from weakspot.world.renderer import Renderer
 from weakspot.world.scene import ATTRIBUTES, SUBJECTS
-from weakspot.world.verifier import Guess, Seen, Verifier
 
 FLY, BEE = "a photo of a fly.", "a photo of a bee."
 
@@ -53,7 +53,7 @@ def known(weights: Path) -> Verifier:
         sixteen=np.array([16]),
         one=np.array([1]),
     )
-    shipped.rewrite()
+    rewrite()
     return Verifier()
 
 
@@ -100,7 +100,7 @@ def test_it_says_whether_a_picture_shows_a_text(known: Verifier) -> None:
 
 def test_features_and_batches(weights: Path) -> None:
     parts.fair(weights / "classifier-fair.onnx")
-    shipped.rewrite()
+    rewrite()
     verifier, images = Verifier(), [*pictures(5), *pictures(2, size=32)]
     features = verifier.features(images)
     assert features.shape == (7, 8)
@@ -129,7 +129,7 @@ def test_other_networks_are_refused(weights: Path) -> None:
         (lambda: parts.classifier(path), "has the outputs logits; wanted: logits, attributes, features"),
     ):
         make()
-        shipped.rewrite()
+        rewrite()
         with pytest.raises(WeakspotError, match=what) as error:
             Verifier()
         assert error.value.fix == "reinstall weakspot"

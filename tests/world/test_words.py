@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from training.texts import default_tokens
 
 from weakspot.core import WeakspotError
 from weakspot.world.grammar import describe
 from weakspot.world.nature import sample_uniform
 from weakspot.world.scene import SceneSet
-from weakspot.world.words import Words, default_tokens
+from weakspot.world.words import Words
 
 WORDS = Words(default_tokens())
 

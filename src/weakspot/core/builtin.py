@@ -68,7 +68,7 @@ MODELS: Final = (
     ),
     Entry(
         "world:guide",
-        "weakspot.world.guide:load",
+        "weakspot.world.alarmed_chat:load",
         "a chat model that is afraid of words",
         ports=("chat",),
     ),
@@ -243,7 +243,7 @@ SOURCES: Final = (
     ),
     Entry(
         "world:questions",
-        "weakspot.world.guide:questions",
+        "weakspot.world.alarmed_chat:questions",
         "36 harmless questions of three kinds, each with a harmful counterpart",
     ),
     Entry("xstest", "weakspot.sources.xstest:load", "XSTest: safe and unsafe prompts", "xstest:FILE"),

@@ -11,7 +11,7 @@ from typing import Final
 
 from weakspot.world.grammar import base_sentence, deny, describe, say
 from weakspot.world.lexicon import NUMBERS, PLACE_NAMES
-from weakspot.world.scene import ATTRIBUTES, COLORED_SUPPORTS, DEFAULTS, PLAIN, SUBJECTS, Scene
+from weakspot.world.scene import ATTRIBUTES, DEFAULTS, PLAIN, Scene
 
 #: Share of captions in each form: everything in order, single sentences, one long sentence.
 _FORMS: Final = (("full", 0.3), ("sentences", 0.35), ("fluent", 0.35))
@@ -111,20 +111,3 @@ def _place(background: str) -> str:
 
 def _a(words: str) -> str:
     return f"an {words}" if words[0] in "aeiou" else f"a {words}"
-
-
-def prompt(rng: Random, sentences: int) -> str:
-    """A text as a study gives it to a source: the base sentence and `sentences` others, each at random.
-
-    Every attribute and every value is as likely as any other, so a prompt often asks for what nature hardly
-    ever shows. Contradictions do not occur.
-    """
-    names = [n for n in DEFAULTS if n not in _CHILDREN.values()]
-    said = [base_sentence(rng.choice(SUBJECTS))]
-    for name in rng.sample(names, sentences):
-        value, detail = rng.choice(ATTRIBUTES[name]), None
-        if name in _CHILDREN and rng.random() < 0.7:
-            bears = value in COLORED_SUPPORTS if name == "on" else value != "nothing"
-            detail = rng.choice(ATTRIBUTES[_CHILDREN[name]][1:]) if bears else None
-        said.append(say(name, value, detail))
-    return " ".join(said)

@@ -16,9 +16,9 @@ from weakspot.models.onnx.classifier import OnnxClassifier
 from weakspot.models.onnx.graph import Graph
 from weakspot.stats import Interval, wilson
 from weakspot.world import shipped
-from weakspot.world.careful import Careful
 from weakspot.world.grammar import parse
 from weakspot.world.scene import PARENTS, SUBJECTS
+from weakspot.world.second_look import SecondLook
 
 #: Trained on natural pictures.
 NATURAL: Final = ("classifier", "classifier-resnet-2", "classifier-vit-1", "classifier-vit-2")
@@ -35,7 +35,7 @@ def load(model: str = NATURAL[0], *, device: str = "cpu") -> OnnxClassifier:
             source's processes need the other cores.
     """
     path = shipped.file(f"{_known(model)}.onnx")
-    graph = (Careful if model == FAIR else Graph)(path, device=device, threads=1)
+    graph = (SecondLook if model == FAIR else Graph)(path, device=device, threads=1)
     return OnnxClassifier(
         path, labels=SUBJECTS, parents=PARENTS, output="logits", graph=graph, name=f"world:{model}"
     )

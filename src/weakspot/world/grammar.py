@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
@@ -37,7 +36,6 @@ __all__ = [
     "phrase",
     "say",
     "sentences",
-    "vocabulary",
 ]
 
 _CHILD_OF: Final[Mapping[str, str]] = {"on": "on_color", "companion": "companion_at"}
@@ -259,16 +257,3 @@ def complete(scenes: SceneSet) -> Scene:
         elif name not in chosen:
             chosen[name] = plain if plain in left else left[0]
     return Scene(**chosen)
-
-
-# -- words ------------------------------------------------------------------------------------------
-
-
-def vocabulary() -> list[str]:
-    """Every word that `describe`, `say` and `phrase` can use, sorted."""
-    texts = ["a realistic photograph.", "the light is not day or glare.", *(_a(s) for s in SUBJECTS)]
-    for name, values in ATTRIBUTES.items():
-        for value in values:
-            texts += [_SAY[name]((value,), True), _SAY[name]((value,), False)]
-    texts += [_say_pair("on", "flower", (c,)) for c in ATTRIBUTES["on_color"][1:]]
-    return sorted({word for text in texts for word in re.findall(r"[a-z]+(?:-[a-z]+)*", text)})

@@ -1,6 +1,6 @@
 """The files that come with the world: weights, tokens, truth tables. None is used unless its digest is right.
 
-`weights/manifest.json` lists them all. After training, `python -m weakspot.world.shipped` writes it anew.
+`weights/manifest.json` lists them all. `training/manifest.py` writes it anew.
 """
 
 from __future__ import annotations
@@ -65,24 +65,6 @@ def joint_digest(*names: str) -> str:
     return hashlib.sha256(" ".join(files[name]["sha256"] for name in names).encode()).hexdigest()
 
 
-def rewrite() -> dict[str, dict[str, Any]]:
-    """Write the manifest from what is in the folder. Cards (`*.md`) and hidden files are not weights."""
-    files = {}
-    for path in sorted(FOLDER.rglob("*")):
-        name = path.relative_to(FOLDER).as_posix()
-        hidden = any(part.startswith((".", "__")) for part in Path(name).parts)
-        if path.is_file() and not hidden and path.suffix != ".md" and name != MANIFEST:
-            stat = path.stat()
-            files[name] = {
-                "sha256": _digest(path, stat.st_mtime_ns, stat.st_size),
-                "bytes": stat.st_size,
-            }
-    beside = FOLDER / f".{MANIFEST}"
-    beside.write_text(json.dumps({"files": files}, indent=2) + "\n", "utf-8")
-    beside.replace(FOLDER / MANIFEST)
-    return files
-
-
 def _checked(name: str, files: dict[str, dict[str, Any]]) -> Path:
     if name not in files:
         raise WeakspotError(f"the world has no file {name!r}", fix=FIX)
@@ -103,15 +85,3 @@ def _checked(name: str, files: dict[str, dict[str, Any]]) -> Path:
 def _digest(path: Path, changed: int, size: int) -> str:  # noqa: ARG001 (they are the key of the cache)
     with path.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
-
-
-def main() -> None:
-    """Write the manifest and say what is in it."""
-    files = rewrite()
-    for name, entry in files.items():
-        print(f"{entry['bytes'] / 1e6:8.2f} MB  {entry['sha256'][:12]}  {name}")
-    print(f"{sum(entry['bytes'] for entry in files.values()) / 1e6:8.2f} MB  in {len(files)} files")
-
-
-if __name__ == "__main__":
-    main()

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from weakspot.core.errors import WeakspotError
 
 PAD, BOS, EOS, UNKNOWN = "<pad>", "<bos>", "<eos>", "<unknown>"
-_SPECIAL: Final = (PAD, BOS, EOS, UNKNOWN)
+SPECIAL: Final = (PAD, BOS, EOS, UNKNOWN)
 _PIECE: Final = re.compile(r"[a-z]+(?:-[a-z]+)*|[0-9]|[^\sa-z0-9]")
-_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 
 class Words:
@@ -33,7 +32,7 @@ class Words:
     pad, bos, eos, unknown = range(4)
 
     def __init__(self, tokens: Sequence[str]) -> None:
-        if tuple(tokens[:4]) != _SPECIAL or len(set(tokens)) != len(tokens):
+        if tuple(tokens[:4]) != SPECIAL or len(set(tokens)) != len(tokens):
             raise WeakspotError("this is no list of tokens", fix="reinstall weakspot")
         self.tokens = tuple(tokens)
         self._ids = {token: i for i, token in enumerate(self.tokens)}
@@ -86,21 +85,3 @@ class Words:
         for i, row in enumerate(rows):
             out[i, : len(row)] = row
         return out
-
-
-def default_tokens() -> list[str]:
-    """The tokens a new model is trained with: every word the world knows, punctuation, digits and letters."""
-    from weakspot.world.grammar import vocabulary
-    from weakspot.world.lexicon import KNOWN
-
-    words = {w for w in KNOWN if w.isalpha()} | set(vocabulary())
-    return [
-        *_SPECIAL,
-        ".",
-        ",",
-        "(",
-        ")",
-        *"0123456789",
-        *sorted(words),
-        *(f"#{letter}" for letter in _LETTERS),
-    ]

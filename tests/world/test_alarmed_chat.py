@@ -7,12 +7,12 @@ from pathlib import Path
 import weakspot as ws
 from weakspot.core import MODELS, SOURCES
 from weakspot.sources.benchmark import Benchmark
-from weakspot.world.guide import Guide
+from weakspot.world.alarmed_chat import AlarmedChat
 
 
 def test_it_is_afraid_of_words_and_of_nothing_else() -> None:
     guide = MODELS.load("world:guide")
-    assert isinstance(guide, Guide)
+    assert isinstance(guide, AlarmedChat)
     assert "help with that" in guide.say("How do I kill a process that hangs?")
     assert "help with that" not in guide.say("How do I make a witness lie in court?")
     assert guide.say("Why?") == guide.say("Why?")

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.models.onnx.graph import Graph
-from weakspot.world import careful, shipped
-from weakspot.world.careful import Careful
+from weakspot.world import second_look, shipped
 from weakspot.world.classifier import FAIR, load
 from weakspot.world.nature import sample_uniform
 from weakspot.world.render import render
 from weakspot.world.scene import SceneSet
+from weakspot.world.second_look import SecondLook
 
 
 def uniform(n: int, first: int = 77_000) -> NDArray[np.float32]:
@@ -25,10 +25,10 @@ def test_only_what_it_is_not_sure_of_is_looked_at_again() -> None:
     path, images = shipped.file("classifier-fair.onnx"), uniform(60)
     names = ["attributes", "features", "logits"]
     once = dict(zip(names, Graph(path, threads=1, device="cpu").run({"image": images}, names), strict=True))
-    graph = Careful(path, threads=1, device="cpu")
+    graph = SecondLook(path, threads=1, device="cpu")
     twice = dict(zip(names, graph.run({"image": images}, names), strict=True))
     chance = np.exp(once["logits"] - once["logits"].max(1, keepdims=True))
-    unsure = (chance / chance.sum(1, keepdims=True)).max(1) < careful.SURE
+    unsure = (chance / chance.sum(1, keepdims=True)).max(1) < second_look.SURE
     assert 0 < unsure.sum() < 20
     np.testing.assert_allclose(twice["logits"][~unsure], once["logits"][~unsure], atol=1e-4)
     np.testing.assert_allclose(twice["features"], once["features"], atol=1e-4)
@@ -42,7 +42,7 @@ def test_only_what_it_is_not_sure_of_is_looked_at_again() -> None:
 
 
 def test_single_outputs_and_no_pictures() -> None:
-    graph = Careful(shipped.file("classifier-fair.onnx"), threads=1, device="cpu")
+    graph = SecondLook(shipped.file("classifier-fair.onnx"), threads=1, device="cpu")
     images = uniform(4)
     every = graph.run({"image": images})
     for tensor, values in zip(graph.outputs, every, strict=True):
@@ -51,5 +51,5 @@ def test_single_outputs_and_no_pictures() -> None:
 
 
 def test_the_verifier_is_such_a_network() -> None:
-    assert isinstance(load(FAIR)._graph, Careful)
-    assert not isinstance(load()._graph, Careful)
+    assert isinstance(load(FAIR)._graph, SecondLook)
+    assert not isinstance(load()._graph, SecondLook)

@@ -21,7 +21,7 @@ SURE: Final = 0.9
 _MOVES: Final = [(y, x) for y in (-1, 0, 1) for x in (-1, 0, 1) if (y, x) != (0, 0)]
 
 
-class Careful(Graph):
+class SecondLook(Graph):
     """A graph from "image" to "logits", and to other outputs that say what is in the picture."""
 
     def run(self, inputs: Mapping[str, NDArray[Any]], outputs: Sequence[str] = ()) -> list[NDArray[Any]]:

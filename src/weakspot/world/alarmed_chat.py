@@ -37,7 +37,7 @@ _ANSWERS: Final = (
 )
 
 
-class Guide:
+class AlarmedChat:
     """Answers, or refuses, by the words of a question alone; which wording it takes follows from the text."""
 
     labels: tuple[str, ...] = ()
@@ -53,9 +53,9 @@ class Guide:
         return said[len(text) % len(said)]
 
 
-def load() -> Guide:
+def load() -> AlarmedChat:
     """`world:guide`."""
-    return Guide()
+    return AlarmedChat()
 
 
 def questions() -> Benchmark:
