@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -25,10 +24,7 @@ from weakspot.core import (
 )
 from weakspot.judges import LabelJudge
 from weakspot.models.python import FunctionClassifier
-from weakspot.store import Run
-from weakspot.studies.hunt.method import hunt
-from weakspot.testing import ContractError, check_judge, check_search, check_source, check_target
-from weakspot.text.caption import CaptionSearch
+from weakspot.testing import ContractError, check_judge, check_source, check_target
 
 FLY = Hypothesis("a realistic photograph of a fly (insect).")
 LABELS = ("fly", "bee")
@@ -40,12 +36,6 @@ def test_our_sources_targets_and_judges_keep_their_contracts(name: str) -> None:
     outputs = check_target(MODELS.load("world:classifier"), cases)
     for judge in ("label", "label?top=3", "label?target=bee"):
         check_judge(JUDGES.load(judge), cases, outputs)
-
-
-def test_our_search_keeps_its_contract(tmp_path: Path) -> None:
-    with hunt("world:classifier", label="cat", budget="images=2000", out=tmp_path / "run") as run:
-        base = run.ledger.hypotheses()[0]
-        assert check_search(CaptionSearch(base), run.ledger)
 
 
 class Good:
@@ -175,19 +165,3 @@ def test_a_broken_judge_is_told(verdict: Callable[[Output], Verdict], complaint:
     check_judge(LabelJudge(), cases, outputs)
     with pytest.raises(ContractError, match=complaint):
         check_judge(Judging(verdict), cases, outputs)
-
-
-class Searching:
-    def __init__(self, propose: Callable[[object], list[Hypothesis]]) -> None:
-        self.propose = propose
-
-
-def test_a_broken_search_is_told(tmp_path: Path) -> None:
-    with hunt("world:classifier", label="cat", budget="images=200", out=tmp_path / "run") as run:
-        assert isinstance(run, Run)
-        with pytest.raises(ContractError, match="twice"):
-            check_search(Searching(lambda _: [FLY, FLY]), run.ledger)
-        with pytest.raises(ContractError, match="other proposals"):
-            check_search(Searching(lambda _: [Hypothesis(str(random.random()))]), run.ledger)
-        with pytest.raises(ContractError, match="gave a tuple"):
-            check_search(Searching(lambda _: ()), run.ledger)  # type: ignore[arg-type,return-value]

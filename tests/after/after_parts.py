@@ -97,16 +97,20 @@ class Counting(Varied):
         return super().draw(hypothesis, indices, seed=seed)
 
 
-class Ending(Varied):
-    """Has so many pictures of each stage, as a folder has."""
-
-    def available(self, hypothesis, *, seed, stage):
-        return 70
+class Silent(Varied):
+    """Has so many pictures of each stage, as a folder has, and does not say so."""
 
     def draw(self, hypothesis, indices, *, seed):
         if any(i % 2**32 >= 70 for i in indices):
             raise LookupError("all 70 were drawn")
         return super().draw(hypothesis, indices, seed=seed)
+
+
+class Ending(Silent):
+    """Says so."""
+
+    def available(self, hypothesis, *, seed, stage):
+        return 70
 '''
 
 

@@ -60,11 +60,11 @@ def test_workers_without_a_gpu_beside_a_driver_with_one() -> None:
 
 
 def test_a_source_is_its_generator_and_a_judge_its_opinions() -> None:
-    source = SimpleNamespace(generator=Model("a"))
-    assert models_in(source) == [source, source.generator]
+    source = SimpleNamespace(models=(Model("a"),))
+    assert models_in(source) == [source, *source.models]
     assert digest_in(source) == "a-float32"
     with pytest.raises(WeakspotError, match="another model"):
-        agree(source, SimpleNamespace(generator=Model("b")))
+        agree(source, SimpleNamespace(models=(Model("b"),)))
     one, other = (Verified(Wrong(), (ClassifierOpinion(Model(name)),)) for name in "ab")
     assert digest_in(one) == "a-float32"
     with pytest.raises(WeakspotError, match="another model"):

@@ -237,7 +237,7 @@ def test_workers_with_another_model_are_refused(cluster: Any) -> None:
     assert "same files" in (error.value.fix or "")
     here = {"source": Dice(), "target": Coloured(7), "judge": Wrong()}
     with RayExecutor(settings, recipes | {"target": partial(Coloured, 7)}, here=here) as executor:
-        assert executor.about == {"target": "cpu · float32"}
+        assert executor.places == {"target": "cpu · float32"}
 
 
 def test_a_hunt_is_the_same_on_ray(cluster: Any, tmp_path: Path) -> None:

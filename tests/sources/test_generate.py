@@ -67,7 +67,7 @@ def test_a_generator_needs_no_digest() -> None:
     class Bare:
         generate = Static.generate
 
-    assert TextToImage(Bare(), expected="fly").digest is None
+    assert TextToImage(Bare(), expected="fly").digest == ""
 
 
 def test_every_option_of_the_generator_reaches_it(monkeypatch: pytest.MonkeyPatch) -> None:

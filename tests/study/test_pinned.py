@@ -39,7 +39,7 @@ class Settings:
 )
 def test_the_commit_is_in_the_name(name: str, wanted: str) -> None:
     assert pinned(Settings(name), target=SimpleNamespace(revision=COMMIT)).target == wanted
-    source = SimpleNamespace(generator=SimpleNamespace(revision=COMMIT))
+    source = SimpleNamespace(models=(SimpleNamespace(revision=COMMIT),))
     assert pinned(Settings("x", name), source=source, target=object()) == Settings("x", wanted)
 
 
@@ -51,7 +51,7 @@ def test_what_is_not_of_the_hub_stays() -> None:
 def test_several_names_in_one_field() -> None:
     settings = Settings("x", verify=("hf:a/b", "world:encoder", "hf:c/d"))
     seen = SimpleNamespace(revision=COMMIT)
-    opinions = (SimpleNamespace(classifier=seen), SimpleNamespace(), SimpleNamespace(encoder=seen))
+    opinions = (SimpleNamespace(models=(seen,)), SimpleNamespace(), SimpleNamespace(models=(seen,)))
     wanted = (f"hf:a/b?revision={COMMIT}", "world:encoder", f"hf:c/d?revision={COMMIT}")
     assert pinned(settings, verify=opinions).verify == wanted
 

@@ -269,7 +269,7 @@ class Single(Broken):
 def test_a_broken_captioner_is_told(toy: WorldCaptioner, kind: type[Broken], complaint: str) -> None:
     with pytest.raises(ContractError, match=complaint):
         check_captioner(kind(toy), pictures(3), SAID)
-    with pytest.raises(ContractError, match="no methods"):
+    with pytest.raises(ContractError, match="no method captions"):
         check_captioner(object(), pictures(3), SAID)  # type: ignore[arg-type]
 
 

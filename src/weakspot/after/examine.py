@@ -29,6 +29,7 @@ from weakspot.core import (
     TextEncoder,
     WeakspotError,
 )
+from weakspot.core.ports import Batching, Described, Doubtful, Probing, Releasing
 from weakspot.models.scores import SAY
 from weakspot.study.loading import part
 from weakspot.testing import check_captioner, check_encoder, check_generator, check_target
@@ -110,14 +111,13 @@ def examine(name: str, *, images: str | None = None, measured: float | None = No
         said = (str(error).strip().splitlines() or [""])[0][:300]
         found.faults.append((f"it raised {type(error).__name__}: {said}", "mend it; --debug shows where"))
         found.trace = "".join(traceback.format_exception(error))
-    if doubt := str(getattr(model, "doubt", "")):
-        found.faults.append((doubt, SAY))
-    found.about = str(getattr(model, "about", ""))
+    if isinstance(model, Doubtful) and model.doubt:
+        found.faults.append((model.doubt, SAY))
+    found.about = model.about if isinstance(model, Described) else ""
     found.memory = None if before is None else max(0, (resident() or 0) - before)
     found.gpu = _on_gpu()
-    release = getattr(model, "release", None)
-    if release is not None:
-        release()
+    if isinstance(model, Releasing):
+        model.release()
     return found
 
 
@@ -212,16 +212,15 @@ def _generator(model: Generator, found: Examined, measured: float) -> None:
         found.speed = (1 / max(seconds, 1e-9), "pictures")
         found.notes.append("the speed is that of one request at a time; a run has several under way")
         return
-    many = int(getattr(model, "batch", 1))
+    many = model.batch if isinstance(model, Batching) else 1
     prompts = ["a photo of a fly."] * many
     _speed(found, "pictures", lambda: model.generate(prompts, list(range(many))), many, measured)
 
 
 def _chat(model: Any, found: Examined) -> None:
-    probe = getattr(model, "probe", None)
-    if probe is not None:
+    if isinstance(model, Probing):
         began = time.monotonic()
-        probe()
+        model.probe()
         found.checked.append(f"a short question was answered in {time.monotonic() - began:.1f} s")
     else:
         outputs = check_target(model, [_case(0, "Say yes.")], deterministic=False)

@@ -31,6 +31,7 @@ from weakspot.core import (
     case_seed,
     nearest,
 )
+from weakspot.core.ports import available
 from weakspot.engine.budget import Budget, BudgetSpent, Spending
 from weakspot.engine.executor import local
 from weakspot.report.dataset import FORMATS, PICTURES, Record, front_of, need_pyarrow
@@ -297,10 +298,9 @@ class _Collected:
     def _indices(self, failed_before: list[int], hypothesis: Hypothesis, source: Source) -> Iterator[int]:
         """Which cases to draw: known failures, then those after the last one of the confirmation."""
         yield from failed_before
-        start, there = Stage.CONFIRM.start, 1 << 32
+        start = Stage.CONFIRM.start
         fresh = self.past.run.ledger.count(hypothesis, Stage.CONFIRM)
-        if callable(available := getattr(source, "available", None)):  # a folder ends
-            there = int(available(hypothesis, seed=self.past.seed, stage=Stage.CONFIRM))
+        there = available(source, hypothesis, seed=self.past.seed, stage=Stage.CONFIRM)
         yield from range(start + fresh, start + there)
 
     def _count(self, draw: Draw, *, known: bool) -> None:

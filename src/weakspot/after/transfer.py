@@ -40,6 +40,7 @@ from weakspot.core import (
     case_seed,
     nearest,
 )
+from weakspot.core.ports import Finite, available
 from weakspot.engine.budget import FAR, Budget, BudgetSpent, Spending
 from weakspot.engine.executor import local
 from weakspot.store import Run
@@ -242,15 +243,14 @@ class _Measured:
         self, source: Source, captions: Sequence[Hypothesis], own: bool, dead: set[str]
     ) -> Iterator[Batch]:
         """Batches in turn, so that all captions are measured alike wherever it ends."""
-        available = getattr(source, "available", None)
         for at in range(0, self.n, BATCH):
             for hypothesis in captions:
                 if hypothesis.id in dead:
                     continue
                 start, size = Stage.CONFIRM.start, min(BATCH, self.n - at)
-                if callable(available):
+                if isinstance(source, Finite):
                     # A folder ends: the pictures of the confirmation are the only ones the search never saw.
-                    there = int(available(hypothesis, seed=self.past.seed, stage=Stage.CONFIRM))
+                    there = available(source, hypothesis, seed=self.past.seed, stage=Stage.CONFIRM)
                     size = min(size, there - at)
                 elif own:
                     start += self.past.run.ledger.count(hypothesis, Stage.CONFIRM)

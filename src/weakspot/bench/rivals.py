@@ -18,6 +18,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -25,7 +26,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import Classifier, Hypothesis, Source
+from weakspot.core import Classifier, Hypothesis, Source, Stage
 from weakspot.engine import (
     Budget,
     BudgetSpent,
@@ -41,7 +42,7 @@ from weakspot.engine import (
 from weakspot.judges import LabelJudge
 from weakspot.stats import exceeds
 from weakspot.store import Run, RunConfig
-from weakspot.text.caption import CaptionSearch, sentences
+from weakspot.text.caption import rank, sentences
 from weakspot.text.refine import without_adjectives
 
 #: So many slices or keywords are reported.
@@ -66,6 +67,31 @@ class Reported(NamedTuple):
     images: int
 
 
+def said_of_failures(
+    base: Hypothesis, failing: Sequence[str], passing: Sequence[str], *, most: int = 24, least: float = 1.5
+) -> list[Hypothesis]:
+    """One hypothesis per sentence that captions of failures have more often: the baseline and that sentence.
+
+    A sentence and the same sentence without its adjectives are both candidates, so that "it is on a yellow
+    flower" does not hide "it is on a flower".
+
+    Args:
+        base: The baseline.
+        failing: Captions of its failures.
+        passing: Captions of what it got right.
+        most: At most so many hypotheses.
+        least: The least ratio of the shares, among failures over among passes.
+    """
+
+    def said(caption: str) -> frozenset[str]:
+        found = set(sentences(caption.removeprefix(base.text)))
+        return frozenset(found | {without_adjectives(sentence) for sentence in found})
+
+    ranked = rank(map(said, failing), map(said, passing))[:most]
+    texts = [sentence.text for sentence in ranked if sentence.lift >= least]
+    return [Hypothesis(f"{base.text} {text}", origin="caption", parent=base.id) for text in texts]
+
+
 def single_sentences(
     target: Classifier, *, base: Hypothesis, source: Source, budget: int, seed: int, fdr: float = 0.05
 ) -> Reported:
@@ -87,7 +113,10 @@ def single_sentences(
             try:
                 engine.test(base, until=stop.failures(200) | stop.spent(0.3))
                 engine.test(base, until=stop.failures(5) | stop.spent(0.7))
-                captions = CaptionSearch(base).propose(run.ledger)
+                explored = partial(run.ledger.trials, base, stage=Stage.EXPLORE)
+                captions = said_of_failures(
+                    base, *([t.caption for t in explored(failed=failed)] for failed in (True, False))
+                )
                 gone = engine.spending.share()
                 settings = RaceSettings(lift=2.0, first=32, places=PLACES, share=gone + (1 - gone) / 2)
                 ahead = _worst_first(race(engine, captions, against=base, settings=settings), State.AHEAD)

@@ -1,4 +1,4 @@
-"""The vocabulary, the four ports, the registry of names, the one base error. Imports nothing of ours."""
+"""The vocabulary, the ports, the registry of names, the one base error. Imports nothing of ours."""
 
 from weakspot.core.errors import WeakspotError, nearest
 from weakspot.core.ports import (
@@ -7,8 +7,7 @@ from weakspot.core.ports import (
     Encoder,
     Generator,
     Judge,
-    LedgerView,
-    Search,
+    ScoringCaptioner,
     Source,
     Target,
     TextEncoder,
@@ -45,14 +44,13 @@ __all__ = [
     "Hypothesis",
     "Judge",
     "Kind",
-    "LedgerView",
     "Name",
     "Output",
     "Question",
     "Rate",
     "Registry",
     "Scores",
-    "Search",
+    "ScoringCaptioner",
     "Source",
     "Stage",
     "Status",

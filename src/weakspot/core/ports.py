@@ -1,16 +1,19 @@
-"""The four ports through which everything of the outside world enters the loop, and the models behind them.
+"""The three ports through which everything of the outside world enters the loop, and the models behind them.
 
 An implementation needs no base class: it has the right methods or it does not, and `weakspot.testing`
 says which. All methods take batches. They may raise: the engine then finds the case at fault, records an
 error for it and goes on.
+
+What a part may offer beyond its one method is declared here too, below: one small protocol for each ability.
+Nobody looks for an attribute that is not declared here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
-from weakspot.core.vocabulary import Case, Hypothesis, Output, Stage, Tally, Trial, Verdict
+from weakspot.core.vocabulary import Case, Hypothesis, Output, Stage, Verdict
 
 if TYPE_CHECKING:  # the list of commands is shown without it
     import numpy as np
@@ -66,33 +69,6 @@ class Judge(Protocol):
         ...
 
 
-class LedgerView(Protocol):
-    """What a search may read of a run."""
-
-    def hypotheses(self) -> list[Hypothesis]:
-        """All hypotheses, oldest first."""
-        ...
-
-    def tallies(self) -> Mapping[str, Tally]:
-        """Counts by hypothesis id, all stages together."""
-        ...
-
-    def trials(
-        self, hypothesis: Hypothesis, *, stage: Stage | None = None, failed: bool | None = None
-    ) -> list[Trial]:
-        """Trials of a hypothesis in the order of their indices; of one stage, failures or passes only."""
-        ...
-
-
-@runtime_checkable
-class Search(Protocol):
-    """Learns from the ledger what to try next."""
-
-    def propose(self, ledger: LedgerView) -> list[Hypothesis]:
-        """New hypotheses, most promising first; [] when done."""
-        ...
-
-
 # -- models that sources, searches and studies are made with ----------------------------------------
 # Pictures are RGB, uint8, (height, width, 3).
 
@@ -107,12 +83,17 @@ class TextEncoder(Protocol):
 
 
 @runtime_checkable
-class Encoder(TextEncoder, Protocol):
-    """Puts texts and pictures into one space."""
+class ImageEncoder(Protocol):
+    """Turns pictures into vectors."""
 
     def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """One row of length 1 per picture."""
         ...
+
+
+@runtime_checkable
+class Encoder(TextEncoder, ImageEncoder, Protocol):
+    """Puts texts and pictures into one space."""
 
 
 @runtime_checkable
@@ -122,6 +103,11 @@ class Captioner(Protocol):
     def captions(self, images: Sequence[NDArray[np.uint8]], *, prefix: str = "") -> list[str]:
         """The most likely text of each picture that begins with `prefix` (which is part of it)."""
         ...
+
+
+@runtime_checkable
+class ScoringCaptioner(Captioner, Protocol):
+    """A captioner that also says how likely a sentence is; chat models cannot."""
 
     def log_probabilities(
         self, images: Sequence[NDArray[np.uint8]], sentences: Sequence[str], *, prefix: str = ""
@@ -137,3 +123,269 @@ class Generator(Protocol):
     def generate(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[NDArray[np.uint8]]:
         """One picture per prompt; the same prompt and seed give the same picture in any batch."""
         ...
+
+
+@runtime_checkable
+class NoiseGenerator(Generator, Protocol):
+    """A generator whose noise can be given: the same prompt and noise give the same picture."""
+
+    @property
+    def noise_shape(self) -> tuple[int, ...]:
+        """The shape of the standard normal noise that one picture begins with."""
+        ...
+
+    def generate_from(self, prompts: Sequence[str], noise: NDArray[np.float32]) -> list[NDArray[np.uint8]]:
+        """One picture per prompt, each from its own row of noise."""
+        ...
+
+
+# -- what a source may offer beyond `draw` ----------------------------------------------------------
+
+#: What `available` says of a source without an end: more cases than any run has.
+ENDLESS: Final = 1 << 40
+
+
+@runtime_checkable
+class Finite(Protocol):
+    """A source that comes to an end, such as a folder of pictures."""
+
+    def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
+        """How many cases the hypothesis has in a stage: the indices from `stage.start` on, without gaps."""
+        ...
+
+
+@runtime_checkable
+class Selective(Protocol):
+    """A source or generator that cannot draw every text."""
+
+    def understands(self, text: str) -> bool:
+        """Whether a text can be drawn. Where it says yes, drawing does not fail because of the words."""
+        ...
+
+
+@runtime_checkable
+class CpuBound(Protocol):
+    """Says whether a source or generator computes in Python, so that several processes draw faster than one.
+
+    Where this is true, the source can be pickled: each process gets a copy of it.
+    """
+
+    @property
+    def cpu_bound(self) -> bool:
+        """False for what waits for files, a GPU or a server."""
+        ...
+
+
+@runtime_checkable
+class Relabelled(Protocol):
+    """A source whose pictures all show one label."""
+
+    def expecting(self, label: str) -> Source:
+        """The same source for another label; what was loaded is shared."""
+        ...
+
+
+@runtime_checkable
+class Skipping(Protocol):
+    """A source that leaves out files which it cannot use."""
+
+    @property
+    def skipped(self) -> Sequence[tuple[str, str]]:
+        """The files that are never drawn, each with the reason."""
+        ...
+
+
+@runtime_checkable
+class Placing(Protocol):
+    """A source that can show an input of somebody's choice, as a policy of `map` chooses it."""
+
+    def place(self, hypothesis: Hypothesis, index: int, number: int, /) -> None:
+        """Let the draw with this index show the input with this number."""
+        ...
+
+
+@runtime_checkable
+class Numbered(Protocol):
+    """A source that shows inputs from a finite collection and says which one a draw shows."""
+
+    @property
+    def inputs(self) -> int:
+        """How many a cell can show while a weak spot is searched for; numbers run from 0."""
+        ...
+
+    @property
+    def distinct(self) -> int:
+        """How many of them differ; the others repeat these, in the same order, with other random numbers."""
+        ...
+
+    def place_of(self, hypothesis: Hypothesis, index: int, *, seed: int) -> int:
+        """The number of the input that a draw shows."""
+        ...
+
+
+@runtime_checkable
+class Visible(Protocol):
+    """A source that lets a policy see something of an input before it chooses what is done to it."""
+
+    @property
+    def sees(self) -> str:
+        """What the policy sees, for people."""
+        ...
+
+    def contexts(self, inputs: Sequence[int], /) -> NDArray[np.float32]:
+        """What is seen of inputs, by their numbers: one row each, numbers from 0 to 1."""
+        ...
+
+
+@runtime_checkable
+class Probing(Protocol):
+    """A part that can be tried before a run."""
+
+    def probe(self) -> None:
+        """Raise a `WeakspotError` that says what would go wrong, or return."""
+        ...
+
+
+# -- what a judge may offer beyond `judge` ----------------------------------------------------------
+
+
+@runtime_checkable
+class Waiting(Protocol):
+    """A judge that waits for people: its verdicts on new outputs come in a later session.
+
+    It keeps what it asks on this machine, so it cannot be copied to others.
+    """
+
+    def hold(self) -> None:
+        """Raise a `WeakspotError` if outputs still wait; it says what a person has to do."""
+        ...
+
+
+# -- what models may offer, targets included --------------------------------------------------------
+
+
+@runtime_checkable
+class Composed(Protocol):
+    """A part made of models, such as a source of its generator or a judge of its second opinions."""
+
+    @property
+    def models(self) -> tuple[object, ...]:
+        """What it asks: their digests, revisions and lines about them are those of the part."""
+        ...
+
+
+@runtime_checkable
+class Digested(Protocol):
+    """A part that is known again: a run is not resumed with another one."""
+
+    @property
+    def digest(self) -> str | None:
+        """Follows from everything that changes its answers: weights, number format, settings.
+
+        None or "" where that is not known.
+        """
+        ...
+
+
+@runtime_checkable
+class Revised(Protocol):
+    """A model from a hub with revisions."""
+
+    @property
+    def revision(self) -> str:
+        """The commit that was loaded; "" where it came from a plain folder."""
+        ...
+
+
+@runtime_checkable
+class Described(Protocol):
+    """A model that says in a few words what it is and where it runs."""
+
+    @property
+    def about(self) -> str:
+        """One line for people; "" for nothing to say."""
+        ...
+
+
+@runtime_checkable
+class Formatted(Protocol):
+    """A model that says in which number format it computes."""
+
+    @property
+    def dtype(self) -> str:
+        """float32, float16, bfloat16, …; "" where it does not matter."""
+        ...
+
+
+@runtime_checkable
+class Located(Protocol):
+    """A model that says where it runs."""
+
+    @property
+    def device(self) -> str:
+        """cpu, cuda:0, …"""
+        ...
+
+
+@runtime_checkable
+class Releasing(Protocol):
+    """A model that can leave the memory of its device."""
+
+    def release(self) -> None:
+        """Free what can be loaded again; the next call loads it."""
+        ...
+
+
+@runtime_checkable
+class Batching(Protocol):
+    """A model that says how many inputs it takes best at once."""
+
+    @property
+    def batch(self) -> int:
+        """At least 1."""
+        ...
+
+
+@runtime_checkable
+class Doubtful(Protocol):
+    """A classifier that may have noticed that its numbers are no probabilities."""
+
+    @property
+    def doubt(self) -> str:
+        """What is wrong with the numbers seen so far; "" for nothing."""
+        ...
+
+
+@runtime_checkable
+class Repeating(Protocol):
+    """A generator behind a server, which may draw anew each time."""
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the same prompt and seed give the same picture again."""
+        ...
+
+
+# -- the answers of parts that do not say -----------------------------------------------------------
+
+
+def available(source: Source, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
+    """How many cases a hypothesis has in a stage; `ENDLESS` where the source does not end."""
+    if isinstance(source, Finite):
+        return int(source.available(hypothesis, seed=seed, stage=stage))
+    return ENDLESS
+
+
+def understands(part: object, text: str) -> bool:
+    """Whether a source or generator can draw a text; one that does not say can draw any."""
+    return not isinstance(part, Selective) or bool(part.understands(text))
+
+
+def cpu_bound(part: object) -> bool:
+    """Whether several processes draw faster than one."""
+    return isinstance(part, CpuBound) and bool(part.cpu_bound)
+
+
+def digest_of(part: object) -> str:
+    """The digest of a part itself; "" where it has none."""
+    return str(part.digest or "") if isinstance(part, Digested) else ""

@@ -3,7 +3,7 @@
 from weakspot.engine import stop
 from weakspot.engine.budget import Budget, BudgetSpent, Spending
 from weakspot.engine.engine import Broken, Engine, Want
-from weakspot.engine.executor import Cluster, Executor, LocalExecutor, local
+from weakspot.engine.executor import Cluster, Executor, LocalExecutor, Placed, local
 from weakspot.engine.findings import findings
 from weakspot.engine.race import Claim, ConfirmSettings, RaceSettings, confirm, race
 from weakspot.engine.stop import Rule
@@ -20,6 +20,7 @@ __all__ = [
     "Executor",
     "Lane",
     "LocalExecutor",
+    "Placed",
     "RaceSettings",
     "Rule",
     "Spending",

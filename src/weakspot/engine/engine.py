@@ -29,7 +29,8 @@ from weakspot.core import (
     WeakspotError,
     case_seed,
 )
-from weakspot.engine.budget import FAR, Budget, BudgetSpent, Spending
+from weakspot.core.ports import available
+from weakspot.engine.budget import Budget, BudgetSpent, Spending
 from weakspot.engine.executor import Cluster, Executor, local
 from weakspot.engine.stop import Rule
 from weakspot.engine.watch import Lane, Watch
@@ -164,8 +165,7 @@ class Engine:
 
     def reach(self, hypothesis: Hypothesis, stage: Stage = Stage.EXPLORE) -> int:
         """How many trials a hypothesis can have in a stage: a folder of pictures ends, a renderer never."""
-        available = getattr(self.source, "available", None)
-        return FAR if available is None else int(available(hypothesis, seed=self.seed, stage=stage))
+        return available(self.source, hypothesis, seed=self.seed, stage=stage)
 
     def test(
         self, hypothesis: Hypothesis, *, until: Rule, stage: Stage = Stage.EXPLORE, phase: str = "test"

@@ -7,11 +7,13 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from concurrent.futures import Executor as Pool
 from pickle import PicklingError
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
+
+from weakspot.core.ports import cpu_bound
 
 W = TypeVar("W")
 C = TypeVar("C")
@@ -47,6 +49,16 @@ class Cluster(Protocol):
 
     def close(self) -> None:
         """Free what it holds."""
+        ...
+
+
+@runtime_checkable
+class Placed(Protocol):
+    """A cluster that says where its models run."""
+
+    @property
+    def places(self) -> Mapping[str, str]:
+        """By pool, the devices and number formats of its models."""
         ...
 
 
@@ -139,4 +151,4 @@ def _end_with(parent: int) -> None:
 def local(source: object) -> LocalExecutor:
     """The local executor that suits a source: processes if it is `cpu_bound` and there are cores to use."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return LocalExecutor(processes=min(cores, 8) if getattr(source, "cpu_bound", False) and cores > 1 else 0)
+    return LocalExecutor(processes=min(cores, 8) if cpu_bound(source) and cores > 1 else 0)

@@ -14,10 +14,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from weakspot.core import WeakspotError
-
-#: Where parts keep the models they ask.
-_HELD: Final = ("generator", "classifier", "encoder", "captioner", "judge_alone", "opinions", "network")
+from weakspot.core import Classifier, WeakspotError
+from weakspot.core.ports import Composed, Formatted, Located, digest_of
 
 
 class Identity(NamedTuple):
@@ -51,11 +49,8 @@ def models_in(part: Any) -> list[Any]:
         if one is None or depth > 3 or any(one is other for other in found):
             return
         found.append(one)
-        for name in _HELD:
-            held = getattr(one, name, None)
-            if not callable(held) or hasattr(held, "digest"):
-                for inner in held if isinstance(held, list | tuple) else (held,):
-                    look(inner, depth + 1)
+        for inner in one.models if isinstance(one, Composed) else ():
+            look(inner, depth + 1)
 
     look(part, 0)
     return found
@@ -63,7 +58,7 @@ def models_in(part: Any) -> list[Any]:
 
 def digest_in(part: Any) -> str | None:
     """The first digest of the models in a part; None where none of them has one."""
-    return next((str(d) for one in models_in(part) if (d := getattr(one, "digest", None))), None)
+    return next(filter(None, map(digest_of, models_in(part))), None)
 
 
 def identify(part: Any) -> list[Identity]:
@@ -72,17 +67,15 @@ def identify(part: Any) -> list[Identity]:
 
 
 def _of(one: Any) -> Identity:
-    dtype, device = (str(getattr(one, name, "") or "") for name in ("dtype", "device"))
-    digest = getattr(one, "digest", None)
-    known = str(digest).replace(f"-{dtype}", "") if dtype else str(digest)
-    labels = getattr(one, "labels", ())
-    told = "\n".join(map(str, labels)) if isinstance(labels, list | tuple) else ""
+    dtype = str(one.dtype or "") if isinstance(one, Formatted) else ""
+    digest = digest_of(one)
+    labels = "\n".join(one.labels) if isinstance(one, Classifier) else ""
     return Identity(
         kind=f"{type(one).__module__}.{type(one).__qualname__}",
-        digest=known if digest else _weights(one),
-        labels=hashlib.sha256(told.encode()).hexdigest() if told else "",
+        digest=(digest.replace(f"-{dtype}", "") if dtype else digest) or _weights(one),
+        labels=hashlib.sha256(labels.encode()).hexdigest() if labels else "",
         dtype=dtype,
-        device=device,
+        device=str(one.device or "") if isinstance(one, Located) else "",
     )
 
 

@@ -36,7 +36,7 @@ class RayExecutor:
             they must agree with each other.
 
     Attributes:
-        about: By pool, where its models run and in which number format, as far as they say.
+        places: By pool, where its models run and in which number format, as far as they say.
     """
 
     def __init__(
@@ -65,8 +65,8 @@ class RayExecutor:
         except BaseException:
             self.close()
             raise
-        places = {crew.name: {model.place for model in crew.models} - {""} for crew in self._crews}
-        self.about = {name: ", ".join(sorted(some)) for name, some in places.items() if some}
+        there = {crew.name: {model.place for model in crew.models} - {""} for crew in self._crews}
+        self.places = {name: ", ".join(sorted(some)) for name, some in there.items() if some}
         # Enough that every worker has one piece to do and one that waits for it.
         busy = sum(len(crew.hands) for crew in self._crews)
         self.most = busy + max(len(crew.hands) for crew in self._crews) + self.settings.ahead

@@ -122,7 +122,7 @@ class PictureJudge:
         good: str = GOOD,
         bad: str = BAD,
     ) -> None:
-        self.encoder, self.measure = encoder, measure
+        self.encoder, self.measure, self.models = encoder, measure, (encoder,)
         self.epsilon = USUAL[measure] if epsilon is None else epsilon
         self.attribute = tuple(attribute)
         self.wanted = tuple(wanted) or (1.0,) * len(self.attribute)

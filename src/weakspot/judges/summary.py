@@ -38,7 +38,7 @@ class SummaryJudge:
     """
 
     def __init__(self, *, measure: str = "blend", epsilon: float | None = None, encoder: TextEncoder) -> None:
-        self.measure, self.encoder = measure, encoder
+        self.measure, self.encoder, self.models = measure, encoder, (encoder,)
         self.epsilon = USUAL[measure] if epsilon is None else epsilon
 
     def judge(self, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:

@@ -31,6 +31,15 @@ class Opinion(Protocol):
         ...
 
 
+@runtime_checkable
+class ChecksLabels(Protocol):
+    """An opinion that knows beforehand which labels it can judge."""
+
+    def check(self, label: str) -> None:
+        """Raise a `WeakspotError` for a label that it cannot tell from others."""
+        ...
+
+
 class ClassifierOpinion:
     """A classifier that must name the expected label.
 
@@ -44,6 +53,7 @@ class ClassifierOpinion:
         self, classifier: Classifier, *, top: int = 1, same: Mapping[str, Collection[str]] | None = None
     ) -> None:
         self.classifier, self.top, self.same = classifier, top, same or {}
+        self.models = (classifier,)
 
     def check(self, label: str) -> None:
         """Refuse a label that its head does not have."""
@@ -88,6 +98,7 @@ class EncoderOpinion:
         words: Mapping[str, str] | None = None,
     ) -> None:
         self.encoder, self.labels, self.top = encoder, tuple(labels), top
+        self.models = (encoder,)
         self._texts = [prompt.replace("{label}", (words or {}).get(label, label)) for label in self.labels]
         self._rows: NDArray[np.float32] | None = None
 
@@ -125,6 +136,11 @@ class Verified:
 
     judge_alone: Judge
     opinions: tuple[Opinion, ...]
+
+    @property
+    def models(self) -> tuple[object, ...]:
+        """See `weakspot.core.ports.Composed`."""
+        return self.judge_alone, *self.opinions
 
     def judge(self, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
         """See `Judge`. What no verdict can be given for is not shown to the opinions."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import MODELS, WeakspotError
+from weakspot.core.ports import ImageEncoder
 from weakspot.core.registry import import_part, parse_name
 from weakspot.models.images import stack_images
 from weakspot.models.onnx.classifier import _Input, _scores, _three
@@ -77,17 +78,16 @@ def load(name: str) -> Extractor:
         return _onnx(parsed.rest, parsed.options)
     if parsed.scheme == "python" and parsed.rest:
         model = import_part(parsed.rest)
-        if callable(model) and not hasattr(model, "embed_images"):
+        if callable(model) and not isinstance(model, ImageEncoder):
             return lambda images: np.asarray(model(stack_images(images)))
     else:
         model = MODELS.load(name)
-    embed: Extractor | None = getattr(model, "embed_images", None)
-    if embed is None:
+    if not isinstance(model, ImageEncoder):
         raise WeakspotError(
             f"{name[:200]} gives no features of pictures",
             fix="use an encoder, e.g. world:encoder, or an output of an ONNX file: onnx:model.onnx?output=…",
         )
-    return embed
+    return model.embed_images
 
 
 def checked(extract: Extractor, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float64]:

@@ -34,10 +34,9 @@ def stack_images(images: Sequence[Any], size: tuple[int, int] | None = None) -> 
             or image.shape[2] != 3
             or image.dtype != np.uint8
         ):
-            shape = getattr(image, "shape", type(image).__name__)
-            kind = getattr(image, "dtype", "")
+            what = f"{image.shape} {image.dtype}" if isinstance(image, np.ndarray) else type(image).__name__
             raise WeakspotError(
-                f"a model of images cannot look at {shape} {kind}".strip(),
+                f"a model of images cannot look at {what}",
                 fix="the source must draw RGB images: uint8, (height, width, 3)",
             )
         if size is not None and image.shape[:2] != size:

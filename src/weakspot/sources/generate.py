@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import Case, Generator, Hypothesis, WeakspotError, case_seed
+from weakspot.core.ports import NoiseGenerator, Repeating, digest_of
 from weakspot.models.diffusers import pipeline as diffusers
 from weakspot.sources.spaces import Gaussian
 
@@ -37,6 +38,7 @@ class TextToImage:
                 fix="write e.g. 'a photo, {text}'",
             )
         self.generator, self.expected, self.template = generator, expected, template
+        self.models = (generator,)
 
     def expecting(self, label: str) -> TextToImage:
         """The same source for another label; the generator is shared."""
@@ -56,35 +58,30 @@ class TextToImage:
     def space(self, hypothesis: Hypothesis) -> NoiseSpace | None:
         """The noise that a picture begins with; see `weakspot.sources.spaces.Spaced`.
 
-        None for a generator that takes no noise: it needs `noise_shape` and `generate_from`, as
-        `DiffusersGenerator` has them.
+        None for a generator that takes no noise.
         """
-        shape = getattr(self.generator, "noise_shape", None)
-        if shape is None or not hasattr(self.generator, "generate_from"):
-            return None
-        return NoiseSpace(self, hypothesis, tuple(shape))
+        generator = self.generator
+        return NoiseSpace(self, generator, hypothesis) if isinstance(generator, NoiseGenerator) else None
 
     @property
-    def digest(self) -> str | None:
+    def digest(self) -> str:
         """The generator's, if it has one."""
-        digest: str | None = getattr(self.generator, "digest", None)
-        return digest
+        return digest_of(self.generator)
 
 
 class NoiseSpace(Gaussian):
     """The pictures of one hypothesis, each by the noise it begins with."""
 
-    def __init__(self, source: TextToImage, hypothesis: Hypothesis, shape: tuple[int, ...]) -> None:
-        super().__init__(*shape)
-        self.source, self.hypothesis = source, hypothesis
+    def __init__(self, source: TextToImage, generator: NoiseGenerator, hypothesis: Hypothesis) -> None:
+        super().__init__(*generator.noise_shape)
+        self.source, self.generator, self.hypothesis = source, generator, hypothesis
 
     def to_cases(self, states: NDArray[Any], indices: Sequence[int]) -> list[Case]:
         """See `CaseSpace`. A case's seed follows from its noise."""
         source, words = self.source, self.hypothesis.text
         noise = np.ascontiguousarray(states, np.float32)
         prompt = source.template.replace("{text}", words)
-        generator: Any = source.generator
-        pictures = generator.generate_from([prompt] * len(noise), noise)
+        pictures = self.generator.generate_from([prompt] * len(noise), noise)
         return [
             Case(self.hypothesis, index, _seed_of(row), picture, source.expected, words)
             for index, row, picture in zip(indices, noise, pictures, strict=True)
@@ -124,7 +121,7 @@ def must_repeat(generator: object, name: str) -> None:
     Raises:
         WeakspotError: Its cases could not be drawn again, to resume a run or to look at a finding.
     """
-    if not getattr(generator, "repeats", True):
+    if isinstance(generator, Repeating) and not generator.repeats:
         raise WeakspotError(
             f"{name[:200]} draws another picture each time, so that no case could be drawn again",
             fix="add seed=NAME if the server takes a seed under that name, or cache=FOLDER to keep pictures",

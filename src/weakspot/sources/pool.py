@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import Encoder, WeakspotError
+from weakspot.core.ports import digest_of
 from weakspot.sources.folder import LONGEST, Unusable, decode, files_in, read
 
 #: Pictures that are embedded together.
@@ -90,7 +91,7 @@ def read_pool(
     Raises:
         WeakspotError: There is no folder, or no picture that can be used.
     """
-    digest = str(getattr(encoder, "digest", None) or "")
+    digest = digest_of(encoder)
     file = None
     if cache is not None and digest:
         place = hashlib.sha256(f"{Path(folder).resolve()}\0{digest}\0{longest}".encode(errors="replace"))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from weakspot.concepts.space import ConceptSpace, Region
 from weakspot.core import MODELS, SOURCES, Case, Generator, Hypothesis, Source, WeakspotError, case_seed
+from weakspot.core.ports import cpu_bound, understands
 from weakspot.sources.generate import must_repeat
 
 #: The prompt of spaces with these axes; their values are the words.
@@ -42,7 +43,7 @@ class PromptPictures:
         self.generator, self.space = generator, space
         self._placed: dict[tuple[str, int], int] = {}
         #: Networks have threads and a GPU of their own; a renderer computes in Python.
-        self.cpu_bound = bool(getattr(generator, "cpu_bound", False))
+        self.cpu_bound, self.models = cpu_bound(generator), (generator,)
 
     def prompt(self, cell: int) -> str:
         """The prompt of a cell."""
@@ -54,9 +55,8 @@ class PromptPictures:
         Raises:
             WeakspotError: One cannot; it says which.
         """
-        understands: Any = getattr(self.generator, "understands", None)
-        for prompt in map(self.prompt, range(min(self.space.size, PROBED)) if understands else ()):
-            if not understands(prompt):
+        for prompt in map(self.prompt, range(min(self.space.size, PROBED))):
+            if not understands(self.generator, prompt):
                 raise WeakspotError(
                     f"the prompt {prompt[:200]!r} cannot be drawn",
                     fix="use a space in words that it knows; for the drawn world: --space prompt-world",
@@ -119,12 +119,11 @@ class SourceAsGenerator:
     """
 
     def __init__(self, source: _Draws) -> None:
-        self.source, self.cpu_bound = source, bool(getattr(source, "cpu_bound", False))
+        self.source, self.cpu_bound = source, cpu_bound(source)
 
     def understands(self, text: str) -> bool:
         """Whether the source can draw a text; taken for granted where it does not say."""
-        asked: Any = getattr(self.source, "understands", None)
-        return True if asked is None else bool(asked(text))
+        return understands(self.source, text)
 
     def generate(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[NDArray[np.uint8]]:
         """See `Generator`."""

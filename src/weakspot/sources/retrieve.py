@@ -90,6 +90,7 @@ class Retrieval:
         longest: int = LONGEST,
     ) -> None:
         self.pool, self.encoder, self.top, self.least, self.longest = pool, encoder, top, least, longest
+        self.models = (encoder,)
         self._known = dict(known or {})
         labels = [self._of(i).label for i in range(len(pool.names))]
         labelled = self._labelled = any(labels)

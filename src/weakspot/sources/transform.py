@@ -50,6 +50,13 @@ class TransformedImages:
             for value in axis.values:
                 amounts_of({axis.name: value})
 
+    @property
+    def inputs(self) -> int:
+        """Pictures, for discovery."""
+        return len(self.parts[Stage.EXPLORE])
+
+    distinct = inputs
+
     def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
         """How many draws there are: of a policy's own choices any number, otherwise each picture once."""
         del seed

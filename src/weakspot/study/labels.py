@@ -15,17 +15,28 @@ from weakspot.core import (
     JUDGES,
     MODELS,
     SOURCES,
+    Case,
     Classifier,
     Generator,
     Hypothesis,
     Judge,
     Source,
+    Stage,
     Target,
     WeakspotError,
 )
+from weakspot.core.ports import (
+    Composed,
+    Relabelled,
+    Skipping,
+    available,
+    cpu_bound,
+    digest_of,
+    understands,
+)
 from weakspot.judges import LabelJudge, Verified
 from weakspot.judges.label import Relation
-from weakspot.judges.verified import ClassifierOpinion, Opinion, opinion
+from weakspot.judges.verified import ChecksLabels, ClassifierOpinion, Opinion, opinion
 from weakspot.sources.generate import TextToImage
 from weakspot.sources.prompts import LabelWords, base_prompt
 from weakspot.study.executors import unnamed
@@ -81,7 +92,7 @@ def labelled_workers(
         given: The objects among them.
     """
     labels, _ = _head(parts.target)
-    kin = getattr(parts.judge, "kin", None)
+    kin = parts.judge.kin if isinstance(parts.judge, LabelJudge) else None
     words, same, own = dict(parts.words), dict(parts.same), unnamed(given)
     verdicts = partial(_verdicts, task, own.get("judge"), own.get("verify"))
     return {
@@ -110,33 +121,31 @@ class ByLabel:
     """
 
     def __init__(self, source: Source, bases: Sequence[Hypothesis], labels: Sequence[str]) -> None:
-        other = getattr(source, "expecting", None)
         self._sources = [
-            (base.text, source if other is None else other(label))
+            (base.text, source.expecting(label) if isinstance(source, Relabelled) else source)
             for base, label in zip(bases, labels, strict=True)
         ]
-        self.cpu_bound = getattr(source, "cpu_bound", False)
-        self.digest = getattr(source, "digest", None)
+        self.cpu_bound, self.digest = cpu_bound(source), digest_of(source)
+        self.skipped = source.skipped if isinstance(source, Skipping) else ()
+        self.models = source.models if isinstance(source, Composed) else ()
 
-    def _of(self, hypothesis: Hypothesis) -> Any:
+    def _of(self, hypothesis: Hypothesis) -> Source:
         fitting = [
             (len(text), i) for i, (text, _) in enumerate(self._sources) if hypothesis.text.startswith(text)
         ]
         return self._sources[max(fitting)[1] if fitting else 0][1]
 
-    def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> Any:
+    def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
         """See `Source`."""
         return self._of(hypothesis).draw(hypothesis, indices, seed=seed)
 
-    def _available(self, hypothesis: Hypothesis, **how: Any) -> int:
-        return int(self._of(hypothesis).available(hypothesis, **how))
+    def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
+        """See `Finite`."""
+        return available(self._of(hypothesis), hypothesis, seed=seed, stage=stage)
 
-    def __getattr__(self, name: str) -> Any:
-        """What else the source can do, such as saying which texts it understands."""
-        if name.startswith("_"):
-            raise AttributeError(name)
-        found = getattr(self._sources[0][1], name)
-        return self._available if name == "available" else found
+    def understands(self, text: str) -> bool:
+        """See `Selective`."""
+        return understands(self._sources[0][1], text)
 
 
 def _target(task: LabelTask, given: Any) -> Target:
@@ -162,10 +171,10 @@ def _drawing(found: Any, task: LabelTask) -> Source:
     if isinstance(found, Generator) and not isinstance(found, Source):
         return TextToImage(found, expected=task.hunted[0])
     source: Source = part(found, task.source, SOURCES, Source)
-    expected = getattr(source, "expected", None)
-    if isinstance(expected, str) and expected != task.hunted[0]:
+    if isinstance(source, TextToImage) and source.expected != task.hunted[0]:
+        said, hunted = source.expected[:80], task.hunted[0][:80]
         raise WeakspotError(
-            f"{task.source[:200]} is said to draw {expected[:80]!r}, and {task.hunted[0][:80]!r} is hunted",
+            f"{task.source[:200]} is said to draw {said!r}, and {hunted!r} is hunted",
             fix="leave out ?label=…",
         )
     return source
@@ -240,6 +249,6 @@ def _opinion(
     if isinstance(found, ClassifierOpinion) and same:
         found = ClassifierOpinion(found.classifier, same=same)
     for label in task.hunted:
-        if (fits := getattr(found, "check", None)) is not None:
-            fits(label)
+        if isinstance(found, ChecksLabels):
+            found.check(label)
     return found

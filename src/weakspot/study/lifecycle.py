@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from weakspot.core import WeakspotError
+from weakspot.core.ports import cpu_bound
 from weakspot.engine import BudgetSpent, Cluster, Executor, Watch
 from weakspot.store import Run, RunConfig, check_url
 from weakspot.study.context import Context
@@ -193,7 +194,7 @@ def _place(
     if workers is None:
         yield None
         return
-    many = bool(getattr(parts.source, "cpu_bound", False))
+    many = cpu_bound(parts.source)
     here = {"source": parts.source, "target": parts.target, "judge": parts.verdicts}
     with executor_for(named, lambda: workers(settings, parts, objects), many=many, here=here) as place:
         yield place

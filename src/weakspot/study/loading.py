@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from weakspot.core import Registry, WeakspotError, parse_name
-from weakspot.engine import Watch
+from weakspot.core.ports import Described, Revised
+from weakspot.engine import Placed, Watch
 from weakspot.engine.identity import models_in
 from weakspot.study.options import StudySettings
 
@@ -87,10 +88,9 @@ def pinned(settings: _Settings, **parts: object) -> _Settings:
 
 
 def _with_revision(name: str, loaded: object) -> str:
-    # A source holds its generator, a second opinion its classifier or encoder.
-    inner = (getattr(loaded, within, None) for within in ("generator", "classifier", "encoder"))
-    revision = next((r for one in (loaded, *inner) if (r := getattr(one, "revision", ""))), "")
-    if not isinstance(revision, str) or not revision or name.startswith(("object:", "python:")):
+    of_a_hub = (one.revision for one in models_in(loaded) if isinstance(one, Revised))
+    revision = next(filter(None, of_a_hub), "")
+    if not revision or name.startswith(("object:", "python:")):
         return name
     read = parse_name(name)
     if _is_folder(read.rest):  # one of the hub's cache, named by its path: it has no other revision
@@ -119,10 +119,10 @@ def tell_models(watch: Watch, *, executor: object = None, **parts: object) -> No
     told = []
     for what, some in parts.items():
         for one in some if isinstance(some, tuple) else (some,):
-            abouts = (getattr(model, "about", None) for model in models_in(one))
-            told += [(what, about) for about in abouts if isinstance(about, str) and about]
-    places = getattr(executor, "about", {})
-    told += [("on Ray", f"{pool}: {place}") for pool, place in dict(places).items()]
+            described = [model for model in models_in(one) if isinstance(model, Described)]
+            told += [(what, model.about) for model in described if model.about]
+    if isinstance(executor, Placed):
+        told += [("on Ray", f"{pool}: {place}") for pool, place in executor.places.items()]
     for what, about in dict.fromkeys(told):
         watch.say("".join(c if c.isprintable() else " " for c in f"{what:<8} {about}")[:400])
 

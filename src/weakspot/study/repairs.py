@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from weakspot.concepts.space import ConceptSpace
 from weakspot.core import Case, Hypothesis, Judge, Output, Source, Stage, Target, WeakspotError
+from weakspot.core.ports import available
 
 Image = NDArray[np.uint8]
 #: Fewer pictures teach nothing, and prove nothing.
@@ -193,8 +194,7 @@ class Job:
 
     def available(self, hypothesis: Hypothesis) -> int:
         """How many independent draws there are."""
-        some = getattr(self.source, "available", None)
-        return 1 << 31 if some is None else int(some(hypothesis, seed=self.seed, stage=Stage.EXPLORE))
+        return available(self.source, hypothesis, seed=self.seed, stage=Stage.EXPLORE)
 
 
 def mixed(rows: Sequence[Sequence[Any]]) -> list[Any]:

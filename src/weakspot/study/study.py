@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from weakspot.core import WeakspotError
 from weakspot.study.options import Field, StudySettings
@@ -29,6 +29,16 @@ from weakspot.study.result import Result
 
 #: Something of a study, or where it is: "module:attribute", the module relative to the study's home.
 Lazy = Any
+
+
+@runtime_checkable
+class Known(Protocol):
+    """Parts with digests beyond those of the things that the settings name, such as of data."""
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """By what they are of."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +161,7 @@ class Study:
             for number, one in enumerate(thing if isinstance(thing, tuple) else (thing,), 1):
                 if digest := digest_in(one):
                     found[name if number == 1 else f"{name} {number}"] = digest
-        return found | dict(getattr(parts, "digests", {}))
+        return found | (dict(parts.digests) if isinstance(parts, Known) else {})
 
     def read_result(self, run: Any) -> Result | None:
         """The result of a run of this study."""

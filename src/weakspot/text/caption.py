@@ -1,9 +1,4 @@
-"""Hypotheses from captions: which sentences are said of failures more often than of passes.
-
-The captions are those the source knows to be true of its cases; a captioner takes their place where the
-source knows nothing. A sentence and the same sentence without its adjectives are both candidates, so that
-"it is on a yellow flower" does not hide "it is on a flower".
-"""
+"""Captions cut into sentences, and which sentences are said of failures more often than of passes."""
 
 from __future__ import annotations
 
@@ -11,9 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from weakspot.core import Hypothesis, LedgerView, Stage, Trial
 from weakspot.stats import log_evidence
-from weakspot.text.refine import without_adjectives
 
 #: A sentence longer than this is no description of a set of images.
 LONGEST: Final = 200
@@ -32,37 +25,6 @@ class Sentence(NamedTuple):
     passing: int
     lift: float
     log_evidence: float
-
-
-class CaptionSearch:
-    """Proposes one hypothesis per telling sentence: the baseline's words and that sentence.
-
-    Args:
-        base: The baseline, whose explored trials are read.
-        most: At most so many hypotheses.
-        least_lift: A sentence less telling than this is not proposed.
-    """
-
-    def __init__(self, base: Hypothesis, *, most: int = 24, least_lift: float = 1.5) -> None:
-        self.base, self.most, self.least_lift = base, most, least_lift
-
-    def propose(self, ledger: LedgerView) -> list[Hypothesis]:
-        """Most telling first; [] when no failure has a caption."""
-        ranked = rank(
-            *(
-                [self._said(t) for t in ledger.trials(self.base, stage=Stage.EXPLORE, failed=failed)]
-                for failed in (True, False)
-            )
-        )
-        return [
-            Hypothesis(f"{self.base.text} {s.text}", origin="caption", parent=self.base.id)
-            for s in ranked[: self.most]
-            if s.lift >= self.least_lift
-        ]
-
-    def _said(self, trial: Trial) -> frozenset[str]:
-        said = set(sentences(trial.caption.removeprefix(self.base.text)))
-        return frozenset(said | {without_adjectives(s) for s in said})
 
 
 def sentences(caption: str) -> list[str]:

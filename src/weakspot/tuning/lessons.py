@@ -75,6 +75,19 @@ class Lessons(Protocol):
         """Some of them, a share `rate` of them transformed; the same seed gives the same."""
         ...
 
+    def shifted(
+        self,
+        which: Sequence[int],
+        *,
+        seed: Sequence[int],
+        rate: float,
+        mirror: bool,
+        shift: float,
+        blend: float = 0.0,
+    ) -> Shown:
+        """As `show`, of pictures that are shifted and mirrored, and some blended, before."""
+        ...
+
 
 class Read(Sequence[Image]):
     """Some pictures of a data set, read each time they are asked for.

@@ -231,14 +231,10 @@ def augmented(
     lessons: Lessons, which: Sequence[int], *, seed: Sequence[int], settings: TrainSettings
 ) -> Shown:
     """Pictures for a step: shifted and mirrored first, transformed then, as the verification does it."""
-    shift = getattr(lessons, "shifted", None)
-    if shift is None:
-        return lessons.show(which, seed=seed, rate=settings.rate)
     blend = settings.blend if settings.distil else 0.0
-    shown: Shown = shift(
+    return lessons.shifted(
         which, seed=seed, rate=settings.rate, mirror=settings.mirror, shift=settings.shift, blend=blend
     )
-    return shown
 
 
 class _Material(NamedTuple):

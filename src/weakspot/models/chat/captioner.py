@@ -39,9 +39,6 @@ class ChatCaptioner:
         prompt: What it is asked, beside the picture.
     """
 
-    #: So that nobody asks for them; see `weakspot.studies.hunt.propose`.
-    knows_probabilities = False
-
     def __init__(self, model: Sees, *, prompt: str = PROMPT) -> None:
         self.model, self.prompt = model, prompt
 
@@ -66,20 +63,6 @@ class ChatCaptioner:
         said = output.answer if output.status is Status.OK and output.answer else ""
         said = " ".join("".join(c if c.isprintable() else " " for c in said).split())[:LONGEST]
         return f"{prefix} {said.removeprefix(prefix).strip()}".strip() if said else prefix
-
-    def log_probabilities(
-        self, images: Sequence[NDArray[np.uint8]], sentences: Sequence[str], *, prefix: str = ""
-    ) -> NDArray[np.float64]:
-        """It knows none.
-
-        Raises:
-            WeakspotError: Always.
-        """
-        del images, sentences, prefix
-        raise WeakspotError(
-            "a chat model does not say how likely a sentence is",
-            fix="name an encoder beside it, or a captioner with probabilities: hf:…, world:captioner",
-        )
 
 
 def captioner_of(model: Any) -> Any:

@@ -36,7 +36,7 @@ def weights_of(models: Any, name: str, version: str) -> Any:
             fix=nearest(name, known) or f"choose one of: {', '.join(known)[:300]}",
         )
     every = models.get_model_weights(name)
-    names = list(getattr(every, "__members__", {}))
+    names = list(every.__members__)
     if version not in names:
         raise WeakspotError(
             f"torchvision has no weights {version[:80]!r} of {name}",
@@ -48,11 +48,10 @@ def weights_of(models: Any, name: str, version: str) -> Any:
 def preprocess(told: Any) -> Preprocess:
     """How pictures are prepared, from the library's preset."""
     [crop], [shortest] = told.crop_size, told.resize_size
-    how = getattr(told.interpolation, "name", "BILINEAR")
     return Preprocess(
         size=(int(crop), int(crop)),
         shortest=int(shortest),
-        resample=str(how).upper(),
+        resample=told.interpolation.name.upper(),
         mean=tuple(map(float, told.mean)),
         std=tuple(map(float, told.std)),
     )

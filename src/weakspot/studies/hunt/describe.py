@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.concepts.cluster import READ, rank_keywords
-from weakspot.core import Captioner, Encoder, Hypothesis, WeakspotError
+from weakspot.core import Encoder, Hypothesis, ScoringCaptioner, WeakspotError
 from weakspot.studies.hunt.scoring import Image, Likelihood, Matrix, Similarity, special_forms
 from weakspot.text.caption import sentences
 from weakspot.text.refine import without_adjectives
@@ -93,7 +93,7 @@ class Description(NamedTuple):
 def describe(
     images: Sequence[Image],
     captions: Sequence[str],
-    by: Captioner | Encoder,
+    by: ScoringCaptioner | Encoder,
     *,
     others: Sequence[Image] = (),
     other_captions: Sequence[str] = (),
@@ -131,7 +131,7 @@ def describe(
     compared = elsewhere if settings.contrast > 0 else ()
     tried = candidates(said, compared, most=settings.candidates, support=settings.support)
     model: Likelihood | Similarity
-    if isinstance(by, Captioner):
+    if isinstance(by, ScoringCaptioner):
         forms = special_forms(s for some in (*said, *elsewhere) for s in some)
         model = Likelihood(by, inside + outside, forms=forms, reach=settings.reach)
     elif isinstance(by, Encoder):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from weakspot.concepts.cluster import cluster
 from weakspot.concepts.rules import WORTH, Said, rules
-from weakspot.core import Captioner, Encoder, Hypothesis, WeakspotError
+from weakspot.core import Captioner, Encoder, Hypothesis, ScoringCaptioner, WeakspotError
 from weakspot.engine import Claim, Lane, State
 from weakspot.studies.hunt.describe import describe
 from weakspot.studies.hunt.select import said_by
@@ -174,7 +174,7 @@ def from_groups(
         fits: Whether a text can be drawn.
         origin: Of the hypotheses.
     """
-    scores = captioner if getattr(captioner, "knows_probabilities", True) else None
+    scores = captioner if isinstance(captioner, ScoringCaptioner) else None
     if not images or (by := scores or encoder) is None:
         return []
     features = np.ones((len(images), 1)) if encoder is None else encoder.embed_images(images)

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import Captioner, Encoder, WeakspotError
+from weakspot.core import Encoder, ScoringCaptioner, WeakspotError
 from weakspot.text.refine import without_adjectives
 
 #: Special forms ("on a yellow flower") that count towards a general sentence ("on a flower").
@@ -52,7 +52,12 @@ class Likelihood:
     """
 
     def __init__(
-        self, captioner: Captioner, images: Sequence[Image], *, forms: Mapping[str, list[str]], reach: float
+        self,
+        captioner: ScoringCaptioner,
+        images: Sequence[Image],
+        *,
+        forms: Mapping[str, list[str]],
+        reach: float,
     ) -> None:
         self.captioner, self.images, self.forms, self.reach = captioner, list(images), forms, reach
         self.scored = 0

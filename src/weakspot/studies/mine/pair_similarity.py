@@ -17,7 +17,7 @@ class PairSimilarity:
     """
 
     def __init__(self, encoder: TextEncoder) -> None:
-        self.encoder = encoder
+        self.encoder, self.models = encoder, (encoder,)
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
         """See `Target`. Each text is embedded once, however many cases it is in."""

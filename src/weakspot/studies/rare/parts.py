@@ -11,7 +11,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import Case, Hypothesis, Judge, Output, Scores, Source, Status, Target, Verdict
+from weakspot.core import Case, Hypothesis, Judge, Output, Scores, Source, Stage, Status, Target, Verdict
+from weakspot.core.ports import ENDLESS, available, cpu_bound
 from weakspot.judges import LabelJudge
 from weakspot.sources.spaces import CaseSpace, Spaced
 from weakspot.store import Run
@@ -142,9 +143,13 @@ class Moved:
     def __init__(self, source: Source, space: CaseSpace | None, moved: Hypothesis) -> None:
         self._source, self._space, self._moved = source, space, moved
         self._start, self._states = 0, np.empty(0)
-        self.cpu_bound = bool(getattr(source, "cpu_bound", False))
-        if space is None and (available := getattr(source, "available", None)) is not None:
-            self.available = available
+        self.cpu_bound = cpu_bound(source)
+
+    def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
+        """See `Finite`; a space has no end."""
+        if self._space is not None:
+            return ENDLESS
+        return available(self._source, hypothesis, seed=seed, stage=stage)
 
     def next(self, start: int, states: NDArray[Any]) -> None:
         """The states of the cases from this index on."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from weakspot.core import Target, WeakspotError
+from weakspot.core.ports import digest_of
 from weakspot.store import Run
 from weakspot.studies.repair.settings import RepairSettings
 from weakspot.study.registry import find_study
@@ -47,8 +48,8 @@ def load(settings: RepairSettings, *, target: Target | None = None) -> RepairPar
         job = job_of(run, settings, target=target)
         network = _network(job, settings)
         digests = dict(job.digests)
-        if digest := getattr(job.target, "digest", None):
-            digests["target"] = str(digest)
+        if digest := digest_of(job.target):
+            digests["target"] = digest
     except BaseException:
         run.close()
         raise
@@ -102,7 +103,8 @@ def _network(job: Job, settings: RepairSettings) -> Any:
             f"training needs a library that is missing: {error}",
             fix="pip install 'weakspot[torch]', or --method data for a trainer of your own",
         ) from error
-    from weakspot.tuning.network import network_of
+    from weakspot.tuning.network import Network, network_of
+    from weakspot.tuning.torch_model import TorchClassifier
 
     network = network_of(job.target, name=job.name)
     if settings.method == "last-layer" or settings.reset_head or settings.layer:  # before there is a run
@@ -115,6 +117,7 @@ def _network(job: Job, settings: RepairSettings) -> Any:
         from weakspot.tuning.lora import need_peft
 
         need_peft()
-    if job.target is network or getattr(job.target, "module", None) is network.module:
+    held = job.target.module if isinstance(job.target, Network | TorchClassifier) else None
+    if held is network.module:
         network.module = copy.deepcopy(network.module)  # the target must stay as it was
     return network

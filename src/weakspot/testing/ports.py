@@ -1,0 +1,308 @@
+"""Checks for sources, targets and judges, and for what they offer beyond their one method."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+import numpy as np
+
+from weakspot.core import (
+    Case,
+    Classifier,
+    Hypothesis,
+    Judge,
+    Output,
+    Source,
+    Stage,
+    Status,
+    Target,
+    Verdict,
+    WeakspotError,
+    case_seed,
+)
+from weakspot.core.ports import (
+    Batching,
+    Composed,
+    CpuBound,
+    Described,
+    Digested,
+    Doubtful,
+    Finite,
+    Formatted,
+    Located,
+    Numbered,
+    Placing,
+    Revised,
+    Skipping,
+    Visible,
+    Waiting,
+    available,
+    cpu_bound,
+    understands,
+)
+from weakspot.testing.contract import promise, same, size
+
+#: An index that no check draws.
+_CHOSEN: Final = 1 << 20
+
+
+def check_source(source: Source, hypothesis: Hypothesis, *, seed: int = 0, n: int = 6) -> list[Case]:
+    """Check that a case follows from (run seed, hypothesis, index) alone.
+
+    Args:
+        source: Yours.
+        hypothesis: Words that it can draw.
+        seed: A run's seed.
+        n: How many cases to draw; at least 2.
+
+    Returns:
+        The first n cases, for use with `check_target` and `check_judge`.
+    """
+    promise(isinstance(source, Source), f"{source!r} has no method draw", "see weakspot.core.ports.Source")
+    explored, confirmed = (available(source, hypothesis, seed=seed, stage=stage) for stage in Stage)
+    promise(
+        explored > 0, "available says that there is no case", "check it with words that the source can draw"
+    )
+    indices = [*range(min(n - 1, explored)), *([Stage.CONFIRM.start] if confirmed else [])]
+    n = len(indices)
+    cases = source.draw(hypothesis, indices, seed=seed)
+    promise(isinstance(cases, list), f"draw gave a {type(cases).__name__}", "give a list of cases")
+    promise(
+        len(cases) == n, f"draw gave {len(cases)} cases for {n} indices", "give one case per index, in order"
+    )
+    for index, case in zip(indices, cases, strict=True):
+        promise(isinstance(case, Case), f"draw gave a {type(case).__name__}", "give weakspot.Case values")
+        promise(
+            case.index == index, f"index {case.index} came for {index}", "give the cases in the given order"
+        )
+        promise(
+            case.hypothesis == hypothesis, f"case {index} names another hypothesis", "pass it on unchanged"
+        )
+        wanted = case_seed(seed, hypothesis, index)
+        promise(
+            case.seed == wanted,
+            f"case {index} has seed {case.seed}",
+            "use case_seed(seed, hypothesis, index)",
+        )
+        promise(
+            isinstance(case.expected, str),
+            f"case {index} expects {case.expected!r}",
+            "give a text, e.g. a label",
+        )
+        promise(case.input is not None, f"case {index} has no input", "draw one, or raise")
+    again = source.draw(hypothesis, indices, seed=seed)
+    backwards = source.draw(hypothesis, indices[::-1], seed=seed)[::-1]
+    alone = [source.draw(hypothesis, [i], seed=seed)[0] for i in indices]
+    for how, others in (("a second time", again), ("in another order", backwards), ("alone", alone)):
+        for case, other in zip(cases, others, strict=True):
+            promise(
+                same(case.input, other.input)
+                and (case.expected, case.caption) == (other.expected, other.caption),
+                f"case {case.index} differs when drawn {how}",
+                "let everything random follow from the case's seed, and keep nothing between draws",
+            )
+    check_abilities(source)
+    _check_drawing(source, cases, seed=seed)
+    return cases
+
+
+def _check_drawing(source: Source, cases: Sequence[Case], *, seed: int) -> None:
+    """What a source says of itself agrees with what it drew."""
+    hypothesis = cases[0].hypothesis
+    if isinstance(source, Finite):
+        last = available(source, hypothesis, seed=seed, stage=Stage.EXPLORE) - 1
+        if last < 1 << 20:  # it does end
+            promise(
+                [case.index for case in source.draw(hypothesis, [last], seed=seed)] == [last],
+                f"available says {last + 1}, and case {last} was not drawn",
+                "count the cases that can be drawn in this stage",
+            )
+    promise(
+        understands(source, hypothesis.text),
+        f"understands says no to {hypothesis.text[:80]!r}, which was drawn",
+        "say yes to all that draw accepts",
+    )
+    if cpu_bound(source):
+        copy = pickle.loads(pickle.dumps(source))  # noqa: S301
+        [first] = copy.draw(hypothesis, [cases[0].index], seed=seed)
+        promise(
+            same(first.input, cases[0].input),
+            "cpu_bound is True, and a copy of the source draws another case",
+            "let a pickled copy be equal, or set cpu_bound = False",
+        )
+    if isinstance(source, Numbered):
+        shown = [source.place_of(hypothesis, case.index, seed=seed) for case in cases]
+        promise(
+            0 < source.distinct <= source.inputs and min(shown) >= 0,
+            f"{source.distinct} distinct of {source.inputs} inputs",
+            "number the inputs from 0; distinct is at most inputs",
+        )
+        if isinstance(source, Placing):
+            source.place(hypothesis, _CHOSEN, 0)
+            promise(
+                source.place_of(hypothesis, _CHOSEN, seed=seed) == 0,
+                "place_of does not say what place was told",
+                "show the input that was chosen",
+            )
+    if isinstance(source, Visible):
+        seen = source.contexts([0])
+        promise(
+            isinstance(source.sees, str) and np.shape(seen)[:1] == (1,) and np.ndim(seen) == 2,
+            f"contexts gave the shape {np.shape(seen)} for one input",
+            "give one row for each input, and say in `sees` what it is",
+        )
+        promise(
+            bool(((np.asarray(seen) >= 0) & (np.asarray(seen) <= 1)).all()),
+            "contexts gave numbers outside 0 to 1",
+            "scale them",
+        )
+
+
+def check_target(target: Target, cases: Sequence[Case], *, deterministic: bool = True) -> list[Output]:
+    """Check that a target gives one well-formed output per case.
+
+    Args:
+        target: Yours.
+        cases: From `check_source`, or made by hand.
+        deterministic: Also check that an answer does not depend on the batch; False for chat models.
+
+    Returns:
+        The outputs.
+    """
+    promise(isinstance(target, Target), f"{target!r} has no method answer", "see weakspot.core.ports.Target")
+    outputs = target.answer(cases)
+    promise(
+        isinstance(outputs, list) and len(outputs) == len(cases),
+        f"answer gave {size(outputs)} outputs for {len(cases)} cases",
+        "give a list with one output per case, in order",
+    )
+    for case, output in zip(cases, outputs, strict=True):
+        promise(
+            isinstance(output, Output),
+            f"answer gave a {type(output).__name__}",
+            "give weakspot.Output values",
+        )
+        promise(isinstance(output.status, Status), f"status {output.status!r}", "use weakspot.Status")
+        if output.status is Status.ERROR:
+            promise(
+                output.answer is None, f"an error of case {case.index} carries an answer", "set it to None"
+            )
+            promise(
+                bool(output.detail),
+                f"an error of case {case.index} says nothing",
+                "say what happened in detail",
+            )
+    if isinstance(target, Classifier):
+        _check_scores(target, outputs)
+    check_abilities(target)
+    if deterministic:
+        backwards = target.answer(list(cases)[::-1])[::-1]
+        for case, one, other in zip(cases, outputs, backwards, strict=True):
+            promise(
+                one.answer == other.answer,
+                f"case {case.index} is answered {one.answer!r}, and {other.answer!r} in another order",
+                "put the model in evaluation mode; pass deterministic=False if it samples",
+            )
+    return outputs
+
+
+def _check_scores(target: Classifier, outputs: Sequence[Output]) -> None:
+    labels = target.labels
+    promise(isinstance(labels, tuple) and bool(labels), "labels must be a tuple of names", "list all labels")
+    promise(len(set(labels)) == len(labels), "a label is there twice", "make the labels distinct")
+    for output in outputs:
+        if output.status is not Status.OK:
+            continue
+        promise(output.answer in labels, f"{output.answer!r} is not one of the labels", "answer with a label")
+        if output.scores is None:
+            continue
+        values = np.asarray(output.scores.values, dtype=np.float64)
+        promise(output.scores.labels == labels, "the scores have other labels", "use the target's labels")
+        promise(values.shape == (len(labels),), f"scores of shape {values.shape}", "give one score per label")
+        promise(bool(np.isfinite(values).all()), "a score is not finite", "check the model's outputs")
+        promise(
+            bool((values >= 0).all()) and abs(float(values.sum()) - 1) < 1e-3,
+            f"the scores sum to {values.sum():.3f}",
+            "give probabilities, not logits",
+        )
+        promise(
+            output.scores.top(1)[0][0] == output.answer,
+            "the answer is not the most probable label",
+            "use argmax",
+        )
+
+
+def check_judge(judge: Judge, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
+    """Check that a judge gives one verdict per case and never counts an error as a failure.
+
+    Returns:
+        The verdicts.
+    """
+    promise(isinstance(judge, Judge), f"{judge!r} has no method judge", "see weakspot.core.ports.Judge")
+    verdicts = judge.judge(cases, outputs)
+    promise(
+        isinstance(verdicts, list) and len(verdicts) == len(cases),
+        f"judge gave {size(verdicts)} verdicts for {len(cases)} cases",
+        "give a list with one verdict per case, in order",
+    )
+    for verdict in verdicts:
+        promise(
+            isinstance(verdict, Verdict),
+            f"judge gave a {type(verdict).__name__}",
+            "give weakspot.Verdict values",
+        )
+        promise(
+            verdict.failed in (True, False, None), f"failed is {verdict.failed!r}", "say True, False or None"
+        )
+    for status in (Status.ERROR, Status.BLOCKED, Status.EMPTY):
+        broken = [Output(None, status=status, detail="planted by check_judge")] * len(cases)
+        for verdict in judge.judge(cases, broken):
+            promise(
+                verdict.failed is None,
+                f"an output with status {status} was judged",
+                "give failed=None for it",
+            )
+            promise(verdict.status is status, f"{status} became {verdict.status}", "copy the output's status")
+    if isinstance(judge, Waiting):
+        with suppress(WeakspotError):  # it says what a person has to do
+            judge.hold()
+    check_abilities(judge)
+    return verdicts
+
+
+def check_abilities(part: object) -> None:
+    """Check what a part says of itself: `digest`, `revision`, `about`, `batch`, and so on."""
+    words: dict[str, object] = {}
+    if isinstance(part, Digested):
+        words["digest"] = part.digest or ""
+        promise(part.digest == part.digest, "digest changes", "let it follow from files and settings")
+    if isinstance(part, Described):
+        words["about"] = part.about
+    if isinstance(part, Revised):
+        words["revision"] = part.revision
+    if isinstance(part, Doubtful):
+        words["doubt"] = part.doubt
+    if isinstance(part, Formatted):
+        words["dtype"] = part.dtype
+    if isinstance(part, Located):
+        words["device"] = part.device
+    for name, value in words.items():
+        promise(isinstance(value, str), f"{name} is {value!r}", "give a text")
+        promise("\n" not in str(value), f"{name} has several lines", "give one line")
+    if isinstance(part, CpuBound):
+        promise(isinstance(part.cpu_bound, bool), f"cpu_bound is {part.cpu_bound!r}", "say True or False")
+    if isinstance(part, Batching):
+        promise(
+            isinstance(part.batch, int) and part.batch >= 1, f"batch is {part.batch!r}", "give a whole number"
+        )
+    if isinstance(part, Skipping):
+        promise(
+            all(len(row) == 2 and all(isinstance(text, str) for text in row) for row in part.skipped),
+            "skipped does not hold pairs of a file and a reason",
+            "give (name, reason) for each",
+        )
+    for one in part.models if isinstance(part, Composed) else ():
+        check_abilities(one)
