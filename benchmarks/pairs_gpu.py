@@ -162,31 +162,3 @@ def measure_gpu(n: int, *, device: str, flat: bool, turns: int) -> None:
               + check(torch, pairs, a, b))  # fmt: skip
     if cuda:
         print(f"  peak GPU memory {torch.cuda.max_memory_allocated(a.device) / 1e9:.1f} GB")
-        kernels(torch, short, turns)
-
-
-def kernels(torch: Any, short: Any, turns: int) -> None:
-    """The Triton sieve alone, by the shape of its programs."""
-    if find_spec("triton") is None:
-        return
-    from weakspot.studies.mine.pairs_triton import Shape, hits
-
-    for shape in (
-        Shape(),
-        Shape(warps=4),
-        Shape(columns=256),
-        Shape(numbers=32, stages=4),
-        Shape(numbers=128, stages=2),
-    ):
-
-        def work(shape: Any = shape) -> int:
-            return sum(
-                len(first) for first, _, _ in hits(short, lambda: ABOVE - short.slack, 65536, shape=shape)
-            )
-
-        try:
-            took, count = seconds(torch, work, turns=turns)
-            print(f"  sieve alone {tuple(shape)!s:<22} {took:8.3f} s  {count:,} hits")
-        except Exception as error:
-            said = f"{type(error).__name__}: {error}".splitlines()[0][:150]
-            print(f"  sieve alone {tuple(shape)!s:<22} failed: {said}")

@@ -258,7 +258,7 @@ def images(
     if sheet is not None and found.pairs:
         contact_sheet(found.pairs, images, sheet)
     if as_json:
-        document: dict[str, Any] = {"encoder": encoder, "reference": reference, **found.to_json()}
+        document: dict[str, Any] = {"encoder": encoder, "reference": reference, **found.plain()}
         document |= {"sheet": str(sheet) if sheet is not None and found.pairs else None, "exit_code": 0}
         typer.echo(json.dumps(document, indent=2))
         return 0
@@ -273,8 +273,8 @@ def images(
         f"{rule.above:.2f} to the encoder, {apart} to the reference; "
         f"{count(found.candidates)}{'' if found.complete else ' or more'} candidates"
     )
-    for name, why in found.skipped[:3]:
-        typer.echo(cut(f"skipped  {name}: {why}", columns()))
+    for file in found.skipped[:3]:
+        typer.echo(cut(f"skipped  {file.file}: {file.why}", columns()))
     if sheet is not None and found.pairs:
         typer.echo(f"sheet    {shell([str(sheet)])}")
     return 0

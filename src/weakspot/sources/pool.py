@@ -211,7 +211,7 @@ class _Reader:
         tables = [self.table()]
         if self.old is not None:
             tables.append(self.old[[i for digest, i in self.by_digest.items() if digest not in self.rows]])
-        _write(self.file, np.concatenate(tables))
+        write_table(self.file, np.concatenate(tables))
 
     def pool(self, folder: str | Path, digest: str) -> Pool:
         """What was found; the cache then holds exactly this."""
@@ -225,7 +225,7 @@ class _Reader:
         table = self.table()
         if self.file is not None:
             same = self.old is not None and np.array_equal(self.old["key"], table["key"])
-            if same or _write(self.file, table):
+            if same or write_table(self.file, table):
                 mapped = _load(self.file)
                 table = table if mapped is None or len(mapped) != len(table) else mapped
         told = hashlib.sha256(digest.encode())
@@ -258,7 +258,7 @@ def _load(file: Path | None) -> NDArray[Any] | None:
     return found if right and np.isfinite(found["vector"].sum(dtype=np.float64)) else None
 
 
-def _write(file: Path, table: NDArray[Any]) -> bool:
+def write_table(file: Path, table: NDArray[Any]) -> bool:
     """Replace the cache's file; False if that cannot be done, which costs time and nothing else."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

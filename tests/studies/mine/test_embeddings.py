@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from weakspot.core import MODELS, WeakspotError
+from weakspot.models.vectors import unit
 from weakspot.sources.corpus import read_corpus
 from weakspot.sources.pool import read_pool
 from weakspot.studies.mine import embeddings
-from weakspot.studies.mine.embeddings import cache_file, embed_texts, shared_rows, unit_rows
+from weakspot.studies.mine.embeddings import cache_file, embed_texts
+from weakspot.studies.mine.images import shared_rows
 from weakspot.studies.mine.pair_rule import Rule
 from weakspot.studies.mine.pairs import find_pairs
 
@@ -134,13 +136,13 @@ def test_what_is_no_row_per_text_is_refused(tmp_path: Path, change: Any, complai
 
 
 def test_a_matrix_of_any_lengths_becomes_rows_of_length_one() -> None:
-    rows = unit_rows(np.array([[3, 4], [0, 22]], np.float64))
+    rows = unit(np.array([[3, 4], [0, 22]], np.float64), of="the matrix")
     np.testing.assert_allclose(rows, [[0.6, 0.8], [0.0, 1.0]])
     assert rows.dtype == np.float32
     with pytest.raises(WeakspotError, match="row 1 of the matrix has nothing but zeros"):
-        unit_rows(np.array([[1, 0], [0, 0]], np.float32))
+        unit(np.array([[1, 0], [0, 0]], np.float32), of="the matrix")
     with pytest.raises(WeakspotError, match="row 0 of clip has numbers that are not finite"):
-        unit_rows(np.array([[np.nan, 0], [0, 1]], np.float32), of="clip")
+        unit(np.array([[np.nan, 0], [0, 1]], np.float32), of="clip")
 
 
 class Pixels:
@@ -156,7 +158,7 @@ class Pixels:
         if any(image.shape[0] == 3 and 2 in self.channels for image in images):
             raise ValueError("too small")
         means = np.array([image.mean((0, 1))[list(self.channels)] for image in images], np.float32)
-        return unit_rows(np.concatenate([means, np.full((len(means), 1), 20)], 1))
+        return unit(np.concatenate([means, np.full((len(means), 1), 20)], 1), of="pixels")
 
 
 def test_pictures_are_searched_like_texts(tmp_path: Path) -> None:
@@ -179,7 +181,7 @@ def test_the_world_from_corpus_to_pairs(tmp_path: Path) -> None:
     np.testing.assert_allclose(tested, encoder.embed_texts(corpus.texts), atol=1e-5)
     words = sorted({word for text in corpus.texts for word in text.split()})
     bags = np.array([[word in text.split() for word in words] for text in corpus.texts], np.float32)
-    reference = unit_rows(bags)
+    reference = unit(bags, of="bags")
     found = find_pairs(tested, reference, rule=Rule(0.8, 0.2))
     a, b = (m.astype(np.float64) @ m.T.astype(np.float64) for m in (tested, reference))
     assert len(found) == np.triu((a > 0.8) & (a - b > 0.2), 1).sum() > 0

@@ -62,10 +62,10 @@ def test_planted_pairs_are_found(folder: Path, tmp_path: Path) -> None:
         (f"sub/{i:02}a.png", f"sub/{i:02}b.png") for i in range(20)
     }
     assert found.images == 40
-    assert [name for name, _ in found.skipped] == ["broken.png"]
+    assert [file.file for file in found.skipped] == ["broken.png"]
     assert [p.tested for p in found.pairs] == sorted((p.tested for p in found.pairs), reverse=True)
     assert found.complete
-    json.dumps(found.to_json())
+    json.dumps(found.plain())
 
 
 def test_as_by_brute_force(folder: Path) -> None:
@@ -119,7 +119,10 @@ def test_refusals(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_sheet_shows_the_pairs(folder: Path, tmp_path: Path) -> None:
-    pairs = [ImagePair(f"sub/{i:02}a.png", f"sub/{i:02}b.png", 0.9, 0.1) for i in range(4)]
+    pairs = [
+        ImagePair(first=f"sub/{i:02}a.png", second=f"sub/{i:02}b.png", tested=0.9, reference=0.1)
+        for i in range(4)
+    ]
     contact_sheet(pairs, folder, tmp_path / "sheet.png", side=32, across=3)
     sheet = np.asarray(Image.open(tmp_path / "sheet.png"))
     first = np.asarray(Image.open(folder / "sub/00a.png"))

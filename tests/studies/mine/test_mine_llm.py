@@ -14,7 +14,7 @@ from tests.studies.mine.mine_toy import COLOURS, THINGS, Blind, Reader, captions
 import weakspot as ws
 from weakspot.report import summary
 from weakspot.sources.corpus import normal_form
-from weakspot.studies.mine import pairs_edited
+from weakspot.studies.mine import pair_kinds
 from weakspot.studies.mine.steer import said_yes
 
 SIDES = [f"A {thing} to the {side} of a {colour} house." for thing in THINGS for colour in COLOURS[:1]
@@ -26,7 +26,7 @@ NAME = "where things are"
 @pytest.fixture(autouse=True)
 def words_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Only the language model's pairs are measured, which is quick; the user's cache is left alone."""
-    monkeypatch.setattr(pairs_edited, "variants", lambda *_, **__: [])
+    monkeypatch.setattr(pair_kinds, "variants", lambda *_, **__: [])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 

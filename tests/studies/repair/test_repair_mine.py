@@ -15,7 +15,7 @@ from weakspot.core import WeakspotError
 from weakspot.sources.corpus import normal_form
 from weakspot.store import Run
 from weakspot.studies.mine import repair_job as repair_mine
-from weakspot.studies.mine.pairs_made import pair_of
+from weakspot.studies.mine.pair_source import pair_of
 from weakspot.studies.repair.parts import job_of
 from weakspot.studies.repair.result import RepairResult
 from weakspot.studies.repair.settings import RepairSettings

@@ -10,7 +10,7 @@ from typing import Any, Final
 from weakspot.core import Stage
 from weakspot.report.dataset import neutral
 from weakspot.store import Run
-from weakspot.studies.mine.pairs_made import pair_of
+from weakspot.studies.mine.pair_source import pair_of
 from weakspot.studies.mine.result import MinedPair, MineResult
 
 #: Columns of the csv; like the original's, its header names the two texts only.

@@ -8,25 +8,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
+from typing import Annotated, Final, NamedTuple, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import MODELS, WeakspotError
+from weakspot.core import MODELS, Encoder, WeakspotError
 from weakspot.core.registry import import_part, parse_name
 from weakspot.models.diffusers.folder import sha256
 from weakspot.models.features import Extractor, checked, load
 from weakspot.models.vectors import unit
 from weakspot.sources.folder import decode, read
 from weakspot.sources.pool import Pool, read_pool
-from weakspot.store.blobs import write_whole
+from weakspot.store.blobs import png, write_whole
 from weakspot.studies.mine.diverse import diverse
-from weakspot.studies.mine.embeddings import shared_rows
 from weakspot.studies.mine.pair_rule import Rule, calibrated
 from weakspot.studies.mine.pairs import find_pairs
+from weakspot.studies.mine.parts import Progress
+from weakspot.studies.mine.result import LeftOutFile
+from weakspot.study.result import ByName, Value
 
 #: Pairs in the list.
 PAIRS: Final = 50
@@ -35,9 +37,6 @@ CANDIDATES: Final = 40
 #: The published rule for texts is 0.9 / 0.2. Pictures are nearer each other, so these shares of random pairs
 #: are looked at instead.
 ALIKE, APART = 0.999, 0.9
-
-#: Told what is being done, how much is done, and of how much.
-Progress = Callable[[str, int, int], None]
 
 
 @runtime_checkable
@@ -49,20 +48,21 @@ class ImageEncoder(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
 class Features:
-    """A network that turns pictures into rows of numbers as an encoder of pictures.
+    """A network that turns pictures into rows of numbers, as an encoder of pictures.
 
-    Args:
+    Attributes:
         extract: See `weakspot.models.features`.
         digest: What tells it from others; "" if nobody knows, and then it is not cached.
     """
 
-    def __init__(self, extract: Extractor, *, digest: str = "") -> None:
-        self._extract, self.digest = extract, digest
+    extract: Extractor
+    digest: str = ""
 
     def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """See `ImageEncoder`."""
-        return unit(checked(self._extract, images), of="the network")
+        return unit(checked(self.extract, images), of="the network")
 
 
 def image_encoder(name: str) -> ImageEncoder:
@@ -82,7 +82,7 @@ def image_encoder(name: str) -> ImageEncoder:
     return model
 
 
-class ImagePair(NamedTuple):
+class ImagePair(Value):
     """Two pictures: their names below the folder, and their cosines by both encoders."""
 
     first: str
@@ -91,8 +91,7 @@ class ImagePair(NamedTuple):
     reference: float
 
 
-@dataclass(frozen=True, slots=True)
-class ImagePairs:
+class ImagePairs(Value):
     """Pairs that the tested encoder confuses, the most alike first.
 
     Attributes:
@@ -105,20 +104,11 @@ class ImagePairs:
     """
 
     pairs: tuple[ImagePair, ...]
-    rule: Rule
+    rule: Annotated[Rule, ByName]
     candidates: int
     complete: bool
     images: int
-    skipped: tuple[tuple[str, str], ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return {
-            **asdict(self),
-            "pairs": [pair._asdict() for pair in self.pairs],
-            "rule": self.rule._asdict(),
-            "skipped": [{"file": name, "why": why} for name, why in self.skipped],
-        }
+    skipped: tuple[LeftOutFile, ...]
 
 
 def mine_images(
@@ -158,36 +148,61 @@ def mine_images(
             "the encoder and the reference are the same, so nothing can be found",
             fix="use another encoder as the reference",
         )
-    tell = progress or (lambda *_: None)
-    one = _pool(images, encoder, "pictures by the encoder", cache, tell)
-    two = _pool(images, reference, "pictures by the reference", cache, tell)
-    rows = shared_rows(one, two)
-    if np.array_equal(rows.one, rows.other):
+    one, two = (
+        # The pool asks for pictures alone of an encoder.
+        read_pool(images, cast("Encoder", model), cache=cache, progress=_told(progress, what))
+        for model, what in ((encoder, "pictures by the encoder"), (reference, "pictures by the reference"))
+    )
+    names, tested, other_rows = shared_rows(one, two)
+    if np.array_equal(tested, other_rows):
         raise WeakspotError(
             "the encoder and the reference give the same vectors", fix="use another encoder as the reference"
         )
-    used = rule or calibrated(rows.one, rows.other, alike=ALIKE, apart=APART, seed=seed)
+    rule = rule or calibrated(tested, other_rows, alike=ALIKE, apart=APART, seed=seed)
     found = find_pairs(
-        rows.one,
-        rows.other,
-        rule=used,
-        limit=CANDIDATES * pairs,
-        progress=lambda *n: tell("pairs", *n),
+        tested, other_rows, rule=rule, limit=CANDIDATES * pairs, progress=_told(progress, "pairs")
     )
-    short = diverse(found, rows.other, wanted=pairs, per_topic=3).pairs
+    short = diverse(found, other_rows, wanted=pairs).pairs
     skipped = {s.name: s.reason for pool in (one, two) for s in pool.skipped}
     return ImagePairs(
-        tuple(ImagePair(rows.names[i], rows.names[j], near, far) for i, j, near, far in short),
-        used,
-        len(found),
-        found.complete and len(short) == len(found),
-        len(rows.names),
-        tuple(skipped.items()),
+        pairs=tuple(
+            ImagePair(first=names[i], second=names[j], tested=near, reference=far)
+            for i, j, near, far in short
+        ),
+        rule=rule,
+        candidates=len(found),
+        complete=found.complete and len(short) == len(found),
+        images=len(names),
+        skipped=tuple(LeftOutFile(file=name, why=why) for name, why in skipped.items()),
     )
 
 
-def _pool(images: str | Path, model: ImageEncoder, what: str, cache: Path | None, tell: Progress) -> Pool:
-    return read_pool(images, model, cache=cache, progress=lambda *n: tell(what, *n))  # type: ignore[arg-type]
+def _told(progress: Progress | None, what: str) -> Callable[[int, int], None] | None:
+    return None if progress is None else lambda done, total: progress(what, done, total)
+
+
+class SharedRows(NamedTuple):
+    """Pictures that two pools have in common: names, and a row of each pool for each."""
+
+    names: tuple[str, ...]
+    one: NDArray[np.float32]
+    other: NDArray[np.float32]
+
+
+def shared_rows(one: Pool, other: Pool) -> SharedRows:
+    """The pictures of a folder that both encoders could embed."""
+    places = {digest: i for i, digest in enumerate(other.digests)}
+    common = [(i, places[digest]) for i, digest in enumerate(one.digests) if digest in places]
+    if len(common) < 2:
+        raise WeakspotError(
+            "the two encoders have fewer than two pictures in common", fix="give both the same folder"
+        )
+    mine, theirs = (list(rows) for rows in zip(*common, strict=True))
+    return SharedRows(
+        tuple(one.names[i] for i in mine),
+        unit(np.asarray(one.vectors[mine], np.float32), of="the tested encoder"),
+        unit(np.asarray(other.vectors[theirs], np.float32), of="the reference"),
+    )
 
 
 # -- a picture of the pairs ----------------------------------------------------------------------------
@@ -229,14 +244,8 @@ def contact_sheet(
             (left, top + side + 2), f"{i + 1}.  {pair.tested:.2f}  reference {pair.reference:.2f}", "black"
         )
     try:
-        write_whole(Path(path), _png(sheet))
+        write_whole(Path(path), png(np.asarray(sheet)))
     except OSError as error:
         raise WeakspotError(
             f"{path} cannot be written: {error.strerror}", fix="check the folder and its permissions"
         ) from error
-
-
-def _png(sheet: Any) -> bytes:
-    from weakspot.store.blobs import png
-
-    return png(np.asarray(sheet))

@@ -34,7 +34,7 @@ from weakspot.store import rate
 from weakspot.studies.mine.language_model import Bill, name_failures, write_pairs
 from weakspot.studies.mine.mining import mine_pairs
 from weakspot.studies.mine.pair_similarity import PairSimilarity
-from weakspot.studies.mine.pairs_made import (
+from weakspot.studies.mine.pair_source import (
     RANDOM,
     REPLACED,
     PairSource,

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from weakspot.judges.similarity import PUBLISHED as PUBLISHED_SUCCESS
 from weakspot.studies.mine.diverse import diverse
 from weakspot.studies.mine.embeddings import embed_texts
+from weakspot.studies.mine.pair_kinds import reworded
 from weakspot.studies.mine.pair_rule import PUBLISHED, Rule, calibrated, random_similarities
 from weakspot.studies.mine.pairs import Accept, Pairs, find_pairs
-from weakspot.studies.mine.pairs_plain import reworded
 from weakspot.studies.mine.parts import MineParts
 from weakspot.studies.mine.result import Mined, MinedPair, Threshold
 from weakspot.studies.mine.settings import MineSettings

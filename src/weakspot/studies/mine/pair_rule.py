@@ -6,7 +6,7 @@ encoder has another scale; `calibrated` reads it off pairs drawn at random.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +38,8 @@ class Rule(NamedTuple):
     gap: float | None = 0.2
     below: float | None = None
 
-    def keeps(self, tested: NDArray[np.float64], reference: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which pairs with these similarities are candidates."""
+    def keeps(self, tested: Any, reference: Any) -> Any:
+        """Which pairs with these similarities (arrays of numpy or of torch) are candidates."""
         kept = tested > self.above
         if self.gap is not None:
             kept &= tested - reference > self.gap

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -216,23 +216,23 @@ def _products(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.floa
     return np.asarray(np.einsum("ij,ij->i", a.astype(np.float64), b.astype(np.float64)), np.float64)
 
 
-def check_rows(tested: NDArray[np.float32], reference: NDArray[np.float32], *, limit: int | None) -> None:
-    """Refuse what cannot be searched: shapes, numbers that are not finite, lengths other than 1."""
+def check_rows(tested: Any, reference: Any, *, limit: int | None) -> None:
+    """Refuse rows, of numpy or of torch, that cannot be searched: shapes, lengths other than 1, nan."""
     if limit is not None and limit < 1:
         raise WeakspotError(f"{limit} pairs cannot be looked for", fix="ask for at least one")
     for what, rows in (("tested", tested), ("reference", reference)):
-        if rows.ndim != 2 or rows.dtype != np.float32:
+        if rows.ndim != 2 or not str(rows.dtype).endswith("float32"):
             raise WeakspotError(
-                f"the {what} encoder's rows are {rows.dtype} of the shape {rows.shape}",
+                f"the {what} encoder's rows are {rows.dtype} of the shape {tuple(rows.shape)}",
                 fix="give one row of float32 for each text",
             )
         for at in range(0, len(rows), 1 << 12):
-            lengths = np.linalg.norm(rows[at : at + (1 << 12)], axis=1)
-            wrong = np.flatnonzero(~(np.abs(lengths - 1) < 1e-4))  # nan is wrong too
-            if len(wrong):
+            lengths = (rows[at : at + (1 << 12)] ** 2).sum(1) ** 0.5
+            if not bool((abs(lengths - 1) < 1e-4).all()):  # nan is wrong too
+                row = next(i for i, length in enumerate(lengths.tolist()) if not abs(length - 1) < 1e-4)
                 raise WeakspotError(
-                    f"row {at + wrong[0]} of the {what} encoder is {lengths[wrong[0]]:.4g} long, not 1",
-                    fix="pass the rows through weakspot.studies.mine.embeddings.unit_rows",
+                    f"row {at + row} of the {what} encoder is {float(lengths[row]):.4g} long, not 1",
+                    fix="pass the rows through weakspot.models.vectors.unit",
                 )
     if len(tested) != len(reference):
         raise WeakspotError(

@@ -4,7 +4,7 @@ Short rows are rounded to half precision (as fast as bfloat16 on tensor cores, w
 the rounding can change is measured and allowed for. Large tiles of the upper triangle are multiplied,
 compared and forgotten; where Triton is installed one kernel does all three and nothing but the hits is
 written to memory. Hits are computed again in float32, then float64. Everything stays on the device but the
-answer.
+candidates.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from weakspot.core import WeakspotError
 from weakspot.studies.mine.pair_rule import PUBLISHED, Rule
-from weakspot.studies.mine.pairs import Accept, Pairs, Progress
+from weakspot.studies.mine.pairs import Accept, Best, Found, Pairs, Progress, check_rows
 from weakspot.studies.mine.shorten import FEW, best_length, rounding
 
 #: See `weakspot.studies.mine.shorten.RECHECK`: a GPU gathers rows slowly, and multiplies tiles fast.
@@ -71,11 +71,11 @@ def find_pairs_torch(
     """
     torch: Any = import_module("torch")
     a, b = (_on(torch, rows, device) for rows in (tested, reference))
-    _check(torch, a, b, limit)
+    check_rows(a, b, limit=limit)
     n = len(a)
     short = halve(a, above=rule.above)
     sieve = _sieve(kernel, a.device.type)
-    best = _Best(torch, a.device, n, rule.above, limit)
+    best = Best(rule.above, limit)
     for first, second, done in sieve(short, lambda: best.bar - short.slack, tile):
         rough = _products(torch, a, first, second, torch.float32)
         near = rough > best.bar - rounding(a.shape[1])
@@ -83,18 +83,15 @@ def find_pairs_torch(
         alike = _products(torch, a, first, second, torch.float64)
         kept = (alike > rule.above) & (alike >= best.bar)
         first, second, alike = first[kept], second[kept], alike[kept]
-        best.alike += len(first)
+        above = len(first)
         if accept is not None and len(first):
             allowed = accept(first.cpu().numpy(), second.cpu().numpy())
             kept = torch.from_numpy(np.asarray(allowed, np.bool_)).to(a.device)
             first, second, alike = first[kept], second[kept], alike[kept]
         apart = _products(torch, b, first, second, torch.float64)
-        kept = torch.ones_like(first, dtype=torch.bool)
-        if rule.gap is not None:
-            kept &= alike - apart > rule.gap
-        if rule.below is not None:
-            kept &= apart < rule.below
-        best.add(first[kept], second[kept], alike[kept], apart[kept])
+        kept = rule.keeps(alike, apart)
+        first, second, alike, apart = (c[kept].cpu().numpy() for c in (first, second, alike, apart))
+        best.add(Found(first, second, alike, apart, above))
         if progress is not None:
             progress(done, n * (n - 1) // 2)
     return best.pairs()
@@ -173,37 +170,6 @@ def _products(torch: Any, rows: Any, first: Any, second: Any, dtype: Any) -> Any
     return out
 
 
-class _Best:
-    """The best candidates so far, on the device; see `weakspot.studies.mine.pairs.Best`."""
-
-    def __init__(self, torch: Any, device: Any, n: int, above: float, limit: int | None) -> None:
-        self.bar, self.alike = above, 0
-        self._torch, self._n, self._limit = torch, n, limit
-        whole, real = (torch.zeros(0, dtype=t, device=device) for t in (torch.int64, torch.float64))
-        self._parts: list[tuple[Any, ...]] = [(whole, whole, real, real)]
-        self._size = 0
-        self._dropped = False
-
-    def add(self, *found: Any) -> None:
-        self._parts.append(found)
-        self._size += len(found[0])
-        if self._limit is not None and self._size > 2 * self._limit:
-            self._parts = [tuple(column[: self._limit] for column in self._sorted())]
-            self._size, self._dropped = self._limit, True
-            self.bar = max(self.bar, float(self._parts[0][2][-1]))
-
-    def _sorted(self) -> list[Any]:
-        columns = [self._torch.cat(parts) for parts in zip(*self._parts, strict=True)]
-        columns = [column[(columns[0] * self._n + columns[1]).argsort()] for column in columns]
-        order = columns[2].argsort(descending=True, stable=True)
-        return [column[order] for column in columns]
-
-    def pairs(self) -> Pairs:
-        first, second, tested, reference = (c[: self._limit].cpu().numpy() for c in self._sorted())
-        complete = not self._dropped and (self._limit is None or self._size <= self._limit)
-        return Pairs(first, second, tested, reference, None if self._dropped else self.alike, complete)
-
-
 def _on(torch: Any, rows: Any, device: str) -> Any:
     if isinstance(rows, np.ndarray):
         place = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
@@ -216,25 +182,3 @@ def _on(torch: Any, rows: Any, device: str) -> Any:
                 fix="use another device, or the search on the CPU",
             ) from error
     return rows
-
-
-def _check(torch: Any, a: Any, b: Any, limit: int | None) -> None:
-    if limit is not None and limit < 1:
-        raise WeakspotError(f"{limit} pairs cannot be looked for", fix="ask for at least one")
-    for what, rows in (("tested", a), ("reference", b)):
-        if rows.ndim != 2 or rows.dtype != torch.float32:
-            raise WeakspotError(
-                f"the {what} encoder's rows are {rows.dtype} of the shape {tuple(rows.shape)}",
-                fix="give one row of float32 for each text",
-            )
-        wrong = (~((rows.norm(dim=1) - 1).abs() < 1e-4)).nonzero()
-        if len(wrong):
-            raise WeakspotError(
-                f"row {int(wrong[0])} of the {what} encoder does not have the length 1",
-                fix="pass the rows through weakspot.studies.mine.embeddings.unit_rows",
-            )
-    if len(a) != len(b):
-        raise WeakspotError(
-            f"the tested encoder has {len(a):,} rows, the reference {len(b):,}",
-            fix="embed the same texts with both",
-        )

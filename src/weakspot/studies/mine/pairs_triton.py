@@ -8,7 +8,7 @@ matrix is never written to memory.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import torch
 import triton
@@ -18,17 +18,11 @@ import triton.language as tl
 _ROOM, _MOST = 1 << 22, 1 << 27
 
 
-class Shape(NamedTuple):
-    """How a program works: rows, columns and numbers at once, warps, stages of loading ahead."""
-
-    rows: int = 128
-    columns: int = 128
-    numbers: int = 64
-    warps: int = 8
-    stages: int = 3
-
-
-SHAPE: Final = Shape()
+#: What a program works on at once: rows, columns, and numbers of each.
+ROWS, COLUMNS, NUMBERS = 128, 128, 64
+WARPS: Final = 8
+#: Stages of loading ahead.
+STAGES: Final = 3
 
 
 @triton.jit(do_not_specialize=["n", "top", "room", "panel"])  # type: ignore[untyped-decorator]
@@ -62,31 +56,31 @@ def _kernel(  # type: ignore[no-untyped-def]
             tl.store(second + place, here + j[None, :], mask=fits)
 
 
-def hits(short: Any, cut: Callable[[], float], size: int, *, shape: Shape = SHAPE) -> Any:
+def hits(short: Any, cut: Callable[[], float], size: int) -> Any:
     """Hits of the sieve, panel by panel of `size` rows; see `pairs_torch`."""
     rows = short.rows.contiguous()
     n, length = rows.shape
-    if length % shape.numbers:  # zeros change no product
-        rows = torch.nn.functional.pad(rows, (0, -length % shape.numbers))
+    if length % NUMBERS:  # zeros change no product
+        rows = torch.nn.functional.pad(rows, (0, -length % NUMBERS))
         length = rows.shape[1]
     counter = torch.zeros(1, dtype=torch.int32, device=rows.device)
     places = torch.empty((2, _ROOM), dtype=torch.int32, device=rows.device)
-    size = max(1, size // shape.rows) * shape.rows  # no program reaches from one panel into the next
+    size = max(1, size // ROWS) * ROWS  # no program reaches from one panel into the next
     panels = [(top, min(size, n - top)) for top in range(0, n, size)][::-1]
     done = 0
     while panels:
         top, height = panels.pop()
-        blocks = -(-height // shape.rows)
+        blocks = -(-height // ROWS)
         counter.zero_()
-        _kernel[(blocks * -(-(n - top) // shape.columns),)](
+        _kernel[(blocks * -(-(n - top) // COLUMNS),)](
             rows, n, top, cut(), counter, places[0], places[1], places.shape[1], blocks,
-            LENGTH=length, BM=shape.rows, BN=shape.columns, BK=shape.numbers,
-            num_warps=shape.warps, num_stages=shape.stages,
+            LENGTH=length, BM=ROWS, BN=COLUMNS, BK=NUMBERS,
+            num_warps=WARPS, num_stages=STAGES,
         )  # fmt: skip
         count = int(counter)
         if count > places.shape[1]:
-            if count > _MOST and height > shape.rows:
-                half = -(-height // (2 * shape.rows)) * shape.rows
+            if count > _MOST and height > ROWS:
+                half = -(-height // (2 * ROWS)) * ROWS
                 panels += [(top + half, height - half), (top, half)]
             else:
                 panels.append((top, height))

@@ -21,9 +21,9 @@ from weakspot.core import MODELS, Case, Hypothesis, Stage, WeakspotError, case_s
 from weakspot.judges.similarity import SimilarityJudge
 from weakspot.sources.corpus import Corpus, Text, gather, normal_form, read_corpus
 from weakspot.store import Run
+from weakspot.studies.mine.pair_kinds import Made, edited
 from weakspot.studies.mine.pair_similarity import PairSimilarity
-from weakspot.studies.mine.pairs_edited import edited
-from weakspot.studies.mine.pairs_made import Made, pair_of
+from weakspot.studies.mine.pair_source import pair_of
 from weakspot.studies.mine.result import MineResult
 from weakspot.study.lifecycle import settings_of
 from weakspot.study.paths import rooted

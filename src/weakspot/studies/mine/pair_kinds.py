@@ -1,23 +1,26 @@
-"""The pairs that categories are compared with: two captions at random, and captions with any word replaced.
+"""How new pairs are made of the captions of a corpus: edited in one category, or as baselines.
 
-Random captions show how often the encoder takes anything for alike. A caption in which some noun, verb or
-adjective was replaced by another of its kind is as near to the original as the pairs of a category are; what
-an encoder misses more often than that, it misses for what it is.
+The baselines are two captions at random, which show how often the encoder takes anything for alike, and
+captions in which some noun, verb or adjective was replaced by another of its kind: as near to the original as
+the pairs of a category are. What an encoder misses more often than that, it misses for what it is.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
 from weakspot.sources.corpus import normal_form
-from weakspot.studies.mine.pairs_made import Made
+from weakspot.text.contrast import LONGEST, variants
+from weakspot.text.differences import Category
 from weakspot.text.lexicons import Tag
 from weakspot.text.tagging import Token, tokenise
 
+#: After so many pairs with the same change of words ("two" → "three") others are preferred.
+OFTEN: Final = 12
 #: Kinds of words that are replaced.
 KINDS: Final = (Tag.NOUN, Tag.VERB, Tag.ADJ)
 #: Captions whose words are gathered.
@@ -29,6 +32,66 @@ ROUNDS: Final = 3
 
 #: By kind and form, words as often as captions have them.
 Vocabulary = Mapping[tuple[Tag, str], Sequence[str]]
+
+
+class Made(NamedTuple):
+    """A pair, and what was changed where that is known."""
+
+    first: str
+    second: str
+    change: str = ""
+
+
+class _New:
+    """Admits each text once, none of the corpus, and none that would not be understood."""
+
+    def __init__(self, known: Collection[str], fits: Callable[[str], bool] | None) -> None:
+        self._known, self._fits, self._seen = known, fits, set[str]()
+
+    def admits(self, text: str) -> bool:
+        form = normal_form(text)
+        if form in self._known or form in self._seen or (self._fits is not None and not self._fits(text)):
+            return False
+        self._seen.add(form)
+        return True
+
+
+def edited(
+    captions: Sequence[str],
+    *,
+    category: Category,
+    rng: Random,
+    known: Collection[str],
+    fits: Callable[[str], bool] | None = None,
+) -> Iterator[Made]:
+    """One new pair for each caption to which an edit of the category applies, in the captions' order.
+
+    Args:
+        captions: What is edited.
+        category: In what the two texts of a pair differ.
+        rng: Chooses among the edits of a caption.
+        known: Normal forms of the texts of the corpus: none of them is the changed caption of a pair.
+        fits: Whether a text can be understood where it will be used; others are not made.
+    """
+    new = _New(known, fits)
+    used: Counter[str] = Counter()
+    for caption in captions:
+        if not 0 < len(caption) <= LONGEST or not caption.isprintable():
+            continue
+        found = variants(" ".join(caption.split()), category=category)
+        rng.shuffle(found)
+        found.sort(key=lambda c: used[_change(c.before, c.after)] >= OFTEN)  # what is worn comes last
+        for contrast in found:
+            if new.admits(contrast.second):
+                change = _change(contrast.before, contrast.after)
+                used[change] += 1
+                yield Made(contrast.first, contrast.second, change)
+                break
+
+
+def _change(before: str, after: str) -> str:
+    """What became what, in a few words."""
+    return f"{before.casefold()[:60] or '∅'} → {after.casefold()[:60] or '∅'}"
 
 
 def vocabulary(captions: Sequence[str]) -> Vocabulary:
@@ -55,10 +118,10 @@ def replaced(
         captions: What is changed, in this order.
         words: Where the other words come from.
         rng: Chooses words.
-        known: Normal forms of the texts of the corpus; see `weakspot.studies.mine.pairs_edited`.
-        fits: Whether a text can be understood where it will be used.
+        known: See `edited`.
+        fits: See `edited`.
     """
-    seen: set[str] = set()
+    new = _New(known, fits)
     for _ in range(ROUNDS):
         for caption in captions:
             tokens = [t for t in tokenise(caption) if _plain(t) and len(words.get((t.tag, t.form), ())) > 1]
@@ -66,12 +129,9 @@ def replaced(
                 token = rng.choice(tokens)
                 word = rng.choice(words[token.tag, token.form])
                 text = _put(caption, token.text, word) if word != token.text else None
-                form = normal_form(text or "")
-                if text is None or form in known or form in seen or (fits is not None and not fits(text)):
-                    continue
-                seen.add(form)
-                yield Made(caption, text, f"{token.text} → {word}")
-                break
+                if text is not None and new.admits(text):
+                    yield Made(caption, text, f"{token.text} → {word}")
+                    break
 
 
 def at_random(

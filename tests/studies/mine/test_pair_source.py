@@ -7,14 +7,14 @@ from tests.studies.mine.mine_toy import captions
 
 from weakspot.core import Hypothesis, Stage, WeakspotError
 from weakspot.sources.corpus import Text, gather, normal_form
-from weakspot.studies.mine.pairs_made import (
+from weakspot.studies.mine.pair_kinds import reworded
+from weakspot.studies.mine.pair_source import (
     RANDOM,
     REPLACED,
     PairSource,
     edited_hypothesis,
     written_hypothesis,
 )
-from weakspot.studies.mine.pairs_plain import reworded
 from weakspot.testing import check_source
 from weakspot.text.differences import Category, categorise
 

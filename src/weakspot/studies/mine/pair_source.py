@@ -17,10 +17,11 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from random import Random
-from typing import Final, NamedTuple
+from typing import Final
 
 from weakspot.core import Case, Hypothesis, Stage, Trial, WeakspotError, case_seed
 from weakspot.sources.corpus import Corpus, normal_form
+from weakspot.studies.mine.pair_kinds import Made, at_random, edited, replaced, vocabulary
 from weakspot.text.differences import Category
 
 #: Pairs of a category in each stage at most, and of a baseline.
@@ -28,14 +29,6 @@ MOST: Final = {Stage.EXPLORE: 128, Stage.CONFIRM: 256}
 MOST_PLAIN: Final = {Stage.EXPLORE: 512, Stage.CONFIRM: 1024}
 #: Captions that are looked at for a category in each stage.
 LOOKED_AT: Final = 8000
-
-
-class Made(NamedTuple):
-    """A pair, and what was changed where that is known."""
-
-    first: str
-    second: str
-    change: str = ""
 
 
 def edited_hypothesis(category: Category, *, mined: int = 0) -> Hypothesis:
@@ -110,9 +103,6 @@ class PairSource:
             return self._rows[key]
 
     def _make(self, hypothesis: Hypothesis, seed: int, stage: Stage) -> list[Made]:
-        from weakspot.studies.mine.pairs_edited import edited
-        from weakspot.studies.mine.pairs_plain import at_random, replaced, vocabulary
-
         concepts = dict(hypothesis.concepts)
         kind, rng = concepts.get("pairs"), Random(f"{seed} {hypothesis.id} {int(stage)}")  # noqa: S311
         if kind == "written":
