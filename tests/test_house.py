@@ -27,7 +27,6 @@ LEFT = {
     "studies/ask": 28,
     "studies/hunt": 15,
     "studies/map": 10,
-    "studies/mine": 5,
 }
 
 

@@ -18,9 +18,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import Encoder, WeakspotError
-from weakspot.core.ports import digest_of
-from weakspot.sources.folder import LONGEST, Unusable, decode, files_in, read
+from weakspot.core import WeakspotError
+from weakspot.core.ports import ImageEncoder, digest_of
 
 #: Pictures that are embedded together.
 BATCH: Final = 32
@@ -72,7 +71,7 @@ class Pool:
 
 def read_pool(
     folder: str | Path,
-    encoder: Encoder,
+    encoder: ImageEncoder,
     *,
     cache: Path | None = None,
     longest: int = LONGEST,
@@ -120,7 +119,7 @@ class _Row(NamedTuple):
 class _Reader:
     """Goes through a folder; knows what the cache has."""
 
-    def __init__(self, encoder: Encoder, file: Path | None, longest: int) -> None:
+    def __init__(self, encoder: ImageEncoder, file: Path | None, longest: int) -> None:
         self.encoder, self.file, self.longest = encoder, file, longest
         self.old = _load(file)
         self.by_key = {} if self.old is None else {row.tobytes(): i for i, row in enumerate(self.old["key"])}

@@ -56,17 +56,13 @@ class Matcher(Protocol):
 class EncoderMatcher:
     """By an encoder of texts and pictures: the nearer prompt, or neither.
 
-    Neither is said if, of other texts, more than the share `neither` is nearer than both prompts.
-
     Args:
         encoder: Not the tested one: it would be blind to the same.
-        others: Texts that belong to other pictures, e.g. the prompts of other pairs. Without any, 'neither'
-            is never said.
-        neither: See above.
+        others: Texts that belong to other pictures. Without any, 'neither' is never said.
     """
 
-    def __init__(self, encoder: Encoder, *, others: Iterable[str] = (), neither: float = NEITHER) -> None:
-        self.encoder, self.neither = encoder, neither
+    def __init__(self, encoder: Encoder, *, others: Iterable[str] = ()) -> None:
+        self.encoder = encoder
         texts = list(dict.fromkeys(others))
         self._others = np.asarray(encoder.embed_texts(texts), np.float64) if texts else None
 
@@ -82,27 +78,29 @@ class EncoderMatcher:
             choice = Choice.FIRST if one > two else Choice.SECOND
             if abs(one - two) <= SAME:
                 choice = Choice.SAME
-            if (
-                self._others is not None
-                and float((self._others @ picture > max(one, two)).mean()) > self.neither
-            ):
+            if self._others is not None and (self._others @ picture > max(one, two)).mean() > NEITHER:
                 choice = Choice.NEITHER
             found.append(Match(choice, one, two))
         return found
 
 
+@runtime_checkable
+class Verifier(Protocol):
+    """Says whether a picture shows a text, such as the world's verifier."""
+
+    def shows(self, images: Sequence[Picture], texts: Sequence[str]) -> Sequence[bool]:
+        """One answer for each picture and its text."""
+        ...
+
+
 class VerifierMatcher:
-    """By something that says whether a picture shows a text, such as the world's verifier.
+    """By a verifier. A picture that shows both texts is `SAME`."""
 
-    Args:
-        verifier: Has `shows(images, texts)`: one truth value for each.
-    """
-
-    def __init__(self, verifier: Any) -> None:
+    def __init__(self, verifier: Verifier) -> None:
         self.verifier = verifier
 
     def match(self, images: Sequence[Picture], first: str, second: str) -> list[Match]:
-        """See `Matcher`. A picture that shows both is `SAME`."""
+        """See `Matcher`."""
         one, two = (self.verifier.shows(list(images), [text] * len(images)) for text in (first, second))
         table = {
             (True, False): Choice.FIRST,
@@ -117,7 +115,7 @@ def matcher(model: Any, *, others: Iterable[str] = ()) -> Matcher:
     """A matcher of a model: its own, a verifier's, or an encoder's."""
     if isinstance(model, Matcher):
         return model
-    if hasattr(model, "shows"):
+    if isinstance(model, Verifier):
         return VerifierMatcher(model)
     if isinstance(model, Encoder):
         return EncoderMatcher(model, others=others)

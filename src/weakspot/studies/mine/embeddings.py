@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import TextEncoder, WeakspotError
+from weakspot.core.ports import digest_of
+from weakspot.models.recorded.vectors import Precomputed
 from weakspot.models.vectors import unit
 from weakspot.sources.pool import write_table
 
@@ -91,7 +93,7 @@ def cache_file(
     encoder: TextEncoder, texts: Sequence[str], *, digest: str = "", cache: Path | None
 ) -> Path | None:
     """Where the rows of an encoder for some texts are kept; None if nowhere."""
-    model = str(getattr(encoder, "digest", None) or "")
+    model = digest_of(encoder)
     if cache is None or not model:
         return None
     if not digest:
@@ -103,7 +105,7 @@ def cache_file(
 
 
 def _rows(encoder: TextEncoder, texts: list[str], *, first: int) -> NDArray[np.float32]:
-    name = str(getattr(encoder, "name", None) or type(encoder).__name__)
+    name = encoder.name if isinstance(encoder, Precomputed) else type(encoder).__name__
     rows = np.asarray(encoder.embed_texts(texts))
     if rows.ndim != 2 or len(rows) != len(texts):
         raise WeakspotError(

@@ -10,12 +10,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple, Protocol, cast, runtime_checkable
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import MODELS, Encoder, WeakspotError
+from weakspot.core import MODELS, WeakspotError
+from weakspot.core.ports import ImageEncoder, digest_of
 from weakspot.core.registry import import_part, parse_name
 from weakspot.models.diffusers.folder import sha256
 from weakspot.models.features import Extractor, checked, load
@@ -37,15 +38,6 @@ CANDIDATES: Final = 40
 #: The published rule for texts is 0.9 / 0.2. Pictures are nearer each other, so these shares of random pairs
 #: are looked at instead.
 ALIKE, APART = 0.999, 0.9
-
-
-@runtime_checkable
-class ImageEncoder(Protocol):
-    """Turns pictures into vectors; a text tower is not needed."""
-
-    def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
-        """One row per picture."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +66,12 @@ def image_encoder(name: str) -> ImageEncoder:
     parsed = parse_name(name)
     if parsed.scheme == "onnx" and Path(parsed.rest).is_file():
         return Features(load(name), digest=f"{sha256(Path(parsed.rest))} {sorted(parsed.options.items())}")
-    if parsed.scheme == "python" and not hasattr(found := import_part(parsed.rest), "embed_images"):
+    model = import_part(parsed.rest) if parsed.scheme == "python" else MODELS.load(name)
+    if isinstance(model, ImageEncoder):
+        return model
+    if parsed.scheme == "python":
         return Features(load(name))
-    model = found if parsed.scheme == "python" else MODELS.load(name)
-    if not isinstance(model, ImageEncoder):
-        raise WeakspotError(f"{name[:200]} has no image tower", fix="it must have: embed_images")
-    return model
+    raise WeakspotError(f"{name[:200]} has no image tower", fix="it must have: embed_images")
 
 
 class ImagePair(Value):
@@ -142,15 +134,14 @@ def mine_images(
     for what, model in (("the encoder", encoder), ("the reference", reference)):
         if not isinstance(model, ImageEncoder):
             raise WeakspotError(f"{what} has no image tower", fix="it must have: embed_images")
-    own, other = (str(getattr(model, "digest", "") or "") for model in (encoder, reference))
+    own, other = digest_of(encoder), digest_of(reference)
     if encoder is reference or (own and own == other):
         raise WeakspotError(
             "the encoder and the reference are the same, so nothing can be found",
             fix="use another encoder as the reference",
         )
     one, two = (
-        # The pool asks for pictures alone of an encoder.
-        read_pool(images, cast("Encoder", model), cache=cache, progress=_told(progress, what))
+        read_pool(images, model, cache=cache, progress=_told(progress, what))
         for model, what in ((encoder, "pictures by the encoder"), (reference, "pictures by the reference"))
     )
     names, tested, other_rows = shared_rows(one, two)

@@ -30,8 +30,9 @@ def _in_calls(budget: str) -> str:
 def _name_of_texts(corpus: str | Path | Sequence[str] | Corpus) -> str:
     if isinstance(corpus, str | Path):
         return str(corpus)
-    own = getattr(corpus, "name", None)
-    return f"object:{own}" if isinstance(own, str) else f"object:{len(corpus)} texts"
+    from weakspot.sources.corpus import Corpus
+
+    return f"object:{corpus.name}" if isinstance(corpus, Corpus) else f"object:{len(corpus)} texts"
 
 
 def _judge_of_differences(name: str) -> None:
