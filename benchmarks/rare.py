@@ -34,6 +34,7 @@ from scipy.stats import norm
 from weakspot.core import Hypothesis
 from weakspot.stats import clopper_pearson
 from weakspot.studies.rare.splitting import rare_rate
+from weakspot.study.reports import summary
 from weakspot.world.grammar import base_sentence, parse
 from weakspot.world.nature import _FACTORS, _natural_plan
 from weakspot.world.space import ELEMENTS, FIRST, SceneSpace
@@ -209,7 +210,6 @@ WORDS: Final = (
 def pictures(exhaustive: int, images: int, seeds: int) -> dict[str, Any]:
     """The world's classifier on plain cars: plain pictures, counted, and `weakspot rare`."""
     from weakspot import rare
-    from weakspot.studies.rare.result import RareResult
 
     began = time.monotonic()
     label, found = "car", []
@@ -217,9 +217,7 @@ def pictures(exhaustive: int, images: int, seeds: int) -> dict[str, Any]:
         for seed in range(seeds):
             budget, out = f"images={images}", Path(folder) / f"rare-{seed}"
             with rare("world:classifier", label=label, words=WORDS, budget=budget, seed=seed, out=out) as run:
-                found_now = RareResult.of(run)
-            assert found_now is not None
-            result = found_now.plain()
+                result = summary(run)["result"]
             kept = {k: result[k] for k in ("rate", "low", "high", "ceiling", "method", "images", "note")}
             found.append(kept | {"answers": result["answers"][:3], "common": result["common"][:3]})
             print(

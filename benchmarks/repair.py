@@ -27,6 +27,7 @@ from weakspot.sources.labelled import labelled_images
 from weakspot.sources.transform import TransformedImages
 from weakspot.studies.map.parts import settings_of
 from weakspot.studies.repair.proof import Change, change
+from weakspot.study.reports import summary
 
 DATA: Final = Path(os.environ.get("WEAKSPOT_DATA", Path(__file__).resolve().parents[2] / "shared"))
 NAMES: Final = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
@@ -146,7 +147,7 @@ def _repaired(
             seed=seed,
         ).close()
     with weakspot.open_run(str(out)) as done:
-        result = done.ledger.fact("repair")
+        result = summary(done)["result"]
     print(f"\n### {who} · {method}: {result['verdict']}\n\n{HEAD}")
     more = [row for row in [result["elsewhere"], *result["new"]] if row is not None]
     for row in [*result["chosen"], *result["others"], result["clean"], *more]:

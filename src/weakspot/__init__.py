@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from weakspot.after.transfer import transfer
     from weakspot.concepts.space import Axis, ConceptSpace
     from weakspot.core import Case, Finding, Hypothesis, Output, Rate, Status, Tally, Verdict, WeakspotError
-    from weakspot.report import write as write_report
     from weakspot.store import Run
     from weakspot.studies import resume
     from weakspot.studies.ask.method import ask
     from weakspot.studies.hunt.method import hunt
     from weakspot.studies.map.method import map
+    from weakspot.study.reports import write as write_report
 
 __all__ = [
     "Axis",
@@ -73,7 +73,7 @@ _HOMES = {
     "map": "weakspot.studies.map.method",
     "realism": "weakspot.after.realism",
     "transfer": "weakspot.after.transfer",
-    "write_report": "weakspot.report",
+    "write_report": "weakspot.study.reports",
     "resume": "weakspot.studies",
 }
 #: Functions that follow from the options of the studies of the same names.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.results import rare_result
 
 from weakspot.after.compared import BETTER, OPEN, UNMEASURED, WORSE, Row, _judged, compare_folders
 from weakspot.after.compared_words import markdown, sentences, strip, to_json
@@ -54,8 +55,8 @@ def record(
 
 
 def rare(low: float, value: float, high: float) -> dict[str, Any]:
-    result = {"rate": value, "low": low, "high": high, "images": 20_000, "found": 9}
-    return {"base": BASE.id, "rare": result | {"independent": {"n": 4000, "failures": 0}}}
+    result = rare_result(low=low, rate=value, high=high, method="splitting", hypothesis=BASE.id)
+    return {"base": BASE.id, "result": {"version": 1} | result.plain()}
 
 
 def test_estimates_of_rare_failures(tmp_path: Path) -> None:

@@ -10,9 +10,8 @@ from urllib.parse import unquote
 import pytest
 from tests.web.web_parts import HOSTILE, make_ask, make_hunt
 
-from weakspot.after.several import MOST, comparisons
+from weakspot.after.several import MOST, comparisons, write_several
 from weakspot.cli import run as cli
-from weakspot.report import write_several
 from weakspot.store import Run
 
 

@@ -46,8 +46,8 @@ def test_prompts_of_xstest_are_answered(model: ChatModel, data: Path) -> None:
 
 
 def test_the_study_from_end_to_end(model: ChatModel, data: Path, tmp_path: Path) -> None:
-    from weakspot.report import write
     from weakspot.studies.ask.method import ask
+    from weakspot.study.reports import write
 
     file = next((data / "data/xstest/completions").glob("*.jsonl"))
     with ask(model, benchmark=f"xstest:{file}", contrast=True, limit=2, out=tmp_path / "run") as run:

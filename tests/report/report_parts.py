@@ -56,9 +56,8 @@ def _poison(run: Run) -> None:
     ledger.record(trials, {})
     if study == "rare":
         told = {"words": HOSTILE, "failing": 0.5, "usual": 0.01}
-        ledger.set_fact(
-            "rare", ledger.fact("rare") | {"common": [told], "answers": [[HOSTILE, 1.0]], "found": 8}
-        )
+        kept = ledger.fact("result")
+        ledger.set_fact("result", kept | {"common": [told], "answers": [[HOSTILE, 1.0]], "found": 8})
     if study in ("hunt", "map"):
         usual = ledger.tally(base, Stage.EXPLORE) if base is not None else ledger.tally(words, Stage.EXPLORE)
         own = rate(ledger.tally(words, Stage.CONFIRM))

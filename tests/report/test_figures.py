@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from markupsafe import Markup
 
-from weakspot import report
 from weakspot.core import Rate, Stage
 from weakspot.report import plots, shell, vega, vega_charts
 from weakspot.report.facts import gather
@@ -23,6 +22,7 @@ from weakspot.report.figure import Figure, named, shown, table
 from weakspot.report.hunt_figures import figures
 from weakspot.report.plots import Bins, Lanes, Mark
 from weakspot.stats import wilson
+from weakspot.study import reports as report
 
 Build = Callable[..., Any]
 HOSTILE = "<img src=x onerror=alert(1)> </pre></script><script>alert(2)</script> \x1b[31m\u202e\ufffe\ud800"

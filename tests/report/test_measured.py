@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from weakspot import report
 from weakspot.cli import result
 from weakspot.core import Hypothesis, Stage, Status, Trial
 from weakspot.report.facts import gather
@@ -19,6 +18,7 @@ from weakspot.report.format import interval
 from weakspot.report.reproduce import DEFAULTS, recipe
 from weakspot.stats import confidence_sequence, wilson
 from weakspot.store import Run
+from weakspot.study import reports as report
 
 Build = Callable[..., Any]
 HOSTILE = "<img src=x onerror=alert(1)> | `x` \x1b[2J\u202e {{ 7*7 }}"

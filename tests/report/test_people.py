@@ -6,7 +6,6 @@ from pathlib import Path
 
 from tests.web.web_parts import FLOWER, HOSTILE, make_ask, make_hunt, make_map, make_pairs
 
-from weakspot import report
 from weakspot.cli import run as cli
 from weakspot.report.format import interval, percent
 from weakspot.report.people.labels import Labels
@@ -14,6 +13,7 @@ from weakspot.report.people.tables import people
 from weakspot.report.people.tasks import task_of, trial_of
 from weakspot.stats import corrected_rate
 from weakspot.store import Run
+from weakspot.study import reports as report
 
 
 def cells(folder: Path) -> dict[str, tuple[str, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,17 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from weakspot import report
+from weakspot.report import evidence
+from weakspot.report.document import Html, Section
+from weakspot.report.evidence import Room
 from weakspot.report.figure import Figure, shown
+from weakspot.report.html import PICTURES, html
 from weakspot.report.mine_facts import Example, Stretch, apart
-from weakspot.report.page import _kinds
 from weakspot.report.plots import svg
+from weakspot.report.shell import _kinds
 from weakspot.store import Run, RunConfig, png
+from weakspot.studies.repair.document import RepairDocument
+from weakspot.study import reports as report
 
 
 def luminance(colour: str) -> float:
@@ -94,14 +100,17 @@ def test_pictures_of_a_repair_can_be_seen(tmp_path: Path) -> None:
             "after": "fly",
         }
         row |= {"made": False, "words": "darkened 50 %"}
-        data = {"pictures": 1, "folder": "data", "kind": "pictures"}
-        result = {"method": "data", "verdict": "", "chosen": [], "others": [], "data": data, "shown": [row]}
-        run.ledger.set_fact("repair", result)
-        page = report.html(run)
+        shown = {**row, "uris": [evidence.picture(run, row["blob"], Room(PICTURES))]}
+
+        class Changed(RepairDocument):
+            def sections(self, room: Room) -> Iterable[Section]:
+                yield Section("Changed", [Html("weakspot.studies.repair:changed.html.j2", {"rows": [shown]})])
+
+        page = html(Changed(run))
     sources = re.findall(r'<img src="([^"]+)"', page)
     assert len(sources) == 1
     head, _, body = sources[0].partition(",")
-    assert head == "data:image/png;base64"
+    assert head == "data:image/jpeg;base64"
     with Image.open(io.BytesIO(base64.b64decode(body, validate=True))) as picture:
         assert picture.size == (96, 96)
         picture.load()

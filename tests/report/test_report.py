@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from weakspot import report
 from weakspot.core import Finding, WeakspotError
 from weakspot.report.evidence import data_uri
 from weakspot.report.facts import gather
@@ -22,6 +21,7 @@ from weakspot.report.reproduce import recipe
 from weakspot.report.telling import when
 from weakspot.report.words import escape
 from weakspot.store import Run
+from weakspot.study import reports as report
 
 #: The fixture: settings in, a `Builder` (see conftest.py) out.
 Build = Callable[..., Any]

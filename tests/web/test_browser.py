@@ -13,9 +13,9 @@ from tests.web.web_parts import BAD, BASE, FLOWER, SCRIPT, make_ask, make_hunt, 
 
 from weakspot.core import Case, Hypothesis, Output
 from weakspot.judges.people import PeopleJudge
-from weakspot.report import write
 from weakspot.report.people.labels import Labels
 from weakspot.store import Run, RunConfig
+from weakspot.study.reports import write
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.results import rare_result
 from tests.web.web_parts import (
     BAD,
     BASE,
@@ -193,12 +194,10 @@ def test_a_run_without_findings_says_what_it_found(view: Caller, hunt_folder: Pa
     home = hunt_folder.parent
     make_ask(home / "ask")
     settings = {"target": "world:classifier", "label": "fly"}
-    rare = {
-        "rate": 1e-4, "low": 5e-5, "high": 2e-4, "method": "plain", "repeats": [], "common": [],
-    }  # fmt: skip
+    rare = {"version": 1} | rare_result(1e-4, 5e-5, 2e-4).plain()
     for name, fact in (("rare", rare), ("odd", {"rate": "x"})):
         with Run.create(RunConfig(study="rare", subject="fly", settings=settings), folder=home / name) as run:
-            run.ledger.set_fact("rare", fact)
+            run.ledger.set_fact("result", fact)
             run.ledger.set_fact("state", "finished")
     said = "100 per million [50, 200] of the time"
     assert said in view("/").text

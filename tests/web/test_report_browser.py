@@ -19,8 +19,9 @@ from tests.report.report_parts import SEEN, STUDIES, make_run
 from tests.web.browser import browser, watched
 from tests.web.web_parts import make_ask, make_hunt
 
-from weakspot.report import write, write_several
+from weakspot.after.several import write_several
 from weakspot.store import Run
+from weakspot.study.reports import write
 
 #: Figures that a study's report must have, by the end of their names.
 FIGURES = {

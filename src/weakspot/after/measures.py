@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Status, Tally, Trial, WeakspotError
 from weakspot.stats import Interval, confidence_sequence, wilson
 from weakspot.store import Run
+from weakspot.studies.rare.result import RareResult
 
 Kind = Literal["overall", "finding", "slice", "cell", "category"]
 #: Studies whose runs have measures.
@@ -229,12 +230,12 @@ def _answers(run: Run) -> Iterator[tuple[dict[str, str], str, Trial]]:
 
 
 def _estimate(run: Run) -> Sample | None:
-    found = run.ledger.fact("result")
-    if not found:
+    found = RareResult.of(run)
+    if found is None:
         return None
-    bare = found["independent"]
-    rate = Rate(found["rate"], found["low"], found["high"], int(found["images"]), int(found["found"]))
-    return Sample({}, Tally(int(bare["n"]), int(bare["failures"])), watched=False, estimate=rate)
+    bare = found.independent
+    rate = Rate(found.rate, found.low, found.high, found.images, found.found)
+    return Sample({}, Tally(bare.n, bare.failures), watched=False, estimate=rate)
 
 
 def _verdict(trial: Trial, answer: str) -> bool | None:

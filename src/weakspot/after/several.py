@@ -16,12 +16,13 @@ from weakspot.after.compared import Row as Change
 from weakspot.after.measures import STUDIES, asks_items, plural
 from weakspot.core import Rate, WeakspotError
 from weakspot.report import format as show
-from weakspot.report import part, plots, vega_charts
+from weakspot.report import plots, vega_charts
 from weakspot.report.figure import Figure, named
 from weakspot.report.plots import Lanes, Mark
 from weakspot.report.shell import Part, Place, page
 from weakspot.report.shell import part as shell_part
 from weakspot.store import Run
+from weakspot.study.reports import part_of, write_text
 
 #: Runs in one page, and rows of a picture.
 MOST, ROWS = 12, 30
@@ -67,6 +68,12 @@ class Group(NamedTuple):
     against: list[Versus]
 
 
+def write_several(runs: Sequence[Run], path: Path) -> Path:
+    """Write one HTML file of several runs: those of one study set against each other, then each by itself."""
+    write_text(path, html(runs, folder=path.parent))
+    return path
+
+
 def html(runs: Sequence[Run], *, folder: Path | None = None) -> str:
     """The page.
 
@@ -83,7 +90,7 @@ def html(runs: Sequence[Run], *, folder: Path | None = None) -> str:
     head = _head(runs, lines)
     parts = [head]
     for i, run in enumerate(runs, start=1):
-        own = part(run, place=Place(f"run{i}-", len(runs)))
+        own = part_of(run, place=Place(f"run{i}-", len(runs)))
         frame = Markup('<article class="run" id="run{0}"><p class="number">Run {0}{2}</p>\n{1}\n</article>')
         parts.append(own._replace(body=frame.format(i, own.body, _rest(run, folder))))
     version = runs[0].config.versions.get("weakspot", "")

@@ -219,8 +219,8 @@ def _preview(target: str, given: Mapping[str, Any], *, as_json: bool) -> int:
 def conclude(run: Run, *, as_json: bool = False) -> int:
     """Write the report and print the result; the exit code (3 when a budget ended the run)."""
     from weakspot.cli.screen import columns, program
-    from weakspot.report import summary, write
     from weakspot.report.format import shell
+    from weakspot.study.reports import summary, write
 
     with run:
         path = write(run)

@@ -127,10 +127,10 @@ def conclude(run: Run, *, as_json: bool = False) -> int:
     """Write the report and print the result; the exit code (3 when a limit ended the run)."""
     from weakspot.cli.screen import columns, cut, program
     from weakspot.core import Rate
-    from weakspot.report import summary, write
     from weakspot.report.format import interval, percent, plural, rate, seconds, shell
     from weakspot.report.map_tables import believed, missed
     from weakspot.store import unjudged
+    from weakspot.study.reports import summary, write
 
     with run:
         path = write(run)

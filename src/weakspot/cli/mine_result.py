@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def conclude(run: Run, *, as_json: bool = False) -> int:
     """Write the report and print the result; the exit code (3 when a limit ended the run)."""
-    from weakspot.report import summary, write
+    from weakspot.study.reports import summary, write
 
     with run:
         path = write(run)

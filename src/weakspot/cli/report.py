@@ -33,9 +33,10 @@ def command(
     Runs of the same study are set against each other at its top, on the same cases where they share them;
     then follows the report of each.
     """
+    from weakspot.after.several import write_several
     from weakspot.core import WeakspotError
-    from weakspot.report import summary, write, write_several
     from weakspot.store import Run
+    from weakspot.study.reports import summary, write
 
     if out is not None and len(runs) == 1:
         raise WeakspotError(
@@ -63,7 +64,7 @@ def command(
 def _values(runs: list[Run]) -> dict[str, Any]:
     from weakspot.after.compared_words import to_json
     from weakspot.after.several import comparisons
-    from weakspot.report import summary
+    from weakspot.study.reports import summary
 
     return {
         "format": 1,

@@ -22,15 +22,14 @@ if TYPE_CHECKING:
 
 from weakspot.engine.budget import Budget
 from weakspot.engine.watch import State, Watch
-from weakspot.report.format import clean, count, interval, percent, plural, shell
+from weakspot.report.format import count, interval, percent, plural, shell
+from weakspot.report.terminal import columns, cut
 from weakspot.stats import confidence_sequence
 
 #: A line from a phase, its hypotheses and what was spent.
 Line = Callable[[str, "Sequence[Lane]", Mapping[str, float]], str]
 #: Seconds between plain lines when the output is not a terminal.
 PACE = 5.0
-#: Columns where the output is not a terminal, and the least that are used on one.
-WIDE, NARROW = 120, 60
 _MARK: Final = {
     State.OPEN: ("·", "dim"),
     State.AHEAD: ("▲", "yellow"),
@@ -38,15 +37,6 @@ _MARK: Final = {
     State.CONFIRMED: ("●", "bold green"),
     State.UNDRAWN: ("✗", "red"),
 }
-
-
-def cut(text: str, most: int) -> str:
-    """Any text as it may be shown on a terminal: one line, no control characters, at most so many columns."""
-    from rich.cells import cell_len, set_cell_size
-
-    shown = clean(text[: 4 * most])
-    whole = len(text) <= 4 * most and cell_len(shown) <= most
-    return shown if whole else f"{set_cell_size(shown, most - 1).rstrip()}…"
 
 
 def limits(budget: str) -> str:
@@ -255,8 +245,8 @@ def interruptible(screen: Screen) -> Iterator[None]:
 def conclude(run: Run, *, as_json: bool = False) -> int:
     """Write the report and print the result; the exit code (3 when a budget ended the run)."""
     from weakspot.cli import result
-    from weakspot.report import summary, write
     from weakspot.report.facts import gather
+    from weakspot.study.reports import summary, write
 
     if run.config.study == "ask":
         from weakspot.cli import ask
@@ -270,14 +260,8 @@ def conclude(run: Run, *, as_json: bool = False) -> int:
         from weakspot.cli import map as map_
 
         return map_.conclude(run, as_json=as_json)
-    if run.config.study == "repair":
-        from weakspot.cli import repair
-
-        return repair.conclude(run, as_json=as_json)
-    if run.config.study == "rare":
-        from weakspot.cli import rare
-
-        return rare.conclude(run, as_json=as_json)
+    if run.config.study != "hunt":
+        return _conclude(run, as_json=as_json)
     with run:
         path = write(run)
         code = 3 if run.state.startswith("stopped") else 0
@@ -292,6 +276,18 @@ def conclude(run: Run, *, as_json: bool = False) -> int:
     return code
 
 
-def columns() -> int:
-    """How wide the result may be: the terminal's width, or `WIDE` where there is none."""
-    return max(NARROW, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDE
+def _conclude(run: Run, *, as_json: bool) -> int:
+    from weakspot.study.reports import document_of, summary, write
+
+    with run:
+        path, document = write(run), document_of(run)
+        ending = document.ending()
+        if as_json:
+            found = summary(run, document) | {"report": str(path), "exit_code": ending.code}
+            print(json.dumps(found, indent=2))
+            return ending.code
+        for line in document.lines(columns()):
+            print(line)
+        print(f"report   {shell([str(path)])}")
+        print(f"next     {shell([program(), *ending.next])}")
+    return ending.code

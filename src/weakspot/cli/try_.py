@@ -49,9 +49,9 @@ def command(
     from weakspot.cli.progress import Progress
     from weakspot.cli.screen import columns, program
     from weakspot.engine.watch import Watch
-    from weakspot.report import write
     from weakspot.report.format import shell
     from weakspot.store import Run
+    from weakspot.study.reports import write
 
     most = n or (MOST if budget is None else 0)
     with Progress(f"trying {words!r} in {run}") as progress:

@@ -78,8 +78,8 @@ def tried(folder: Path, words: str, label: str | None, most: int, update: Update
     """Measure a person's words as `weakspot try` does."""
     from weakspot.after.attempt import attempt
     from weakspot.engine.watch import Watch
-    from weakspot.report import write
     from weakspot.store import Run
+    from weakspot.study.reports import write
 
     class Told(Watch):
         def update(self, phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> None:

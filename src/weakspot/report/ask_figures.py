@@ -26,9 +26,9 @@ def ask_figures(figures: Mapping[str, Any], picture: Picture | None) -> list[Fig
 
 def trade_off(picture: Picture) -> Figure:
     """A point per model."""
-    from weakspot.report.page import _environment
+    from weakspot.report.shell import environment
 
-    macros: Any = _environment().get_template("trade_off.html.j2").module
+    macros: Any = environment().get_template("trade_off.html.j2").module
     rows = [(p.number, p.name, *_plain(p.benign), *_plain(p.harmful)) for p in picture.points]
     ends = ("rate", "low", "high", "n")
     columns = (

@@ -84,6 +84,18 @@ def examples(
     return shown
 
 
+def picture(run: Run, blob: str, room: Room) -> str:
+    """A kept picture as a data URI; "" if it cannot be shown, or the page has no room for it."""
+    try:
+        uri, _ = data_uri(run.blobs.get(blob))
+    except Unreachable:
+        raise
+    except (WeakspotError, OSError):
+        return ""
+    room.left -= len(uri)
+    return uri if room.left >= 0 else ""
+
+
 def _example(trial: Trial, content: bytes) -> Example | None:
     said, probability = _said(trial)
     caption = show.shorten(trial.caption, 300)

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from weakspot.core import Rate
 from weakspot.report import format as show
-from weakspot.report.rare_page import Table
 from weakspot.store import Run, unjudged
 
 #: Causes of missing verdicts that are listed; the others are counted together.
 CAUSES: Final = 12
+
+
+class Table(NamedTuple):
+    """A table of the report; `figure` names the one that stands above it."""
+
+    title: str
+    note: str
+    head: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    figure: str = ""
 
 
 def believed(row: Mapping[str, Any]) -> str:

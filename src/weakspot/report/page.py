@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage
 from weakspot.report import format as show
@@ -17,7 +15,6 @@ from weakspot.report.facts import Facts, RaceLane
 from weakspot.report.figure import Figure
 from weakspot.report.hunt_figures import figures as figures_of
 from weakspot.report.measured import Base, Tried
-from weakspot.report.mine_facts import apart
 from weakspot.report.people.tables import people
 from weakspot.report.reproduce import Recipe, recipe, resume_command
 from weakspot.report.shell import ALONE, Part, Place
@@ -33,10 +30,6 @@ CARDS: Final = 24
 ROWS: Final = 400
 #: Characters of pictures in the whole page.
 PICTURES: Final = 3_200_000
-#: Characters of one piece of text, wherever it comes from.
-TEXT: Final = 4_000
-#: Characters of a cell that stays on one line.
-SHORT: Final = 28
 #: Answers listed by name in a card.
 ANSWERS: Final = 5
 
@@ -276,59 +269,3 @@ def _rows(facts: Facts, scale: Axis) -> list[Row]:
             )
         )
     return rows
-
-
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("weakspot.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_shown,
-    )
-    environment.filters.update(
-        percent=show.percent,
-        level=show.level,
-        times=show.times,
-        count=show.count,
-        e_value=show.e_value,
-        date=show.date,
-        shorten=show.shorten,
-        bound=_bound,
-        picture=_picture,
-        kinds=_kinds,
-        apart=apart,
-    )
-    environment.globals.update(interval=show.interval, plural=show.plural)
-    return environment
-
-
-def _shown(value: Any) -> Any:
-    """Whatever a template prints passes here, so no text reaches the page uncleaned or at full length."""
-    if isinstance(value, Markup) or not isinstance(value, str | Path):
-        return value
-    return show.shorten(str(value), TEXT)
-
-
-def _kinds(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Of each column of a table: "few" where every cell fits on a line, "long" where one is a sentence."""
-    return [
-        "few" if all(len(cell) <= SHORT for cell in column) else "long" for column in zip(*rows, strict=True)
-    ]
-
-
-def _bound(text: str) -> Markup:
-    """Keep numbers and their units on one line; cleaned here, since cleaning undoes it."""
-    return escape(show.shorten(text, TEXT)).replace(" %", "\u00a0%")
-
-
-def _picture(uri: str) -> Markup:
-    """A data URI, which is longer than any text may be; made by us, of characters that need no escape."""
-    head, _, body = uri.partition(";base64,")
-    if head not in ("data:image/png", "data:image/jpeg") or not set(body) <= _BASE64:
-        raise ValueError("this is no picture of ours")
-    return Markup(uri)  # noqa: S704 - checked above
-
-
-_BASE64: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")

@@ -10,12 +10,18 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from markupsafe import Markup
+from jinja2 import BaseLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
+from weakspot.report import format as show
 from weakspot.report.figure import Figure, shown
 
 #: A report is no longer than this; the scripts of the charts are left out where they do not fit.
 LARGEST: Final = 5_000_000
+#: Characters of one piece of text, wherever it comes from.
+TEXT: Final = 4_000
+#: Characters of a cell that stays on one line.
+SHORT: Final = 28
 
 
 class Part(NamedTuple):
@@ -58,12 +64,10 @@ def part(
     template: str, *, place: Place = ALONE, title: str, plots: Sequence[Figure] = (), **values: Any
 ) -> Part:
     """A run's part, from its template; the template finds the figures under their names."""
-    from weakspot.report.page import _environment
-
     drawn = shown([figure._replace(name=f"{place.at}{figure.name}") for figure in plots])
     by_name = {figure.name: one for figure, one in zip(plots, drawn, strict=True)}
     text = (
-        _environment()
+        environment()
         .get_template(template)
         .render(title=title, at=place.at, alone=place.alone, plots=by_name, **values)
     )
@@ -75,11 +79,10 @@ def page(
 ) -> str:
     """The whole file; what it does not hold is linked where it lies beside it."""
     from weakspot.report import vega
-    from weakspot.report.page import _environment
 
     scripts = [_script()]
     body = Markup("\n").join(one.body for one in parts)
-    template = _environment().get_template("page.html.j2")
+    template = environment().get_template("page.html.j2")
 
     def whole() -> str:
         return template.render(
@@ -109,3 +112,79 @@ def _policy(scripts: Sequence[str]) -> Markup:
     return Markup(  # noqa: S704 - ours
         f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {allowed}{more}"
     )
+
+
+class _Templates(BaseLoader):
+    """The templates of this package, and as "package:file" those of a study."""
+
+    def get_source(self, environment: Environment, template: str) -> Any:
+        package, _, name = template.rpartition(":")
+        return _loader(package or "weakspot.report").get_source(environment, name)
+
+
+@cache
+def _loader(package: str) -> PackageLoader:
+    return PackageLoader(package)
+
+
+@cache
+def environment() -> Environment:
+    made = Environment(
+        loader=_Templates(),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    made.filters.update(
+        percent=show.percent,
+        level=show.level,
+        times=show.times,
+        count=show.count,
+        e_value=show.e_value,
+        date=show.date,
+        shorten=show.shorten,
+        bound=_bound,
+        picture=_picture,
+        kinds=_kinds,
+        apart=_apart,
+    )
+    made.globals.update(interval=show.interval, plural=show.plural)
+    return made
+
+
+def _shown(value: Any) -> Any:
+    """Whatever a template prints passes here, so no text reaches the page uncleaned or at full length."""
+    if isinstance(value, Markup) or not isinstance(value, str | Path):
+        return value
+    return show.shorten(str(value), TEXT)
+
+
+def _kinds(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Of each column of a table: "few" where every cell fits on a line, "long" where one is a sentence."""
+    return [
+        "few" if all(len(cell) <= SHORT for cell in column) else "long" for column in zip(*rows, strict=True)
+    ]
+
+
+def _bound(text: str) -> Markup:
+    """Keep numbers and their units on one line; cleaned here, since cleaning undoes it."""
+    return escape(show.shorten(text, TEXT)).replace(" %", "\u00a0%")
+
+
+def _picture(uri: str) -> Markup:
+    """A data URI, which is longer than any text may be; made by us, of characters that need no escape."""
+    head, _, body = uri.partition(";base64,")
+    if head not in ("data:image/png", "data:image/jpeg") or not set(body) <= _BASE64:
+        raise ValueError("this is no picture of ours")
+    return Markup(uri)  # noqa: S704 - checked above
+
+
+_BASE64: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")
+
+
+def _apart(*given: Any) -> Any:
+    from weakspot.report.mine_facts import apart
+
+    return apart(*given)

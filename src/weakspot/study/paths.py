@@ -37,6 +37,8 @@ def rooted(settings: _Settings, here: str, **others: str) -> _Settings:
         if here and isinstance(given, str) and given:
             found[field] = _path(given, here) if field in PATHS else anchored(given, here)
     found |= {name: value for name, value in others.items() if value}
+    if not found:
+        return settings
     if isinstance(settings, StudySettings):
         return settings.changed(**found)
     return replace(settings, **found)  # type: ignore[type-var]

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from weakspot.core import Finding, Hypothesis, Rate, Tally, WeakspotError
-from weakspot.report import ask_words, map_page, mine_facts, mine_page, rare_page, repair_page
+from weakspot.report import ask_words, map_page, mine_facts, mine_page
 from weakspot.report.chart import Axis, Bar, axis
 from weakspot.store import Run, RunConfig, rate
+from weakspot.study.reports import document_of
 from weakspot.web.trials import reading
 
 #: Runs that are listed, and hypotheses of one that are.
@@ -159,8 +160,8 @@ def told(run: Run, *, cheap: bool) -> str:
         cheap: Only what is read from a single fact, and not from all trials.
     """
     tell: dict[str, Callable[[], str]] = {
-        "rare": lambda: rare_page.conclusion(run),
-        "repair": lambda: repair_page.conclusion(run),
+        "rare": lambda: document_of(run).conclusion,
+        "repair": lambda: document_of(run).conclusion,
         "map": lambda: map_page.conclusion(run),
     }
     if not cheap:
@@ -168,7 +169,13 @@ def told(run: Run, *, cheap: bool) -> str:
         tell["ask"] = lambda: str(ask_words.summary(run)["conclusion"])
     try:
         return tell[run.config.study]() if run.config.study in tell else ""
-    except (KeyError, IndexError, TypeError, ValueError):  # written by another version, or by hand
+    except (
+        WeakspotError,
+        KeyError,
+        IndexError,
+        TypeError,
+        ValueError,
+    ):  # of another version, or by hand
         return ""
 
 

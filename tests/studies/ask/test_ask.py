@@ -13,7 +13,6 @@ from tests.studies.ask.ask_parts import Faulty, Model, Moody, Troubled, Waiting,
 from weakspot.core import Status, WeakspotError
 from weakspot.engine import Broken
 from weakspot.judges.refusal.panel import Panel
-from weakspot.report import html, markdown, summary, write
 from weakspot.sources.benchmark import Benchmark, Item
 from weakspot.sources.question import BENIGN
 from weakspot.store import Run
@@ -21,6 +20,7 @@ from weakspot.studies import resume
 from weakspot.studies.ask.arms import SYSTEMS
 from weakspot.studies.ask.method import ask
 from weakspot.studies.ask.reading import shared_words
+from weakspot.study.reports import html, markdown, summary, write
 
 
 def figures(run: Run) -> Any:

@@ -15,10 +15,10 @@ import pytest
 from tests.studies.ask.ask_parts import ANSWER, REFUSAL, Words
 
 from weakspot.core import Case, Output, WeakspotError
-from weakspot.report import html, markdown, summary
 from weakspot.store import Run
 from weakspot.studies import resume
 from weakspot.studies.ask.scenarios import scenarios
+from weakspot.study.reports import html, markdown, summary
 
 KINDS = ("knives", "bees", "fireworks", "children", "medicine", "locks")
 FINE = json.dumps({"benign": True, "fits": True, "contrast_harmful": True})

@@ -14,12 +14,12 @@ from tests.studies.map.map_toy import SPACE, Dim, write_pictures
 import weakspot
 from weakspot.concepts.space import load_space
 from weakspot.core import Stage, WeakspotError
-from weakspot.report import html, markdown, summary, write
 from weakspot.report.map_figures import map_figures, repair_figures
 from weakspot.sources.labelled import labelled_images, split
 from weakspot.store import Run
 from weakspot.studies import resume
 from weakspot.studies.map.preferences import minded, modes_of, prefer, preferred, ranking, samples_of
+from weakspot.study.reports import html, markdown, summary, write
 
 
 @pytest.fixture(scope="module")

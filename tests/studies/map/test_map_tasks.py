@@ -13,10 +13,10 @@ import weakspot
 from weakspot.concepts.space import load_space
 from weakspot.core import Output, WeakspotError
 from weakspot.judges.picture import PictureJudge
-from weakspot.report import html, markdown, summary
 from weakspot.store import Run
 from weakspot.studies import resume
 from weakspot.studies.map.tasks import FEW_NOTE, inputs_for, space_for
+from weakspot.study.reports import html, markdown, summary
 
 VALUES = ("a man", "a woman")
 

@@ -13,11 +13,11 @@ from tests.studies.rare.rare_parts import LABELS, TRUTH, Deep, Spaced, Unspaced
 from weakspot import rare
 from weakspot.core import Hypothesis, Output, Scores, WeakspotError
 from weakspot.judges import LabelJudge
-from weakspot.report import html, summary, write
 from weakspot.sources.generate import TextToImage
 from weakspot.store import Run
 from weakspot.studies import resume
 from weakspot.studies.rare.parts import Margins
+from weakspot.study.reports import html, summary, write
 
 
 def result(run: Run) -> dict[str, Any]:

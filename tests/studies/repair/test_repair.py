@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.studies.repair.results import result_of
 from tests.studies.repair.watching import Watching
 from tests.tuning import colours
 
@@ -43,7 +44,7 @@ def mapped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def repaired(mapped: Path) -> dict[str, Any]:
     with weakspot.repair(mapped / "map", modes="1", method="last-layer", out=mapped / "done", **LEARN) as run:
-        result: dict[str, Any] = run.ledger.fact("result")
+        result: dict[str, Any] = result_of(run)
         assert run.state == "finished"
     return result
 
@@ -129,7 +130,7 @@ def test_pictures_of_the_parts_are_disjoint(mapped: Path) -> None:
 
 def test_only_the_data_set(mapped: Path) -> None:
     with weakspot.repair(mapped / "map", modes="1", method="data", rate=0.5, out=mapped / "data") as run:
-        result = run.ledger.fact("result")
+        result = result_of(run)
     rows = [
         json.loads(line) for line in (mapped / "data" / "data" / "metadata.jsonl").read_text().splitlines()
     ]
@@ -161,7 +162,7 @@ def test_a_repair_that_trades_is_called_so(mapped: Path, monkeypatch: pytest.Mon
         out=mapped / "traded",
         **(LEARN | {"epochs": 15, "distil": 0.0}),
     ) as run:
-        result = run.ledger.fact("result")
+        result = result_of(run)
     assert result["verdict"] in ("traded", "worse")
     assert result["clean"]["increased"]
 
@@ -180,7 +181,7 @@ def test_an_interrupted_repair_goes_on(mapped: Path) -> None:
         weakspot.repair(mapped / "map", modes="1", method="full", out=mapped / "whole", **LEARN) as whole,
     ):
         assert again.state == "finished"
-        one, two = again.ledger.fact("result"), whole.ledger.fact("result")
+        one, two = result_of(again), result_of(whole)
     assert one["chosen"] == two["chosen"]
     assert one["training"]["curve"] == two["training"]["curve"]
 
@@ -208,7 +209,7 @@ def test_an_interrupted_repair_goes_on_from_another_directory(
     monkeypatch.chdir(tmp_path / "elsewhere")
     with weakspot.resume(Path("..") / "cut") as run:
         assert run.state == "finished"
-        model = run.ledger.fact("result")["model"]
+        model = result_of(run)["model"]
     monkeypatch.chdir("/")
     assert MODELS.load(model).labels == colours.LABELS
 
@@ -220,7 +221,7 @@ def test_an_interrupted_repair_goes_on_from_another_directory(
         ({"modes": "one"}, "not numbers", "preferred"),
         ({"modes": "1,1"}, "twice", "once"),
         ({"method": "magic"}, "magic", "last-layer"),
-        ({"rate": 0.0}, "rate", "above 0"),
+        ({"rate": -0.1}, "rate", "from 0"),
         ({"seed": -1}, "a seed cannot be -1", "from 0"),
         ({"layer": "tail", "method": "last-layer"}, "tail", "head"),
         ({"layer": "hidden", "method": "last-layer"}, "6 numbers a picture", "head"),

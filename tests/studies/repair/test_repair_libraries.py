@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.studies.repair.results import result_of
 from tests.tuning.colours import LABELS, SIDE, pictures, write
 
 import weakspot
@@ -65,7 +66,7 @@ def test_a_classifier_of_transformers_is_repaired_and_is_a_folder_again(
         "distil": 0.3,
     }
     with weakspot.repair(mapped / "map", modes="1", method=method, out=out, **given) as run:
-        result = run.ledger.fact("result")
+        result = result_of(run)
         assert run.state == "finished"
     assert result["model"] == f"hf:{out / 'model'}?device=cpu"
     assert result["training"]["best"] > 0

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.studies.repair.results import result_of
 
 import weakspot
 from weakspot.cli import run as command
@@ -17,7 +18,6 @@ from weakspot.store import Run
 from weakspot.studies.mine import repair_job as repair_mine
 from weakspot.studies.mine.pair_source import pair_of
 from weakspot.studies.repair.parts import job_of
-from weakspot.studies.repair.result import RepairResult
 from weakspot.studies.repair.settings import RepairSettings
 from weakspot.tuning import encoder
 
@@ -94,9 +94,7 @@ def test_the_encoder_tells_new_pairs_apart_and_still_finds_its_pictures(
     assert command(["repair", str(mined), *given, "--out", str(out)]) == 0
     assert "clean" in capsys.readouterr().out
     with Run.read(out) as run:
-        known = RepairResult.of(run)
-    assert known is not None
-    result = known.told or {}
+        result: dict[str, Any] = result_of(run)
     assert result["chosen"][0]["reduced"]
     assert not result["clean"]["increased"]
     assert any("another order" in row["words"] for row in result["others"])

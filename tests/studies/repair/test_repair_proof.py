@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.studies.repair.results import result_of
 from tests.tuning import colours
 
 import weakspot
@@ -115,5 +116,5 @@ def test_a_repair_with_destroyed_pictures_ends_and_says_so(pale: Path, tmp_path:
     given: dict[str, Any] = {"epochs": 2, "learning_rate": 0.1, "draws": 200, "device": "cpu"}
     with weakspot.repair(pale / "map", modes="1", out=tmp_path / "done", **given) as run:
         assert run.state == "finished"
-        assert run.ledger.fact("result")["errors"] > 0
+        assert result_of(run)["errors"] > 0
         assert "without a verdict" in weakspot.write_report(run).read_text()

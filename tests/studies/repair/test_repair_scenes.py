@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.studies.repair.results import result_of
 
 import weakspot
 from weakspot.store import Run
@@ -40,7 +41,7 @@ def test_scenes_are_repaired_and_proved_on_scenes_drawn_anew(
     with weakspot.repair(
         mapped / "map", modes="1", method="last-layer", out=tmp_path / "done", **given
     ) as run:
-        result = run.ledger.fact("result")
+        result = result_of(run)
         assert run.state == "finished"
         assert "What was to stay" in weakspot.write_report(run).read_text()
     assert result["chosen"][0]["n"] == 120
@@ -76,4 +77,4 @@ def test_no_scene_of_the_proof_was_mapped_or_learnt_from(
 def test_the_data_set_alone(mapped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repair_pictures, "SCENES", 40)
     with weakspot.repair(mapped / "map", modes="1", method="data", rate=0.5, out=tmp_path / "data") as run:
-        assert run.ledger.fact("result")["data"]["pictures"] == 40
+        assert result_of(run)["data"]["pictures"] == 40

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.studies.repair.results import parts_of, result_of
 from tests.studies.repair.watching import Watching
 
 import weakspot
@@ -98,9 +99,9 @@ def test_a_summariser_is_trained_and_proved_on_other_texts(summarised: Path, met
     with weakspot.repair(
         summarised / "map", modes="1", method=method, out=out, learning_rate=0.02, **(FEW | {"epochs": 8})
     ) as run:
-        result: dict[str, Any] = run.ledger.fact("result")
+        result: dict[str, Any] = result_of(run)
         assert run.state == "finished"
-        parts = run.ledger.fact("parts")
+        parts = parts_of(run)
     curve = result["training"]["curve"]
     assert result["training"]["best"] > 0
     assert curve[result["training"]["best"]]["validation"] < curve[0]["validation"]
@@ -128,13 +129,13 @@ def test_an_interrupted_training_of_a_summariser_goes_on(summarised: Path) -> No
         weakspot.resume(summarised / "cut") as again,
         weakspot.repair(summarised / "map", out=summarised / "whole", **given) as whole,
     ):
-        one, two = (run.ledger.fact("result")["training"]["curve"] for run in (again, whole))
+        one, two = (result_of(run)["training"]["curve"] for run in (again, whole))
     assert one == two
 
 
 def test_texts_for_a_trainer_of_ones_own_and_what_is_refused(summarised: Path) -> None:
     with weakspot.repair(summarised / "map", modes="1", method="data", out=summarised / "data") as run:
-        written = run.ledger.fact("result")["data"]
+        written = result_of(run)["data"]
     rows = [json.loads(line) for line in Path(written["folder"], "texts.jsonl").read_text().splitlines()]
     assert len(rows) == written["pictures"] == 12
     assert {row["edited"] for row in rows} == {True, False}
@@ -225,7 +226,7 @@ def test_a_generator_learns_the_wanted_shares_by_an_adapter(
     assert "clean" in said
     assert "W₁" in said
     with Run.read(tmp_path / "done") as run:
-        result: dict[str, Any] = run.ledger.fact("result")
+        result: dict[str, Any] = result_of(run)
     assert result["model"] == f"diffusers:{tmp_path / 'done' / 'model'}?steps=2&device=cpu"
     assert result["chosen"][0]["n"] + result["errors"] >= 20
     assert result["chosen"][0]["wanted"] == 0.5
@@ -264,7 +265,7 @@ def test_an_interrupted_repair_of_a_generator_goes_on_to_the_same_weights(
         weakspot.resume(tmp_path / "cut") as again,
         weakspot.repair(drawn / "map", out=tmp_path / "whole", **given) as whole,
     ):
-        one, two = (run.ledger.fact("result") for run in (again, whole))
+        one, two = (result_of(run) for run in (again, whole))
     assert one["training"]["curve"] == two["training"]["curve"]
     assert one["chosen"] == two["chosen"]
     kept = [(tmp_path / name / "model" / "adapter.safetensors").read_bytes() for name in ("cut", "whole")]

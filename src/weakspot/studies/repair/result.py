@@ -32,11 +32,11 @@ class RepairResult(Result):
     target: str = ""
 
     @property
-    def told(self) -> dict[str, Any] | None:
+    def known(self) -> dict[str, Any] | None:
         """The result as `--json` has it; None while there is none."""
         if self.data is not None:
             return {"method": self.method, "data": self.data, "verdict": "", "chosen": list(self.chosen)}
         if self.proof is None:
             return None
-        known = {"method": self.method, "training": self.training, "model": self.model, "target": self.target}
-        return self.proof | known
+        about = {"method": self.method, "training": self.training, "model": self.model, "target": self.target}
+        return self.proof | about

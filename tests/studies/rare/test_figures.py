@@ -8,26 +8,28 @@ from typing import Any
 
 import pytest
 
-from weakspot import report
 from weakspot.report import plots, vega
 from weakspot.report.figure import shown, table
-from weakspot.report.rare_figures import FAILING, lines, rare_figures
+from weakspot.report.html import html
 from weakspot.stats import wilson
 from weakspot.store import Run, RunConfig
+from weakspot.studies.rare.document import RareDocument
+from weakspot.studies.rare.figures import FAILING, answers_figure, common_figure, lines, rate_figure
+from weakspot.studies.rare.result import RareResult
 
 HOSTILE = "<img src=x onerror=alert(1)> </script><script>alert(2)</script> \x1b[31m\u202e"
-PLAIN: dict[str, Any] = {
+_PLAIN: dict[str, Any] = {
     "rate": 1e-3, "low": 1e-4, "high": 1e-2, "ceiling": 1e-2, "method": "plain", "agree": True,
     "note": HOSTILE, "images": 5000, "independent": {"n": 5000, "failures": 5}, "repeats": [], "ladder": [],
     "roots": 0.0, "hypothesis": "none", "found": 5, "answers": [[HOSTILE, 0.8], ["", 0.2]], "examples": [],
     "common": [{"words": HOSTILE, "failing": 0.6, "usual": 0.01}],
 }  # fmt: skip
-SPLIT = PLAIN | {
+_SPLIT = _PLAIN | {
     "rate": 2e-5, "low": 1e-6, "high": 4e-5, "ceiling": 1e-3, "method": "splitting",
     "repeats": [1e-5, 0.0, 3e-5], "ladder": [2.0, 1.0], "roots": 1.5,
     "independent": {"n": 4000, "failures": 0},
 }  # fmt: skip
-NEVER = PLAIN | {
+_NEVER = _PLAIN | {
     "rate": 0.0,
     "low": 0.0,
     "high": 8e-4,
@@ -36,10 +38,11 @@ NEVER = PLAIN | {
     "answers": [],
     "found": 0,
 }
+PLAIN, SPLIT, NEVER = (RareResult.model_validate(one) for one in (_PLAIN, _SPLIT, _NEVER))
 
 
-def drawn(result: dict[str, Any]) -> ET.Element:
-    return ET.fromstring(str(rare_figures(result)[0].plain))
+def drawn(result: RareResult) -> ET.Element:
+    return ET.fromstring(str(rate_figure(result).plain))
 
 
 def test_the_rate_lies_between_its_ends_by_powers_of_ten() -> None:
@@ -67,12 +70,11 @@ def test_repeats_and_the_bound_of_independent_draws_have_rows_of_their_own() -> 
 def test_without_a_failure_there_is_an_arm_and_no_point() -> None:
     assert lines(NEVER)[0].told.startswith("at most")
     assert [e.tag for e in drawn(NEVER).iter() if e.tag in ("rect", "circle")] == ["rect"]
-    assert len(rare_figures(NEVER)) == 1
 
 
 def test_shares_have_intervals_where_draws_are_independent_and_none_where_they_are_not() -> None:
     for result, certain in ((PLAIN, True), (SPLIT, False)):
-        common = next(f for f in rare_figures(result) if f.name == "common")
+        common = common_figure(result)
         row = next(row for row in common.rows if row[1] == FAILING)
         assert row[2:5] == pytest.approx((0.6, *(wilson(3, 5) if certain else (0.6, 0.6))))
         assert ("Wilson" in common.note) is certain
@@ -80,22 +82,24 @@ def test_shares_have_intervals_where_draws_are_independent_and_none_where_they_a
 
 @pytest.mark.parametrize("result", [PLAIN, SPLIT, NEVER], ids=["plain", "split", "never"])
 def test_hostile_words_are_words_in_the_page_and_in_the_charts(
-    result: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    result: RareResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = RunConfig(study="rare", subject=HOSTILE, settings={"target": "t", "label": HOSTILE})
     with Run.create(config, folder=tmp_path / "run") as run:
-        run.ledger.set_fact("rare", result)
+        result.keep(run)
         run.ledger.set_fact("state", "finished")
-        page = report.html(run)
+        page = html(RareDocument(run))
         monkeypatch.delenv(vega.SWITCH, raising=False)
         pytest.importorskip("vl_convert")
-        page += report.html(run)
+        page += html(RareDocument(run))
     assert "<img src=x" not in page
     assert "<script>alert" not in page
     assert "\x1b" not in page
     assert "\u202e" not in page
     assert page.count('data-name="rate"') == 2
-    for one in shown(rare_figures(result)):
+    if not result.common:
+        return
+    for one in shown([rate_figure(result), common_figure(result), answers_figure(result)]):
         ET.fromstring(str(one.picture))
         assert one.spec
-    assert not [f for f in rare_figures(result) for line in table(f).splitlines() if line.startswith("=")]
+    assert not [line for line in table(common_figure(result)).splitlines() if line.startswith("=")]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
@@ -14,6 +14,7 @@ from weakspot.report import plots, vega_charts
 from weakspot.report.figure import Figure, Spec, values
 from weakspot.report.plots import Lanes, Mark
 from weakspot.stats import wilson
+from weakspot.studies.rare.result import RareResult
 
 FAILING, USUAL = "of the failures", "of all pictures"
 #: Of the picture that is drawn without a library: one row, and what is above and below all of them.
@@ -31,37 +32,39 @@ class Line(NamedTuple):
     told: str
 
 
-def rare_figures(result: Mapping[str, Any]) -> list[Figure]:
-    """The figures, as far as there is a result."""
-    return [_rate(result), *_common(result), *_answers(result)]
-
-
 def size(rate: float) -> str:
     """A rate in percent, or per million where it is very small."""
     return f"{1e6 * rate:.3g} per million" if 0 < rate < _SMALL else show.percent(rate)
 
 
-def lines(result: Mapping[str, Any]) -> list[Line]:
+def interval(low: float, high: float) -> str:
+    """An interval in the unit of `size`: of the high end."""
+    if high < _SMALL:
+        return f"[{1e6 * low:.3g}, {1e6 * high:.3g}]"
+    return f"[{size(low)} to {size(high)}]" if low < _SMALL else show.interval(low, high)
+
+
+def lines(result: RareResult) -> list[Line]:
     """The rate with its interval; below it what it is made of, and what independent draws alone bound."""
-    rate, low, high = result["rate"], result["low"], result["high"]
+    rate, low, high = result.rate, result.low, result.high
     ends = f"[{size(low)} to {size(high)}]" if low > 0 else f"at most {size(high)}"
     first = f"{size(rate)} {ends}" if rate > 0 else ends
     found = [Line("the rate", (rate,) if rate > 0 else (), low or None, high, first)]
-    repeats = tuple(float(r) for r in result["repeats"])
+    repeats = tuple(float(r) for r in result.repeats)
     if repeats:
         seen = tuple(sorted(r for r in repeats if r > 0))
         empty = len(repeats) - len(seen)
         told = f"{size(seen[0])} to {size(seen[-1])}" if seen else "none saw a failure"
         told += f"; {empty} saw no failure" if empty and seen else ""
         found.append(Line(f"its {show.plural(len(repeats), 'repeat')}", seen, None, None, told))
-        alone, n = result["independent"]["failures"], result["independent"]["n"]
+        alone, n = result.independent.failures, result.independent.n
         seen = (alone / n,) if alone and n else ()
-        told = f"at most {size(result['ceiling'])}; {show.count(alone)} of {show.count(n)} failed"
-        found.append(Line("independent draws alone", seen, None, result["ceiling"], told))
+        told = f"at most {size(result.ceiling)}; {show.count(alone)} of {show.count(n)} failed"
+        found.append(Line("independent draws alone", seen, None, result.ceiling, told))
     return found
 
 
-def _rate(result: Mapping[str, Any]) -> Figure:
+def rate_figure(result: RareResult) -> Figure:
     rows = lines(result)
     title = "How rare the failure is"
     data = [
@@ -70,26 +73,24 @@ def _rate(result: Mapping[str, Any]) -> Figure:
         for point in row.points or ("",)
     ]
     note = "On a logarithmic axis: every mark is ten times the one before it."
-    if result["repeats"]:
+    if result.repeats:
         note += " The repeats are independent estimates of the same rate."
     return Figure(
         "rate", title, ("what", "rate", "low", "high"), data, _drawn(rows, title), lambda: _spec(rows), note
     )
 
 
-def _common(result: Mapping[str, Any]) -> list[Figure]:
+def common_figure(result: RareResult) -> Figure:
     """What is said of failures more often than of others, with intervals where the draws are independent."""
-    if not result["common"]:
-        return []
-    n, exact = result["independent"]["n"], not result["repeats"]
+    n, exact = result.independent.n, not result.repeats
     marks, rows = [], []
-    for i, one in enumerate(result["common"], start=1):
-        words = f"{i}. {show.shorten(one['words'], 120)}"
-        shares = ((USUAL, one["usual"], n, True), (FAILING, one["failing"], result["found"], exact))
+    for i, one in enumerate(result.common, start=1):
+        words = f"{i}. {show.shorten(one.words, 120)}"
+        shares = ((USUAL, one.usual, n, True), (FAILING, one.failing, result.found, exact))
         for series, share, of, certain in shares:
             rate = _share(share, of, certain=certain)
             marks.append(Mark(words, series, rate))
-            rows.append((one["words"], series, rate.value, rate.low, rate.high, rate.failures, rate.n))
+            rows.append((one.words, series, rate.value, rate.low, rate.high, rate.failures, rate.n))
     data = Lanes(marks, (USUAL, FAILING), bars=True)
     title = "Words of the failures, and of all pictures"
     note = "How often these words are said of the failures found, and of all pictures"
@@ -99,20 +100,15 @@ def _common(result: Mapping[str, Any]) -> list[Figure]:
         else "; the failures descend from few first draws: no interval."
     )
     columns = ("words", "of", "share", "low", "high", "times", "n")
-    return [
-        Figure(
-            "common", title, columns, rows, plots.lanes(data, title), lambda: vega_charts.lanes(data), note
-        )
-    ]
+    return Figure(
+        "common", title, columns, rows, plots.lanes(data, title), lambda: vega_charts.lanes(data), note
+    )
 
 
-def _answers(result: Mapping[str, Any]) -> list[Figure]:
-    if not result["answers"]:
-        return []
-    exact, of = not result["repeats"], result["found"]
+def answers_figure(result: RareResult) -> Figure:
+    exact, of = not result.repeats, result.found
     named = [
-        (show.shorten(a, 60) or "(nothing)", _share(share, of, certain=exact))
-        for a, share in result["answers"]
+        (show.shorten(a, 60) or "(nothing)", _share(share, of, certain=exact)) for a, share in result.answers
     ]
     data = Lanes([Mark(name, "", rate) for name, rate in named], ("",), bars=True)
     title = "Answers of the failures"
@@ -121,11 +117,9 @@ def _answers(result: Mapping[str, Any]) -> list[Figure]:
     )
     columns = ("answer", "share", "low", "high", "times", "n")
     rows = [(name, r.value, r.low, r.high, r.failures, r.n) for name, r in named]
-    return [
-        Figure(
-            "answers", title, columns, rows, plots.lanes(data, title), lambda: vega_charts.lanes(data), note
-        )
-    ]
+    return Figure(
+        "answers", title, columns, rows, plots.lanes(data, title), lambda: vega_charts.lanes(data), note
+    )
 
 
 def _share(share: float, n: int, *, certain: bool) -> Rate:

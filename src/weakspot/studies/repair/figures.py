@@ -1,0 +1,119 @@
+"""The figures of a repair: rates and landscape before and after, the course of the training."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from markupsafe import Markup
+
+from weakspot.core import Rate
+from weakspot.report import format as show
+from weakspot.report import map_charts as charts
+from weakspot.report import plots, vega_charts
+from weakspot.report.figure import Figure
+from weakspot.report.map_figures import bars, heat
+from weakspot.report.plots import Lanes, Mark
+from weakspot.stats import wilson
+
+#: Pairs of axes that are shown.
+REPAIRED: Final = 10
+BEFORE, AFTER = "before", "after"
+
+
+def landscapes(landscape: Mapping[str, Any]) -> list[Figure]:
+    """The landscape before and after."""
+    found: list[Figure] = []
+    if landscape["before"] is None:
+        return found
+    axes = landscape["axes"]
+    shape = [len(axis["values"]) for axis in axes]
+    if len(axes) == 1:
+        each = max(1, landscape["n"] // shape[0])
+        rates = {
+            when: [_rate_of(rate, each) for rate in landscape[key]]
+            for when, key in ((AFTER, AFTER), (BEFORE, BEFORE))
+        }
+        note = f"On the same cases, about {show.count(each)} of each value, with 95 % Wilson intervals."
+        return [*found, bars(axes[0], rates, "axis-before-after", "Rate by {} before and after", note)]
+    grids = [np.array(landscape[key]).reshape(shape) for key in (BEFORE, AFTER)]
+    for a, b in list(itertools.combinations(range(len(axes)), 2))[:REPAIRED]:
+        rest = tuple(i for i in range(len(axes)) if i not in (a, b))
+        means = [grid.mean(axis=rest) for grid in grids]
+        top = float(max(mean.max() for mean in means))
+        for when, mean in zip((BEFORE, AFTER), means, strict=True):
+            found.append(heat(axes, {"axes": [a, b], "rates": mean.tolist()}, top, when=when))
+    return found
+
+
+def changes(found: Sequence[Mapping[str, Any]]) -> Figure:
+    marks, rows = [], []
+    for i, row in enumerate(found, start=1):
+        words, n = f"{i}. {show.shorten(row['words'], 120)}", row["n"]
+        for series in (BEFORE, AFTER):
+            rate = Rate(
+                row[series] / n if n else 0.0, *(wilson(row[series], n) if n else (0.0, 1.0)), n, row[series]
+            )
+            marks.append(Mark(words, series, rate))
+            rows.append((words, series, rate.value, rate.low, rate.high, rate.failures, rate.n))
+    data = Lanes(marks, (AFTER, BEFORE))
+    title = "Failure rates before and after the repair"
+    return Figure(
+        "before-after",
+        title,
+        ("where", "when", "rate", "low", "high", "failures", "n"),
+        rows,
+        plots.lanes(data, title),
+        lambda: vega_charts.lanes(data),
+        "On the same cases, with 95 % Wilson intervals.",
+    )
+
+
+def rounds(curve: Sequence[Mapping[str, float]], best: int) -> Figure:
+    series = ("transformed", "plain")
+    rows = [(row["epoch"], key, row[key], row["epoch"] == best) for key in series for row in curve]
+    return Figure(
+        "rounds",
+        "Validation failures against rounds",
+        ("round", "pictures", "share failed", "kept"),
+        rows,
+        _drawn(curve, best),
+        lambda: vega_charts.lines(rows, across="rounds"),
+        "The round that was kept is marked.",
+    )
+
+
+def _drawn(curve: Sequence[Mapping[str, float]], best: int) -> Markup:
+    """Validation failures per round, transformed and as they are; the round that was kept is marked."""
+    wide, high, left, foot = 460, 200, 56, 30
+    last = max(1, int(curve[-1]["epoch"]))
+    most = max(max(row["transformed"], row["plain"]) for row in curve) or 1.0
+
+    def at(row: Mapping[str, float], key: str) -> tuple[float, float]:
+        x = left + (wide - left - 10) * row["epoch"] / last
+        return x, high - foot - (high - foot - 18) * row[key] / most
+
+    parts = []
+    for key, ink in (("transformed", "#a81c24"), ("plain", "#2f6f9f")):
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(row, key) for row in curve))
+        parts.append(
+            Markup('<polyline points="{}" fill="none" stroke="{}" stroke-width="2"/>').format(points, ink)
+        )
+        x, y = at(curve[-1], key)
+        parts.append(charts._text(x, y - 5, key, "end", ink))
+        chosen = next((row for row in curve if row["epoch"] == best), curve[0])
+        x, y = at(chosen, key)
+        parts.append(Markup('<circle cx="{:.1f}" cy="{:.1f}" r="4" fill="{}"/>').format(x, y, ink))
+    parts += [
+        charts._text(left - 6, 22, show.percent(most), "end"),
+        charts._text(left - 6, high - foot + 4, "0", "end"),
+        charts._text(wide - 10, high - 12, f"{last} rounds", "end"),
+    ]
+    return charts._svg(wide, high, "validation failures against rounds", parts)
+
+
+def _rate_of(rate: float, n: int) -> Rate:
+    failures = round(rate * n)
+    return Rate(rate, *wilson(failures, n), n, failures)
