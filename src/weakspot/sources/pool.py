@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
 from weakspot.core.ports import ImageEncoder, digest_of
+from weakspot.sources.folder import LONGEST, Unusable, decode, files_in, read
 
 #: Pictures that are embedded together.
 BATCH: Final = 32
