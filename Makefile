@@ -14,7 +14,7 @@ debian = $(2) >/dev/null 2>&1 || apt-get install -y -q $(1) >/dev/null 2>&1 || \
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint bench bench-world screenshots clean
+.PHONY: help demo test test-long lint bench bench-world screenshots clean
 
 help:            ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -22,11 +22,12 @@ help:            ## list the targets
 demo: $(READY)   ## true failures of a small classifier, in words, within minutes
 	@$(BIN)/weakspot demo
 
-test: $(READY_DEV) ## the whole test suite
+test: $(READY_DEV) ## the test suite, without what takes minutes by itself
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-test-fast: $(READY_DEV) ## without the tests that take minutes
-	$(BIN)/python -m pytest -n auto -m "not slow"
+test-long: $(READY_DEV) ## promises over many seeds, trainings, a cluster
+	$(BIN)/python -m pytest -n auto --dist worksteal -m long
+	.ci/statistics > .ci/statistics.passed
 
 lint: $(READY_DEV) ## ruff, mypy, import-linter
 	$(BIN)/ruff check .

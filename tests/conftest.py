@@ -114,8 +114,8 @@ class Flaky(Classifier):
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tests that take minutes come first, so that no worker waits for another at the end."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """The longest tests come first, so that no worker waits for another at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.fixture(scope="session")

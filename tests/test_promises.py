@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -36,9 +35,9 @@ def _measured(text: str, answer: str, n: int) -> float:
     return said / n
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_confirmed_findings_are_true_and_the_flower_is_found(tmp_path: Path) -> None:
-    seeds, found_flower, false = range(10 if os.environ.get("WEAKSPOT_LONG") else 4), 0, []
+    seeds, found_flower, false = range(10), 0, []
     base = _measured("a realistic photograph of a fly (insect).", "bee", 4000)
     for seed in seeds:
         command = ["weakspot", "hunt", "world:classifier", "--label", "fly", "--target-label", "bee"]
@@ -94,9 +93,8 @@ class Evenly:
         return int.from_bytes(digest, "big") < self.rate * 2**64
 
 
-@pytest.mark.slow
-def test_nothing_is_found_where_nothing_is_wrong(tmp_path: Path) -> None:
-    runs = 100
+@pytest.mark.parametrize("runs", [20, pytest.param(100, marks=pytest.mark.long)])
+def test_nothing_is_found_where_nothing_is_wrong(tmp_path: Path, runs: int) -> None:
     with_findings = 0
     for seed in range(runs):
         run = ws.hunt(
@@ -109,8 +107,8 @@ def test_nothing_is_found_where_nothing_is_wrong(tmp_path: Path) -> None:
         )
         with_findings += any(f.confirmed for f in run.findings)
         run.close()
-    # 5 % and twice the standard error of 100 runs.
-    assert with_findings <= 9
+    # 5 % and twice the standard error.
+    assert with_findings <= 0.05 * runs + 2 * (0.05 * 0.95 * runs) ** 0.5
 
 
 def _planted() -> Iterator[tuple[str, float]]:

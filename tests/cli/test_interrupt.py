@@ -68,7 +68,7 @@ def test_a_hunt_goes_on_after_ctrl_c(weakspot: Shell, meadow: list[str], toy: Pa
     assert [f["phrase"] for f in a["findings"] if f["confirmed"]] == ["it is on a flower."]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ctrl_c_reaches_the_drawing_processes_too(weakspot: Shell, toy: Path) -> None:
     """A terminal sends the signal to the whole group of processes."""
     args = ["hunt", "world:classifier", "--label", "fly", "--budget", "images=1200", "--seed", "7"]

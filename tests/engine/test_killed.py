@@ -112,7 +112,7 @@ def test_forty_kills_leave_no_trace(tmp_path: Path) -> None:
     assert {"trials"} < states  # in the middle of the trials, and before the first one
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_embedded_world_survives_kills_from_its_first_moment_on(tmp_path: Path) -> None:
     """As a person runs it, drawing in processes, which must not outlive their parent for long."""
     never, folder, chance, mark = tmp_path / "never", tmp_path / "killed", random.Random(4), uuid.uuid4().hex

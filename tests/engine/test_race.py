@@ -146,7 +146,7 @@ def test_the_same_words_twice_are_drawn_once(tmp_path: Path) -> None:
         assert [lane.state for lane in confirmed] == [State.CONFIRMED, State.CONFIRMED, State.AHEAD]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_chance_alone_is_rarely_confirmed(tmp_path: Path) -> None:
     """Forty candidates that fail as often as the baseline: selected by a race, none should survive."""
     words = [fails(0.1, str(i)) for i in range(40)]

@@ -93,6 +93,7 @@ def test_so_do_two(two: RayExecutor, local: dict[str, Any], tmp_path: Path) -> N
     assert content(tmp_path / "run") == local
 
 
+@pytest.mark.long
 def test_so_do_two_one_killed_as_a_process_and_one_as_an_actor(
     cluster: Any, local: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -139,6 +140,7 @@ def told(_: object, work: int, drawn: Any, answered: int) -> tuple[int, int]:
     return work, answered
 
 
+@pytest.mark.long
 def test_what_is_under_way_is_bounded_and_freed(cluster: Any, two: RayExecutor, tmp_path: Path) -> None:
     """300 MB of inputs pass through a store of 200 MB without one being put on disk to make room."""
     found: list[tuple[int, int]] = []
@@ -154,6 +156,7 @@ def test_what_is_under_way_is_bounded_and_freed(cluster: Any, two: RayExecutor, 
     assert not [*session.glob("ray_spilled_objects*")]
 
 
+@pytest.mark.long
 def test_leaving_early_leaves_it_usable(two: RayExecutor, tmp_path: Path) -> None:
     stages = (partial(noted, tmp_path), doubled, told)
     for _ in two.through(range(100), stages):
@@ -191,6 +194,7 @@ class Unable(Clerk):
         raise WeakspotError("there is no such model", fix="name another")
 
 
+@pytest.mark.long
 def test_a_batch_that_kills_its_worker_again_and_again_ends_the_run(cluster: Any, tmp_path: Path) -> None:
     with (
         on_ray(tmp_path / "run", made("source=1", target=Deadly)) as one,
@@ -202,6 +206,7 @@ def test_a_batch_that_kills_its_worker_again_and_again_ends_the_run(cluster: Any
         assert run.ledger.spend().get("images", 0) in (0, 16, 32)  # nothing of that batch, nor beyond it
 
 
+@pytest.mark.long
 def test_a_part_that_cannot_be_made_or_sent_is_said_at_once(cluster: Any) -> None:
     with pytest.raises(WeakspotError, match="a target worker cannot begin: there is no such") as caught:
         made("source=1", target=Unable)
@@ -229,6 +234,7 @@ class Coloured:
         return Clerk().answer(cases)
 
 
+@pytest.mark.long
 def test_workers_with_another_model_are_refused(cluster: Any) -> None:
     settings = RaySettings.parse(f"ray?{SMALL}&source=1&target=2")
     recipes: dict[str, Callable[[], Any]] = {"source": Dice, "target": Coloured, "judge": Wrong}
@@ -265,7 +271,7 @@ def test_a_map_is_the_same_on_ray(cluster: Any, tmp_path: Path) -> None:
     assert content(tmp_path / "ray") == content(tmp_path / "local")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ctrl_c_ends_everything_and_the_run_goes_on_without_ray(tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="ray is not installed: pip install 'weakspot[scale]'")
     command = [sys.executable, "-c", "from weakspot.cli import main; main()"]

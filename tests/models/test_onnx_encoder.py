@@ -215,7 +215,6 @@ def test_a_real_encoder(data: Path) -> None:
     assert isinstance(model, TextEncoder)
 
 
-@pytest.mark.slow
 def test_a_real_image_tower(data: Path) -> None:
     from weakspot.sources.folder import decode
 

@@ -40,6 +40,7 @@ def outputs(path: Path, **feed: np.ndarray) -> list[np.ndarray]:
     return list(session.run(None, feed))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arch", ["resnet", "vit", "fair"])
 def test_classifier(tmp_path: Path, arch: str) -> None:
     options = ["--scenes", "layers", "--cache", str(tmp_path)] if arch == "fair" else ["--scenes", "natural"]
@@ -172,6 +173,7 @@ def test_pictures_put_together_from_layers_are_those_that_are_drawn(
     assert stack.codes(choice)[:, layers.NAMES.index("hidden")].tolist() == values("hidden").tolist()
 
 
+@pytest.mark.long
 def test_encoder(tmp_path: Path) -> None:
     run("encoder.py", "--out", str(tmp_path))
     (seen,) = outputs(tmp_path / "encoder-image.onnx", image=np.zeros((2, 3, 64, 64), np.float32))
@@ -180,6 +182,7 @@ def test_encoder(tmp_path: Path) -> None:
     assert {"natural", "balanced"} <= set(json.loads((tmp_path / "encoder.json").read_text()))
 
 
+@pytest.mark.long
 def test_captioner(tmp_path: Path) -> None:
     run("captioner.py", "--out", str(tmp_path))
     (memory,) = outputs(tmp_path / "captioner-image.onnx", image=np.zeros((2, 3, 64, 64), np.float32))
@@ -192,6 +195,7 @@ def test_captioner(tmp_path: Path) -> None:
     assert len(json.loads((tmp_path / "captioner.json").read_text())["per_attribute"]) == 16
 
 
+@pytest.mark.long
 def test_generator_and_its_measurement(tmp_path: Path, smoke_generator: Path) -> None:
     index = json.loads((smoke_generator / "model_index.json").read_text())
     assert index["_class_name"] == "StableDiffusionPipeline"
@@ -209,6 +213,7 @@ def test_generator_and_its_measurement(tmp_path: Path, smoke_generator: Path) ->
     assert {"fid", "kid", "by_guidance", "drawn"} <= set(results)
 
 
+@pytest.mark.long
 def test_truth_goes_on_where_it_stopped(tmp_path: Path) -> None:
     model = ROOT / "src" / "weakspot" / "world" / "weights" / "classifier.onnx"
     options = ["--models", str(model), "--workers", "1", "--out", str(tmp_path)]
@@ -219,6 +224,7 @@ def test_truth_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert (tmp_path / "truth.csv").read_text() == whole
 
 
+@pytest.mark.long
 def test_refusal(tmp_path: Path) -> None:
     from weakspot.judges.refusal.model import RefusalModel
 
