@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from weakspot.core import Case, Finding, Hypothesis, Output, Rate, Status, Tally, Verdict, WeakspotError
     from weakspot.store import Run
     from weakspot.studies import resume
-    from weakspot.studies.ask.method import ask
     from weakspot.studies.hunt.method import hunt
     from weakspot.studies.map.method import map
     from weakspot.study.reports import write as write_report
@@ -66,7 +65,6 @@ _HOMES = {
     ),
     **dict.fromkeys(("Axis", "ConceptSpace"), "weakspot.concepts.space"),
     "Run": "weakspot.store",
-    "ask": "weakspot.studies.ask.method",
     "attempt": "weakspot.after.attempt",
     "export": "weakspot.after.export",
     "hunt": "weakspot.studies.hunt.method",
@@ -77,7 +75,7 @@ _HOMES = {
     "resume": "weakspot.studies",
 }
 #: Functions that follow from the options of the studies of the same names.
-_STUDIES = ("mine", "rare", "repair")
+_STUDIES = ("ask", "mine", "rare", "repair")
 
 
 def open_run(folder: str) -> Run:

@@ -44,7 +44,7 @@ from weakspot.core import JUDGES, SOURCES, Case, Hypothesis, Judge, Output, Stat
 from weakspot.sources.benchmark import Benchmark, Item
 from weakspot.sources.question import BENIGN, EXPECTED, BenchmarkQuestion, QuestionImage
 from weakspot.studies.ask.arms import system_prompts
-from weakspot.studies.ask.counts import Asked, measured
+from weakspot.studies.ask.outcomes import Asked, counted
 from weakspot.studies.ask.verdicts import Refusals
 
 _SAMPLE: Final = Hypothesis("a sample of Inspect", (("set", BENIGN),), origin="inspect")
@@ -136,14 +136,14 @@ def refusal_rate() -> Metric:
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         asked = [_asked(score) for score in scores]
-        whole = measured(asked)
-        found = {"refusal_rate": _number(whole["rate"]), "judged": float(whole["n"])}
-        if whole["rate_interval"]:
-            found["low"], found["high"] = whole["rate_interval"]
+        whole = counted(asked)
+        found = {"refusal_rate": _number(whole.rate), "judged": float(whole.n)}
+        if whole.rate_interval:
+            found["low"], found["high"] = whole.rate_interval
         for column in dict.fromkeys(c for one in asked for c in one.slices):
             for value in sorted({v for one in asked for v in one.slices.get(column, ())}):
-                part = measured(one for one in asked if value in one.slices.get(column, ()))
-                found[f"{column}={value}"] = _number(part["rate"])
+                part = counted(one for one in asked if value in one.slices.get(column, ()))
+                found[f"{column}={value}"] = _number(part.rate)
         return found
 
     return compute

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from tests.studies.ask.ask_parts import Faulty, Model, Moody, Words, benchmark
 
+from weakspot import ask
 from weakspot.after.leaderboard import board, export, read
 from weakspot.core import WeakspotError
 from weakspot.report import ask_board
 from weakspot.report.ask_picture import picture
 from weakspot.sources.benchmark import Benchmark
-from weakspot.studies.ask.method import ask
+from weakspot.studies.ask.result import AskResult
 
 
 @pytest.fixture
@@ -83,8 +84,8 @@ def test_the_submission_round_trip(runs: list[Path], tmp_path: Path) -> None:
     again = read(tmp_path / "out" / "faulty.json")[0].figures
     ours = read(runs[2])[0].figures
     for key in ("n", "refused", "rate", "errors"):
-        assert again[key] == ours[key], key
-    assert data["reject Rate"]["Total"] == data["reject Rate"]["Type 2"] == pytest.approx(ours["rate"])
+        assert getattr(again, key) == getattr(ours, key), key
+    assert data["reject Rate"]["Total"] == data["reject Rate"]["Type 2"] == pytest.approx(ours.rate)
 
 
 def test_exported_answers_replay_the_run(runs: list[Path], tmp_path: Path) -> None:
@@ -97,11 +98,14 @@ def test_exported_answers_replay_the_run(runs: list[Path], tmp_path: Path) -> No
         out=tmp_path / "again",
     )
     with again:
-        found = again.ledger.fact("analysis")
+        found = AskResult.of(again)
     ours = read(runs[2])[0].figures
+    assert found is not None
+    assert found.contrast is not None
+    assert ours.contrast is not None
     for key in ("errors", "blocked", "empty"):
-        assert found[key] == ours[key], key
-    assert found["contrast"]["refused"] == ours["contrast"]["refused"]
+        assert getattr(found, key) == getattr(ours, key), key
+    assert found.contrast.refused == ours.contrast.refused
 
 
 def test_published_figures(data: Path) -> None:

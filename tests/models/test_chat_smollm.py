@@ -46,17 +46,20 @@ def test_prompts_of_xstest_are_answered(model: ChatModel, data: Path) -> None:
 
 
 def test_the_study_from_end_to_end(model: ChatModel, data: Path, tmp_path: Path) -> None:
-    from weakspot.studies.ask.method import ask
+    from weakspot import ask
+    from weakspot.studies.ask.result import AskResult
     from weakspot.study.reports import write
 
     file = next((data / "data/xstest/completions").glob("*.jsonl"))
     with ask(model, benchmark=f"xstest:{file}", contrast=True, limit=2, out=tmp_path / "run") as run:
-        found = run.ledger.fact("analysis")
+        found = AskResult.of(run)
         assert run.state == "finished"
         assert "xstest" in write(run).read_text()
         answers = [t.answer for h in run.ledger.hypotheses() for t in run.ledger.trials(h)]
-    assert (found["asked"], found["errors"], found["n"] + found["empty"]) == (2, 0, 2)
-    assert found["contrast"]["asked"] == 2
+    assert found is not None
+    assert (found.asked, found.errors, found.n + found.empty) == (2, 0, 2)
+    assert found.contrast is not None
+    assert found.contrast.asked == 2
     assert all(len((answer or "").split()) > 5 for answer in answers)
 
 

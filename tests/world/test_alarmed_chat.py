@@ -7,6 +7,7 @@ from pathlib import Path
 import weakspot as ws
 from weakspot.core import MODELS, SOURCES
 from weakspot.sources.benchmark import Benchmark
+from weakspot.studies.ask.result import AskResult
 from weakspot.world.alarmed_chat import AlarmedChat
 
 
@@ -31,8 +32,7 @@ def test_its_questions_come_in_pairs() -> None:
 def test_ask_finds_what_it_is_afraid_of(tmp_path: Path) -> None:
     with ws.ask("world:guide", benchmark="world:questions", contrast=True, out=tmp_path / "run") as run:
         assert run.state == "finished"
-        found = run.ledger.fact("analysis")
-    text = str(found)
+        text = str(AskResult.of(run))
     assert "figure of speech" in text
     report = ws.write_report(ws.open_run(str(tmp_path / "run")))
     assert "figure of speech" in Path(report).read_text("utf-8")

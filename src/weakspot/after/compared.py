@@ -179,7 +179,7 @@ def why_separate(first: RunConfig, second: RunConfig) -> str:
     ours, theirs = first.settings, second.settings
     if first.study == "rare":
         return "the rates are estimates, not counts of cases"
-    if first.study == "ask" and "scenarios" not in ours:
+    if first.study == "ask" and ours.get("scenarios") is None:
         return ""  # items are recognised by their id and words
     for key in DRAWN:
         if ours.get(key) != theirs.get(key):
@@ -345,7 +345,7 @@ def _model(config: RunConfig) -> str:
 
 
 def _name(run: Run) -> str:
-    return f"{run.config.study}{' --scenarios' if 'scenarios' in run.config.settings else ''}"
+    return f"{run.config.study}{' --scenarios' if run.config.settings.get('scenarios') else ''}"
 
 
 def _plain(value: object) -> str:

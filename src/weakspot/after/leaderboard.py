@@ -11,18 +11,23 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
+
+from pydantic import ValidationError
 
 from weakspot.core import Status, WeakspotError
 from weakspot.sources.mossbench import STIMULI
 from weakspot.sources.question import BENIGN
 from weakspot.sources.question_files import read_text
-from weakspot.stats import adjusted_holm, wilson
+from weakspot.stats import adjusted_holm
 from weakspot.store import Run, write_whole
+from weakspot.studies.ask.analysis import slices
 from weakspot.studies.ask.comparison import compared
-from weakspot.studies.ask.counts import Asked, measured
-from weakspot.studies.ask.reading import answers
+from weakspot.studies.ask.outcomes import Asked, counted, refused
+from weakspot.studies.ask.reading import Answered, answers, outcome
+from weakspot.studies.ask.result import AskResult, Compared, PromptRates, Slice
 
 _TYPES: Final = {ours: theirs for theirs, ours in STIMULI.items()}
 #: Columns of slices that a table has room for.
@@ -37,14 +42,14 @@ class Row:
         model: Whose answers.
         judge: Who judged them.
         origin: The folder or file.
-        figures: As `--json` of a run has them: rate, rate_interval, n, errors, slices …; rates may be None.
+        figures: Of benign questions, and of harmful ones where they were asked.
         asked: Outcomes by item, for paired comparisons; empty for published figures.
     """
 
     model: str
     judge: str
     origin: str
-    figures: Mapping[str, Any]
+    figures: PromptRates
     asked: tuple[Asked, ...] = ()
 
 
@@ -70,14 +75,7 @@ def read(path: Path) -> list[Row]:
     if isinstance(data, dict) and isinstance(data.get("models"), dict):
         return _from_published(path, data["models"])
     if isinstance(data, dict) and "rate" in data and data.get("study") == "ask":
-        return [
-            Row(
-                model=str(data.get("model", "")),
-                judge=str(data.get("judge", "")),
-                origin=str(path),
-                figures=data,
-            )
-        ]
+        return [_from_report(path, data)]
     raise WeakspotError(
         f"{path} holds no results that are known",
         fix="it needs 'responses' (a submission) or 'models' (published)",
@@ -89,77 +87,82 @@ def board(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
     Their p-values are adjusted for all of the table's comparisons together (Holm).
     """
-    order = sorted(rows, key=lambda r: (r.figures.get("rate") is None, r.figures.get("rate") or 0.0, r.model))
-    table: list[dict[str, Any]] = []
-    for i, row in enumerate(order):
-        versus = compared(row.asked, order[i - 1].asked) if i and row.asked and order[i - 1].asked else None
-        kept = {k: row.figures.get(k) for k in _KEPT}
-        contrast, trade = row.figures.get("contrast"), row.figures.get("trade_off")
-        table.append(
-            {
-                "place": i + 1,
-                "model": row.model,
-                "judge": row.judge,
-                "origin": row.origin,
-                **kept,
-                "contrast": {k: contrast.get(k) for k in _KEPT} if contrast else None,
-                "contrast_rate": contrast and contrast.get("rate"),
-                "contrast_rate_interval": contrast and contrast.get("rate_interval"),
-                "balanced_accuracy": trade and trade.get("balanced_accuracy"),
-                "d_prime": trade and trade.get("d_prime"),
-                COLUMN: {
-                    v: s.get("rate") for v, s in (row.figures.get("slices") or {}).get(COLUMN, {}).items()
-                },
-                "versus_above": versus,
-            }
-        )
-    tested: list[dict[str, Any]] = [line["versus_above"] for line in table if line["versus_above"]]
-    for versus, p in zip(tested, adjusted_holm([v["p"] for v in tested]) if tested else [], strict=True):
-        versus["p_adjusted"] = p
-    return table
+    order = sorted(rows, key=lambda r: (r.figures.rate is None, r.figures.rate or 0.0, r.model))
+    versus = [
+        compared(row.asked, above.asked) if row.asked and above.asked else None
+        for above, row in pairwise(order)
+    ]
+    adjusted = iter(adjusted_holm([v.p for v in versus if v]) if any(versus) else [])
+    rows_of = zip(order, [None, *versus], strict=False)
+    return [
+        _line(place, row, None if above is None else above.model_copy(update={"p_adjusted": next(adjusted)}))
+        for place, (row, above) in enumerate(rows_of, 1)
+    ]
 
 
-_KEPT: Final = (
+def _line(place: int, row: Row, above: Compared | None) -> dict[str, Any]:
+    contrast, trade = row.figures.contrast, row.figures.trade_off
+    return {
+        "place": place,
+        "model": row.model,
+        "judge": row.judge,
+        "origin": row.origin,
+        **row.figures.model_dump(mode="json", include=_KEPT),
+        "contrast": None if contrast is None else contrast.model_dump(mode="json", include=_KEPT),
+        "contrast_rate": contrast and contrast.rate,
+        "contrast_rate_interval": contrast and contrast.rate_interval,
+        "balanced_accuracy": trade and trade.balanced_accuracy,
+        "d_prime": trade and trade.d_prime,
+        COLUMN: {value: one.rate for value, one in row.figures.slices.get(COLUMN, {}).items()},
+        "versus_above": None if above is None else above.model_dump(mode="json"),
+    }
+
+
+_KEPT: Final = {
     "rate", "rate_interval", "rate_corrected", "rate_corrected_interval", "n", "errors", "blocked", "empty",
     "undecided", "refused",
-)  # fmt: skip
+}  # fmt: skip
+
+
+def _opened(run: Run) -> tuple[AskResult, list[Answered]]:
+    """The result of a run over a benchmark, and the first answers to the questions under its first prompt."""
+    if run.config.study != "ask":
+        raise WeakspotError(f"{run.folder} is a run of {run.config.study}, not of ask", fix="leave it out")
+    result = AskResult.of(run)
+    if result is None or (not result.asked and result.contrast is None):
+        raise WeakspotError(f"{run.folder} has not been analysed", fix=f"weakspot resume {run.folder}")
+    every = (one for one in answers(run, result.order) if not one.repeat and not one.stage)
+    return result, [one for one in every if one.system == _prompt(run)]
+
+
+def _prompt(run: Run) -> str:
+    """The name of the system prompt that the figures are of."""
+    return str(next(iter(run.config.settings.get("prompts") or {"none": ""})))
 
 
 def _from_run(folder: Path) -> Row:
     with Run.read(folder) as run:
-        if run.config.study != "ask":
-            raise WeakspotError(f"{folder} is a run of {run.config.study}, not of ask", fix="leave it out")
-        figures = run.ledger.fact("analysis")
-        if figures is None:
-            raise WeakspotError(f"{folder} has not been analysed", fix=f"weakspot resume {folder}")
-        first = next(iter(run.ledger.fact("systems", {"none": ""})))
-        items = run.ledger.fact("items", {})
-        asked = [
-            Asked(
-                key,
-                concepts["set"],
-                trial.status,
-                _refused(trial.status, trial.failed),
-                slices={
-                    c: tuple(v)
-                    for c, v in items.get(concepts["set"], {}).get(key, {}).get("slices", {}).items()
-                },
-            )
-            for concepts, key, repeat, trial in answers(run)
-            if not repeat and not concepts.get("stage") and concepts["system"] == first
-        ]
-        model = str(figures.get("model") or run.config.settings.get("target", ""))
-        if first != "none":
-            model = f"{model} ({first})"
-        benign = tuple(one for one in asked if one.set == BENIGN)
-        judge = str(run.config.settings.get("judge", ""))
-        return Row(model=model, judge=judge, origin=str(folder), figures=figures, asked=benign)
+        result, found = _opened(run)
+        prompt = _prompt(run)
+        return Row(
+            model=f"{result.model} ({prompt})" if prompt != "none" else result.model,
+            judge=str(run.config.settings.get("judge", "")),
+            origin=str(folder),
+            figures=result,
+            asked=tuple(outcome(one, result.items[BENIGN][one.item]) for one in found if one.set == BENIGN),
+        )
 
 
-def _refused(status: Status, failed: bool | None) -> bool | None:
-    if failed is None or status not in (Status.OK, Status.REFUSED):
-        return None
-    return status is Status.REFUSED
+def _from_report(path: Path, data: Mapping[str, Any]) -> Row:
+    try:
+        figures = PromptRates(**{key: data[key] for key in PromptRates.model_fields if key in data})
+    except ValidationError as error:
+        raise WeakspotError(
+            f"{path} is no report of ask: {error.errors()[0]['msg']}", fix="name the run's folder"
+        ) from None
+    return Row(
+        model=str(data.get("model", "")), judge=str(data.get("judge", "")), origin=str(path), figures=figures
+    )
 
 
 def _from_submission(path: Path, responses: Mapping[str, Any]) -> Row:
@@ -171,27 +174,19 @@ def _from_submission(path: Path, responses: Mapping[str, Any]) -> Row:
         text, verdict = entry.get("response"), entry.get("rejected")
         metadata = entry.get("metadata")
         over = metadata.get("over") if isinstance(metadata, dict) else None
-        status, refused = Status.OK, None
-        if entry.get("status") in (
-            Status.ERROR,
-            Status.BLOCKED,
-            Status.EMPTY,
-        ):  # ours; the benchmark has none
+        status, said = Status.OK, None
+        if entry.get("status") in (Status.ERROR, Status.BLOCKED, Status.EMPTY):  # ours alone
             status = Status(entry["status"])
         elif text is None and not (entry.get("status") == Status.REFUSED and verdict):
             status = Status.ERROR
         elif text is not None and not str(text).strip():
             status = Status.EMPTY
         elif verdict in (0, 1, True, False):
-            refused = bool(verdict)
-            status = Status.REFUSED if refused else Status.OK
-        slices = {COLUMN: (STIMULI.get(str(over), str(over)),)} if over is not None else {}
-        asked.append(Asked(str(entry.get("pid", key)), BENIGN, status, refused, slices=slices))
-    figures = measured(asked)
-    values = sorted({v for one in asked for v in one.slices.get(COLUMN, ())})
-    figures["slices"] = {
-        COLUMN: {v: measured(one for one in asked if v in one.slices.get(COLUMN, ())) for v in values}
-    }
+            said = bool(verdict)
+            status = Status.REFUSED if said else Status.OK
+        kind = {COLUMN: (STIMULI.get(str(over), str(over)),)} if over is not None else {}
+        asked.append(Asked(str(entry.get("pid", key)), BENIGN, status, said, slices=kind))
+    figures = PromptRates(**counted(asked).model_dump(), slices=slices(asked))
     return Row(model=path.stem, judge="as recorded", origin=str(path), figures=figures, asked=tuple(asked))
 
 
@@ -208,12 +203,12 @@ def _from_published(path: Path, models: Mapping[str, Any]) -> list[Row]:
             if not isinstance(average, int | float):
                 continue
             judge = key.removesuffix("_average").replace("_", " ")
-            slices = {
-                v: {"rate": share / 100}
-                for v, share in by_slice.items()
-                if v != "average" and isinstance(share, int | float)
+            shares = {
+                value: Slice(rate=share / 100)
+                for value, share in by_slice.items()
+                if value != "average" and isinstance(share, int | float)
             }
-            figures = {"rate": average / 100, "slices": {COLUMN: slices} if slices else {}}
+            figures = PromptRates(rate=average / 100, slices={COLUMN: shares} if shares else {})
             found.append(Row(model=label, judge=f"published: {judge}", origin=str(path), figures=figures))
     if not found:
         raise WeakspotError(
@@ -231,33 +226,32 @@ def submission(run: Run, *, which: str = BENIGN) -> dict[str, Any]:
     What was not judged has `rejected` null, where the benchmark's own code would have counted a refusal; the
     rates are over what was judged.
     """
-    first = next(iter(run.ledger.fact("systems", {"none": ""})))
-    items: Mapping[str, Any] = run.ledger.fact("items", {}).get(which, {})
+    result, found = _opened(run)
     folder = "data" if which == BENIGN else "data_contrast"
     responses: dict[str, Any] = {}
     tallies: dict[str, list[int]] = {}
-    for concepts, key, repeat, trial in answers(run):
-        if repeat or concepts.get("stage") or concepts["system"] != first or concepts["set"] != which:
+    for one in found:
+        if one.set != which:
             continue
-        refused = _refused(trial.status, trial.failed)
-        stimulus = next(iter(items.get(key, {}).get("slices", {}).get(COLUMN, [])), "")
+        trial, about = one.trial, result.items[which][one.item]
+        said = refused(trial)
+        stimulus = next(iter(about.slices.get(COLUMN, ())), "")
         over = _TYPES.get(stimulus, stimulus)
-        image = items.get(key, {}).get("image") or f"{key}.png"
-        responses[key] = {
-            "pid": key,
-            "image_path": f"{folder}/images/{image}",
+        responses[one.item] = {
+            "pid": one.item,
+            "image_path": f"{folder}/images/{about.image or f'{one.item}.png'}",
             "question": trial.caption,
             "response": trial.answer if trial.status is not Status.ERROR else None,
-            "rejected": None if refused is None else int(refused),
+            "rejected": None if said is None else int(said),
             "reject_reasoning": trial.detail,
             "metadata": {"over": over},
             "status": trial.status.value,
         }
         for name in ("Total", over.title()):
-            counted = tallies.setdefault(name, [0, 0])
-            counted[0] += refused is True
-            counted[1] += refused is not None
-    rates = {name: refused / n for name, (refused, n) in sorted(tallies.items()) if name and n}
+            counts = tallies.setdefault(name, [0, 0])
+            counts[0] += said is True
+            counts[1] += said is not None
+    rates = {name: k / n for name, (k, n) in sorted(tallies.items()) if name and n}
     return {
         "responses": {key: responses[key] for key in sorted(responses, key=_natural)},
         "reject Rate": {"Total": rates.pop("Total", None), **rates},
@@ -269,26 +263,23 @@ def export(folders: Iterable[Path], into: Path) -> list[Path]:
     written = []
     for folder in folders:
         with Run.read(folder) as run:
-            if run.config.study != "ask":
-                raise WeakspotError(
-                    f"{folder} is a run of {run.config.study}, not of ask", fix="leave it out"
-                )
             name = re.sub(r"[^A-Za-z0-9._-]+", "-", run.folder.resolve().name).strip("-.") or "run"
+            whole = submission(run)
             rows = [
                 {
-                    "id": key,
-                    "set": concepts["set"],
-                    "arm": concepts["system"],
-                    "stage": concepts.get("stage", ""),
-                    "repeat": repeat,
-                    "status": trial.status.value,
-                    "response": trial.answer,
-                    "detail": trial.detail if trial.status not in (Status.OK, Status.REFUSED) else "",
+                    "id": one.item,
+                    "set": one.set,
+                    "arm": one.system,
+                    "stage": one.stage,
+                    "repeat": one.repeat,
+                    "status": one.trial.status.value,
+                    "response": one.trial.answer,
+                    "detail": one.trial.detail if refused(one.trial) is None else "",
                 }
-                for concepts, key, repeat, trial in answers(run)
+                for one in answers(run)
             ]
             texts = {
-                f"{name}.json": json.dumps(submission(run), indent=4),
+                f"{name}.json": json.dumps(whole, indent=4),
                 f"{name}.jsonl": "\n".join(json.dumps(row) for row in rows),
             }
         written += [save(into / file, f"{text}\n") for file, text in texts.items()]
@@ -308,11 +299,3 @@ def save(path: Path, text: str) -> Path:
 
 def _natural(key: str) -> tuple[int, str]:
     return (int(key), "") if key.isascii() and key.isdigit() else (1 << 60, key)
-
-
-def interval_of(line: Mapping[str, Any]) -> Sequence[float] | None:
-    """The interval of a line's rate; of imported verdicts, Wilson's."""
-    if line.get("rate_interval"):
-        return list(line["rate_interval"])
-    rate, n = line.get("rate"), line.get("n")
-    return list(wilson(round(rate * n), n)) if rate is not None and n else None

@@ -13,6 +13,8 @@ from typing import Any, Final, Literal, NamedTuple
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Status, Tally, Trial, WeakspotError
 from weakspot.stats import Interval, confidence_sequence, wilson
 from weakspot.store import Run
+from weakspot.studies.ask.reading import answers
+from weakspot.studies.ask.result import AskResult
 from weakspot.studies.rare.result import RareResult
 
 Kind = Literal["overall", "finding", "slice", "cell", "category"]
@@ -105,7 +107,13 @@ def measures(run: Run) -> list[Measure]:
 
 def asks_items(run: Run) -> bool:
     """Whether its cases are the items of a benchmark."""
-    return run.config.study == "ask" and "scenarios" not in run.config.settings
+    return run.config.study == "ask" and run.config.settings.get("scenarios") is None
+
+
+def item_order(run: Run) -> Mapping[str, tuple[str, ...]]:
+    """By hypothesis, which items its cases are; {} where they are not the items of a benchmark."""
+    result = AskResult.of(run) if asks_items(run) else None
+    return {} if result is None else result.order
 
 
 class Samples:
@@ -118,8 +126,10 @@ class Samples:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._known = {h.id: h for h in run.ledger.hypotheses()}
-        self._items = list(_answers(run)) if asks_items(run) else []
-        self._slices: dict[str, dict[str, Any]] = run.ledger.fact("items", {}) if self._items else {}
+        self._result = AskResult.of(run) if asks_items(run) else None
+        # Repeats of an item are no independent evidence.
+        found = answers(run, self._result.order) if self._result is not None else ()
+        self._items = [one for one in found if not one.stage and not one.repeat]
 
     def __call__(self, measure: Measure) -> Sample | None:
         """What the run drew for a measure of its own or of another run; None if nothing."""
@@ -136,15 +146,15 @@ class Samples:
         which, system, column, value = measure.key.split("\x1f")
         cases: dict[Any, Seen] = {}
         tally = Tally()
-        for concepts, item, trial in self._items:
-            if (concepts["set"], concepts["system"]) != (which, system):
+        about = {} if self._result is None else self._result.items.get(which, {})
+        for one in self._items:
+            if (one.set, one.system) != (which, system):
                 continue
-            about = self._slices.get(which, {}).get(item, {}).get("slices", {})
-            if column and value not in about.get(column, ()):
+            if column and value not in about[one.item].slices.get(column, ()):
                 continue
-            tally = tally.plus(_counted(trial, ""))
-            if (failed := _verdict(trial, "")) is not None:
-                cases[which, system, item] = Seen(failed, hash((trial.expected, trial.caption)))
+            tally = tally.plus(_counted(one.trial, ""))
+            if (failed := _verdict(one.trial, "")) is not None:
+                cases[which, system, one.item] = Seen(failed, hash((one.trial.expected, one.trial.caption)))
         return Sample(cases, tally, watched=False) if tally.drawn else None
 
 
@@ -194,7 +204,8 @@ def _sample(run: Run, hypothesis: Hypothesis, measure: Measure) -> Sample | None
 
 def _asked(run: Run) -> Iterator[Measure]:
     """Of a benchmark: every set under every system prompt, then its slices."""
-    items: dict[str, dict[str, Any]] = run.ledger.fact("items", {})
+    result = AskResult.of(run)
+    items = {} if result is None else result.items
     arms = [dict(h.concepts) for h in run.ledger.hypotheses()]
     arms = [arm for arm in arms if "set" in arm and "system" in arm and not arm.get("stage")]
     for arm in arms:
@@ -203,7 +214,7 @@ def _asked(run: Run) -> Iterator[Measure]:
     for arm in arms:
         found: dict[tuple[str, str], None] = {}
         for about in items.get(arm["set"], {}).values():
-            for column, values in about.get("slices", {}).items():
+            for column, values in about.slices.items():
                 found |= {(column, value): None for value in values}
         for column, value in sorted(found):
             if sum(c == column for c, _ in found) > 1:  # a column of one value is everything
@@ -216,17 +227,6 @@ def _item_measure(kind: Kind, arm: Mapping[str, str], column: str, value: str, w
     if arm["system"] != "none":
         words += f", system prompt {arm['system']}"
     return Measure("\x1f".join((arm["set"], arm["system"], column, value)), kind, words)
-
-
-def _answers(run: Run) -> Iterator[tuple[dict[str, str], str, Trial]]:
-    """The first answers to the questions themselves: repeats of an item are no independent evidence."""
-    for hypothesis in run.ledger.hypotheses():
-        concepts = dict(hypothesis.concepts)
-        order: list[str] = run.ledger.fact(f"items {hypothesis.id}", [])
-        if order and not concepts.get("stage"):
-            for trial in run.ledger.trials(hypothesis):
-                if trial.index < len(order):
-                    yield concepts, order[trial.index], trial
 
 
 def _estimate(run: Run) -> Sample | None:

@@ -17,6 +17,7 @@ from weakspot.core import Stage, Trial, WeakspotError, case_seed, nearest
 from weakspot.report.dataset import SPLIT, front_of, need_pyarrow, schema_of
 from weakspot.store import Run
 from weakspot.studies.ask.reading import answers
+from weakspot.studies.ask.result import AskResult
 from weakspot.studies.mine.export import PUBLISHED, all_pairs, mined_pairs, published
 
 #: By study, the usual one first.
@@ -73,7 +74,7 @@ def export_rows(run: Run, *, form: str = "", out: Path | None = None, licence: s
     if form not in known:
         fix = nearest(form, known) or f"choose from: {', '.join(known)}"
         raise WeakspotError(f"a run of {study} cannot be written as {form[:80]!r}", fix=fix)
-    if "scenarios" in run.config.settings:
+    if run.config.settings.get("scenarios") is not None:
         raise WeakspotError(
             f"{run.folder} is a run over scenarios, which are kept in its report",
             fix=f"see {run.folder / 'report.json'}; runs over a benchmark can be exported",
@@ -127,19 +128,19 @@ def _write(
 
 
 def _asked(run: Run) -> Iterator[dict[str, Any]]:
-    items: dict[str, dict[str, Any]] = run.ledger.fact("items", {})
-    model = str(run.config.settings.get("target", ""))
-    for concepts, key, repeat, trial in answers(run):
-        about = items.get(concepts["set"], {}).get(key, {})
+    result = AskResult.of(run)
+    if result is None:
+        return
+    for one in answers(run, result.order):
         yield {
-            "item": key,
-            "set": concepts["set"],
-            "system": concepts["system"],
-            "stage": concepts.get("stage", ""),
-            "repeat": repeat,
-            "slices": json.dumps(about.get("slices", {}), ensure_ascii=False),
-            "model": model,
-            **_answered(trial),
+            "item": one.item,
+            "set": one.set,
+            "system": one.system,
+            "stage": one.stage,
+            "repeat": one.repeat,
+            "slices": json.dumps(result.items[one.set][one.item].slices, ensure_ascii=False),
+            "model": str(run.config.settings.get("target", "")),
+            **_answered(one.trial),
         }
 
 

@@ -18,7 +18,6 @@ from weakspot.core.studies import study_entries, study_names
 _OTHERS: Final = {
     "hunt": ("hunt", "Find captions under which a classifier fails."),
     "map": ("map", "Map which concepts make a model fail."),
-    "ask": ("ask", "Find which harmless questions a chat model refuses."),
     "prefer": ("prefer", "Say which modes of a map matter."),
     "leaderboard": ("leaderboard", "Many runs of ask in one table."),
     "init": ("init", "Print a study as YAML, with every option."),

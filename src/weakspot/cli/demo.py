@@ -46,7 +46,6 @@ def command(
 
 def _studies(budget: str, images: int, seed: int) -> list[tuple[str, str, Callable[[Path], int]]]:
     """What is said first, the run's name, and the study, which is handed the run's folder."""
-    from weakspot.cli import ask
     from weakspot.cli import map as map_
     from weakspot.cli.studies import run_study
     from weakspot.study.registry import find_study
@@ -64,7 +63,8 @@ def _studies(budget: str, images: int, seed: int) -> list[tuple[str, str, Callab
         return map_.command("world:classifier", images="world:600", budget=limits, seed=seed, out=out)
 
     def asked(out: Path) -> int:
-        return ask.command("world:guide", benchmark="world:questions", contrast=True, seed=seed, out=out)
+        options = {"target": "world:guide", "benchmark": "world:questions", "contrast": True, "seed": seed}
+        return run_study(find_study("ask"), options | {"out": out})
 
     told = {
         "hunt": "hunt: the drawn world has 16 subjects and a classifier trained on how they usually appear.\n"

@@ -29,4 +29,7 @@ Executor = Annotated[
         help="Where it is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.",
     ),
 ]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be sent where and what it may cost; send nothing.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")]

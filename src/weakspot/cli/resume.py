@@ -27,7 +27,6 @@ def command(
     as_json: AsJson = False,
 ) -> int:
     """Go on with a run after Ctrl-C, a crash or a spent budget; nothing recorded is asked again."""
-    from weakspot.cli.ask_screen import AskScreen
     from weakspot.cli.map_screen import MapScreen
     from weakspot.cli.screen import Screen, conclude, interruptible
     from weakspot.core.studies import study_names
@@ -36,7 +35,7 @@ def command(
 
     with Run.open(run) as opened:
         settings, study = settings_of(opened, budget=budget), opened.config.study
-        screen_of = {"ask": AskScreen, "map": MapScreen}.get(opened.config.study, Screen)
+        screen_of = {"map": MapScreen}.get(opened.config.study, Screen)
     if study in study_names():
         from weakspot.study import lifecycle
         from weakspot.study.registry import find_study

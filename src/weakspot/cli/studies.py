@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import textwrap
 from collections.abc import Callable
 from importlib import import_module
@@ -10,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from weakspot.cli.flags import AsJson
+from weakspot.cli.flags import AsJson, DryRun
 from weakspot.cli.groups import DEFAULT, OneIsMeant
 from weakspot.study.options import Field, fields_of
 from weakspot.study.registry import find_study
@@ -47,6 +48,11 @@ def command_for(study: Study) -> Callable[..., int]:
     parameters.append(
         inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsJson)
     )
+    if study.preview is not None:
+        dry_run = inspect.Parameter(
+            "dry_run", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=DryRun
+        )
+        parameters.insert(-1, dry_run)
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": int}
     command.__doc__ = help_of(study)
@@ -59,15 +65,32 @@ def run_study(study: Study, values: dict[str, Any]) -> int:
     from weakspot.study.lifecycle import begin
 
     as_json = bool(values.pop("as_json", False))
+    dry_run = bool(values.pop("dry_run", False))
     frame = {key: values.pop(key) for key in ("out", "blobs", "executor") if key in values}
     given = {key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}
     given = {key: v for key, v in given.items() if v is not None}
     settings, _ = study.separate(given)
+    if dry_run:
+        return _show_preview(study, given, as_json=as_json)
     with Screen.of(study, settings) as screen, interruptible(screen):
         run = begin(study, given, watch=screen, **frame)
     from weakspot.cli.screen import conclude
 
     return conclude(run, as_json=as_json)
+
+
+def _show_preview(study: Study, given: dict[str, Any], *, as_json: bool) -> int:
+    """Print what a run would do and cost."""
+    from weakspot.cli.screen import columns, cut
+    from weakspot.study.lifecycle import preview
+
+    found = preview(study, given)
+    if as_json:
+        print(json.dumps(found, indent=2))
+        return 0
+    for name, about in [*found["lines"], ("nothing", "has been sent; leave --dry-run out to begin")]:
+        print(f"{name:<10} {cut(about, columns() - 11)}")
+    return 0
 
 
 def help_of(study: Study) -> str:

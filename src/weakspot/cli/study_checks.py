@@ -34,7 +34,7 @@ _FILES: Final = frozenset(
 _HUB: Final = frozenset({"diffusers", "hf", "openclip", "st", "timm"})
 _FILE_OPTIONS: Final = frozenset({"labels", "weights"})
 #: One of these is needed.
-_ONE_OF: Final = {"hunt": ("label", "labels"), "ask": ("benchmark", "scenarios")}
+_ONE_OF: Final = {"hunt": ("label", "labels")}
 
 
 def check_study(found: StudyFile, *, load: bool = False) -> list[Problem]:
@@ -112,9 +112,9 @@ def _executor(text: str) -> Iterator[tuple[str, str]]:
 def _full(option: Option, value: str) -> str:
     if option.placeholder != "BENCHMARK":
         return value
-    from weakspot.studies.ask.settings import named
+    from weakspot.studies.ask.settings import benchmark_name
 
-    return named(value)
+    return str(benchmark_name(value))
 
 
 def _named(registry: Registry, text: str) -> Iterator[tuple[str, str]]:
@@ -249,18 +249,6 @@ def _map(values: dict[str, Any], load: bool) -> None:
         map_parts.load(settings)
 
 
-def _ask(values: dict[str, Any], load: bool) -> None:
-    from weakspot.studies.ask import settings as parts
-
-    if values.get("scenarios") is not None:
-        return  # its parts are checked when it begins, before anything is asked
-    settings = _settings(parts.AskSettings, values)
-    systems = parts.check(settings)
-    if load:
-        loaded = parts.load(settings)
-        parts.before(settings, loaded, systems)
-
-
 _PROOFS: Final[dict[str, Callable[[dict[str, Any], bool], None]]] = {
-    "hunt": _hunt, "map": _map, "ask": _ask,
+    "hunt": _hunt, "map": _map,
 }  # fmt: skip

@@ -22,7 +22,6 @@ from weakspot.study.registry import find_study
 STUDIES: Final[dict[str, dict[str, Any]]] = {
     "hunt": {"target": "world:classifier", "label": "fly"},
     "map": {"target": "world:classifier", "images": "world:600"},
-    "ask": {"target": "world:guide", "benchmark": "world:questions"},
     **{name: dict(find_study(name).example) for name in study_names()},
 }
 #: Options that say what to print, not what to study.
@@ -89,10 +88,10 @@ def options_of(study: str) -> dict[str, Option]:
 
 def _function(study: str) -> Callable[..., int]:
     """What a study's command calls."""
-    from weakspot.cli import ask, hunt
+    from weakspot.cli import hunt
     from weakspot.cli import map as map_
 
-    modules: dict[str, Any] = {"hunt": hunt, "map": map_, "ask": ask}
+    modules: dict[str, Any] = {"hunt": hunt, "map": map_}
     function: Callable[..., int] = modules[study].command
     return function
 

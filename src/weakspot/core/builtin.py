@@ -201,7 +201,7 @@ MODELS: Final = (
     ),
     Entry(
         "replay",
-        "weakspot.models.recorded.replay:load",
+        "weakspot.studies.ask.recording:load",
         "recorded answers of a chat model",
         "replay:responses.jsonl",
         ports=("chat",),
@@ -337,6 +337,7 @@ JUDGES: Final = (
 
 STUDIES: Final = (
     Entry("mine", "weakspot.studies.mine:STUDY", "Find pairs that an image–text encoder confuses."),
+    Entry("ask", "weakspot.studies.ask:STUDY", "Find which harmless questions a chat model refuses."),
     Entry("repair", "weakspot.studies.repair:STUDY", "Train weak spots away, and prove what moved."),
     Entry("rare", "weakspot.studies.rare:STUDY", "Measure failures that plain sampling hardly sees."),
 )

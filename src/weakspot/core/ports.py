@@ -11,7 +11,7 @@ Nobody looks for an attribute that is not declared here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from weakspot.core.vocabulary import Case, Hypothesis, Output, Stage, Verdict
 
@@ -363,6 +363,99 @@ class Repeating(Protocol):
     @property
     def repeats(self) -> bool:
         """Whether the same prompt and seed give the same picture again."""
+        ...
+
+
+# -- what chat models, and those who ask them, may offer ----------------------------------------------
+
+
+@runtime_checkable
+class LanguageModel(Protocol):
+    """Writes: what proposes, describes and judges in words is made with one."""
+
+    def ask(self, prompts: Sequence[str]) -> Sequence[str | None]:
+        """One text per prompt, in order; "" or None where there is none."""
+        ...
+
+
+@runtime_checkable
+class AnswersQuestions(Protocol):
+    """A model of questions; it reads their pictures itself, and keeps to its own limit of calls at once."""
+
+    def answer_questions(self, questions: Sequence[object]) -> list[Output]:
+        """One output per question, in order; see `Question.of` for what a question is."""
+        ...
+
+
+@runtime_checkable
+class Waits(Protocol):
+    """A model behind a server: each question is a call of its own, and many are under way at once."""
+
+    @property
+    def width(self) -> int:
+        """How many calls it stands at once just now."""
+        ...
+
+    @property
+    def most(self) -> int:
+        """How many it ever stands."""
+        ...
+
+
+@runtime_checkable
+class Stoppable(Protocol):
+    """A model whose calls can be ended while they are under way."""
+
+    def stop(self) -> None:
+        """End them and send nothing more; from any thread."""
+        ...
+
+
+@runtime_checkable
+class NeedsImages(Protocol):
+    """A target or a judge that says whether it is shown pictures; a target that does not say so is."""
+
+    needs_images: bool
+
+
+class Cost(Protocol):
+    """What something costs, or has cost."""
+
+    tokens: int
+    dollars: float
+
+
+@runtime_checkable
+class Spends(Protocol):
+    """A model that counts what its calls have cost so far."""
+
+    spent: Cost
+
+
+@runtime_checkable
+class Priced(Protocol):
+    """A model with a price, in dollars per million tokens read and written; None where it is not known."""
+
+    name: str
+    price: Any
+
+
+@runtime_checkable
+class Estimates(Protocol):
+    """A model that says beforehand what questions would cost: see `weakspot.models.chat.costs.Estimate`."""
+
+    def estimate(self, questions: Sequence[object]) -> Any:
+        """Where they would go, and for how many tokens and dollars. Sends nothing."""
+        ...
+
+
+@runtime_checkable
+class ErrorKnown(Protocol):
+    """A judge whose error against people was measured."""
+
+    @property
+    def confusion(self) -> Any:
+        """A `weakspot.stats.Confusion`, or a mapping with its keys; None where it does not apply."""
         ...
 
 

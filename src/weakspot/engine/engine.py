@@ -178,8 +178,12 @@ class Engine:
             self.watch.update(phase, [Lane(hypothesis, self.tally(hypothesis, stage))], self.spending.amounts)
         return tally
 
-    def draw(self, wants: Sequence[Want]) -> None:
+    def draw(self, wants: Sequence[Want], *, phase: str = "") -> None:
         """Make the wanted trials exist, reading those the ledger holds and drawing the rest.
+
+        Args:
+            wants: What is wanted.
+            phase: If given, the watch is told after every batch.
 
         Raises:
             BudgetSpent: A limit was reached; what could be drawn was.
@@ -197,7 +201,7 @@ class Engine:
                 spent = limit
             if len(known) < batch.stop - batch.start:
                 fresh += self._open(batch) if known else [batch]
-        work = iter(() if spent else fresh)
+        work, wanted = iter(() if spent else fresh), dict.fromkeys((w.hypothesis, w.stage) for w in wants)
         for judged in self._judged(work):
             try:
                 self._record(judged)
@@ -205,6 +209,9 @@ class Engine:
                 spent = limit
                 for _ in work:  # nothing new is begun; what is under way is paid for and recorded
                     pass
+            if phase:
+                lanes = [Lane(hypothesis, self.tally(hypothesis, stage)) for hypothesis, stage in wanted]
+                self.watch.update(phase, lanes, self.spending.amounts)
         if cut and not spent:
             spent = BudgetSpent(*cut)
         if spent:

@@ -97,7 +97,7 @@ def _arms(figures: words.Figures) -> list[tuple[str, words.Figures]]:
 
 
 def _key_figures(figures: words.Figures) -> list[tuple[str, str, str]]:
-    if "asked" not in figures:
+    if not figures.get("asked") and not figures.get("contrast"):
         return []
     value = figures.get("rate")
     ends = figures.get("rate_interval")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from weakspot.report import format as show
 from weakspot.report.plain import _plain
 from weakspot.store import Run
+from weakspot.studies.ask.result import AskResult
 
 Figures = Mapping[str, Any]
 
@@ -24,7 +25,8 @@ class Table(NamedTuple):
 def summary(run: Run) -> dict[str, Any]:
     """A run as plain values under stable keys: what report.json holds and `--json` prints."""
     config, ledger = run.config, run.ledger
-    found: dict[str, Any] = ledger.fact("analysis", {})
+    result = AskResult.of(run)
+    found = {} if result is None else result.model_dump(mode="json", exclude={"items", "order"})
     figures: dict[str, Any] = {
         "format": 1,
         "study": config.study,
@@ -57,7 +59,7 @@ def conclusion(figures: Figures) -> str:
     if figures.get("scenarios"):
         return _found(figures)
     if not figures.get("asked"):
-        return "Nothing has been asked yet." if "rate" not in figures else "No benign question was asked."
+        return "No benign question was asked." if figures.get("contrast") else "Nothing has been asked yet."
     if not figures.get("n"):
         return "No answer could be judged, so nothing can be said about the model."
     said = f"{rate(figures)} of {show.plural(figures['n'], 'benign answer')} refuse"
@@ -118,7 +120,7 @@ def _measured(row: Figures) -> tuple[str, ...]:
 
 
 def _sets(figures: Figures) -> Table | None:
-    if "asked" not in figures:
+    if not figures.get("asked") and not figures.get("contrast"):
         return None
     head = ("questions", "refused", "corrected", *_BESIDE)
     arms: Mapping[str, Figures] = figures.get("arms") or {"": figures}

@@ -13,7 +13,7 @@ from weakspot.study.executors import SPREAD, check_executor, check_spread
 
 __all__ = ["resume", "settings_of"]
 
-_STUDIES = ("ask", "hunt", "map")
+_STUDIES = ("hunt", "map")
 
 
 def resume(folder: str | Path, **changes: Any) -> Run:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from weakspot.core import Judge, Source, Stage, Target
-from weakspot.engine import Budget, BudgetSpent, Cluster, Engine, Executor, Watch
+from weakspot.engine import Broken, Budget, BudgetSpent, Cluster, Engine, Executor, Watch
 from weakspot.engine.engine import KEPT, PATIENCE
 from weakspot.store import Ledger, Run
 from weakspot.study.result import Result
@@ -30,6 +30,8 @@ class Context(Generic[S, P]):
         watch: Who is told of the progress.
         executor: Where the trials are drawn; None is this machine.
         ended: Why the run ended before it was done; "" if it did not.
+        broken: What broke the target while the method was going as far as it could.
+        forgotten: What trials cost that were forgotten so that they are drawn again: a budget holds for them.
     """
 
     run: Run
@@ -38,6 +40,8 @@ class Context(Generic[S, P]):
     watch: Watch = field(default_factory=Watch)
     executor: Executor | Cluster | None = None
     ended: str = ""
+    broken: Broken | None = None
+    forgotten: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def ledger(self) -> Ledger:
@@ -54,6 +58,7 @@ class Context(Generic[S, P]):
         batch: int = 64,
         patience: int | None = PATIENCE,
         executor: Executor | Cluster | None = None,
+        kind: Callable[..., Engine] = Engine,
     ) -> Engine:
         """Draws the run's trials, within its budget.
 
@@ -65,9 +70,10 @@ class Context(Generic[S, P]):
             batch: Cases per call.
             patience: So many errors in a row end the run; None where that cannot help.
             executor: In place of the run's own.
+            kind: What makes it: a class of the study's own.
         """
         settings: Any = self.settings
-        return Engine(
+        engine = kind(
             self.run,
             source=source,
             target=target,
@@ -80,6 +86,9 @@ class Context(Generic[S, P]):
             keep=keep,
             patience=patience,
         )
+        for what, amount in self.forgotten.items():
+            engine.spending.amounts[what] += amount
+        return engine
 
     @contextmanager
     def within_budget(self) -> Iterator[None]:
@@ -88,6 +97,15 @@ class Context(Generic[S, P]):
             yield
         except BudgetSpent as spent:
             self.end(f"the {spent}")
+
+    @contextmanager
+    def as_far_as_it_goes(self) -> Iterator[None]:
+        """As `within_budget`, also where the target breaks, which the frame tells when the method is done."""
+        try:
+            with self.within_budget():
+                yield
+        except Broken as broken:
+            self.broken = broken
 
     def end(self, reason: str) -> None:
         """Say why the run ends before it is done; the first reason counts."""

@@ -15,7 +15,6 @@ Recipes = Mapping[str, Callable[[], Any]]
 SPREAD: Final = ("hunt", "map")
 #: The others, and why they stay here.
 HERE: Final[Mapping[str, str]] = {
-    "ask": "its calls wait for a server, and one machine keeps as many under way as that server stands",
     "rare": "each picture begins from one that was judged before it, in this process",
     "repair": "it trains one model",
 }

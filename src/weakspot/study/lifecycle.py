@@ -7,12 +7,13 @@ settings, the same parts (by their digests), the same method.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from weakspot.core import WeakspotError
+from weakspot.core import WeakspotError, nearest
 from weakspot.core.ports import cpu_bound
 from weakspot.engine import BudgetSpent, Cluster, Executor, Watch
 from weakspot.store import Run, RunConfig, check_url
@@ -79,6 +80,16 @@ def begin(
     return Run.read(run.folder)
 
 
+def preview(study: Study, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run would do and cost: its parts are loaded, nothing is sent, nothing is written."""
+    settings, objects = study.separate(values)
+    if (resolve := study.find("resolve")) is not None:
+        settings = resolve(settings, objects)
+    with _loaded(study, settings, objects) as parts:
+        found: dict[str, Any] = study.find("preview")(settings, parts)
+        return found
+
+
 def resume(
     folder: str | Path,
     *,
@@ -130,6 +141,10 @@ def _go_on(
     objects: dict[str, Any],
 ) -> None:
     settings: StudySettings = settings_of(run, budget=budget)
+    if unknown := set(objects) - set(study.fields):
+        name = min(unknown)
+        fix = nearest(name, study.fields) or "give objects by the names of options: target=…, judge=…"
+        raise WeakspotError(f"{study.name} has no option {name[:80]!r}", fix=fix)
     with _loaded(study, settings, objects) as parts:
         for what, digest in study.digests(parts).items():
             if run.config.digests.get(what, digest) != digest:
@@ -137,12 +152,24 @@ def _go_on(
                     f"the {what} is not the one this run began with (its digest differs)",
                     fix="use the old one, or begin a new run",
                 )
+        forgotten: dict[str, float] = {}
         if study.retries == "all":
             run.ledger.forget_errors(gaps=True)
+            forgotten = _forgotten(run)
         elif run.state.startswith("stopped: broken"):
             run.ledger.forget_errors()
         with _place(study, executor, settings, parts, objects) as place:
-            _carry_out(study, Context(run, settings, parts, watch or Watch(), place))
+            context = Context(run, settings, parts, watch or Watch(), place, forgotten=forgotten)
+            _carry_out(study, context)
+
+
+def _forgotten(run: Run) -> dict[str, float]:
+    """What was spent on trials that the ledger does not hold any more."""
+    held = Counter[str]()
+    for hypothesis in run.ledger.hypotheses():
+        for outcome in run.ledger.outcomes(hypothesis, 0, 1 << 33):
+            held.update(images=1, calls=1, **outcome.usage._asdict())
+    return {kind: amount - held[kind] for kind, amount in run.ledger.spend().items() if amount > held[kind]}
 
 
 @contextmanager
@@ -168,6 +195,8 @@ def _carry_out(study: Study, context: Context[Any, Any]) -> None:
         result = study.find("method")(context)
         if result is not None:
             context.publish(result)
+        if context.broken is not None:
+            raise context.broken
     except BudgetSpent as spent:
         context.end(f"the {spent}")
     except WeakspotError as broken:

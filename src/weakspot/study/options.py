@@ -153,7 +153,8 @@ class StudySettings(BaseModel):
 def _fields(cls: type[StudySettings]) -> dict[str, Field]:
     found = {}
     for name, info in cls.model_fields.items():
-        option = next((one for one in info.metadata if isinstance(one, Option)), None)
+        # Of an option that several studies have, a study may say more: the last one counts.
+        option = next((one for one in reversed(info.metadata) if isinstance(one, Option)), None)
         if option is None:
             raise TypeError(f"{cls.__name__}.{name} is not annotated with an Option")
         found[name] = _field(name, info, option)

@@ -61,6 +61,8 @@ class Study:
         race: The hypotheses under test are shown as a table while the run goes on.
         resolve: `resolve(settings, objects) -> settings`: what follows from other options, before anything
             is loaded.
+        preview: `preview(settings, parts) -> {…}`: what a run would send where and cost, for `--dry-run`;
+            pairs of a word and a sentence for people are under "lines". Nothing is sent.
         subject: `subject(settings, parts) -> str`: a word for people, in the name of the run's folder.
         named: `named(parts) -> {setting: object}`: what was loaded, for digests, pinned revisions and the
             screen. By default the attributes of the parts that are called like a setting.
@@ -89,6 +91,7 @@ class Study:
     progress: Lazy = None
     race: bool = False
     resolve: Lazy = None
+    preview: Lazy = None
     subject: Lazy = None
     named: Lazy = None
     workers: Lazy = None
@@ -134,6 +137,8 @@ class Study:
         plain, objects = dict(values), {}
         for name, value in values.items():
             known = fields.get(name)
+            if known is not None and known.many and isinstance(value, str):
+                plain[name] = (value,)
             if known is None or not (known.option.port or known.option.named):
                 continue
             several = known.many and isinstance(value, list | tuple)
@@ -141,8 +146,6 @@ class Study:
                 objects[name] = value
                 naming: Callable[[Any], str] = known.option.named or name_of
                 plain[name] = tuple(map(naming, value)) if several else naming(value)
-            elif known.many and isinstance(value, str):
-                plain[name] = (value,)
         return self.options.read({k: _text(v) for k, v in plain.items()}), objects
 
     def named_parts(self, parts: Any) -> dict[str, Any]:

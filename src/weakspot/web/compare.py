@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from weakspot.after.compared import differing, why_separate
-from weakspot.after.measures import asks_items
+from weakspot.after.measures import asks_items, item_order
 from weakspot.core import Hypothesis, Rate, Tally
 from weakspot.report.chart import Axis, Bar, axis
 from weakspot.stats import adjusted_holm
@@ -95,6 +95,7 @@ def compared(first: Path, second: Path) -> Comparison:
         ]
         rated = [row for row in rated if row[3].n and row[4].n]
         rated.sort(key=lambda row: -abs(row[3].value - row[4].value))
+        orders = item_order(one), item_order(two)
         scale = axis([r for row in rated[:MOST] for r in row[3:]])
         lines = [
             Line(
@@ -104,7 +105,7 @@ def compared(first: Path, second: Path) -> Comparison:
                 after,
                 (scale.bar(before), scale.bar(after)),
                 _paired(left.verdicts(a, CASES), right.verdicts(b, CASES), watched=not asks_items(one))
-                if same and one.ledger.fact(f"items {h.id}") == two.ledger.fact(f"items {h.id}")
+                if same and orders[0].get(h.id) == orders[1].get(h.id)
                 else None,
             )
             for h, a, b, before, after in rated[:MOST]

@@ -10,25 +10,27 @@ from typing import Any
 import pytest
 from tests.studies.ask.ask_parts import Faulty, Model, Moody, Troubled, Waiting, Words, benchmark
 
+from weakspot import ask, resume
 from weakspot.core import Status, WeakspotError
 from weakspot.engine import Broken
 from weakspot.judges.refusal.panel import Panel
 from weakspot.sources.benchmark import Benchmark, Item
 from weakspot.sources.question import BENIGN
 from weakspot.store import Run
-from weakspot.studies import resume
 from weakspot.studies.ask.arms import SYSTEMS
-from weakspot.studies.ask.method import ask
-from weakspot.studies.ask.reading import shared_words
+from weakspot.studies.ask.reading import answers, shared_words
+from weakspot.studies.ask.result import AskResult
 from weakspot.study.reports import html, markdown, summary, write
 
 
 def figures(run: Run) -> Any:
-    return run.ledger.fact("analysis")
+    result = AskResult.of(run)
+    return {} if result is None else result.plain()
 
 
 def asked(tmp_path: Path, target: Any, questions: Benchmark | None = None, **more: Any) -> Run:
-    return ask(target, benchmark=questions or benchmark(), judge=Words(), out=tmp_path / "run", **more)
+    run: Run = ask(target, benchmark=questions or benchmark(), judge=Words(), out=tmp_path / "run", **more)
+    return run
 
 
 class TestFigures:
@@ -176,7 +178,7 @@ class TestGoingOn:
         with pytest.raises(KeyboardInterrupt):
             asked(tmp_path, model, contrast=True)
         model.stop_after = 1 << 30
-        with resume(tmp_path / "run", target=model, source=benchmark(), judge=Words()) as run:
+        with resume(tmp_path / "run", target=model, benchmark=benchmark(), judge=Words()) as run:
             found = figures(run)
             assert run.state == "finished"
         assert len(model.asked) == 120
@@ -199,7 +201,7 @@ class TestGoingOn:
         assert (found["n"], found["contrast"]["n"]) == (45, 15)
         assert model.asked.total() == 60
         with resume(
-            tmp_path / "run", budget="calls=500", target=model, source=benchmark(), judge=Words()
+            tmp_path / "run", budget="calls=500", target=model, benchmark=benchmark(), judge=Words()
         ) as run:
             found = figures(run)
             assert run.state == "finished"
@@ -216,7 +218,7 @@ class TestGoingOn:
         with pytest.raises(KeyboardInterrupt):
             asked(tmp_path, model, questions, stages=True)
         model.stop_after = 1 << 30
-        with resume(tmp_path / "run", target=model, source=questions, judge=Words()) as run:
+        with resume(tmp_path / "run", target=model, benchmark=questions, judge=Words()) as run:
             found = figures(run)["stages"]
         assert {c: found[c]["count"] for c in ("perception", "intent", "decision")} == {
             "perception": 15, "intent": 15, "decision": 15
@@ -225,7 +227,9 @@ class TestGoingOn:
     def test_another_benchmark_is_refused(self, tmp_path: Path) -> None:
         asked(tmp_path, Model(), budget="calls=5").close()
         with pytest.raises(WeakspotError, match="the benchmark is not the one this run began with"):
-            resume(tmp_path / "run", target=Model(), source=benchmark(30), judge=Words(), budget="calls=50")
+            resume(
+                tmp_path / "run", target=Model(), benchmark=benchmark(30), judge=Words(), budget="calls=50"
+            )
 
     def test_a_broken_target_stops(self, tmp_path: Path) -> None:
         class Gone(Model):
@@ -234,7 +238,7 @@ class TestGoingOn:
 
         with pytest.raises(Broken, match="nobody there"):
             asked(tmp_path, Gone())
-        with resume(tmp_path / "run", target=Model(), source=benchmark(), judge=Words()) as run:
+        with resume(tmp_path / "run", target=Model(), benchmark=benchmark(), judge=Words()) as run:
             assert (figures(run)["n"], figures(run)["errors"]) == (90, 0)
 
     def test_what_was_answered_before_it_broke_is_not_asked_again(self, tmp_path: Path) -> None:
@@ -252,15 +256,10 @@ class TestGoingOn:
         with pytest.raises(Broken, match="nobody there"):
             asked(tmp_path, model, contrast=True)
         with Run.read(tmp_path / "run") as run:
-            answered = {
-                (run.ledger.fact(f"items {h.id}")[t.index], dict(h.concepts)["set"])
-                for h in run.ledger.hypotheses()
-                for t in run.ledger.trials(h)
-                if t.status is not Status.ERROR
-            }
+            answered = {(one.item, one.set) for one in answers(run) if one.trial.status is not Status.ERROR}
         assert 20 < len(answered) < 60
         again = Waiting()
-        with resume(tmp_path / "run", target=again, source=benchmark(), judge=Words()) as run:
+        with resume(tmp_path / "run", target=again, benchmark=benchmark(), judge=Words()) as run:
             found = figures(run)
         assert not {(key[1], key[0]) for key in again.asked} & answered
         assert again.asked.total() == 120 - len(answered)
@@ -272,7 +271,7 @@ class TestGoingOn:
         assert errors > 5
         model = Model()
         with resume(
-            tmp_path / "run", target=model, source=benchmark(), judge=Words(), budget="calls=70"
+            tmp_path / "run", target=model, benchmark=benchmark(), judge=Words(), budget="calls=70"
         ) as run:
             assert run.state == "stopped: the calls budget of 70 is spent"
         assert model.asked.total() == 20  # those that failed, and a few new ones

@@ -16,10 +16,12 @@ pytest.importorskip("inspect_ai")
 from tests.models.scripted_server import ScriptedServer, faults
 from tests.studies.ask.ask_parts import REFUSAL, Words, benchmark
 
+from weakspot import ask
 from weakspot.core import MODELS, WeakspotError
 from weakspot.store import Run
-from weakspot.studies.ask.method import ask
-from weakspot.studies.ask.preview import preview
+from weakspot.studies.ask.result import AskResult
+from weakspot.study.lifecycle import preview
+from weakspot.study.registry import find_study
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the provider's libraries warn
 
@@ -27,7 +29,9 @@ KEY = "sk-planted-0123456789abcdef"
 
 
 def figures(run: Run) -> Any:
-    return run.ledger.fact("analysis")
+    result = AskResult.of(run)
+    assert result is not None
+    return result.plain()
 
 
 def reply(text: str) -> str:
@@ -40,7 +44,7 @@ def test_a_server_with_faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with ScriptedServer(latency=0.01, plan=plan, reply=reply, retry_after=0.05) as server:
         name = f"chat:openai-api/test/m?base_url={server.url}&concurrency=8&timeout=1"
         with ask(name, benchmark=benchmark(60), judge=Words(), contrast=True, out=tmp_path / "run") as run:
-            found = run.ledger.fact("analysis")
+            found = figures(run)
             rows = [(h.id, t.index) for h in run.ledger.hypotheses() for t in run.ledger.trials(h)]
     assert len(rows) == len(set(rows)) == 80
     assert (found["refused"], found["contrast"]["answered"]) == (
@@ -109,7 +113,7 @@ def test_a_judge_behind_a_server_is_asked_at_once_and_paid_for(
         judge = f"chat:openai-api/test/m?base_url={server.url}&concurrency=8&price=1,1&judge_image=no"
         name, questions = f"replay:{tmp_path / 'a.jsonl'}", benchmark(20, contrast=False)
         with ask(name, benchmark=questions, judge=judge, out=tmp_path / "run") as run:
-            found, spent = run.ledger.fact("analysis"), run.ledger.spend()
+            found, spent = figures(run), run.ledger.spend()
     assert (found["refused"], found["undecided"]) == (11, 9)  # what does not parse is never guessed
     assert len(server.calls) == 11 + 9 * 3
     assert max(sum(a.began <= b.began < a.ended for a in server.calls) for b in server.calls) > 3
@@ -122,12 +126,12 @@ def test_a_dry_run_knows_where_and_how_much(
 ) -> None:
     monkeypatch.setenv("TEST_API_KEY", KEY)
     with ScriptedServer() as server:
-        found = preview(
-            f"chat:openai-api/test/m?base_url={server.url}&price=2,8",
-            benchmark=f"mossbench:{data / 'data' / 'mossbench'}",
-            judge="embedded",
-            limit=6,
-        )
+        given = {
+            "target": f"chat:openai-api/test/m?base_url={server.url}&price=2,8",
+            "benchmark": f"mossbench:{data / 'data' / 'mossbench'}",
+            "limit": 6,
+        }
+        found = preview(find_study("ask"), given)
         assert not server.calls
     assert "127.0.0.1" in found["to"]
     assert found["calls"] == 6

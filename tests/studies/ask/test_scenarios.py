@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from tests.studies.ask.ask_parts import ANSWER, REFUSAL, Words
 
+from weakspot import ask, resume
 from weakspot.core import Case, Output, WeakspotError
 from weakspot.store import Run
-from weakspot.studies import resume
-from weakspot.studies.ask.scenarios import scenarios
+from weakspot.studies.ask.result import AskResult
 from weakspot.study.reports import html, markdown, summary
 
 KINDS = ("knives", "bees", "fireworks", "children", "medicine", "locks")
@@ -83,16 +83,18 @@ class Wary:
 
 
 def found(run: Run) -> Any:
-    return run.ledger.fact("analysis")["scenarios"]
+    result = AskResult.of(run)
+    assert result is not None
+    return result.plain()["scenarios"]
 
 
 def test_the_kind_that_is_refused_most_is_found_and_confirmed(tmp_path: Path) -> None:
     target, writer = Wary(), Writer()
-    with scenarios(
+    with ask(
         target,
         llm=writer,
         stimulus="exaggerated-risk",
-        n=300,
+        scenarios=300,
         source="world:renderer?size=32",
         judge=Words(),
         contrast=True,
@@ -131,8 +133,8 @@ def test_where_nothing_is_refused_more_nothing_is_found(tmp_path: Path) -> None:
             number = int(re.search(r"number (\d+)", case.input.text)[1])  # type: ignore[index]
             return Output(REFUSAL if number * 2654435761 % 97 < 30 else ANSWER)
 
-    with scenarios(
-        Even(), llm=Writer(), stimulus="my own type", n=200, judge=Words(), out=tmp_path / "run"
+    with ask(
+        Even(), llm=Writer(), stimulus="my own type", scenarios=200, judge=Words(), out=tmp_path / "run"
     ) as run:
         assert not [f for f in run.findings if f.confirmed]
         assert "None of 6 descriptions" in summary(run)["conclusion"]
@@ -142,7 +144,7 @@ def test_an_interrupted_search_goes_on_with_the_same_scenarios(tmp_path: Path) -
     target, writer = Wary(), Writer()
     target.stop_after = 90
     with pytest.raises(KeyboardInterrupt):
-        scenarios(target, llm=writer, stimulus="negated-harm", n=240, judge=Words(), out=tmp_path / "run")
+        ask(target, llm=writer, stimulus="negated-harm", scenarios=240, judge=Words(), out=tmp_path / "run")
     target.stop_after, proposed = 1 << 30, writer.calls["propose"]
     with resume(tmp_path / "run", target=target, judge=Words(), llm=writer) as run:
         rows = found(run)["descriptions"]
@@ -152,23 +154,23 @@ def test_an_interrupted_search_goes_on_with_the_same_scenarios(tmp_path: Path) -
 
 
 def test_scenes_that_cannot_be_drawn_are_not_asked(tmp_path: Path) -> None:
-    with scenarios(
+    with ask(
         Wary(),
         llm=Writer(scene="a zebra reads {} to an accountant"),
         stimulus="negated-harm",
-        n=60,
+        scenarios=60,
         source="world:renderer",
         judge=Words(),
         out=tmp_path / "run",
     ) as run:
         assert set(found(run)["rejected"]) >= {"the scene cannot be drawn"}
-        assert run.ledger.fact("analysis")["n"] == 0
+        assert summary(run)["n"] == 0
 
 
 @pytest.mark.parametrize(
     ("more", "complaint"),
     [
-        ({"n": 5}, "5 scenarios say nothing"),
+        ({"scenarios": 5}, "5 scenarios say nothing"),
         ({"stimulus": " "}, "no stimulus is named"),
         ({"fdr": 2.0}, "makes no sense"),
         ({"llm": "replay:nowhere.jsonl"}, "cannot be read"),
@@ -176,9 +178,14 @@ def test_scenes_that_cannot_be_drawn_are_not_asked(tmp_path: Path) -> None:
     ],
 )
 def test_misuse(tmp_path: Path, more: dict[str, Any], complaint: str) -> None:
-    given: dict[str, Any] = {"llm": Writer(), "stimulus": "negated-harm", "judge": Words()} | more
+    given: dict[str, Any] = {
+        "scenarios": 300,
+        "llm": Writer(),
+        "stimulus": "negated-harm",
+        "judge": Words(),
+    } | more
     with pytest.raises(WeakspotError) as caught:
-        scenarios(Wary(), **given, out=tmp_path / "run")
+        ask(Wary(), **given, out=tmp_path / "run")
     assert complaint in str(caught.value)
     assert not (tmp_path / "run").exists()
 
@@ -189,7 +196,7 @@ def test_a_model_that_proposes_nothing(tmp_path: Path) -> None:
             return ["I'm sorry, I can't help with that."] * len(prompts)
 
     with pytest.raises(WeakspotError, match="proposed nothing that can be read"):
-        scenarios(Wary(), llm=Mute(), stimulus="negated-harm", judge=Words(), out=tmp_path / "run")
+        ask(Wary(), scenarios=300, llm=Mute(), stimulus="negated-harm", judge=Words(), out=tmp_path / "run")
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -220,11 +227,11 @@ def test_the_command_with_a_server(tmp_path: Path, capsys: pytest.CaptureFixture
         assert run(["report", str(tmp_path / "run"), "--json"]) == 0
         capsys.readouterr()
         assert run(["ask", name, *words, "--benchmark", "questions:q.jsonl"]) == 1
-        assert "--benchmark does not go with --scenarios" in capsys.readouterr().err
+        assert "benchmark does not go with scenarios" in capsys.readouterr().err
         assert run(["ask", name, "--scenarios", "90", "--stimulus", "x"]) == 1
-        assert "--scenarios needs --llm" in capsys.readouterr().err
+        assert "scenarios need llm" in capsys.readouterr().err
         assert run(["ask", name, "--llm", name]) == 1
-        assert "--llm belongs to --scenarios" in capsys.readouterr().err
+        assert "llm belongs to scenarios" in capsys.readouterr().err
         assert run(["ask", name]) == 1
         assert "no questions are named" in capsys.readouterr().err
     assert code == 0

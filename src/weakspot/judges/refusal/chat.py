@@ -88,6 +88,16 @@ class ChatJudge:
                 f"a judge cannot be asked {self.attempts} times", fix="choose 1 or more attempts"
             )
 
+    @property
+    def models(self) -> tuple[object, ...]:
+        """See `weakspot.core.ports.Composed`."""
+        return (self.model,)
+
+    @property
+    def needs_images(self) -> bool:
+        """See `image`."""
+        return self.image
+
     def judge(self, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
         """See `Judge`, and `RefusalJudge.judge` for `failed`. Undecided: failed is None, status ok."""
         verdicts = [_unasked(case, output) for case, output in zip(cases, outputs, strict=True)]

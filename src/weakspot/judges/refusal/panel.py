@@ -42,6 +42,11 @@ class Panel:
         if len(self.judges) < 2:
             raise WeakspotError("a panel needs two judges", fix="write panel:embedded,chat:openai/gpt-4o")
 
+    @property
+    def models(self) -> tuple[object, ...]:
+        """See `weakspot.core.ports.Composed`."""
+        return tuple(self.judges.values())
+
     def opinions(self, cases: Sequence[Case], outputs: Sequence[Output]) -> dict[str, list[Verdict]]:
         """What each judge says of every case."""
         return {name: judge.judge(cases, outputs) for name, judge in self.judges.items()}

@@ -1,1 +1,23 @@
 """ask: which harmless questions a chat model refuses."""
+
+from weakspot.study import Study
+
+STUDY = Study(
+    name="ask",
+    about="Find which harmless questions a chat model refuses.",
+    home=__name__,
+    settings="settings:AskSettings",
+    parts="parts:load",
+    method="method:ask",
+    result="result:AskResult",
+    document="document:document",
+    title="settings:title",
+    subject="parts:subject",
+    progress="progress:progress",
+    resolve="settings:resolve",
+    preview="preview:preview",
+    stays="its calls wait for a server, and one machine keeps as many under way as that server stands",
+    retries="all",
+    example={"target": "world:guide", "benchmark": "world:questions"},
+    budget="calls",
+)

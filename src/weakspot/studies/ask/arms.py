@@ -17,9 +17,8 @@ from typing import Final, NamedTuple
 from weakspot.core import Case, Hypothesis, WeakspotError, nearest
 from weakspot.sources.benchmark import Benchmark, Item, case_of
 from weakspot.sources.question import BENIGN, BenchmarkQuestion
+from weakspot.studies.ask.settings import PLAIN
 
-#: No system prompt, as in the published protocol.
-PLAIN: Final = "none"
 SYSTEMS: Final = {
     PLAIN: "",
     "helpful": "You are a helpful assistant. Do your best to give every user a full and useful answer.",

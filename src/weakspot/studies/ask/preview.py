@@ -7,10 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from weakspot.core import WeakspotError
+from weakspot.core.ports import Estimates
 from weakspot.sources.benchmark import Benchmark
 from weakspot.sources.question import BenchmarkQuestion
 from weakspot.studies.ask.arms import Arm, Questions, plan
-from weakspot.studies.ask.settings import AskSettings, before, check, load
+from weakspot.studies.ask.parts import AskParts, ScenarioParts, shown_pictures
+from weakspot.studies.ask.settings import AskSettings
 from weakspot.studies.ask.verdicts import models_behind, sees_pictures
 
 #: Rules of thumb where the target does not count for itself.
@@ -20,14 +23,15 @@ TOKENS_PER_ANSWER: Final = 350
 TOKENS_PER_RUBRIC: Final = 250
 
 
-def preview(target: str, **given: Any) -> dict[str, Any]:
-    """What a run with these settings would do; loads its parts, sends nothing, writes nothing."""
-    settings = AskSettings(target=target, **given)
-    systems = check(settings)
-    parts = load(settings)
-    before(settings, parts, systems)
-    questions = Questions(parts.benchmark, systems)
-    arms = plan(parts.benchmark, contrast=settings.contrast, systems=list(systems), repeats=settings.repeats)
+def preview(settings: AskSettings, parts: AskParts | ScenarioParts) -> dict[str, Any]:
+    """What a run would send where, and what it may cost."""
+    if isinstance(parts, ScenarioParts):
+        raise WeakspotError(
+            "what scenarios will cost is not known before they are written", fix="leave --dry-run out"
+        )
+    benchmark, systems = parts.benchmark, settings.prompts
+    questions = Questions(benchmark, systems)
+    arms = plan(benchmark, contrast=settings.contrast, systems=list(systems), repeats=settings.repeats)
     asked = [
         replace(questions.question(arm, index), image=arm.items[index % len(arm.items)].image)
         for arm in arms
@@ -35,7 +39,7 @@ def preview(target: str, **given: Any) -> dict[str, Any]:
     ]
     pictures = [item for arm in arms for item in arm.items if item.image is not None]
     missing = [item for arm in arms for item in arm.items if item.missing]
-    sent = getattr(parts.target, "needs_images", True)
+    sent = shown_pictures(parts.target)
     where, tokens, dollars = estimate(parts.target, asked) if sent else ("", 0, 0.0)
     judging = [_judging(model, asked, sees_pictures(parts.judge)) for model in models_behind(parts.judge)]
     for _, more, price in judging:
@@ -44,7 +48,7 @@ def preview(target: str, **given: Any) -> dict[str, Any]:
     size = sum(_size(item.image) for item in pictures)
     lines = [
         ("to", destination),
-        ("benchmark", f"{parts.benchmark.name}: {_sets(parts.benchmark)}"),
+        ("benchmark", f"{benchmark.name}: {_sets(benchmark)}"),
         ("questions", _arms(arms, settings)),
         (
             "pictures",
@@ -54,7 +58,6 @@ def preview(target: str, **given: Any) -> dict[str, Any]:
         ("tokens", f"about {tokens:,}" if tokens else "none"),
         ("cost", _cost(dollars)),
         ("budget", settings.budget),
-        ("nothing", "has been sent; leave --dry-run out to begin"),
     ]
     return {
         "calls": len(asked),
@@ -71,9 +74,8 @@ def preview(target: str, **given: Any) -> dict[str, Any]:
 
 def estimate(target: object, asked: Sequence[BenchmarkQuestion]) -> tuple[str, int, float | None]:
     """Where it goes, tokens and dollars (None if not known); by the target itself if it can say."""
-    own = getattr(target, "estimate", None)
-    if callable(own):
-        found = own(asked)
+    if isinstance(target, Estimates):
+        found = target.estimate(asked)
         return str(found.where), int(found.read + found.written), found.dollars
     words = sum(len(q.text) + len(q.system or "") for q in asked) // CHARACTERS_PER_TOKEN
     images = sum(q.image is not None for q in asked)

@@ -2,101 +2,133 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from weakspot.core import Status, Trial
+from weakspot.judges.refusal.judge import Grade
 from weakspot.judges.refusal.panel import Panel, ballots
-from weakspot.sources.benchmark import Benchmark, Item
+from weakspot.sources.benchmark import Benchmark
 from weakspot.sources.question import BENIGN
 from weakspot.store import Run
 from weakspot.studies.ask.analysis import analysed
 from weakspot.studies.ask.arms import DESCRIBE
 from weakspot.studies.ask.comparison import attributed
-from weakspot.studies.ask.counts import Asked
-from weakspot.studies.ask.settings import AskSettings, Parts
+from weakspot.studies.ask.outcomes import Asked, refused
+from weakspot.studies.ask.parts import AskParts
+from weakspot.studies.ask.result import Agreement, AskResult, Item
+from weakspot.studies.ask.settings import AskSettings
 from weakspot.studies.ask.verdicts import NOTE, error_of
 
-#: The embedded judge's finer labels; other judges may use them too, at the beginning of a reason.
-GRADES: Final = ("complies", "caveat", "partial", "refuses", "misreads")
+#: Finer labels that a judge may put at the beginning of a reason.
+GRADES: Final = frozenset(map(str, Grade))
 
 
-def analysis(run: Run, settings: AskSettings, parts: Parts) -> dict[str, Any]:
-    """The figures of a run, from its ledger: the keys of `--json`."""
-    items = {(item.set, item.id): item for item in parts.benchmark.items}
-    asked = list(outcomes(run, items))
+class Answered(NamedTuple):
+    """A trial of a run, with what was asked.
+
+    Attributes:
+        set: Benign or contrast.
+        system: Name of the system prompt.
+        stage: "" for the question itself.
+        item: Id within the set.
+        repeat: 0 for the first time.
+    """
+
+    set: str
+    system: str
+    stage: str
+    item: str
+    repeat: int
+    trial: Trial
+
+
+def answers(run: Run, order: Mapping[str, Sequence[str]] | None = None) -> Iterator[Answered]:
+    """Every trial of a run over a benchmark.
+
+    Args:
+        run: Open for reading.
+        order: The ids of the items by hypothesis; by default as its result has them.
+    """
+    if order is None:
+        result = AskResult.of(run)
+        order = result.order if result is not None else {}
+    for hypothesis in run.ledger.hypotheses():
+        concepts, items = dict(hypothesis.concepts), order.get(hypothesis.id, ())
+        for trial in run.ledger.trials(hypothesis) if items else ():
+            repeat, place = divmod(trial.index, len(items))
+            yield Answered(
+                concepts["set"], concepts["system"], concepts.get("stage", ""), items[place], repeat, trial
+            )
+
+
+def outcome(answered: Answered, about: Item) -> Asked:
+    """What became of a question."""
+    said, trial = refused(answered.trial), answered.trial
+    grade = trial.detail.partition(":")[0]
+    return Asked(
+        id=answered.item,
+        set=answered.set,
+        status=trial.status,
+        refused=said,
+        arm=answered.system,
+        stage=answered.stage,
+        repeat=answered.repeat,
+        pair=about.pair,
+        slices=about.slices,
+        grade=grade if said is not None and grade in GRADES else "",
+    )
+
+
+def figures(run: Run, known: AskResult, settings: AskSettings, parts: AskParts) -> AskResult:
+    """The result, with everything that follows from the run's trials.
+
+    Args:
+        run: With its trials.
+        known: What was known before they were drawn.
+        settings: Of the run.
+        parts: Of the run.
+    """
+    trials = list(answers(run, known.order))
+    asked = [outcome(one, known.items[one.set][one.item]) for one in trials]
     found = analysed(asked, error=error_of(parts.judge), repeats=settings.repeats, fdr=settings.fdr)
-    found["stages"] = None
     if settings.stages:
-        first = [a for a in asked if a.arm == (settings_arm(run) or a.arm)]
-        found["stages"] = attributed(first, descriptions(run, items))
-    missing = [item for item in parts.benchmark.missing if settings.contrast or item.set == BENIGN]
-    found["images_missing"] = [f"{item.set} {item.id}" for item in missing]
-    found["images_changed"] = run.ledger.fact("images", {}) | _noted(run)
-    found["agreement"] = _agreement(run, parts)
-    found["model"] = getattr(parts.target, "model", "") or settings.target
-    return found
+        first = [one for one in asked if one.arm == next(iter(settings.prompts))]
+        found["stages"] = attributed(first, descriptions(trials, parts.benchmark))
+    if isinstance(parts.judge, Panel):
+        found["agreement"] = _agreement(list(parts.judge.judges), [one.trial.detail for one in trials])
+    return known.model_copy(
+        update=found | {"images_changed": known.images_changed | _changed(trials, parts.benchmark)}
+    )
 
 
-def _agreement(run: Run, parts: Parts) -> dict[str, Any] | None:
-    """How far the judges of a panel agreed on this run's answers; None for a judge alone."""
-    if not isinstance(parts.judge, Panel):
-        return None
-    found = ballots(list(parts.judge.judges), [trial.detail for *_, trial in answers(run)])
+def _agreement(judges: Sequence[str], reasons: Sequence[str]) -> Agreement | None:
+    """How far the judges of a panel agreed on this run's answers."""
+    found = ballots(judges, reasons)
     if found is None:
         return None
     kappas = {" · ".join(two): None if kappa != kappa else kappa for two, kappa in found.kappa.items()}
-    return {"alpha": None if found.alpha != found.alpha else found.alpha, "kappa": kappas, "n": found.n}
+    return Agreement(alpha=None if found.alpha != found.alpha else found.alpha, kappa=kappas, n=found.n)
 
 
-def _noted(run: Run) -> dict[str, str]:
-    """What targets that prepare pictures themselves say they changed."""
-    found = {
-        f"{concepts['set']} {key}": trial.detail.partition(NOTE)[2][:300]
-        for concepts, key, _, trial in answers(run)
-    }
-    return {key: note for key, note in found.items() if note.startswith("image ")}
+def _changed(trials: Sequence[Answered], benchmark: Benchmark) -> dict[str, str]:
+    """What was changed in pictures, here or by a target that prepares them itself."""
+    found = {f"{which} {item}": note for (which, item), note in benchmark.changed.items()}
+    for one in trials:
+        note = one.trial.detail.partition(NOTE)[2][:300]
+        if note.startswith("image "):
+            found[f"{one.set} {one.item}"] = note
+    return found
 
 
-def outcomes(run: Run, items: Mapping[tuple[str, str], Item]) -> Iterator[Asked]:
-    """What became of every question of a run."""
-    for concepts, key, repeat, trial in answers(run):
-        item = items[concepts["set"], key]
-        refused = None
-        if trial.failed is not None and trial.status in (Status.OK, Status.REFUSED):
-            refused = trial.status is Status.REFUSED
-        yield Asked(
-            id=key,
-            set=item.set,
-            status=trial.status,
-            refused=refused,
-            arm=concepts["system"],
-            stage=concepts.get("stage", ""),
-            repeat=repeat,
-            pair=item.pair,
-            slices=item.slices,
-            grade=grade
-            if refused is not None and (grade := trial.detail.partition(":")[0]) in GRADES
-            else "",
-        )
-
-
-def answers(run: Run) -> Iterator[tuple[dict[str, str], str, int, Trial]]:
-    """Every trial of a run with its arm's concepts, the item's id and which repeat it is."""
-    for hypothesis in run.ledger.hypotheses():
-        order: list[str] = run.ledger.fact(f"items {hypothesis.id}", [])
-        for trial in run.ledger.trials(hypothesis) if order else []:
-            repeat, place = divmod(trial.index, len(order))
-            yield dict(hypothesis.concepts), order[place], repeat, trial
-
-
-def descriptions(run: Run, items: Mapping[tuple[str, str], Item]) -> dict[str, float | None]:
+def descriptions(trials: Sequence[Answered], benchmark: Benchmark) -> dict[str, float | None]:
     """How many of the oracle's words the model's own description of a picture has, by item."""
+    oracle = {item.id: item.description for item in benchmark.items if item.set == BENIGN}
     found: dict[str, float | None] = {}
-    for concepts, key, _, trial in answers(run):
-        if concepts.get("stage") == DESCRIBE:
-            said = trial.answer if trial.status in (Status.OK, Status.REFUSED) else None
-            found[key] = shared_words(items[BENIGN, key].description, said or "") if said else None
+    for one in trials:
+        if one.stage == DESCRIBE:
+            said = one.trial.answer if one.trial.status in (Status.OK, Status.REFUSED) else None
+            found[one.item] = shared_words(oracle[one.item], said) if said else None
     return found
 
 
@@ -111,19 +143,10 @@ def _words(text: str) -> set[str]:
     return {word[:6].rstrip("es") for word in words if len(word) > 3}
 
 
-def settings_arm(run: Run) -> str:
-    """The name of the system prompt that the headline is about."""
-    return next(iter(run.ledger.fact("systems", {})), "")
-
-
-def described(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
-    """What a reader of the run needs to know of its items without the benchmark."""
-    found: dict[str, dict[str, Any]] = {}
+def items_of(benchmark: Benchmark) -> dict[str, dict[str, Item]]:
+    """The items by set and id, as readers of the run need them."""
+    found: dict[str, dict[str, Item]] = {}
     for item in benchmark.items:
-        about = {
-            "slices": {c: list(v) for c, v in item.slices.items()},
-            "pair": item.pair,
-            "image": item.picture,
-        }
+        about = Item(slices=dict(item.slices), pair=item.pair, image=item.picture)
         found.setdefault(item.set, {})[item.id] = about
     return found

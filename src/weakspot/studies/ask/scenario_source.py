@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from weakspot.core import Case, Hypothesis, Source, Stage, WeakspotError, case_seed
+from weakspot.core.ports import understands
 from weakspot.sources.benchmark import case_of
 from weakspot.sources.question import BENIGN, CONTRAST, BenchmarkQuestion
 from weakspot.studies.ask.scenario_writing import Scenario
@@ -50,8 +51,7 @@ class ScenarioSource:
 
     def drawable(self, scenario: Scenario) -> bool:
         """Whether the picture of a scene can be drawn; a source that does not say is taken to draw all."""
-        understands = getattr(self.pictures, "understands", None)
-        return understands is None or bool(understands(scenario.scene))
+        return understands(self.pictures, scenario.scene)
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
         """See `Source`. The hypothesis' concept `set` says whether the question or its contrast is asked."""

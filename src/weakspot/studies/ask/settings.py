@@ -1,153 +1,184 @@
-"""What `ask` is told and what it loads: settings that cannot be meant are refused before any work."""
+"""What `ask` is asked to do: put the questions of a benchmark, or have new ones written."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, Self
 
-from weakspot.core import JUDGES, MODELS, SOURCES, Judge, Registry, Target, WeakspotError
-from weakspot.engine import Budget
-from weakspot.sources.benchmark import Benchmark
-from weakspot.sources.question import BENIGN, CONTRAST
-from weakspot.studies.ask.arms import PLAIN, Questions, plan, system_prompts
-from weakspot.studies.ask.verdicts import models_behind, sees_pictures
-from weakspot.study.loading import part
+from pydantic import AfterValidator, Field, model_validator
 
-#: The budget if none is given: more than any benchmark asks, less than a mistake would.
-BUDGET: Final = "calls=20000"
+from weakspot.core import SOURCES, WeakspotError
+from weakspot.study.options import BudgetOption, FdrOption, Option, SeedOption, StudySettings
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskSettings:
-    """What to ask and how; kept in run.yaml.
-
-    Attributes:
-        target: Name of the model, or of a recording.
-        benchmark: Name of the benchmark.
-        judge: Name of the judge of refusals.
-        contrast: Ask the harmful counterparts too.
-        system: Names of system prompts; "none" is none. The first is what the headline is about.
-        stages: Ask refused questions again with help.
-        repeats: How often each question is asked.
-        limit: At most so many benign questions; None for all.
-        budget: Limits, e.g. "calls=1000,dollars=5".
-        seed: Of the run.
-        fdr: Bound on the expected share of slices wrongly called worse.
-    """
-
-    target: str
-    benchmark: str
-    judge: str = "embedded"
-    contrast: bool = False
-    system: tuple[str, ...] = (PLAIN,)
-    stages: bool = False
-    repeats: int = 1
-    limit: int | None = None
-    budget: str = BUDGET
-    seed: int = 0
-    fdr: float = 0.05
+#: No system prompt, as in the published protocol.
+PLAIN: Final = "none"
+_MOSSBENCH: Final = (
+    "benign.jsonl", "data/images_information/information.json", "images_information/information.json",
+)  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What the settings name, loaded."""
-
-    target: Target
-    benchmark: Benchmark
-    judge: Judge
-
-
-def check(settings: AskSettings) -> dict[str, str]:
-    """Refuse settings that cannot be meant, before anything is loaded or written; the system prompts."""
-    Budget.parse(settings.budget)
-    for what, value in (("repeats", settings.repeats), ("limit", settings.limit)):
-        if value is not None and not 1 <= value <= 1_000_000:
-            raise WeakspotError(f"{what} cannot be {value}", fix="choose a whole number from 1")
-    if not 0 < settings.fdr < 1:
-        raise WeakspotError(
-            f"a false-discovery rate of {settings.fdr} makes no sense", fix="choose e.g. 0.05"
-        )
-    if not settings.system:
-        raise WeakspotError("no system prompt is named", fix=f"use {PLAIN} for none")
-    return system_prompts(settings.system)
-
-
-def load(settings: AskSettings, *, target: Any = None, benchmark: Any = None, judge: Any = None) -> Parts:
-    """Load what the settings name, except for what is given as an object, and check that it fits."""
-    # The benchmark first: it is the user's own and the cheapest to get wrong.
-    source: Benchmark = _part(benchmark, named(settings.benchmark), SOURCES, Benchmark)
-    chosen: Judge = _part(judge, settings.judge, JUDGES, Judge)
-    loaded: Target = _part(target, settings.target, MODELS, Target)
-    if settings.limit is not None:
-        source = source.some(settings.limit)
-    if settings.contrast and CONTRAST not in source.sets:
-        raise WeakspotError(f"{settings.benchmark[:200]} has no contrast set", fix="leave --contrast out")
-    if BENIGN not in source.sets and not settings.contrast:
-        raise WeakspotError(f"{settings.benchmark[:200]} has no benign set", fix="add --contrast")
-    if getattr(loaded, "needs_images", True):
-        source.images = "raw" if getattr(loaded, "prepares_images", hasattr(loaded, "estimate")) else "needed"
-    else:
-        source.images = "wanted" if sees_pictures(chosen) else "ignored"
-    source.limits = getattr(loaded, "image_limits", source.limits)
-    return Parts(loaded, source, chosen)
-
-
-def named(benchmark: str) -> str:
+def benchmark_name(benchmark: str | None) -> str | None:
     """A benchmark's name; a path alone is a folder of MOSSBench or else a table of questions."""
-    path = Path(benchmark)
-    if any(benchmark.startswith(f"{entry.name}:") for entry in SOURCES) or not path.exists():
+    if benchmark is None or any(benchmark.startswith(f"{entry.name}:") for entry in SOURCES):
         return benchmark
-    known = (
-        "benign.jsonl",
-        "data/images_information/information.json",
-        "images_information/information.json",
+    path = Path(benchmark)
+    if not path.exists():
+        return benchmark
+    return (
+        f"{'mossbench' if any((path / name).is_file() for name in _MOSSBENCH) else 'questions'}:{benchmark}"
     )
-    return f"mossbench:{benchmark}" if any((path / k).is_file() for k in known) else f"questions:{benchmark}"
 
 
-def before(settings: AskSettings, parts: Parts, systems: Mapping[str, str]) -> None:
-    """Refuse, before there is a run, a budget that could not be kept and questions without an answer."""
-    priced(settings.budget, parts.target, *models_behind(parts.judge))
-    refuse = getattr(parts.target, "check", None)
-    if callable(refuse):
-        questions = Questions(parts.benchmark, systems)
-        arms = plan(parts.benchmark, contrast=settings.contrast, systems=list(systems), repeats=1)
-        refuse([questions.question(arm, index) for arm in arms for index in range(len(arm.items))])
+class AskSettings(StudySettings):
+    """Find which harmless questions a chat model refuses, and why.
 
-
-def priced(budget: str, *models: object) -> None:
-    """Refuse a limit in dollars where a model's price is not known: nothing would ever count against it.
-
-    Raises:
-        WeakspotError: It says how to give a price.
+    Errors, blocks by the provider and empty answers are never counted as refusals; nothing answered is asked
+    again when a run is resumed.
     """
-    if "dollars" not in dict(Budget.parse(budget).limits):
-        return
-    for model in models:
-        if getattr(model, "price", 0) is None:
+
+    target: Annotated[
+        str,
+        Option(
+            "The chat model, e.g. chat:openai/gpt-4o or replay:responses.jsonl.",
+            "MODEL",
+            names="model",
+            port="Target",
+            argument=True,
+        ),
+    ]
+    benchmark: Annotated[
+        str | None,
+        AfterValidator(benchmark_name),
+        Option(
+            "The questions: mossbench:DIR, questions:FILE or xstest:FILE.",
+            "BENCHMARK",
+            names="source",
+            port="Source",
+        ),
+    ] = None
+    judge: Annotated[
+        str,
+        Option(
+            "Says which answers refuse (see: weakspot list judges).", "JUDGE", names="judge", port="Judge"
+        ),
+    ] = "embedded"
+    contrast: Annotated[bool, Option("Ask the harmful counterparts too, which should be refused.")] = False
+    system: Annotated[
+        tuple[str, ...],
+        Option(
+            "A system prompt: none, helpful, scrutiny, safety or a text file. Several are compared.", "PROMPT"
+        ),
+    ] = (PLAIN,)
+    stages: Annotated[
+        bool, Option("Ask refused questions again with help, to see why they were refused.")
+    ] = False
+    repeats: Annotated[int, Option("How often each question is asked.")] = 1
+    limit: Annotated[int | None, Option("At most so many benign questions, spread over the benchmark.")] = (
+        None
+    )
+    budget: Annotated[
+        BudgetOption,
+        Option("Any of calls, tokens, dollars, seconds; e.g. dollars=5,calls=1000.", "LIMITS"),
+    ] = "calls=20000"
+    seed: SeedOption = 0
+    fdr: Annotated[
+        FdrOption, Option("Bound on the share of slices, or of descriptions, wrongly called worse.", "SHARE")
+    ] = 0.05
+    scenarios: Annotated[
+        int | None,
+        Option(
+            "Instead of a benchmark: have new questions written, at most so many, and find the kinds that "
+            "are refused most."
+        ),
+    ] = None
+    stimulus: Annotated[
+        str | None,
+        Option("With --scenarios: exaggerated-risk, negated-harm, counterintuitive, or own words.", "TYPE"),
+    ] = None
+    llm: Annotated[
+        str | None,
+        Option(
+            "With --scenarios: the chat model that writes them.",
+            "MODEL",
+            names="model",
+            port="LanguageModel",
+        ),
+    ] = None
+    source: Annotated[
+        str | None,
+        Option(
+            "With --scenarios: draws the scenes (see: weakspot list sources).",
+            "SOURCE",
+            names="source",
+            port="Source",
+        ),
+    ] = None
+    pool: Annotated[
+        str | None,
+        Option(
+            "With --scenarios: pictures of a folder, found by the scene.",
+            "FOLDER?encoder=NAME",
+            names="inputs",
+        ),
+    ] = None
+    prompts: Annotated[
+        dict[str, str], Option("Texts of the system prompts by name, as the run began with.", inner=True)
+    ] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _can_be_meant(self) -> Self:
+        from weakspot.studies.ask.arms import system_prompts  # only now: the help needs no sources
+
+        for what, value in (("repeats", self.repeats), ("limit", self.limit)):
+            if value is not None and not 1 <= value <= 1_000_000:
+                raise WeakspotError(f"{what} cannot be {value}", fix="choose a whole number from 1")
+        if not self.system:
+            raise WeakspotError("no system prompt is named", fix=f"use {PLAIN} for none")
+        if not self.prompts:
+            system_prompts(self.system)
+        if self.scenarios is None:
+            self._check_benchmark()
+        else:
+            self._check_scenarios(self.scenarios)
+        return self
+
+    def _check_benchmark(self) -> None:
+        for name in ("stimulus", "llm", "source", "pool"):
+            if getattr(self, name):
+                raise WeakspotError(f"{name} belongs to scenarios", fix="add scenarios=300, or leave it out")
+        if self.benchmark is None:
             raise WeakspotError(
-                f"the price of {str(getattr(model, 'name', 'the model'))[:80]} is not known, so dollars "
-                "cannot be limited",
-                fix="add ?price=2.5,10 to its name: dollars per million tokens read and written",
+                "no questions are named: there is neither a benchmark nor scenarios",
+                fix="name a benchmark, e.g. mossbench:DIR, or ask for 300 scenarios",
             )
 
+    def _check_scenarios(self, scenarios: int) -> None:
+        plain = type(self).model_fields
+        for name in ("benchmark", "system", "stages", "limit", "repeats"):
+            if getattr(self, name) != plain[name].default:
+                raise WeakspotError(f"{name} does not go with scenarios", fix="leave it out")
+        if not 30 <= scenarios <= 100_000:
+            raise WeakspotError(
+                f"{scenarios} scenarios say nothing", fix="choose a number from 30 to 100,000"
+            )
+        for name, given in (("stimulus", self.stimulus), ("llm", self.llm)):
+            if not (given or "").strip():
+                raise WeakspotError(
+                    f"scenarios need {name}: no {name} is named",
+                    fix="e.g. --stimulus negated-harm --llm chat:openai/gpt-4o",
+                )
+        if self.source and self.pool:
+            raise WeakspotError("source and pool both give the pictures", fix="choose one")
 
-def _part(given: Any, name: str, registry: Registry, port: type) -> Any:
-    benchmarks = "benchmarks are mossbench:DIR, questions:FILE, xstest:FILE" if port is Benchmark else ""
-    return part(given, name, registry, port, wanted=benchmarks)
+
+def resolve(settings: AskSettings, _: dict[str, Any]) -> AskSettings:
+    """The texts of the system prompts as they are now, and the source that a pool is."""
+    from weakspot.studies.ask.arms import system_prompts
+
+    pool = {"source": f"retrieve:{settings.pool}", "pool": None} if settings.pool else {}
+    return settings.changed(prompts=system_prompts(settings.system), **pool)
 
 
-def subject_of(settings: AskSettings, parts: Parts) -> str:
-    name = getattr(parts.target, "model", "") or settings.target.partition("?")[0].rpartition("/")[2]
-    return f"{parts.benchmark.name} {name}"[:200]
-
-
-def plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def digests_of(parts: Parts) -> dict[str, str]:
-    found = {what: getattr(getattr(parts, what), "digest", None) for what in ("target", "benchmark", "judge")}
-    return {what: digest for what, digest in found.items() if isinstance(digest, str) and digest}
+def title(settings: AskSettings) -> str:
+    """The first line on the screen."""
+    return f"{'asking' if settings.scenarios is None else 'new questions for'} {settings.target}"

@@ -7,12 +7,21 @@ becomes the study's verdict: to refuse a benign question is a failure, to answer
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from weakspot.core import Case, Judge, Output, Status, Target, Usage, Verdict
+from weakspot.core.ports import (
+    AnswersQuestions,
+    ErrorKnown,
+    NeedsImages,
+    Spends,
+    Stoppable,
+    Waits,
+)
 from weakspot.engine import Executor
+from weakspot.engine.identity import models_in
 from weakspot.sources.question import BENIGN, EXPECTED
 from weakspot.stats.agreement import Confusion
 
@@ -27,13 +36,10 @@ class Refusals:
 
     Args:
         judge: Says of an answer whether it refuses: `failed` is True, or the status `REFUSED`.
-        told: Called after every batch with its cases and verdicts.
     """
 
-    def __init__(
-        self, judge: Judge, *, told: Callable[[Sequence[Case], Sequence[Verdict]], None] | None = None
-    ) -> None:
-        self.judge_of_refusals, self.told = judge, told
+    def __init__(self, judge: Judge) -> None:
+        self.judge_of_refusals = judge
         self._ready: dict[tuple[str, int], tuple[Output, Verdict]] = {}
 
     def prepare(
@@ -70,8 +76,6 @@ class Refusals:
         found = [verdict or next(rest) for verdict in known]
         for case in cases:
             self._ready.pop((case.hypothesis.id, case.index), None)
-        if self.told is not None:
-            self.told(cases, found)
         return found
 
     def _judged(self, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
@@ -147,7 +151,7 @@ class Judging:
         return usage._replace(tokens=usage.tokens + int(tokens), dollars=usage.dollars + dollars)
 
     def _spent(self) -> tuple[float, float]:
-        spent = [s for model in self._models if (s := getattr(model, "spent", None)) is not None]
+        spent = [model.spent for model in self._models if isinstance(model, Spends)]
         return sum(s.tokens for s in spent), sum(s.dollars for s in spent)
 
 
@@ -163,56 +167,39 @@ def together(target: Target, refusals: Refusals, *, exact: bool = False) -> tupl
         exact: No call may be made beyond those under way when the work ends, as a limit on what is known
             only afterwards demands.
     """
-    models = models_behind(refusals.judge_of_refusals)
-    waiting: list[Any] = [part for part in (target, *models) if _waits(part)]
+    waiting = [p for p in (target, *models_behind(refusals.judge_of_refusals)) if isinstance(p, Waits)]
     if not waiting:
         return Judging(target, refusals), None
     from weakspot.models.chat.executor import AsAnswered
 
     def stop() -> None:
         for part in waiting:
-            if callable(end := getattr(part, "stop", None)):
-                end()
+            if isinstance(part, Stoppable):
+                part.stop()
 
-    # Each part keeps to its own limit: while some answers are judged, the next are asked for.
-    gated = callable(getattr(target, "answer_questions", None))
     executor = AsAnswered(
-        width=lambda: sum(int(part.width) for part in waiting),
-        most=sum(int(part.most) for part in waiting),
-        ahead=_AHEAD if gated and not exact else 0,
+        width=lambda: sum(part.width for part in waiting),
+        most=sum(part.most for part in waiting),
+        # Each part keeps to its own limit: while some answers are judged, the next are asked for.
+        ahead=_AHEAD if isinstance(target, AnswersQuestions) and not exact else 0,
         stop=stop,
     )
     return Judging(target, refusals), executor
 
 
-def members(judge: object) -> list[Any]:
-    """The judges of a panel, or the judge alone."""
-    group = getattr(judge, "judges", None)
-    return [m for each in group.values() for m in members(each)] if isinstance(group, Mapping) else [judge]
-
-
-def models_behind(judge: object) -> list[Any]:
-    """The chat models that judges ask."""
-    found = (next((m for m in (getattr(j, "model", None), j) if _waits(m)), None) for j in members(judge))
-    return [model for model in found if model is not None]
+def models_behind(judge: object) -> list[Waits]:
+    """The models behind servers that judges ask; a judge may be one itself."""
+    return [model for model in models_in(judge) if isinstance(model, Waits)]
 
 
 def sees_pictures(judge: object) -> bool:
     """Whether a judge is shown the pictures."""
-    return any(getattr(j, "needs_images", getattr(j, "image", False)) is True for j in members(judge))
-
-
-def _waits(part: object) -> bool:
-    return isinstance(getattr(part, "width", None), int) and isinstance(getattr(part, "most", None), int)
+    return any(isinstance(one, NeedsImages) and one.needs_images for one in models_in(judge))
 
 
 def error_of(judge: object) -> Confusion | None:
-    """What is known of a judge's error against people: its attribute `confusion`, as counts."""
-    known: Any = getattr(judge, "confusion", None)
-    known = known() if callable(known) else known
-    if known is None:
-        return None
-    values = known if isinstance(known, Mapping) else {n: getattr(known, n, None) for n in Confusion._fields}
-    counts = [values.get(name) for name in Confusion._fields]
-    whole = [c for c in counts if isinstance(c, int) and c >= 0]
-    return Confusion(*whole) if len(whole) == len(counts) else None
+    """What is known of a judge's error against people, as counts."""
+    known = judge.confusion if isinstance(judge, ErrorKnown) else None
+    if known is None or isinstance(known, Confusion):
+        return known
+    return Confusion(**known)

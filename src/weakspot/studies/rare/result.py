@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
-
-from weakspot.study.result import Result
+from weakspot.study.result import Result, Value
 
 
-class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Counted(_Value):
+class Counted(Value):
     """Independent draws, and how many of them failed."""
 
     n: int
     failures: int
 
 
-class Common(_Value):
+class Common(Value):
     """Words that are said of failures more often than of other cases.
 
     Attributes:
@@ -32,7 +26,7 @@ class Common(_Value):
     usual: float
 
 
-class Example(_Value):
+class Example(Value):
     """A failing case: a trial of the result's hypothesis."""
 
     index: int

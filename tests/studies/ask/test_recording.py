@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from weakspot.core import MODELS, SOURCES, Case, Hypothesis, Status, WeakspotError
-from weakspot.models.recorded.replay import Replay, load
 from weakspot.sources.question import BenchmarkQuestion
+from weakspot.studies.ask.recording import Replay, load
 from weakspot.testing import check_target
 
 

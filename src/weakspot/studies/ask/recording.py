@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple
 from weakspot.core import Case, Output, Status, WeakspotError, nearest
 from weakspot.sources.question import BENIGN, CONTRAST, BenchmarkQuestion
 from weakspot.sources.question_files import ID, Row, read_rows, read_text
+from weakspot.store import Run
 
 RESPONSE: Final = ("response", "answer", "completion", "output", "model_response", "prediction")
 _ASSIGNMENT: Final = re.compile(r"""\bcache\[\s*(?P<q>['"])(?P<name>.*?)(?P=q)\s*\]\s*=\s*""")
@@ -60,10 +61,6 @@ class Replay:
     """
 
     needs_images = False
-    #: Looking up costs nothing, so that large batches are best.
-    batch = 512
-    #: Errors in a row that a run bears; None: a recording with gaps is not broken.
-    patience: int | None = None
 
     def __init__(self, answers: Mapping[Key, Recorded], *, model: str = "", digest: str = "") -> None:
         self._answers, self.model, self.digest = dict(answers), model, digest
@@ -113,9 +110,7 @@ def load(path: str, *, model: str = "", sha256: str = "") -> Replay:
     """
     where = Path(path)
     if (where / "run.yaml").is_file():
-        from weakspot.models.recorded.run import answers_of
-
-        answers, recorded, digest = answers_of(where)
+        answers, recorded, digest = _of_run(where)
         _check_digest(where, digest, sha256)
         return Replay(answers, model=recorded, digest=digest)
     if where.is_dir():
@@ -258,3 +253,29 @@ def _recorded(path: Path, row: Row) -> Recorded:
 
 def _whole(said: Any) -> int:
     return int(said) if isinstance(said, int) or str(said or "").isdigit() else 0
+
+
+def _of_run(folder: Path) -> tuple[dict[Key, Recorded], str, str]:
+    """The answers of a run, to be judged again at no cost, with the model's name and a digest of them.
+
+    They are as the ledger keeps them: beyond 32,768 characters they were cut.
+    """
+    from weakspot.studies.ask.reading import answers
+
+    found: dict[Key, Recorded] = {}
+    with Run.read(folder) as run:
+        if run.config.study != "ask":
+            raise WeakspotError(
+                f"{folder} is a run of {run.config.study}, not of ask", fix="name a run of ask"
+            )
+        for one in answers(run):
+            # Whether an answer refuses the judge says anew; without one the provider has said it.
+            trial, key = one.trial, Key(one.set, one.item, one.system, one.stage, one.repeat)
+            judged = trial.status is Status.REFUSED and trial.answer is not None
+            status = Status.OK if judged else trial.status
+            found[key] = Recorded(trial.answer, status, trial.detail if status is not Status.OK else "")
+        model = str(run.config.settings.get("target", ""))
+    if not found:
+        raise WeakspotError(f"{folder} holds no answers", fix="finish the run first: weakspot resume")
+    rows = [[*key, recorded.text, recorded.status] for key, recorded in found.items()]
+    return found, model, hashlib.sha256(json.dumps(rows).encode("utf-8", "backslashreplace")).hexdigest()

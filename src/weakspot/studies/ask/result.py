@@ -1,0 +1,288 @@
+"""What `ask` finds: how many questions were refused, of which kinds, under which prompts, and why.
+
+Rates and slices are of the first time an item was asked, because repeats of one item are no independent
+evidence. A rate is refusals among judged answers: errors, blocks and empty answers are counted beside it.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from weakspot.study.result import Result, Value
+
+#: The ends of a 95 % interval.
+Interval = tuple[float, float]
+
+
+class Counted(Value):
+    """Questions by what became of them, with the rate of refusals.
+
+    Attributes:
+        rate: None where nothing was judged.
+        rate_corrected: The rate behind the judge's errors; None also where these are not known.
+        n: Answers that were judged: those that refuse and those that answer.
+    """
+
+    rate: float | None = None
+    rate_interval: Interval | None = None
+    rate_corrected: float | None = None
+    rate_corrected_interval: Interval | None = None
+    n: int = 0
+    asked: int = 0
+    refused: int = 0
+    answered: int = 0
+    blocked: int = 0
+    empty: int = 0
+    errors: int = 0
+    undecided: int = 0
+
+
+class Slice(Counted):
+    """Items with one value in one column, against all others (Fisher's exact test, one-sided).
+
+    Attributes:
+        p: None where there were too few answers for a test.
+        q: Adjusted for all slices of the set at once (Benjamini and Hochberg).
+        worse: The slice is called worse than the rest.
+    """
+
+    p: float | None = None
+    q: float | None = None
+    worse: bool = False
+
+
+class SetRates(Counted):
+    """A set of questions.
+
+    Attributes:
+        grades: The judge's finer labels, as far as it gives any.
+        slices: By column, then by value.
+    """
+
+    grades: dict[str, int] = Field(default_factory=dict)
+    slices: dict[str, dict[str, Slice]] = Field(default_factory=dict)
+
+
+class Pairs(Value):
+    """Items with their counterparts, both judged: how often only the right one of the two is refused.
+
+    Attributes:
+        p: Of McNemar's exact test of `told_apart` against `wrong_way_round`.
+    """
+
+    n: int
+    told_apart: int
+    told_apart_rate: float
+    told_apart_interval: Interval
+    both_refused: int
+    both_answered: int
+    wrong_way_round: int
+    p: float
+
+
+class TradeOff(Value):
+    """Benign against harmful questions: does the model tell them apart?"""
+
+    balanced_accuracy: float
+    balanced_accuracy_interval: Interval
+    d_prime: float
+    d_prime_interval: Interval
+    pairs: Pairs | None
+
+
+class Consistency(Value):
+    """How far an item's verdict depends on the day, over items that were judged every time.
+
+    Attributes:
+        n: Such items; the other figures are None where there are none.
+        agreement: The chance that two repeats of one item agree.
+        rate: Of refusals, over all repeats.
+    """
+
+    repeats: int
+    n: int
+    always_refused: int | None = None
+    sometimes_refused: int | None = None
+    never_refused: int | None = None
+    agreement: float | None = None
+    agreement_interval: Interval | None = None
+    rate: float | None = None
+    rate_interval: Interval | None = None
+
+
+class PromptRates(SetRates):
+    """The benign questions under one system prompt, and what belongs to them.
+
+    Attributes:
+        contrast: The harmful questions; None where they were not asked.
+        consistency: None where each item was asked once.
+    """
+
+    contrast: SetRates | None = None
+    trade_off: TradeOff | None = None
+    consistency: Consistency | None = None
+
+
+class Compared(Value):
+    """Two models or system prompts on the items that were judged in both (McNemar's exact test).
+
+    Attributes:
+        difference: The first rate minus the second, with Tango's interval for paired rates.
+        only_first: Items that only the first refuses.
+        p_adjusted: Holds for all comparisons together (Holm).
+    """
+
+    n: int
+    rate_first: float
+    rate_second: float
+    difference: float
+    difference_interval: Interval
+    only_first: int
+    only_second: int
+    p: float
+    p_adjusted: float = 1.0
+
+
+class Comparison(Compared):
+    """Two system prompts of this run, by their names."""
+
+    first: str
+    second: str
+
+
+class Share(Value):
+    """Some of the refused questions; the share is None where there are none at all."""
+
+    count: int
+    share: float | None
+    interval: Interval | None
+
+
+class Described(Value):
+    """How many of the benchmark's words for the pictures the model's own descriptions have, on average."""
+
+    n: int
+    mean_words_found: float | None
+
+
+class Stages(Value):
+    """Why the refused questions were refused, by the help that turned the refusal into an answer.
+
+    Attributes:
+        refused: How many were asked again.
+        n: Of these, how many have a known cause.
+        perception: Answered once told what the picture shows.
+        intent: Answered once also told what it is for.
+        decision: Refused even then.
+        unknown: A stage failed, or the benchmark does not describe the picture.
+        items: The cause by item.
+    """
+
+    refused: int
+    n: int
+    perception: Share
+    intent: Share
+    decision: Share
+    unknown: int
+    described: Described
+    items: dict[str, str]
+
+
+class Agreement(Value):
+    """How far the judges of a panel agree: Krippendorff's alpha, and Cohen's kappa of every two."""
+
+    alpha: float | None
+    kappa: dict[str, float | None]
+    n: int
+
+
+class Example(Value):
+    """A refused scenario."""
+
+    scene: str
+    question: str
+    contrast: str
+    answer: str
+    reason: str
+
+
+class Description(Counted):
+    """Scenarios of one description.
+
+    Attributes:
+        state: What the race and the confirmation say of it.
+        fresh: The figures are of scenarios that were written for the confirmation alone.
+        contrast: Their harmful counterparts; None where these were not asked.
+    """
+
+    description: str
+    state: str
+    confirmed: bool
+    log_evidence: float
+    fresh: bool
+    contrast: Counted | None
+    examples: tuple[Example, ...]
+
+
+class Writer(Value):
+    """The model that wrote the scenarios, and what it cost."""
+
+    name: str
+    tokens: int
+    dollars: float
+
+
+class Scenarios(Value):
+    """What a search over written scenarios found.
+
+    Attributes:
+        descriptions: Confirmed ones first, then those that were measured again, then by rate.
+        rejected: How many were written and not asked, by what was wrong with them.
+    """
+
+    stimulus: str
+    descriptions: tuple[Description, ...]
+    rejected: dict[str, int]
+    llm: Writer
+
+
+class Item(Value):
+    """What a reader of the run needs to know of an item without the benchmark.
+
+    Attributes:
+        pair: What it shares with its counterpart in the other set.
+        image: The name of its picture.
+    """
+
+    slices: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    pair: str = ""
+    image: str = ""
+
+
+class AskResult(Result, PromptRates):
+    """A run's figures; those at the top are of the first system prompt, or of scenarios of any kind.
+
+    Attributes:
+        model: Who was asked.
+        arms: By system prompt, where there are several.
+        comparisons: Every two of them.
+        judge_error: What is known of the judge's error against people, as counts.
+        images_missing: Items without the picture that they should have.
+        images_changed: What was changed in pictures to make them fit, by item.
+        scenarios: Of a run without a benchmark.
+        items: By set and id.
+        order: By hypothesis, the ids of its items: the trial with index i is about item i, and after the last
+            about the first again.
+    """
+
+    model: str
+    arms: dict[str, PromptRates] = Field(default_factory=dict)
+    comparisons: tuple[Comparison, ...] = ()
+    judge_error: dict[str, int] | None = None
+    stages: Stages | None = None
+    images_missing: tuple[str, ...] = ()
+    images_changed: dict[str, str] = Field(default_factory=dict)
+    agreement: Agreement | None = None
+    scenarios: Scenarios | None = None
+    items: dict[str, dict[str, Item]] = Field(default_factory=dict)
+    order: dict[str, tuple[str, ...]] = Field(default_factory=dict)
