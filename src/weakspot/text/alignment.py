@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from weakspot.text.lexicons import Tag, one_and_many
+from weakspot.text.forms import one_and_many
+from weakspot.text.lexicon import Tag
 from weakspot.text.tagging import Token
 
 

@@ -19,7 +19,8 @@ from weakspot.core import Hypothesis, WeakspotError
 from weakspot.text.differences import Category, categorise
 from weakspot.text.edit import Kind, edits
 from weakspot.text.exchanges import gender
-from weakspot.text.lexicons import Tag, lines, plural, section, verb_form, words
+from weakspot.text.forms import plural, verb_form
+from weakspot.text.lexicon import Tag, lines, section, words
 from weakspot.text.tagging import Token, tokenise
 
 #: A caption longer than this, in characters, is not edited.

@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 
 from weakspot.text.alignment import Region, align
 from weakspot.text.exchanges import exchange, gender, shared
-from weakspot.text.lexicons import Tag, sure_adjective, words
-from weakspot.text.tagging import Token, tokenise
+from weakspot.text.lexicon import Tag, words
+from weakspot.text.tagging import Token, sure_adjective, tokenise
 
 
 class Category(StrEnum):

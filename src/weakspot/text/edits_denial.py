@@ -23,7 +23,7 @@ from weakspot.text.edits_grammar import (
     placed,
     sample,
 )
-from weakspot.text.lexicons import Tag
+from weakspot.text.lexicon import Tag
 
 _HELPS: Final = r"is|are|was|were|am|can|could|will|would|should|must|may|might"
 _SHORT: Final = {word: short for short, word in DENIED.items()}

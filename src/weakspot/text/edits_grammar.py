@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from weakspot.text.lexicons import Tag, plural, singular, sure_adjective, verb_form, verb_forms
-from weakspot.text.tagging import Token, tokenise
+from weakspot.text.forms import plural, singular, verb_form, verb_forms
+from weakspot.text.lexicon import Tag
+from weakspot.text.tagging import Token, sure_adjective, tokenise
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*")
 SENTENCE: Final = re.compile(r"[^.!?\n]+(?:[.!?]+(?=\s|$|[\"'”’)])|[.!?]+|\n|$)")

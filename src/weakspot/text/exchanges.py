@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Final, NamedTuple
 
-from weakspot.text.lexicons import Tag, lines
+from weakspot.text.lexicon import Tag, lines
 from weakspot.text.tagging import Token
 
 _CONTENT: Final = frozenset({Tag.NOUN, Tag.VERB, Tag.ADJ, Tag.NUM, Tag.PRON, Tag.SIDE})

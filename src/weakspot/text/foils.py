@@ -17,7 +17,7 @@ from weakspot.core import WeakspotError, nearest
 from weakspot.text.contrast import LONGEST, _in_compound, _put, _spots, variants
 from weakspot.text.differences import Category, categorise
 from weakspot.text.exchanges import gender
-from weakspot.text.lexicons import Tag, words
+from weakspot.text.lexicon import Tag, words
 from weakspot.text.tagging import Token
 
 

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from weakspot.core import WeakspotError
-from weakspot.text.lexicons import Tag, options, plural, verb_form
-from weakspot.text.tagging import Token, tokenise
+from weakspot.text.forms import plural, verb_form
+from weakspot.text.lexicon import Tag
+from weakspot.text.tagging import Token, options, tokenise
 from weakspot.text.thesaurus import Part, Thesaurus
 from weakspot.text.wordnet import WordNet
 

@@ -12,19 +12,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from weakspot.text.lexicons import (
-    Tag,
-    lines,
-    options,
-    section,
-    sections,
-    singular,
-    sure_adjective,
-    unknown_verb,
-    verb_form,
-    verb_forms,
-    words,
-)
+from weakspot.text.forms import singular, unknown_verb, verb_form, verb_forms
+from weakspot.text.lexicon import Tag, lines, section, sections, words
 
 #: Of a longer text only the beginning is read, in words.
 LONGEST_TEXT: Final = 300
@@ -54,6 +43,69 @@ class Token(NamedTuple):
         return self.text.replace("_", " ")
 
 
+# -- what a word can be ------------------------------------------------------------------------------
+
+_CLOSED: Final = (
+    (Tag.NEG, ("negation",)), (Tag.NUM, ("quantifier", "number")), (Tag.PREP, ("preposition",)),
+    (Tag.PRON, ("pronoun",)), (Tag.DET, ("determiner",)), (Tag.AUX, ("auxiliary",)),
+    (Tag.CONJ, ("conjunction",)), (Tag.SIDE, ("side",)),
+)  # fmt: skip
+_NO_ADVERB: Final = frozenset(
+    {*("family", "lily", "fly", "butterfly", "belly", "jelly", "bully", "ally", "italy", "assembly", "reply")}
+)
+
+
+@lru_cache(maxsize=65_536)
+def options(word: str) -> frozenset[Tag]:
+    """Everything a word can be."""
+    if not word[0].isalnum() or word == "'s":
+        return frozenset({Tag.DET if word == "'s" else Tag.BREAK})
+    if word.isdecimal() or re.fullmatch(r"\d+(st|nd|rd|th)", word):
+        return frozenset({Tag.NUM})
+    for tag, names in _CLOSED:
+        if any(word in words(name) for name in names):
+            return frozenset({tag})
+    found = set()
+    if sure_adjective(word):
+        found.add(Tag.ADJ)
+    listed = word in words("adverb") or word in words("manner")
+    if listed or (word.endswith("ly") and word not in _NO_ADVERB and Tag.ADJ not in found):
+        found.add(Tag.ADV)
+    base, form = verb_forms().get(word, ("", ""))
+    if base:
+        found |= {Tag.VERB, *({Tag.ADJ} if form == "past" else {Tag.NOUN} if form != "ing" else ())}
+    elif re.search(r"[a-z]{2,}(ing|(?<!e)ed)$", word) and word not in words("participle noun"):
+        found |= {Tag.VERB, *({Tag.ADJ} if word.endswith("ed") else ())}
+    if word in words("participle noun") or not found:
+        found.add(Tag.NOUN)
+        known = word in words("noun in y") or re.search(
+            r"(berry|[ie]ty|phy|[ol]gy|try|[aot]ry|cy|omy|by)$", word
+        )
+        if re.search(r"..[^aeiou]y$", word) and not known:
+            found.add(Tag.ADJ)  # "scaly", "feathery"
+    if Tag.ADJ in found and Tag.ADV not in found:
+        found.add(Tag.NOUN)  # "glass", "orange", "a blonde"
+    return frozenset(found)
+
+
+def sure_adjective(word: str) -> bool:
+    """Whether a word is an adjective by the list or by its ending, not only by its place."""
+    ending = re.search(r"..(ful|less|ous|ish|able|ible|ic|shaped|colored|coloured)$", word)
+    return word in words("adjective") or _compared(word) or (bool(ending) and word not in words("noun in ic"))
+
+
+def _compared(word: str) -> bool:
+    """Whether a word is the comparative or superlative of an adjective in the list."""
+    ending = re.search(r"(er|est)$", word)
+    if ending is None or word in ("flatter", "poster", "shower", "tower", "counter", "cooler", "corner"):
+        return False
+    stem = word[: ending.start()]
+    return bool(
+        {stem, f"{stem}e", re.sub(r"i$", "y", stem), stem[:-1] if stem[-2:-1] == stem[-1:] else stem}
+        & words("adjective")
+    )
+
+
 # -- words of a text ----------------------------------------------------------------------------------
 
 _SHORT: Final = (
@@ -75,9 +127,9 @@ def tokenise(text: str) -> list[Token]:
 @cache
 def _phrases() -> dict[str, list[tuple[str, ...]]]:
     """The longer phrases of all sections by their first word, longest first."""
-    all_of = {tuple(w.split("_")) for rows in sections().values() for row in rows for w in row if "_" in w}
+    listed = {word for rows in sections().values() for row in rows for word in row.split() if "_" in word}
     found: dict[str, list[tuple[str, ...]]] = {}
-    for phrase in sorted(all_of, key=lambda p: (-len(p), p)):
+    for phrase in sorted((tuple(word.split("_")) for word in listed), key=lambda p: (-len(p), p)):
         found.setdefault(phrase[0], []).append(phrase)
     return found
 

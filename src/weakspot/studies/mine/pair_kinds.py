@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from weakspot.sources.corpus import normal_form
 from weakspot.text.contrast import LONGEST, variants
 from weakspot.text.differences import Category
-from weakspot.text.lexicons import Tag
+from weakspot.text.lexicon import Tag
 from weakspot.text.tagging import Token, tokenise
 
 #: After so many pairs with the same change of words ("two" → "three") others are preferred.
