@@ -8,23 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from weakspot.core import WeakspotError
-from weakspot.text.contrast import contrasts, variants
+from weakspot.text.changes import key
+from weakspot.text.contrast import variants
 from weakspot.text.differences import Category, categorise
 
 EDITABLE = [c for c in Category if c is not Category.OTHER]
-CAPTIONS = [
-    "A brown dog chases a cat on the beach.",
-    "Two men standing next to a red car.",
-    "A woman is holding an orange umbrella in front of a shop",
-    "a young boy throwing a ball with a glove.",
-    "A black horse and a white sheep in a field at night.",
-    "The girl sits on the left side of a bench.",
-]
-
-
-def key(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 @pytest.fixture(scope="module")
@@ -33,38 +21,18 @@ def coco(data: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("category", EDITABLE)
-def test_pairs_of_every_category_from_real_captions(category: Category, coco: list[str]) -> None:
-    pairs = contrasts(coco, category=category, n=60, seed=3)
-    corpus = {key(caption) for caption in coco}
-    assert len(pairs) == 60
-    assert len({key(p.first) for p in pairs}) == len({key(p.second) for p in pairs}) == 60
-    for pair in pairs:
-        assert categorise(pair.first, pair.second).category is category
-        assert key(pair.first) in corpus
-        assert key(pair.second) not in corpus
-        assert "_" not in pair.second
-        assert pair.second[:1].isupper() == pair.first[:1].isupper()
-        assert not re.search(r"\b(a [aeio][a-z]|an [bcdfgjklmnpqrstvwxz])", pair.second.lower()) or re.search(
-            r"\b(a [aeio][a-z]|an [bcdfgjklmnpqrstvwxz])", pair.first.lower()
-        )
-        assert difflib.SequenceMatcher(None, pair.first, pair.second).ratio() > 0.4
-
-
-def test_the_same_seed_gives_the_same_pairs() -> None:
-    once = contrasts(CAPTIONS, category=Category.ATTRIBUTE, n=5, seed=1)
-    assert once == contrasts(reversed(CAPTIONS), category=Category.ATTRIBUTE, n=5, seed=1)
-
-
-def test_seeds_differ(coco: list[str]) -> None:
-    one, two = ({p.first for p in contrasts(coco, category=Category.NUMBER, n=30, seed=s)} for s in (1, 2))
-    assert len(one & two) < 15
-
-
-def test_no_change_of_words_fills_the_list(coco: list[str]) -> None:
-    pairs = contrasts(coco, category=Category.GENDER, n=50, seed=0)
-    changes = [f"{p.before} {p.after}".casefold() for p in pairs]
-    assert max(map(changes.count, changes)) <= 25
-    assert len(set(changes)) >= 8
+def test_edits_of_every_category_on_real_captions(category: Category, coco: list[str]) -> None:
+    plain = [" ".join(caption.split()) for caption in coco[:1000]]
+    changes = [(caption, change) for caption in plain for change in variants(caption, category=category)]
+    assert len({caption for caption, _ in changes}) >= 20
+    article = re.compile(r"\b(a [aeio][a-z]|an [bcdfgjklmnpqrstvwxz])")
+    for caption, change in changes:
+        assert categorise(caption, change.text).category is category
+        assert key(change.text) != key(caption)
+        assert "_" not in change.text
+        assert change.text[:1].isupper() == caption[:1].isupper()
+        assert not article.search(change.text.lower()) or article.search(caption.lower())
+        assert difflib.SequenceMatcher(None, caption, change.text).ratio() > 0.3
 
 
 @pytest.mark.parametrize(
@@ -88,17 +56,14 @@ def test_no_change_of_words_fills_the_list(coco: list[str]) -> None:
     ],
 )
 def test_an_edit_does_what_it_says(category: Category, caption: str, edited: str) -> None:
-    assert edited in [c.second for c in variants(caption, category=category)]
+    assert edited in [c.text for c in variants(caption, category=category)]
 
 
 @pytest.mark.parametrize("category", EDITABLE)
-@pytest.mark.parametrize(
-    "captions", [[], [""], ["x" * 10_000_000], ["\x00\x1b"], ["狗追猫"], ["hello"], ["a_b' c’s"]]
-)
-def test_captions_that_cannot_be_edited_give_nothing(category: Category, captions: list[str]) -> None:
-    assert all(p.first in captions for p in contrasts(captions, category=category, n=3))
+@pytest.mark.parametrize("caption", ["", "x" * 10_000_000, "\x00\x1b", "a_b' c’s"])
+def test_captions_that_cannot_be_edited_give_nothing(category: Category, caption: str) -> None:
+    assert variants(caption, category=category) == []
 
 
 def test_other_is_no_edit() -> None:
-    with pytest.raises(WeakspotError, match="other"):
-        contrasts(CAPTIONS, category=Category.OTHER, n=3)
+    assert variants("A brown dog chases a cat on the beach.", category=Category.OTHER) == []

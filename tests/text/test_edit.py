@@ -12,7 +12,8 @@ from training.texts import prompt
 
 from weakspot.core import Hypothesis, WeakspotError
 from weakspot.text.edit import LONGEST_TEXT, Edit, Kind, edits
-from weakspot.text.english import ENGLISH, negated
+from weakspot.text.lexicon import swaps
+from weakspot.text.negation import negated
 from weakspot.world.grammar import UnknownWords, parse
 
 BASE = Hypothesis("a realistic photograph of a fly (insect).", origin="baseline")
@@ -135,9 +136,7 @@ def test_an_edit_says_what_changed() -> None:
 
 def test_every_colour_is_tried_in_turn_and_only_so_many_are_taken() -> None:
     assert made("it is red.", Kind.COLOUR) == ["it is blue.", "it is yellow.", "it is green."]
-    assert len(made("it is red.", Kind.COLOUR, each=99)) == len(ENGLISH.colours) - 1
-    own = ENGLISH._replace(colours=("red", "mauve"))
-    assert made("it is red.", Kind.COLOUR, words=own) == ["it is mauve."]
+    assert len(made("it is red.", Kind.COLOUR, each=99)) == len(swaps("colours")[0]) - 1
     assert made("a red or blue cup is there.", Kind.COLOUR)[0] == "a yellow or blue cup is there."
     assert len(made("it is red. it is on a red flower in a forest.", most=5)) == 5
 

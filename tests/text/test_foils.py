@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from weakspot.core import WeakspotError
+from weakspot.text.changes import key
 from weakspot.text.differences import Category, categorise
-from weakspot.text.foils import EDITS, EXCHANGES, KINDS, chosen, foils, key
+from weakspot.text.foils import EDITS, EXCHANGES, KINDS, chosen, foils
 
 KIND = {kind.name: kind for kind in KINDS}
 

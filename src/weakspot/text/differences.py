@@ -1,6 +1,6 @@
 """What changed between two texts: one category a pair, with the words that say so.
 
-Both texts are split into tagged words (`weakspot.text.lexicons`) and aligned at the least cost. Then the
+Both texts are split into tagged words (`weakspot.text.tagging`) and aligned at the least cost. Then the
 first of these that holds names the pair: a negation came or went; words that both texts have changed places;
 the words that were replaced, added or left out are numbers, people's sex, things, actions, places,
 attributes. Nothing is learned and no other data are read: the same pair has the same category everywhere.

@@ -16,7 +16,9 @@ from typing import Final, NamedTuple, TypeVar
 
 from weakspot.core import Hypothesis, WeakspotError
 from weakspot.text.caption import LONGEST, sentences
-from weakspot.text.english import ENGLISH, Lexicon, negated
+from weakspot.text.changes import Change, put
+from weakspot.text.lexicon import swaps
+from weakspot.text.negation import negated
 from weakspot.text.refine import without_adjectives
 
 T = TypeVar("T")
@@ -64,18 +66,10 @@ class Edit(NamedTuple):
     hypothesis: Hypothesis
 
 
-class _Change(NamedTuple):
-    kind: Kind
-    before: str
-    after: str
-    sentence: str
-
-
 def edits(
     hypothesis: Hypothesis,
     *,
     base: Hypothesis | None = None,
-    words: Lexicon = ENGLISH,
     meaning: Callable[[str], Hashable] | None = None,
     rewrite: Callable[[str], list[str]] | None = None,
     each: int = 3,
@@ -86,7 +80,6 @@ def edits(
     Args:
         hypothesis: What to edit.
         base: Its words are left as they are, where the hypothesis begins with them.
-        words: The words that can take each other's place.
         meaning: What a text means to the source, e.g. `weakspot.world.grammar.parse`. Edits for which it
             raises `WeakspotError` are left out, and so are those that mean what another text does.
         rewrite: Gives further texts in place of what the hypothesis says beyond the base, e.g. by a language
@@ -124,12 +117,12 @@ def edits(
         return True
 
     by_rule = most if rewrite is None else most - min(REWRITES, most // 2)
-    for slot in _slots(parts, words, first=0 if fixed else 1):
+    for kind, slot in _slots(parts, first=0 if fixed else 1):
         taken = 0
-        for change, said in slot:
+        for change in slot:
             if len(found) >= by_rule or taken >= each:
                 break
-            taken += add(change.kind, change.before, change.after, said)
+            taken += add(kind, change.before, change.after, change.text)
     for text in _rewritten(rewrite, own.strip()):
         if len(found) < most:
             add(Kind.REWRITE, own.strip(), text, text)
@@ -146,131 +139,128 @@ def varied(some: Iterable[Edit]) -> list[Edit]:
     return [edit for _, _, edit in sorted(ranked, key=lambda one: one[:2])]
 
 
-def _slots(parts: list[str], words: Lexicon, *, first: int) -> Iterator[Iterator[tuple[_Change, str]]]:
-    """Kind after kind, the places where something can be changed; each with its changes and new texts.
+def _slots(parts: list[str], *, first: int) -> Iterator[tuple[Kind, Iterator[Change]]]:
+    """Kind after kind, the places where something can be changed, each with the changes of the whole text.
 
     The sentences before `first` are not dropped, since they say what the picture is of.
     """
 
-    def texts(i: int, changes: Iterator[_Change]) -> Iterator[tuple[_Change, str]]:
+    def whole(i: int, changes: Iterable[Change]) -> Iterator[Change]:
         for change in changes:
-            yield change, " ".join(filter(None, [*parts[:i], change.sentence, *parts[i + 1 :]]))
+            yield change._replace(text=" ".join(filter(None, [*parts[:i], change.text, *parts[i + 1 :]])))
 
-    for rule in (_negate, _drop, _plain, _side, _colour, _place, _count, _relation):
+    for kind, rule in _RULES.items():
         for i, sentence in enumerate(parts):
-            if len(sentence) <= 2 * LONGEST and (i >= first or rule is not _drop):
-                for changes in rule(sentence, words):
-                    yield texts(i, changes)
+            if len(sentence) <= 2 * LONGEST and (i >= first or kind is not Kind.DROP):
+                for changes in rule(sentence):
+                    yield kind, whole(i, changes)
 
 
 # -- the rules: each gives the places where a sentence can be changed, and the changes there --------
 
-_Slots = Iterator[Iterator[_Change]]
+_Slots = Iterator[Iterable[Change]]
 
 
-def _negate(sentence: str, _: Lexicon) -> _Slots:
+def _negate(sentence: str) -> _Slots:
     # "not on a yellow flower" leaves open what is denied; "not on a flower" does not.
     others = dict.fromkeys(negated(form) for form in (sentence, without_adjectives(sentence)))
-    yield (_Change(Kind.NEGATE, sentence, other, other) for other in others if other)
+    yield (Change(sentence, other, other) for other in others if other)
 
 
-def _drop(sentence: str, _: Lexicon) -> _Slots:
-    yield iter([_Change(Kind.DROP, sentence, "", "")])
+def _drop(sentence: str) -> _Slots:
+    yield [Change(sentence, "", "")]
 
 
-def _plain(sentence: str, _: Lexicon) -> _Slots:
+def _plain(sentence: str) -> _Slots:
     other = without_adjectives(sentence)
     if other != " ".join(sentence.split()):
-        yield iter([_Change(Kind.PLAIN, sentence, other, other)])
+        yield [Change(sentence, other, other)]
 
 
-def _side(sentence: str, words: Lexicon) -> _Slots:
-    for pair in words.sides:
-        opposite = dict([pair, pair[::-1]])
-        parts = re.split(rf"\b({_either(pair)})\b", sentence, flags=re.IGNORECASE)
-        other = "".join(_as(part, opposite.get(part.lower(), part)) if part else "" for part in parts)
-        if other != sentence:
-            one, two = pair if pair[0] in map(str.lower, parts) else pair[::-1]
-            yield iter([_Change(Kind.SIDE, one, two, other)])
+def _side(sentence: str) -> _Slots:
+    for pair in swaps("sides"):
+        one, two = pair
+        opposite = {one: two, two: one}
+        found = list(re.finditer(rf"\b({_either(pair)})\b", sentence, re.IGNORECASE))
+        if found:
+            if one not in [m[0].lower() for m in found]:
+                one, two = two, one
+            changed = put(sentence, *((*m.span(), opposite[m[0].lower()]) for m in found))
+            yield [Change(one, two, changed.text)]
 
 
-def _colour(sentence: str, words: Lexicon) -> _Slots:
-    alike = {"gray": "grey"}
-    pattern = re.compile(rf"\b(?:an?\s+)?({_either((*words.colours, *alike))})\b(?!-)", re.IGNORECASE)
-    for match in pattern.finditer(sentence):
-        old = match[1].lower()
-        others = [c for c in _after(alike.get(old, old), words.colours) if c not in sentence.lower()]
-        yield (_put(Kind.COLOUR, sentence, match.start(1), match.end(1), other) for other in others)
+def _colour(sentence: str) -> _Slots:
+    (colours,) = swaps("colours")
+    pattern = rf"\b(?:an?\s+)?({_either((*colours, 'gray'))})\b(?!-)"
+    for match in re.finditer(pattern, sentence, re.IGNORECASE):
+        old = match[1].lower().replace("gray", "grey")
+        others = [c for c in _after(old, colours) if c not in sentence.lower()]
+        yield (put(sentence, (*match.span(1), other)) for other in others)
 
 
-_HOLDS: Final = ("in", "on", "at", "inside")  # a place after these is said with its own preposition
+#: A place after these is said with its own preposition.
+_HOLDS: Final = ("in", "on", "at", "inside")
 _AFTER: Final = (
-    *("and", "or", "with", "without", "at", "by", "in", "on", "near", "behind", "under", "next", "to", "of"),
-    *("while", "during", "beside", "between", "against", "is", "are", "but", "as", "from", "above", "below"),
+    "and|or|with|without|at|by|in|on|near|behind|under|next|to|of|while|during|beside|between|against|is|are|but|"
+    "as|from|above|below"
 )
 
 
-def _place(sentence: str, words: Lexicon) -> _Slots:
-    names = {noun: place for place in words.places for noun in place.nouns}
+def _place(sentence: str) -> _Slots:
+    places = swaps("places")  # where, name, nouns by which it is recognised
+    names = {noun: place for place in places for noun in place[2:]}
     pattern = re.compile(
         rf"\b(?:(?P<before>{_either((*_HOLDS, 'is', 'are', 'not', 'shows', 'near', 'by', 'against'))})\s+)"
-        rf"(?:(?:an?|the)\s+)?(?P<noun>{_either(names)})(?=\s*[.,;!?]|\s*$|\s+(?:{_either(_AFTER)})\b)",
+        rf"(?:(?:an?|the)\s+)?(?P<noun>{_either(names)})(?=\s*[.,;!?]|\s*$|\s+(?:{_AFTER})\b)",
         re.IGNORECASE,
     )
     for match in pattern.finditer(sentence):
         here = names[match["noun"].lower()]
-        others = _after(here, words.places)
-        if match["before"].lower() in _HOLDS or not here.name:
-            start = match.start() if match["before"].lower() in _HOLDS else match.start("noun")
-            yield (_put(Kind.PLACE, sentence, start, match.end(), other.where) for other in others)
+        held = match["before"].lower() in _HOLDS
+        others = _after(here, places)
+        if held or here[1] == "-":
+            start = match.start() if held else match.start("noun")
+            said = [where for where, *_ in others]
         else:
             start = match.end("before") + 1
-            yield (
-                _put(Kind.PLACE, sentence, start, match.end(), other.name) for other in others if other.name
-            )
+            said = [name for _, name, *_ in others if name != "-"]
+        yield (put(sentence, (start, match.end(), other)) for other in said)
 
 
-def _count(sentence: str, words: Lexicon) -> _Slots:
-    all_of = ("one", *words.numbers)
+def _count(sentence: str) -> _Slots:
+    (numbers,) = swaps("numbers")
+    all_of = ("one", *numbers)
     of_them = re.compile(rf"\bthere (?:is|are) (?:not )?({_either(all_of)})(?= of them\b)", re.IGNORECASE)
     if match := of_them.search(sentence):
         no = "not " if "not" in match[0].split() else ""
-        others = {
-            n: f"there {'is' if n == 'one' else 'are'} {no}{n}" for n in _after(match[1].lower(), all_of)
-        }
+        said = {n: f"there {'is' if n == 'one' else 'are'} {no}{n}" for n in _after(match[1].lower(), all_of)}
         yield (
-            _put(Kind.COUNT, sentence, match.start(), match.end(), said)._replace(before=match[1], after=n)
-            for n, said in others.items()
+            put(sentence, (*match.span(), other))._replace(before=match[1], after=n)
+            for n, other in said.items()
         )
         return
     # "one dog" would need its plural: only numbers above one take each other's place.
-    for match in re.finditer(rf"\b({_either(words.numbers)})(?=\s+[a-z])", sentence, re.IGNORECASE):
-        free = [n for n in _after(match[1].lower(), words.numbers) if n not in sentence.lower().split()]
-        yield (_put(Kind.COUNT, sentence, match.start(), match.end(), other) for other in free)
+    for match in re.finditer(rf"\b({_either(numbers)})(?=\s+[a-z])", sentence, re.IGNORECASE):
+        free = [n for n in _after(match[1].lower(), numbers) if n not in sentence.lower().split()]
+        yield (put(sentence, (*match.span(), other)) for other in free)
 
 
-def _relation(sentence: str, words: Lexicon) -> _Slots:
-    table = dict(words.relations)
+def _relation(sentence: str) -> _Slots:
+    table = {one: others for one, *others in swaps("relations")}
     for match in re.finditer(rf"\b({_either(table)})(?=\s+[a-z])", sentence, re.IGNORECASE):
-        others = table[match[1].lower()]
-        yield (_put(Kind.RELATION, sentence, match.start(), match.end(), other) for other in others)
+        yield (put(sentence, (*match.span(), other)) for other in table[match[1].lower()])
 
 
-# -- words ------------------------------------------------------------------------------------------
-
-
-def _put(kind: Kind, sentence: str, start: int, end: int, new: str) -> _Change:
-    """A change of some characters; an article before them is fitted to the new word."""
-    head, old = sentence[:start], sentence[start:end]
-    if article := re.search(r"\b(an?)(\s+)$", head, re.IGNORECASE):
-        a = _as(article[1], "an" if new[0] in "aeiou" else "a")
-        head = head[: article.start()] + a + article[2]
-    return _Change(kind, old, new, head + _as(old, new) + sentence[end:])
-
-
-def _as(old: str, new: str) -> str:
-    """The new word with a capital where the old one had it."""
-    return new[0].upper() + new[1:] if old[:1].isupper() else new
+_RULES: Final[dict[Kind, Callable[[str], _Slots]]] = {
+    Kind.NEGATE: _negate,
+    Kind.DROP: _drop,
+    Kind.PLAIN: _plain,
+    Kind.SIDE: _side,
+    Kind.COLOUR: _colour,
+    Kind.PLACE: _place,
+    Kind.COUNT: _count,
+    Kind.RELATION: _relation,
+}
 
 
 def _after(value: T, values: tuple[T, ...]) -> list[T]:

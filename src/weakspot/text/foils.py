@@ -8,17 +8,25 @@ A caption that has both words of an exchange is left alone: "black and white" wo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import combinations
 from typing import Final, NamedTuple
 
 from weakspot.core import WeakspotError, nearest
-from weakspot.text.contrast import LONGEST, _in_compound, _put, _spots, variants
+from weakspot.text import contrast
+from weakspot.text.changes import key, replaced
 from weakspot.text.differences import Category, categorise
 from weakspot.text.exchanges import gender
+from weakspot.text.forms import capital
 from weakspot.text.lexicon import Tag, words
+from weakspot.text.placed import words_of_caption
 from weakspot.text.tagging import Token
+
+#: Patterns of a word in its place.
+_ANYWHERE: Final = r"\b({words})\b"
+_SIDE: Final = r"(?:(?<=\bthe )|(?<=\bhis )|(?<=\bher )|(?<=\bits )|(?<=\bfar )|(?<=\bfacing ))({words})\b"
+_BEFORE_A_THING: Final = r"\b({words})(?=\s+\w)"
 
 
 class Foils(NamedTuple):
@@ -36,7 +44,7 @@ class Foils(NamedTuple):
 
 
 def exchanged(
-    caption: str, *, pairs: Sequence[tuple[str, str]], where: str = r"\b({words})\b", never: str = ""
+    caption: str, *, pairs: Sequence[tuple[str, str]], where: str = _ANYWHERE, never: str = ""
 ) -> list[str]:
     """The caption with the words of a pair exchanged, for each pair of which it has just one.
 
@@ -53,25 +61,20 @@ def exchanged(
         other = {one: two, two: one}
         pattern = re.compile(where.replace("{words}", f"{re.escape(one)}|{re.escape(two)}"), re.IGNORECASE)
         have = {w for w in other if re.search(rf"\b{re.escape(w)}\b", caption, re.IGNORECASE)}
-        if len(have) == 1 and pattern.search(caption):
-            found.append(pattern.sub(partial(_like, other=other), caption))
+        spans = [(*m.span(1), capital(other[m[1].lower()], m[1])) for m in pattern.finditer(caption)]
+        if len(have) == 1 and spans:
+            found.append(replaced(caption, spans))
     return found
-
-
-def _like(match: re.Match[str], other: Mapping[str, str]) -> str:
-    """The word for the one that was found, with a capital where that had it."""
-    new = other[match[1].lower()]
-    return new[0].upper() + new[1:] if match[1][0].isupper() else new
 
 
 def beings_exchanged(caption: str) -> list[str]:
     """Two people or animals change places: "a man walks a dog" becomes "a dog walks a man"."""
-    spots = _spots(caption)
-    beings = [s for i, s in enumerate(spots) if _is_being(s.token) and not _in_compound(spots, i)]
+    spots = words_of_caption(caption)
+    beings = [s for i, s in enumerate(spots) if _is_being(s.token) and not contrast.in_compound(spots, i)]
     found = []
     for a, b in combinations(beings, 2):
         if a.token.lemma != b.token.lemma and a.token.form == b.token.form:
-            text = _put(caption, [(a, b.token.said), (b, a.token.said)]).text
+            text = contrast.exchanged(caption, a, b).text
             if categorise(caption, text).category is Category.ROLE:
                 found.append(text)
     return found
@@ -83,44 +86,28 @@ def _is_being(token: Token) -> bool:
 
 
 def _edited(caption: str, *, category: Category) -> list[str]:
-    return [pair.second for pair in variants(caption, category=category)]
+    return [change.text for change in contrast.variants(caption, category=category)]
 
 
-_SIDE: Final = r"(?:(?<=\bthe )|(?<=\bhis )|(?<=\bher )|(?<=\bits )|(?<=\bfar )|(?<=\bfacing ))({words})\b"
-_BEFORE_A_THING: Final = r"\b({words})(?=\s+\w)"
+def _exchange(
+    name: str, category: Category, *pairs: str, where: str = r"\b({words})\b", never: str = ""
+) -> Foils:
+    words_of = [(one, two) for one, two in (pair.split(" ↔ ") for pair in pairs or (name,))]
+    return Foils(name, category, partial(exchanged, pairs=words_of, where=where, never=never))
+
 
 EXCHANGES: Final = (
     Foils("beings exchanged", Category.ROLE, beings_exchanged),
-    Foils("left ↔ right", Category.SPATIAL, partial(exchanged, pairs=[("left", "right")], where=_SIDE)),
-    Foils(
-        "in front of ↔ behind",
-        Category.SPATIAL,
-        partial(exchanged, pairs=[("in front of", "behind")], where=_BEFORE_A_THING),
-    ),
-    Foils(
-        "up ↔ down",
-        Category.SPATIAL,
-        partial(exchanged, pairs=[("up", "down")], never=r"\b(upside[ -]down|close[ -]up)\b"),
-    ),
-    Foils(
-        "over ↔ under",
-        Category.SPATIAL,
-        partial(exchanged, pairs=[("over", "under")], where=_BEFORE_A_THING, never=r"\ball over\b"),
-    ),
-    Foils("with ↔ without", Category.NEGATION, partial(exchanged, pairs=[("with", "without")])),
-    Foils(
-        "count (two ↔ three, four ↔ five)",
-        Category.NUMBER,
-        partial(exchanged, pairs=[("two", "three"), ("four", "five")]),
-    ),
-    Foils(
-        "colour (black ↔ white, red ↔ blue)",
-        Category.ATTRIBUTE,
-        partial(exchanged, pairs=[("black", "white"), ("red", "blue")]),
-    ),
-    Foils("man ↔ woman", Category.GENDER, partial(exchanged, pairs=[("man", "woman"), ("men", "women")])),
-    Foils("dog ↔ cat", Category.SUBJECT, partial(exchanged, pairs=[("dog", "cat"), ("dogs", "cats")])),
-)  # fmt: skip
+    _exchange("left ↔ right", Category.SPATIAL, where=_SIDE),
+    _exchange("in front of ↔ behind", Category.SPATIAL, where=_BEFORE_A_THING),
+    _exchange("up ↔ down", Category.SPATIAL, never=r"\b(upside[ -]down|close[ -]up)\b"),
+    _exchange("over ↔ under", Category.SPATIAL, where=_BEFORE_A_THING, never=r"\ball over\b"),
+    _exchange("with ↔ without", Category.NEGATION),
+    _exchange("count (two ↔ three, four ↔ five)", Category.NUMBER, "two ↔ three", "four ↔ five"),
+    _exchange("colour (black ↔ white, red ↔ blue)", Category.ATTRIBUTE, "black ↔ white", "red ↔ blue"),
+    _exchange("man ↔ woman", Category.GENDER, "man ↔ woman", "men ↔ women"),
+    _exchange("dog ↔ cat", Category.SUBJECT, "dog ↔ cat", "dogs ↔ cats"),
+)
 EDITS: Final = tuple(
     Foils(category.value, category, partial(_edited, category=category))
     for category in Category
@@ -131,16 +118,11 @@ KINDS: Final = (*EXCHANGES, *EDITS)
 
 def foils(caption: str, kind: Foils) -> list[str]:
     """The foils of a caption, each once, none that has the caption's words in their order."""
-    if not 0 < len(caption) <= LONGEST or not caption.isprintable():
+    if not 0 < len(caption) <= contrast.LONGEST or not caption.isprintable():
         return []
     found = {key(text): text for text in kind.of(caption)}
     found.pop(key(caption), None)
     return list(found.values())
-
-
-def key(text: str) -> str:
-    """What makes two captions the same: their words."""
-    return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def chosen(names: Iterable[str] | None) -> list[Foils]:

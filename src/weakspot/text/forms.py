@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
+from typing import Final
 
 from weakspot.text.lexicon import lines, section, words
 
@@ -52,7 +53,9 @@ def _stems(noun: str) -> frozenset[str]:
 
 def verb_form(verb: str, form: str) -> str:
     """A verb from its base in the form "base", "s", "past" or "ing"."""
-    return {"base": str, "s": third, "past": _past, "ing": _ing}[form](verb)
+    if form == "base":
+        return verb
+    return {"s": third, "past": _past, "ing": _ing}[form](verb)
 
 
 def third(verb: str) -> str:
@@ -134,16 +137,16 @@ def unknown_verb(word: str) -> tuple[str, str]:
 
 
 #: Pasts that are also words of their own, and in running text seldom are.
-_PASTS = dict(pair.split(":") for pair in ["saw:see", "found:find", "fell:fall", "left:leave", "felt:feel", "lay:lie"])
+PASTS: Final = {"saw": "see", "found": "find", "fell": "fall", "left": "leave", "felt": "feel", "lay": "lie"}
 #: Of a stem before "ed", what shows that it lost an "e" ("restor"), and what shows that it did not.
-_MUTE = r"([bcdgpt]l|[aeiou][cgsvzu]|[^aeiou][cgvz]|[^aeious]s|[aiou][dtmkr]|[ai]n|[aeiou][pb]|u)$"
-_KEPT = r"([aeo]i|oo|ea|ou|ee)[a-z]$|(er|ain|[^r]on|en|[^v]it|ct?or|ns?or|itor|op)$"
-_SURELY_MUTE = r"(st|pl|gn|[^c]c)or$|in$(?<!oin|ain)|plet$|[aeiou]s$"
+_MUTE: Final = r"([bcdgpt]l|[aeiou][cgsvzu]|[^aeiou][cgvz]|[^aeious]s|[aiou][dtmkr]|[ai]n|[aeiou][pb]|u)$"
+_KEPT: Final = r"([aeo]i|oo|ea|ou|ee)[a-z]$|(er|ain|[^r]on|en|[^v]it|ct?or|ns?or|itor|op)$"
+_SURELY_MUTE: Final = r"(st|pl|gn|[^c]c)or$|in$(?<!oin|ain)|plet$|[aeiou]s$"
 
 
 def base_of(verb: str) -> tuple[str, str]:
     """A verb's base and which form it is, as it stands in running text: "restored" is "restore"."""
-    known = (_PASTS[verb], "past") if verb in _PASTS else verb_forms().get(verb)
+    known = (PASTS[verb], "past") if verb in PASTS else verb_forms().get(verb)
     if known:
         return known
     if verb.endswith("ied") and len(verb) > 4:

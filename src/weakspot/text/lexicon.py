@@ -1,6 +1,6 @@
 """The lists of words that everything here goes by: `lexicon.txt`, `synonyms.txt` and `swaps.txt`.
 
-They are there to be read and changed; nothing else is consulted, so that every machine gives the same answers.
+They are there to be read and changed. Nothing else is consulted, so every machine gives the same answers.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Tag(StrEnum):
 
 @cache
 def sections(file: str = "lexicon.txt") -> dict[str, tuple[str, ...]]:
-    """The lines of each section of a file; what stands before the first section is called ""."""
+    """The lines of each section of a file."""
     found: dict[str, list[str]] = {}
-    current = found.setdefault("", [])
+    current: list[str] = []
     for line in Path(__file__).with_name(file).read_text("utf-8").splitlines():
         if line.startswith("["):
             current = found.setdefault(line.strip("[] \n"), [])

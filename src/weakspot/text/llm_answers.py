@@ -180,11 +180,6 @@ def one_line(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * LONGEST]).split())
 
 
-def key(text: str) -> str:
-    """What makes two texts the same: their words."""
-    return " ".join(re.findall(r"\w+", text.casefold()))
-
-
 # -- pairs of texts ---------------------------------------------------------------------------------
 
 _QUOTE: Final = r"[\"“”«»]"

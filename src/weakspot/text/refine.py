@@ -1,4 +1,4 @@
-"""Refinement of captions by rule."""
+"""Sentences that say less: without adjectives, a thing without its place."""
 
 from __future__ import annotations
 
@@ -6,39 +6,9 @@ import re
 from functools import lru_cache
 from typing import Final
 
-#: Adjectives that describe what a thing looks like; without one the sentence speaks of more cases.
-ADJECTIVES: Final = frozenset(
-    {
-        *(
-            "red",
-            "orange",
-            "yellow",
-            "green",
-            "blue",
-            "purple",
-            "pink",
-            "brown",
-            "black",
-            "grey",
-            "gray",
-            "white",
-        ),
-        *(
-            "golden",
-            "silver",
-            "beige",
-            "turquoise",
-            "dark",
-            "light",
-            "bright",
-            "pale",
-            "colourful",
-            "colorful",
-        ),
-        *("small", "large", "big", "tiny", "huge", "little", "tall", "short", "long", "round", "old", "new"),
-        *("young", "wooden", "metal", "plastic", "shiny", "blurry", "wet", "dry"),
-    }
-)
+from weakspot.text.forms import article
+from weakspot.text.lexicon import words
+
 _ARTICLES: Final = frozenset({"a", "an", "the", "some", "two", "three", "four", "several"})
 
 
@@ -48,18 +18,17 @@ def without_adjectives(sentence: str) -> str:
 
     An adjective after a verb stays, since it is all the sentence says ("it is small.").
     """
-    words = sentence.split()
     kept: list[str] = []
     inside = dropped = False  # between an article and the noun it belongs to; an adjective was there
-    for word in words:
+    for word in sentence.split():
         if word in _ARTICLES:
             inside, dropped = True, False
-        elif inside and word in ADJECTIVES:
+        elif inside and word in words("looks"):
             dropped = True
             continue
         else:
             if dropped and kept[-1] in ("a", "an"):
-                kept[-1] = "an" if word[0] in "aeiou" else "a"
+                kept[-1] = article(word)
             inside = dropped = False
         kept.append(word)
     return " ".join(kept)

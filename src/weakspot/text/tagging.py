@@ -108,10 +108,13 @@ def _compared(word: str) -> bool:
 
 # -- words of a text ----------------------------------------------------------------------------------
 
-_SHORT: Final = (
+#: Denials written short, and their long forms.
+LONG_FORMS: Final = (
     (r"\bcan't\b", "can not"), (r"\bwon't\b", "will not"), (r"n't\b", " not"), (r"\bcannot\b", "can not"),
-    (r"\b(it|he|she|there|that|who|what|here)'s\b", r"\1 is"), (r"'re\b", " are"), (r"'ve\b", " have"),
-    (r"'ll\b", " will"), (r"'m\b", " am"), (r"s'(?=\s)", "s 's"), (r"'s\b", " 's"),
+)  # fmt: skip
+_SHORT: Final = (
+    *LONG_FORMS, (r"\b(it|he|she|there|that|who|what|here)'s\b", r"\1 is"), (r"'re\b", " are"),
+    (r"'ve\b", " have"), (r"'ll\b", " will"), (r"'m\b", " am"), (r"s'(?=\s)", "s 's"), (r"'s\b", " 's"),
 )  # fmt: skip
 _WORD: Final = re.compile(r"'s|[^\W_]+|[.,;:!?]")
 

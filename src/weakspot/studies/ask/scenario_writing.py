@@ -13,7 +13,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from weakspot.text.llm_answers import Answers, Asked, ask_all, items, key, one_line, with_unreadable
+from weakspot.text.changes import key
+from weakspot.text.llm_answers import Answers, Asked, ask_all, items, one_line, with_unreadable
 
 #: What the published types of stimulus are; other words stand for themselves.
 STIMULI: Final[Mapping[str, str]] = {

@@ -30,7 +30,8 @@ from weakspot.studies.mine.embeddings import embed_texts
 from weakspot.studies.mine.parts import Progress
 from weakspot.studies.mine.result import Grounded, GroundedRow, LeftOutFile, Miss, Sight, TooFew
 from weakspot.study.loading import check_seed
-from weakspot.text.foils import Foils, chosen, foils, key
+from weakspot.text.changes import key
+from weakspot.text.foils import Foils, chosen, foils
 
 #: Below this share a picture says next to nothing.
 BLIND: Final = 0.6

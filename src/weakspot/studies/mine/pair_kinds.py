@@ -78,14 +78,15 @@ def edited(
     for caption in captions:
         if not 0 < len(caption) <= LONGEST or not caption.isprintable():
             continue
-        found = variants(" ".join(caption.split()), category=category)
+        plain = " ".join(caption.split())
+        found = variants(plain, category=category)
         rng.shuffle(found)
         found.sort(key=lambda c: used[_change(c.before, c.after)] >= OFTEN)  # what is worn comes last
         for contrast in found:
-            if new.admits(contrast.second):
+            if new.admits(contrast.text):
                 change = _change(contrast.before, contrast.after)
                 used[change] += 1
-                yield Made(contrast.first, contrast.second, change)
+                yield Made(plain, contrast.text, change)
                 break
 
 
