@@ -41,8 +41,8 @@ from inspect_ai.scorer import (
 from inspect_ai.solver import TaskState, generate
 
 from weakspot.core import JUDGES, SOURCES, Case, Hypothesis, Judge, Output, Status, WeakspotError
+from weakspot.core.question import BENIGN, EXPECTED, BenchmarkQuestion, QuestionImage
 from weakspot.sources.benchmark import Benchmark, Item
-from weakspot.sources.question import BENIGN, EXPECTED, BenchmarkQuestion, QuestionImage
 from weakspot.studies.ask.arms import system_prompts
 from weakspot.studies.ask.outcomes import Asked, counted
 from weakspot.studies.ask.verdicts import Refusals

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from weakspot.core import WeakspotError
-from weakspot.judges.differs.judge import DiffersJudge, RuleJudge, SceneJudge, differs
+from weakspot.judges.differs.judge import DiffersJudge, RuleJudge, differs
 from weakspot.judges.differs.llm import SCHEMA, LlmJudge, read_verdicts
 from weakspot.judges.differs.nli import NliJudge, follows_at
 from weakspot.world.captions import caption
+from weakspot.world.differs import SceneJudge
 from weakspot.world.grammar import describe, parse
 from weakspot.world.nature import sample
 from weakspot.world.scene import SceneSet
@@ -354,8 +355,8 @@ def test_names(toy: Path) -> None:
     for wrong, what in (
         ("python:own_differs:No", "cannot judge"),
         ("rulez", "no judge of differences"),
-        ("rules?x=1", "no options"),
-        ("hf:", "no judge"),
+        ("rules?x=1", "no option .x."),
+        ("hf:", "cannot be built"),
         ("hf:nowhere/at/all", "no folder"),
         ("", "not a name"),
     ):

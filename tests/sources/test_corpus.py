@@ -15,17 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weakspot.core import WeakspotError
-from weakspot.sources.corpus import (
-    LONGEST,
-    NOISE,
-    LeftOut,
-    Text,
-    gather,
-    normal_form,
-    one_line,
-    read_corpus,
-    read_phrases,
-)
+from weakspot.sources.corpus import LONGEST, NOISE, LeftOut, Text, gather, read_corpus, read_phrases
+from weakspot.text.plain import normal_form, one_line
 from weakspot.world.grammar import parse
 
 SAME = [

@@ -42,7 +42,7 @@ def test_vectors_are_those_of_the_graph(toy: WorldEncoder, weights: Path) -> Non
     import onnxruntime
 
     session = onnxruntime.InferenceSession(weights / "encoder-text.onnx", providers=["CPUExecutionProvider"])
-    tokens = toy.words.batch(TEXTS, LENGTH)  # padded, which the toy masks
+    tokens = toy.tokens(TEXTS)  # padded, which the toy masks
     [expected] = session.run(None, {"tokens": tokens})
     np.testing.assert_allclose(toy.embed_texts(TEXTS), expected, atol=1e-6)
 
@@ -58,7 +58,7 @@ def test_a_batch_holds_texts_of_one_length(toy: WorldEncoder, monkeypatch: pytes
 
     monkeypatch.setattr(toy._text, "run", spy)
     toy.embed_texts(TEXTS * 3)
-    assert not any((tokens == toy.words.pad).any() for tokens in seen)
+    assert not any((tokens == toy._words.pad).any() for tokens in seen)
     assert sum(map(len, seen)) == 3 * len(TEXTS)
     assert max(tokens.shape[1] for tokens in seen) == LENGTH
 

@@ -18,9 +18,9 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from weakspot.core import Status, WeakspotError
+from weakspot.core.question import BENIGN
+from weakspot.core.rows import read_text
 from weakspot.sources.mossbench import STIMULI
-from weakspot.sources.question import BENIGN
-from weakspot.sources.question_files import read_text
 from weakspot.stats import adjusted_holm
 from weakspot.store import Run, write_whole
 from weakspot.studies.ask.analysis import slices

@@ -15,17 +15,21 @@ class What(StrEnum):
     MODELS = "models"
     SOURCES = "sources"
     JUDGES = "judges"
+    CORPORA = "corpora"
+    PICTURES = "pictures"
+    DIFFERS = "differs"
 
 
 def command(
-    what: Annotated[What, typer.Argument(help="models, sources or judges.")],
+    what: Annotated[What, typer.Argument(help="What to list.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> int:
-    """List the models, sources or judges that a name can name, plugins included."""
+    """List the names of models, sources, judges and inputs, plugins included."""
     from weakspot.cli.screen import columns
-    from weakspot.core import JUDGES, MODELS, SOURCES
+    from weakspot.core import registry
 
-    entries = list({What.MODELS: MODELS, What.SOURCES: SOURCES, What.JUDGES: JUDGES}[what])
+    found: registry.Registry = getattr(registry, what.name)
+    entries = list(found)
     rows = [
         {
             "name": e.name,

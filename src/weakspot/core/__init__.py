@@ -14,7 +14,19 @@ from weakspot.core.ports import (
     TextEncoder,
 )
 from weakspot.core.question import Question
-from weakspot.core.registry import JUDGES, MODELS, SOURCES, Entry, Kind, Name, Registry, parse_name
+from weakspot.core.registry import (
+    CORPORA,
+    DIFFERS,
+    JUDGES,
+    MODELS,
+    PICTURES,
+    SOURCES,
+    Entry,
+    Kind,
+    Name,
+    Registry,
+    parse_name,
+)
 from weakspot.core.vocabulary import (
     Case,
     Finding,
@@ -32,8 +44,11 @@ from weakspot.core.vocabulary import (
 )
 
 __all__ = [
+    "CORPORA",
+    "DIFFERS",
     "JUDGES",
     "MODELS",
+    "PICTURES",
     "SOURCES",
     "Captioner",
     "Case",

@@ -1,4 +1,4 @@
-"""The built-in models, sources and judges, entered as any plugin's are.
+"""The built-in names of every kind, entered as any plugin's are.
 
 A target is "module:attr", so that naming a thing imports only that thing.
 """
@@ -247,6 +247,11 @@ SOURCES: Final = (
         "36 harmless questions of three kinds, each with a harmful counterpart",
     ),
     Entry("xstest", "weakspot.sources.xstest:load", "XSTest: safe and unsafe prompts", "xstest:FILE"),
+    Entry(
+        "world:cells",
+        "weakspot.world.cells:load",
+        "scenes of the world by the cells of a concept space, for map",
+    ),
     Entry("world:renderer", "weakspot.world.renderer:load", "draws the world exactly as the words say"),
     Entry(
         "world:generator",
@@ -333,6 +338,41 @@ JUDGES: Final = (
         "similarity?threshold=0.88&differs=rules",
     ),
     Entry("python", "weakspot.core.registry:import_part", "your own Judge", "python:package.module:attr"),
+)
+
+CORPORA: Final = (
+    Entry("coco", "weakspot.sources.corpus:coco", "the captions of COCO", "coco:captions_val2017.json"),
+    Entry("snli", "weakspot.sources.corpus:snli", "the premises of SNLI", "snli:DIR"),
+    Entry(
+        "datasets",
+        "weakspot.sources.corpus:datasets",
+        "a data set of the Hugging Face hub, or a folder of one",
+        "datasets:owner/name?column=caption&split=train",
+        extra="hf",
+    ),
+    Entry(
+        "world",
+        "weakspot.world.corpus:load",
+        "captions of scenes of the drawn world",
+        "world?texts=5000&seed=0",
+    ),
+)
+
+PICTURES: Final = (
+    Entry("world", "weakspot.world.pictures:load", "natural pictures of the drawn world", "world:2000"),
+)
+
+DIFFERS: Final = (
+    Entry("rules", "weakspot.judges.differs.judge:rules", "by words and their order"),
+    Entry("world", "weakspot.world.differs:load", "by the scenes that texts of the drawn world allow"),
+    Entry("hf", "weakspot.judges.differs.nli:load", "a model of inference", "hf:FOLDER", extra="hf"),
+    Entry("chat", "weakspot.judges.differs.llm:load", "a chat model", "chat:openai/gpt-4o", extra="chat"),
+    Entry(
+        "python",
+        "weakspot.core.registry:import_part",
+        "your own, with `differ`",
+        "python:package.module:attr",
+    ),
 )
 
 STUDIES: Final = (

@@ -16,11 +16,16 @@ class Kind(StrEnum):
     MODEL = "model"
     SOURCE = "source"
     JUDGE = "judge"
+    CORPUS = "corpus"
+    PICTURES = "set of pictures"
+    DIFFERS = "judge of differences"
 
     @property
-    def group(self) -> str:
-        """The entry-point group of this kind."""
-        return f"weakspot.{self}s"
+    def plural(self) -> str:
+        """In `weakspot list`, and in the entry-point group `weakspot.PLURAL`."""
+        return {Kind.CORPUS: "corpora", Kind.PICTURES: "pictures", Kind.DIFFERS: "differs"}.get(
+            self, f"{self}s"
+        )
 
 
 class Name(NamedTuple):

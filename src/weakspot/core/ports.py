@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 from weakspot.core.vocabulary import Case, Hypothesis, Output, Stage, Verdict
 
 if TYPE_CHECKING:  # the list of commands is shown without it
+    from pathlib import Path
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -324,6 +326,24 @@ class Located(Protocol):
     @property
     def device(self) -> str:
         """cpu, cuda:0, …"""
+        ...
+
+
+@runtime_checkable
+class Trainable(Protocol):
+    """An encoder whose text tower is an ONNX file that can be trained and put back."""
+
+    @property
+    def text_file(self) -> Path:
+        """The graph, from tokens to vectors."""
+        ...
+
+    def tokens(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """The tokens of texts, filled up to one length."""
+        ...
+
+    def name_with(self, text_file: Path) -> str:
+        """The name of the same encoder with another text tower."""
         ...
 
 

@@ -1,9 +1,9 @@
-"""One string names any model, source or judge: `scheme:name?option=value&option=value`.
+"""One string names any model, source, judge, corpus: `scheme:name?option=value&option=value`.
 
 The registry maps such names to lazy "module:attr" targets, so that naming a thing imports only that
 thing. Built-in parts are listed in `builtin`; third parties use entry points in the groups
-`weakspot.models`, `weakspot.sources`, `weakspot.judges`. An entry is either a full name
-("world:classifier") or a scheme ("onnx"), whose factory is handed the rest of the name.
+`weakspot.models`, `weakspot.sources`, and so on, as `weakspot list` calls them. An entry is either a full
+name ("world:classifier") or a scheme ("onnx"), whose factory is handed the rest of the name.
 """
 
 from __future__ import annotations
@@ -44,6 +44,12 @@ class Registry:
         self._read_plugins()
         return iter(sorted(self._entries.values(), key=lambda e: e.name))
 
+    def knows(self, text: str) -> bool:
+        """Whether a text begins like a name of this kind; of what else it may be, such as a path, no word."""
+        self._read_plugins()
+        full = text.strip().partition("?")[0]
+        return full in self._entries or full.partition(":")[0] in self._entries
+
     def find(self, text: str) -> tuple[Entry, Name]:
         """The entry behind a name; a wrong name is an error that says the nearest right one."""
         self._read_plugins()
@@ -53,7 +59,7 @@ class Registry:
             hint = nearest(name.full, self._entries) or nearest(name.scheme, self._entries)
             raise WeakspotError(
                 f"no {self.kind} is called {name.full[:80]!r}",
-                fix=f"{hint + ' ' if hint else ''}see: weakspot list {self.kind}s",
+                fix=f"{hint + ' ' if hint else ''}see: weakspot list {self.kind.plural}",
             )
         return entry, name
 
@@ -93,7 +99,7 @@ class Registry:
     def _read_plugins(self) -> None:
         if self._plugins_read:
             return
-        for point in entry_points(group=self.kind.group):
+        for point in entry_points(group=f"weakspot.{self.kind.plural}"):
             origin = point.dist.name if point.dist else "an unknown package"
             self.add(Entry(point.name, point.value, about="from a plugin", origin=origin))
         self._plugins_read = True  # only now: a collision is an error every time, not the first time only
@@ -149,5 +155,21 @@ def _keywords(factory: Callable[..., Any]) -> set[str] | None:
 MODELS = Registry(Kind.MODEL, builtin.MODELS)
 SOURCES = Registry(Kind.SOURCE, builtin.SOURCES)
 JUDGES = Registry(Kind.JUDGE, builtin.JUDGES)
+CORPORA = Registry(Kind.CORPUS, builtin.CORPORA)
+PICTURES = Registry(Kind.PICTURES, builtin.PICTURES)
+DIFFERS = Registry(Kind.DIFFERS, builtin.DIFFERS)
 
-__all__ = ["JUDGES", "MODELS", "SOURCES", "Entry", "Kind", "Name", "Registry", "import_part", "parse_name"]
+__all__ = [
+    "CORPORA",
+    "DIFFERS",
+    "JUDGES",
+    "MODELS",
+    "PICTURES",
+    "SOURCES",
+    "Entry",
+    "Kind",
+    "Name",
+    "Registry",
+    "import_part",
+    "parse_name",
+]

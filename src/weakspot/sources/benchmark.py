@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from weakspot.core import Case, Hypothesis, WeakspotError, case_seed
+from weakspot.core.question import BENIGN, CONTRAST, EXPECTED, BenchmarkQuestion, QuestionImage
 from weakspot.sources.folder import Unusable
-from weakspot.sources.question import BENIGN, CONTRAST, EXPECTED, BenchmarkQuestion, QuestionImage
 from weakspot.sources.question_images import DEFAULT, ImageLimits, load
 
 #: What becomes of pictures. "needed": read, checked, made to fit; a case without its own is an error. "raw":

@@ -3,8 +3,8 @@
     captions.txt, captions.txt.gz      one text a line
     coco:captions_val2017.json         the captions of a COCO annotations file, and whose pictures they are of
     snli:DIR                           the premises (`sentence1`) of SNLI's .jsonl files; a file will do
-    world?texts=5000&seed=0            captions of scenes of the drawn world
     datasets:owner/name?column=caption&split=train     a data set of the Hugging Face hub, or a folder of one
+    any other name of `weakspot list corpora`
 
 Two texts are the same if they differ in case, white space or punctuation alone. The form that came first is
 kept as it was written, on one line.
@@ -15,32 +15,21 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import re
-import unicodedata
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from random import Random
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple, Protocol, runtime_checkable
 
-from weakspot.core import WeakspotError, parse_name
-from weakspot.models import options
+from weakspot.core import CORPORA, WeakspotError
+from weakspot.text.plain import normal_form, one_line
 
 #: Characters of the longest text that is kept; captions have about 50.
 LONGEST: Final = 2000
 #: Bytes of the largest JSON file, which is read as a whole. COCO's captions of 2017 are 90 MB.
 LARGEST: Final = 1 << 31
 NOISE: Final = Path(__file__).with_name("noise_phrases.txt")
-WORLD_TEXTS: Final = 5000
-_SCHEMES: Final = ("coco", "snli", "world", "datasets")
-#: Typographic forms of characters that people also write plainly.
-_PLAIN: Final = str.maketrans(
-    {"‘": "'", "’": "'", "`": "'", "´": "'", "“": '"', "”": '"', "–": "-", "—": "-"}
-)
-#: Punctuation that is not part of a word or a number: "man's", "1,000" and "9.30" keep theirs.
-_MARKS: Final = re.compile(r"(?<!\d)[^\w\s']|[^\w\s'](?!\d)|(?<!\w)'|'(?!\w)|_")
 
 
 class Text(NamedTuple):
@@ -48,6 +37,23 @@ class Text(NamedTuple):
 
     text: str
     picture: str = ""
+
+
+@runtime_checkable
+class Renewable(Protocol):
+    """A corpus of texts whose meaning is known, so that more of the same can be said, and drawn."""
+
+    def more(self, seed: str, count: int) -> Iterator[Text]:
+        """Texts of the same kind that follow from a seed of their own."""
+        ...
+
+    def same(self, one: str, other: str) -> bool:
+        """Whether two texts mean the same."""
+        ...
+
+    def picture(self, text: str, against: Sequence[str], *, seed: int) -> Any:
+        """A picture of which a text is true and the others are not; None if none was found."""
+        ...
 
 
 class LeftOut(NamedTuple):
@@ -81,20 +87,6 @@ class Corpus:
 
     def __len__(self) -> int:
         return len(self.texts)
-
-
-def normal_form(text: str) -> str:
-    """What is left of a text without case, white space and punctuation: equal texts have equal forms."""
-    plain = unicodedata.normalize("NFKC", text).translate(_PLAIN).casefold()
-    return " ".join(_MARKS.sub(" ", plain).split())
-
-
-def one_line(text: str) -> str:
-    """A text as it is shown and embedded: printable, single spaces; a lone surrogate as its escape."""
-    if not text.isprintable():
-        text = text.encode("utf-8", "backslashreplace").decode()
-        text = "".join(c if c.isprintable() else " " for c in text)
-    return " ".join(text.split())
 
 
 def read_corpus(name: str, *, noise: str | Path | None = None, limit: int | None = None) -> Corpus:
@@ -177,31 +169,11 @@ def read_phrases(path: Path) -> list[str]:
     return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 
-def _texts(name: str) -> Iterator[Text]:
-    scheme = name.partition(":")[0].partition("?")[0]
-    if scheme not in _SCHEMES or (scheme == "world" and Path(name).exists()):
-        return _lines(Path(name))
-    parsed = parse_name(name)
-    readers: dict[str, Callable[..., Iterator[Text]]] = {
-        "coco": _coco,
-        "snli": _snli,
-        "world": _world,
-        "datasets": _datasets,
-    }
-    wants = {"coco": (), "snli": (), "world": ("texts", "seed"), "datasets": ("column", "split", "config")}
-    unknown = [option for option in parsed.options if option not in wants[scheme]]
-    if unknown or (scheme != "world" and not parsed.rest) or (scheme == "world" and parsed.rest):
-        what = f"has no option {unknown[0][:80]!r}" if unknown else "cannot be read"
-        raise WeakspotError(f"the corpus {name[:200]!r} {what}", fix=f"write it as {_EXAMPLES[scheme]}")
-    return readers[scheme](*([parsed.rest] if parsed.rest else []), **parsed.options)
-
-
-_EXAMPLES: Final = {
-    "coco": "coco:captions_val2017.json",
-    "snli": "snli:DIR",
-    "world": "world?texts=5000&seed=0",
-    "datasets": "datasets:owner/name?column=caption&split=train",
-}
+def _texts(name: str) -> Iterable[Text]:
+    if CORPORA.knows(name) and not Path(name).exists():
+        texts: Iterable[Text] = CORPORA.load(name)
+        return texts
+    return _lines(Path(name))
 
 
 def _open(path: Path) -> BinaryIO:
@@ -215,7 +187,7 @@ def _open(path: Path) -> BinaryIO:
     except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
         raise WeakspotError(
             f"the corpus {str(path)[:200]!r} cannot be read: {getattr(error, 'strerror', None) or error}",
-            fix=f"name a text file, or one of {', '.join(_EXAMPLES.values())}",
+            fix=f"name a text file, or one of {', '.join(entry.example for entry in CORPORA)}",
         ) from error
 
 
@@ -264,7 +236,8 @@ def _json(path: Path) -> Any:
             ) from error
 
 
-def _coco(path: str) -> Iterator[Text]:
+def coco(path: str) -> Iterator[Text]:
+    """`coco:captions_val2017.json`."""
     content = _json(Path(path))
     rows = content.get("annotations") if isinstance(content, dict) else None
     if not isinstance(rows, list) or not any(isinstance(r, dict) and "caption" in r for r in rows):
@@ -284,7 +257,8 @@ def _coco(path: str) -> Iterator[Text]:
             yield Text(row["caption"], files.get(of) or str(of))
 
 
-def _snli(path: str) -> Iterator[Text]:
+def snli(path: str) -> Iterator[Text]:
+    """`snli:DIR`."""
     root = Path(path)
     files = [root] if root.is_file() else sorted([*root.glob("*.jsonl"), *root.glob("*.jsonl.gz")])
     if not files:
@@ -307,18 +281,8 @@ def _snli(path: str) -> Iterator[Text]:
             yield Text(text if isinstance(text, str) else "", str(row.get("captionID") or "").split("#")[0])
 
 
-def _world(*, texts: str = "", seed: str = "0") -> Iterator[Text]:
-    from weakspot.world.captions import caption
-    from weakspot.world.nature import sample
-    from weakspot.world.scene import SceneSet
-
-    count = options.whole("texts", texts, most=10_000_000) or WORLD_TEXTS
-    rng = Random(f"corpus:{seed}")  # noqa: S311
-    for number in range(count):
-        yield Text(caption(sample(SceneSet(), rng), rng), f"scene {number}")
-
-
-def _datasets(path: str, *, column: str = "", split: str = "train", config: str = "") -> Iterator[Text]:
+def datasets(path: str, *, column: str = "", split: str = "train", config: str = "") -> Iterator[Text]:
+    """`datasets:owner/name?column=caption&split=train`."""
     try:
         library: Any = import_module("datasets")
     except ImportError as error:

@@ -3,7 +3,7 @@
 - a folder with one folder per label (ImageNet's WordNet ids are read through a labels file);
 - a folder with `labels.jsonl` or `labels.csv` beside its pictures (columns file and label, name or class);
 - an `.npz` with `images` (n, height, width, 3), `labels` and `names`, or a folder with one such file;
-- `world:N`: N natural pictures of the drawn world.
+- a name of `weakspot list pictures`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import WeakspotError
+from weakspot.core import PICTURES, WeakspotError
 from weakspot.sources.folder import Unusable, decode, files_in, read
 from weakspot.sources.label_file import read_label_file
 
@@ -121,15 +121,15 @@ def labelled_images(
     """Read pictures and their labels.
 
     Args:
-        where: A folder, an .npz, or world:N.
+        where: A folder, an .npz, or a registered name.
         labels: The target's, if they are known: a picture with another label is refused.
         labels_file: Names by WordNet id, for folders called by such ids.
 
     Raises:
         WeakspotError: There are none, or no labels, or labels that the target has not.
     """
-    if where.startswith("world:") or where == "world":
-        images = _world(where.partition(":")[2] or "2000")
+    if PICTURES.knows(where):
+        images: LabelledImages = PICTURES.load(where)
     else:
         path = Path(where)
         packs = sorted(path.glob("*.npz")) if path.is_dir() else []
@@ -228,26 +228,3 @@ def _table(root: Path) -> dict[str, str]:
             ) from error
         return found
     return {}
-
-
-def _world(count: str) -> LabelledImages:
-    from weakspot.core import Hypothesis
-    from weakspot.world.grammar import base_sentence
-    from weakspot.world.renderer import Renderer
-    from weakspot.world.scene import SUBJECTS
-
-    if not count.isdecimal() or not 0 < int(count) <= 100_000:
-        raise WeakspotError(f"the world cannot draw {count[:40]!r} pictures", fix="write world:2000")
-    source, n = Renderer(), int(count)
-
-    def draw(i: int) -> NDArray[np.uint8]:
-        label = SUBJECTS[i % len(SUBJECTS)]
-        (case,) = source.draw(Hypothesis(base_sentence(label)), [i], seed=2406)
-        return np.asarray(case.input)
-
-    return LabelledImages(
-        tuple(f"world {i}" for i in range(n)),
-        tuple(SUBJECTS[i % len(SUBJECTS)] for i in range(n)),
-        tuple(hashlib.sha256(f"world {i}".encode()).hexdigest() for i in range(n)),
-        draw,
-    )

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from weakspot.core import WeakspotError
+from weakspot.core.question import BENIGN, CONTRAST
+from weakspot.core.rows import Row, read_rows
 from weakspot.sources.benchmark import Benchmark, Item
-from weakspot.sources.question import BENIGN, CONTRAST
-from weakspot.sources.question_files import Row, image_of, read_rows, unique
+from weakspot.sources.question_files import image_of, unique
 
 STIMULI: Final = {
     "type 1": "exaggerated-risk",

@@ -13,8 +13,8 @@ import warnings
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from weakspot.core.question import QuestionImage
 from weakspot.sources.folder import FORMATS, Unusable, decode, read
-from weakspot.sources.question import QuestionImage
 
 #: Qualities of JPEG that are tried, and by what the sides shrink when none is small enough.
 _QUALITIES: Final = (92, 85, 75)

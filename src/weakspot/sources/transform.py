@@ -1,4 +1,4 @@
-"""Labelled pictures, transformed as a cell of a concept space says; and scenes of the world, by cells.
+"""Labelled pictures, transformed as a cell of a concept space says.
 
 A cell's draws go through the pictures of a part in an order of its own, each picture once: so a cell has as
 many draws as the part has pictures, and a rate over all of them is the cell's true rate on these pictures.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,6 @@ from weakspot.sources.pixels import Destroyed, amounts_of, destroyed, transform
 THUMB: Final = 6
 #: Pictures looked at to see whether a value destroys them.
 PROBED: Final = 4
-#: Stands for whatever cell an input is shown in, so that its chance is the same in all.
-_INPUT: Final = Hypothesis("an input")
 
 
 class TransformedImages:
@@ -150,57 +148,3 @@ def thumbnail(image: NDArray[np.uint8]) -> NDArray[np.float32]:
 
     small = Image.fromarray(image).resize((THUMB, THUMB), Image.Resampling.BOX)
     return np.asarray(np.asarray(small, np.float32) / 255, np.float32).ravel()
-
-
-class WorldScenes:
-    """Draws scenes of the world with the attributes of a cell, of all subjects at random.
-
-    An input that a policy has chosen is a subject and the random numbers that a scene is made of: shown in
-    another cell it has the same subject, and what the cell does not say is drawn from the same numbers.
-
-    Args:
-        space: Its axes are attributes of a scene.
-    """
-
-    cpu_bound = True
-    sees = "the subject of the scene"
-
-    def __init__(self, space: ConceptSpace) -> None:
-        from weakspot.world.scene import SceneSet
-
-        self.space = space
-        self._placed: dict[tuple[str, int], int] = {}
-        for axis in space.axes:
-            for value in axis.values:
-                SceneSet.of({axis.name: [value]})  # says what is no attribute, or no value of it
-
-    def place(self, hypothesis: Hypothesis, index: int, number: int) -> None:
-        """Say which input a draw shows that a policy has chosen."""
-        self._placed[hypothesis.id, index] = number
-
-    def contexts(self, inputs: Sequence[int]) -> NDArray[np.float32]:
-        """What a policy may see of inputs: the subject, which is the right label."""
-        from weakspot.world.scene import SUBJECTS
-
-        return np.eye(len(SUBJECTS), dtype=np.float32)[np.asarray(inputs, np.int64) % len(SUBJECTS)]
-
-    def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
-        """See `Source`. The caption says all of the scene."""
-        from weakspot.world.grammar import describe
-        from weakspot.world.nature import sample
-        from weakspot.world.render import render
-        from weakspot.world.scene import SUBJECTS, SceneSet
-
-        region, cases = self.space.read(hypothesis), []
-        fixed: dict[str, Any] = {}
-        if region is not None:
-            fixed = {a.name: [a.values[i] for i in r] for a, r in zip(self.space.axes, region, strict=True)}
-        for index in indices:
-            placed = self._placed.get((hypothesis.id, index))
-            own = case_seed(seed, hypothesis, index) if placed is None else case_seed(seed, _INPUT, placed)
-            rng = random.Random(own)  # noqa: S311
-            one = {name: [rng.choice(values)] for name, values in fixed.items()}
-            subject = rng.choice(SUBJECTS) if placed is None else SUBJECTS[placed % len(SUBJECTS)]
-            scene = sample(SceneSet.of({"subject": [subject], **one}), rng)
-            cases.append(Case(hypothesis, index, own, render(scene, own, 64), scene.subject, describe(scene)))
-        return cases

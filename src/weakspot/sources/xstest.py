@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from weakspot.core import WeakspotError
+from weakspot.core.question import BENIGN, CONTRAST
+from weakspot.core.rows import read_rows
 from weakspot.sources.benchmark import Benchmark, Item
-from weakspot.sources.question import BENIGN, CONTRAST
-from weakspot.sources.question_files import read_rows, table_in, unique
+from weakspot.sources.question_files import table_in, unique
 
 TABLES: Final = ("xstest_prompts.csv", "xstest_v2_prompts.csv", "prompts.csv", "prompts.jsonl")
 _PREFIX: Final = "contrast_"

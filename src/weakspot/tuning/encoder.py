@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
-from urllib.parse import urlencode
 
 import numpy as np
 import torch
@@ -21,6 +20,7 @@ from torch import nn
 from torch.nn import functional as F  # noqa: N812
 
 from weakspot.core import WeakspotError
+from weakspot.core.ports import Trainable
 from weakspot.tuning.rounds import Told, rounds
 from weakspot.tuning.train import Trained
 
@@ -97,9 +97,8 @@ def tower_of(encoder: Any, *, name: str) -> Tower:
         WeakspotError: It cannot be trained here.
     """
     from weakspot.tuning.onnx_module import OnnxModule
-    from weakspot.world.encoder import LENGTH, WorldEncoder
 
-    if not isinstance(encoder, WorldEncoder):
+    if not isinstance(encoder, Trainable):
         raise WeakspotError(
             f"the text tower of {name[:200]} cannot be trained here",
             fix="mine world:encoder, or use --method data for a trainer of your own",
@@ -107,12 +106,12 @@ def tower_of(encoder: Any, *, name: str) -> Tower:
     module = OnnxModule(encoder.text_file)
 
     def tokens(texts: Sequence[str]) -> torch.Tensor:
-        return torch.from_numpy(encoder.words.batch(texts, LENGTH))
+        return torch.from_numpy(encoder.tokens(texts))
 
     def keep(folder: Path) -> str:
         folder.mkdir(parents=True, exist_ok=True)
         module.to("cpu").eval().write(folder / FILE)
-        return f"world:encoder?{urlencode({'text': str(folder / FILE)}, safe='/')}"
+        return encoder.name_with(folder / FILE)
 
     return Tower(module, tokens, keep)
 

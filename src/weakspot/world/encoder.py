@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlencode
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,6 @@ class WorldEncoder(OfGraphs):
 
     Attributes:
         text_file: The text tower's graph.
-        words: Its tokenizer.
         digest: Of all files.
     """
 
@@ -47,7 +47,7 @@ class WorldEncoder(OfGraphs):
         # The two must agree, or products of vectors would mean nothing.
         width = next(t.shape[-1] for t in self._image.outputs if t.name == "vector")
         self._text.expect({"tokens": (None, None)}, {"vector": (None, width)}, fix=shipped.FIX)
-        self.words = Words.load(words)
+        self._words = Words.load(words)
         self.digest = shipped.joint_digest(*FILES)
         if text is not None:
             self.digest = hashlib.sha256(f"{self.digest} {self._text.digest}".encode()).hexdigest()
@@ -58,12 +58,12 @@ class WorldEncoder(OfGraphs):
         # Texts of one length at a time: without padding no vector can depend on its neighbours.
         groups: dict[int, list[int]] = defaultdict(list)
         for i, text in enumerate(texts):
-            groups[min(len(self.words.encode(text)), LENGTH - 2)].append(i)
+            groups[min(len(self._words.encode(text)), LENGTH - 2)].append(i)
         if not groups:
-            return self._vectors(self._text, "tokens", self.words.batch([], LENGTH))
+            return self._vectors(self._text, "tokens", self._words.batch([], LENGTH))
         rows: dict[int, NDArray[np.float32]] = {}
         for _, group in sorted(groups.items()):
-            tokens = self.words.batch([texts[i] for i in group], LENGTH)
+            tokens = self._words.batch([texts[i] for i in group], LENGTH)
             rows |= zip(group, self._vectors(self._text, "tokens", tokens), strict=True)
         return np.stack([rows[i] for i in range(len(texts))])
 
@@ -71,6 +71,15 @@ class WorldEncoder(OfGraphs):
         """See `Encoder`."""
         parts = planes(images, SIZE, batch=self._image.batch)
         return np.concatenate([self._vectors(self._image, "image", part) for part in parts])
+
+    def tokens(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """See `Trainable`."""
+        return self._words.batch(texts, LENGTH)
+
+    @staticmethod
+    def name_with(text_file: Path) -> str:
+        """See `Trainable`."""
+        return f"world:encoder?{urlencode({'text': str(text_file)}, safe='/')}"
 
     @staticmethod
     def _vectors(

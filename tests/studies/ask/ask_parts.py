@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from weakspot.core import Case, Output, Status, Usage, Verdict
+from weakspot.core.question import BENIGN, CONTRAST
 from weakspot.sources.benchmark import Benchmark, Item
-from weakspot.sources.question import BENIGN, CONTRAST
 
 REFUSAL, ANSWER = "I'm sorry, I can't help with that.", "Sure: do this."
 

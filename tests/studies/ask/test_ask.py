@@ -12,10 +12,10 @@ from tests.studies.ask.ask_parts import Faulty, Model, Moody, Troubled, Waiting,
 
 from weakspot import ask, resume
 from weakspot.core import Status, WeakspotError
+from weakspot.core.question import BENIGN
 from weakspot.engine import Broken
 from weakspot.judges.refusal.panel import Panel
 from weakspot.sources.benchmark import Benchmark, Item
-from weakspot.sources.question import BENIGN
 from weakspot.store import Run
 from weakspot.studies.ask.arms import SYSTEMS
 from weakspot.studies.ask.reading import answers, shared_words

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from weakspot.core import MODELS, SOURCES, Case, Hypothesis, Status, WeakspotError
-from weakspot.sources.question import BenchmarkQuestion
+from weakspot.core.question import BenchmarkQuestion
 from weakspot.studies.ask.recording import Replay, load
 from weakspot.testing import check_target
 

@@ -15,10 +15,11 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.sources.corpus import LeftOut, normal_form
+from weakspot.sources.corpus import LeftOut
 from weakspot.store import Run
 from weakspot.studies.mine.pair_rule import PUBLISHED
 from weakspot.studies.mine.result import Mined, MinedPair, MineResult, Threshold
+from weakspot.text.plain import normal_form
 
 WIDTH = 96
 

@@ -34,7 +34,7 @@ import weakspot as ws
 from weakspot.core import MODELS, Hypothesis, Stage, WeakspotError
 from weakspot.engine import Lane, Watch
 from weakspot.judges.differs.judge import differs
-from weakspot.sources.corpus import normal_form, read_corpus
+from weakspot.sources.corpus import read_corpus
 from weakspot.store import Run, RunConfig
 from weakspot.studies.mine import method as study
 from weakspot.studies.mine import pair_kinds
@@ -46,6 +46,7 @@ from weakspot.studies.mine.result import Choice
 from weakspot.studies.mine.settings import MineSettings
 from weakspot.study import Context
 from weakspot.text.contrast import variants
+from weakspot.text.plain import normal_form
 from weakspot.world import grammar
 
 FEW = captions(100)

@@ -12,10 +12,10 @@ import pytest
 from tests.studies.mine.mine_toy import COLOURS, THINGS, Blind, Reader, captions, mined_of, result_of
 
 import weakspot as ws
-from weakspot.sources.corpus import normal_form
 from weakspot.studies.mine import pair_kinds
 from weakspot.studies.mine.steer import said_yes
 from weakspot.study.reports import summary
+from weakspot.text.plain import normal_form
 
 SIDES = [f"A {thing} to the {side} of a {colour} house." for thing in THINGS for colour in COLOURS[:1]
          for side in ("left", "right")]  # fmt: skip

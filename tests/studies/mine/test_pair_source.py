@@ -6,7 +6,7 @@ import pytest
 from tests.studies.mine.mine_toy import captions
 
 from weakspot.core import Hypothesis, Stage, WeakspotError
-from weakspot.sources.corpus import Text, gather, normal_form
+from weakspot.sources.corpus import Text, gather
 from weakspot.studies.mine.pair_kinds import reworded
 from weakspot.studies.mine.pair_source import (
     RANDOM,
@@ -17,6 +17,7 @@ from weakspot.studies.mine.pair_source import (
 )
 from weakspot.testing import check_source
 from weakspot.text.differences import Category, categorise
+from weakspot.text.plain import normal_form
 
 TEXTS = captions(80)
 CORPUS = gather((Text(text, f"picture {i // 2}") for i, text in enumerate(TEXTS)), name="toy")

@@ -13,12 +13,12 @@ from tests.studies.repair.results import result_of
 import weakspot
 from weakspot.cli import run as command
 from weakspot.core import WeakspotError
-from weakspot.sources.corpus import normal_form
 from weakspot.store import Run
 from weakspot.studies.mine import repair_job as repair_mine
 from weakspot.studies.mine.pair_source import pair_of
 from weakspot.studies.repair.parts import job_of
 from weakspot.studies.repair.settings import RepairSettings
+from weakspot.text.plain import normal_form
 from weakspot.tuning import encoder
 
 pytest.importorskip("torch")

@@ -4,29 +4,25 @@
 each pair True (they differ), False (they do not) or None (it cannot tell):
 
     rules                       words and their order; no model, the same everywhere (the default)
-    world                       the exact scenes of the drawn world
     hf:cross-encoder/nli-…      a model of natural-language inference (transformers)
     chat:openai/gpt-4o          a language model
     python:package.module:attr  your own, with `differ(pairs)`
 
-A text that says more than the other differs: one would see more.
+and what else `weakspot list differs` shows. A text that says more than the other differs: one would see more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
-from weakspot.core import MODELS, WeakspotError, nearest
-from weakspot.core.registry import import_part, parse_name
+from weakspot.core import DIFFERS, WeakspotError
 from weakspot.text.differences import Category, categorise
 from weakspot.text.exchanges import shared
 from weakspot.text.same_words import Alike, WordNets, alike, installed, plainly, said
 from weakspot.text.tagging import tokenise
 
 TextPair = tuple[str, str]
-#: What `differs` knows.
-NAMES: Final = ("rules", "world", "hf", "chat", "python")
 
 
 @runtime_checkable
@@ -36,23 +32,6 @@ class DiffersJudge(Protocol):
     def differ(self, pairs: Sequence[TextPair]) -> list[bool | None]:
         """For each pair True, False, or None where it cannot tell; in order."""
         ...
-
-
-class SceneJudge:
-    """By the world's exact scenes: two texts differ when they allow other scenes."""
-
-    def differ(self, pairs: Sequence[TextPair]) -> list[bool | None]:
-        """See `DiffersJudge`. None where a text is not of the world's English."""
-        from weakspot.world.grammar import parse
-
-        def scenes(text: str) -> Any:
-            try:
-                return parse(text)
-            except WeakspotError:
-                return None
-
-        meant = [(scenes(a), scenes(b)) for a, b in pairs]
-        return [None if a is None or b is None else a != b for a, b in meant]
 
 
 class RuleJudge:
@@ -88,33 +67,18 @@ class RuleJudge:
         return False if shared(*map(tokenise, plain)) == 1 else None
 
 
+def rules() -> RuleJudge:
+    """`rules`: needs no model."""
+    return RuleJudge()
+
+
 def differs(spec: str = "rules") -> DiffersJudge:
-    """The judge that a name names; see above.
+    """The judge that a name names.
 
     Raises:
         WeakspotError: There is none of that name, or it cannot be loaded.
     """
-    name = parse_name(spec)
-    if name.full in ("rules", "world") and name.options:
-        raise WeakspotError(f"{name.full!r} has no options", fix=f"write {name.full}")
-    if name.full == "rules":
-        return RuleJudge()
-    if name.full == "world":
-        return SceneJudge()
-    if name.scheme == "hf" and name.rest:
-        from weakspot.judges.differs import nli as differs_nli
-
-        return differs_nli.load(name.rest, **name.options)
-    if name.scheme == "chat" and name.rest:
-        from weakspot.judges.differs.llm import LlmJudge
-
-        return LlmJudge(MODELS.load(spec), name=spec)
-    if name.scheme == "python" and name.rest:
-        found = import_part(name.rest)
-        if not isinstance(found, DiffersJudge):
-            raise WeakspotError(f"{spec[:200]} cannot judge pairs", fix="it must have: differ")
-        return found
-    raise WeakspotError(
-        f"no judge of differences is called {spec[:80]!r}",
-        fix=nearest(name.full, NAMES) or "use rules, world, hf:FOLDER, chat:MODEL or python:module:attr",
-    )
+    found: object = DIFFERS.load(spec, spec=spec)
+    if not isinstance(found, DiffersJudge):
+        raise WeakspotError(f"{spec[:200]} cannot judge pairs", fix="it must have: differ")
+    return found

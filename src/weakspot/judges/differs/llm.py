@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from weakspot.core import WeakspotError
+from weakspot.core import MODELS, WeakspotError
 from weakspot.text.llm_answers import LONGEST, Answers, Asked, ask_all, items, one_line, with_unreadable
 
 SCHEMA: Final[Mapping[str, Any]] = {
@@ -143,3 +143,9 @@ class _Structured:
 
     def ask(self, prompts: Sequence[str]) -> list[str]:
         return list(self._llm.ask(prompts, schema=SCHEMA))
+
+
+def load(name: str, *, spec: str = "", **options: str) -> LlmJudge:
+    """`chat:openai/gpt-4o`, with the options of that model."""
+    del options  # they are in its full name
+    return LlmJudge(MODELS.load(spec or f"chat:{name}"), name=spec)

@@ -14,10 +14,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from weakspot.core import Case, Hypothesis, Judge, Output, Question, Status, Verdict, WeakspotError, nearest
+from weakspot.core.rows import Row, read_rows
 from weakspot.judges.refusal.judge import Grade, RefusalJudge
 from weakspot.judges.refusal.model import fit, matrix
 from weakspot.judges.refusal.panel import Panel, agreement
-from weakspot.sources.question_files import Row, read_rows
 from weakspot.stats import corrected_rate, wilson
 from weakspot.stats.agreement import Confusion, confusion
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from weakspot.core import WeakspotError, nearest
 from weakspot.models.diffusers.folder import sha256
 from weakspot.models.vectors import unit
-from weakspot.sources.corpus import normal_form
+from weakspot.text.plain import normal_form
 
 #: What the arrays are usually called, most telling first.
 VECTORS: Final = ("embeddings", "text_embeddings", "vectors", "features", "image_embeddings", "arr_0")

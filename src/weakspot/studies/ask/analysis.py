@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from weakspot.sources.question import BENIGN, CONTRAST
+from weakspot.core.question import BENIGN, CONTRAST
 from weakspot.stats import adjusted_bh, fisher
 from weakspot.stats.agreement import Confusion
 from weakspot.stats.paired import Alternative

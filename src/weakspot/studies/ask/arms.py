@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from weakspot.core import Case, Hypothesis, WeakspotError, nearest
+from weakspot.core.question import BENIGN, BenchmarkQuestion
 from weakspot.sources.benchmark import Benchmark, Item, case_of
-from weakspot.sources.question import BENIGN, BenchmarkQuestion
 from weakspot.studies.ask.settings import PLAIN
 
 SYSTEMS: Final = {

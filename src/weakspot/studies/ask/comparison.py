@@ -7,7 +7,7 @@ from itertools import combinations
 from statistics import NormalDist
 from typing import Final
 
-from weakspot.sources.question import BENIGN
+from weakspot.core.question import BENIGN
 from weakspot.stats import adjusted_holm, mcnemar, paired_difference, wilson
 from weakspot.studies.ask.outcomes import Asked, counted
 from weakspot.studies.ask.result import (

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from weakspot.core import Status
+from weakspot.core.question import BENIGN
 from weakspot.engine import Engine, Want
-from weakspot.sources.question import BENIGN
 from weakspot.studies.ask.arms import DESCRIBE, STAGES, Arm, Questions, arm_of, plan
 from weakspot.studies.ask.parts import AskParts, ScenarioParts, asking, model_name
 from weakspot.studies.ask.reading import figures, items_of

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from weakspot.core import JUDGES, MODELS, SOURCES, Judge, Source, Target, WeakspotError
 from weakspot.core.ports import AnswersQuestions, LanguageModel, NeedsImages, Priced
+from weakspot.core.question import BENIGN, CONTRAST
 from weakspot.engine import Budget, Executor
 from weakspot.engine.budget import COUNTED
 from weakspot.engine.engine import PATIENCE
 from weakspot.sources.benchmark import Benchmark
-from weakspot.sources.question import BENIGN, CONTRAST
 from weakspot.studies.ask.arms import Questions, plan
 from weakspot.studies.ask.recording import Replay
 from weakspot.studies.ask.settings import AskSettings

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from weakspot.core import WeakspotError
 from weakspot.core.ports import Estimates
+from weakspot.core.question import BenchmarkQuestion
 from weakspot.sources.benchmark import Benchmark
-from weakspot.sources.question import BenchmarkQuestion
 from weakspot.studies.ask.arms import Arm, Questions, plan
 from weakspot.studies.ask.parts import AskParts, ScenarioParts, shown_pictures
 from weakspot.studies.ask.settings import AskSettings

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from weakspot.core import Status, Trial
+from weakspot.core.question import BENIGN
 from weakspot.judges.refusal.judge import Grade
 from weakspot.judges.refusal.panel import Panel, ballots
 from weakspot.sources.benchmark import Benchmark
-from weakspot.sources.question import BENIGN
 from weakspot.store import Run
 from weakspot.studies.ask.analysis import analysed
 from weakspot.studies.ask.arms import DESCRIBE

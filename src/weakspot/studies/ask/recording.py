@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import Case, Output, Status, WeakspotError, nearest
-from weakspot.sources.question import BENIGN, CONTRAST, BenchmarkQuestion
-from weakspot.sources.question_files import ID, Row, read_rows, read_text
+from weakspot.core.question import BENIGN, CONTRAST, BenchmarkQuestion
+from weakspot.core.rows import ID, Row, read_rows, read_text
 from weakspot.store import Run
 
 RESPONSE: Final = ("response", "answer", "completion", "output", "model_response", "prediction")

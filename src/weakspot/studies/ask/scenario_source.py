@@ -13,8 +13,8 @@ from typing import Any
 
 from weakspot.core import Case, Hypothesis, Source, Stage, WeakspotError, case_seed
 from weakspot.core.ports import understands
+from weakspot.core.question import BENIGN, CONTRAST, BenchmarkQuestion
 from weakspot.sources.benchmark import case_of
-from weakspot.sources.question import BENIGN, CONTRAST, BenchmarkQuestion
 from weakspot.studies.ask.scenario_writing import Scenario
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from weakspot.core import Hypothesis, Stage, Trial, WeakspotError
 from weakspot.core.ports import Spends
+from weakspot.core.question import BENIGN, CONTRAST
 from weakspot.engine import (
     Budget,
     BudgetSpent,
@@ -29,7 +30,6 @@ from weakspot.engine import (
     findings,
     race,
 )
-from weakspot.sources.question import BENIGN, CONTRAST
 from weakspot.studies.ask.outcomes import Asked, counted, refused
 from weakspot.studies.ask.parts import ScenarioParts, asking, model_name
 from weakspot.studies.ask.result import AskResult, Counted, Description, Example, Scenarios, Writer

@@ -20,9 +20,9 @@ from weakspot.core.ports import (
     Stoppable,
     Waits,
 )
+from weakspot.core.question import BENIGN, EXPECTED
 from weakspot.engine import Executor
 from weakspot.engine.identity import models_in
-from weakspot.sources.question import BENIGN, EXPECTED
 from weakspot.stats.agreement import Confusion
 
 #: Between a judge's reason and what the target noted of the answer, such as a picture that was made smaller.

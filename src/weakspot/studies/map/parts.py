@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from weakspot.concepts.space import ConceptSpace, load_space, space_from
-from weakspot.core import JUDGES, MODELS, Judge, Source, Stage, Target, WeakspotError
+from weakspot.core import JUDGES, MODELS, SOURCES, Judge, Source, Stage, Target, WeakspotError
 from weakspot.engine import Budget
 from weakspot.engine.identity import digest_in
 from weakspot.store import Run
@@ -287,9 +287,8 @@ def world_parts(
 
 
 def _scenes(_: MapSettings, *, space: ConceptSpace) -> Source:
-    from weakspot.sources.transform import WorldScenes
-
-    return WorldScenes(space)
+    found: Source = SOURCES.load("world:cells", space=space)
+    return found
 
 
 def settings_of(run: Run, *, budget: str | None = None) -> MapSettings:

@@ -13,10 +13,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from random import Random
 from typing import Final, NamedTuple
 
-from weakspot.sources.corpus import normal_form
 from weakspot.text.contrast import LONGEST, variants
 from weakspot.text.differences import Category
 from weakspot.text.lexicon import Tag
+from weakspot.text.plain import normal_form
 from weakspot.text.tagging import Token, tokenise
 
 #: After so many pairs with the same change of words ("two" → "three") others are preferred.

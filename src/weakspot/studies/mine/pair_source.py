@@ -20,9 +20,10 @@ from random import Random
 from typing import Final
 
 from weakspot.core import Case, Hypothesis, Stage, Trial, WeakspotError, case_seed
-from weakspot.sources.corpus import Corpus, normal_form
+from weakspot.sources.corpus import Corpus
 from weakspot.studies.mine.pair_kinds import Made, at_random, edited, replaced, vocabulary
 from weakspot.text.differences import Category
+from weakspot.text.plain import normal_form
 
 #: Pairs of a category in each stage at most, and of a baseline.
 MOST: Final = {Stage.EXPLORE: 128, Stage.CONFIRM: 256}

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import MODELS, SOURCES, Encoder, TextEncoder, WeakspotError
+from weakspot.core.ports import Selective
 from weakspot.judges.similarity import Validity
 from weakspot.sources.corpus import NOISE, Corpus, Text, gather, read_corpus, read_phrases
 from weakspot.studies.mine.embeddings import cache_folder, embed_texts
@@ -75,12 +76,7 @@ class MineParts:
     @property
     def fits(self) -> Callable[[str], bool] | None:
         """Whether a text is understood by the judge of differences; None if it understands any."""
-        from weakspot.judges.differs.judge import SceneJudge
-
-        judge = self.validity
-        if not isinstance(judge, SceneJudge):
-            return None
-        return lambda text: judge.differ([(text, text)])[0] is not None
+        return self.validity.understands if isinstance(self.validity, Selective) else None
 
 
 def named(parts: MineParts) -> dict[str, Any]:

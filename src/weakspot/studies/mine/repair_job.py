@@ -9,7 +9,7 @@ alike: an encoder that scatters all texts repairs nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -17,9 +17,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from weakspot.core import MODELS, Case, Hypothesis, Stage, WeakspotError, case_seed
+from weakspot.core import CORPORA, MODELS, Case, Hypothesis, Stage, WeakspotError, case_seed
+from weakspot.core.ports import Selective
 from weakspot.judges.similarity import SimilarityJudge
-from weakspot.sources.corpus import Corpus, Text, gather, normal_form, read_corpus
+from weakspot.sources.corpus import Renewable, gather, read_corpus
 from weakspot.store import Run
 from weakspot.studies.mine.pair_kinds import Made, edited
 from weakspot.studies.mine.pair_similarity import PairSimilarity
@@ -29,6 +30,7 @@ from weakspot.study.lifecycle import settings_of
 from weakspot.study.paths import rooted
 from weakspot.study.repairs import Fitted, Job, Progress, RepairTask, Spot, chosen_of, derived, row_words
 from weakspot.text.differences import Category
+from weakspot.text.plain import normal_form
 
 #: Fresh captions that are looked at for pairs in each part.
 CAPTIONS: Final = 6_000
@@ -42,8 +44,6 @@ SAME: Final = 300
 LEAST: Final = 20
 #: Findings that are repaired where nobody chose.
 TOP: Final = 3
-#: Scenes that are drawn until one shows the difference.
-TRIES: Final = 20
 
 
 def mine_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:
@@ -60,7 +60,8 @@ def mine_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:
         raise WeakspotError(
             f"the method {settings.method!r} is not for text towers", fix="use --method full, or data"
         )
-    if mined.corpus.partition("?")[0] != "world":
+    corpus = CORPORA.load(mined.corpus) if CORPORA.knows(mined.corpus) else None
+    if not isinstance(corpus, Renewable):
         raise WeakspotError(
             f"new captions like those of {mined.corpus[:80]!r} cannot be made here",
             fix="mine with --corpus world; weakspot export gives the pairs of others",
@@ -80,7 +81,8 @@ def mine_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:
     result = MineResult.of(run)
     assert result is not None and result.mined is not None  # noqa: S101, PT018 (there are findings)
     alike = result.mined.threshold.value
-    parts = _Parts(run, settings, fits=mined.judged_by == "world")
+    judge = None if mined.judged_by == "none" else differs(mined.judged_by)
+    parts = _Parts(run, settings, corpus, fits=judge.understands if isinstance(judge, Selective) else None)
     before = PairSimilarity(encoder)
     spots = [
         Spot(f.phrase, (f.hypothesis,), i)
@@ -96,7 +98,7 @@ def mine_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:
                 fix="choose another finding",
             )
     asked = parts.captions["verification"][:RETRIEVED]
-    pictures = Retrieval(asked, encoder, seed=derived(settings.seed, "seen"))
+    pictures = Retrieval(asked, encoder, corpus, seed=derived(settings.seed, "seen"))
 
     def learnt() -> dict[str, list[Made]]:
         return {spot.words: parts.pairs("repair", spot, LEARNT) for spot in chosen}
@@ -104,7 +106,7 @@ def mine_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:
     return Job(
         target=before,
         name=name,
-        judge=SimilarityJudge(alike, None if mined.judged_by == "none" else differs(mined.judged_by)),
+        judge=SimilarityJudge(alike, judge),
         chosen=chosen,
         others=(
             *(s for s in spots if s.number not in numbers and source.count(s.hypotheses[0]) >= LEAST),
@@ -127,18 +129,18 @@ def _category(hypothesis: Hypothesis) -> Category | None:
 class _Parts:
     """Captions that the mine never saw, dealt to repair and verification by turns."""
 
-    def __init__(self, run: Run, settings: RepairTask, *, fits: bool) -> None:
-        from weakspot.judges.differs.judge import SceneJudge
-
+    def __init__(
+        self, run: Run, settings: RepairTask, corpus: Renewable, *, fits: Callable[[str], bool] | None
+    ) -> None:
         mined = rooted(settings_of(run), settings.here)
-        self._seed = settings.seed
-        self._judge = SceneJudge() if fits else None
+        self._seed, self.corpus, self._fits = settings.seed, corpus, fits
         old = read_corpus(mined.corpus, limit=mined.texts)
         known = set(map(normal_form, old.texts))
         for hypothesis in run.ledger.hypotheses():
             for trial in run.ledger.trials(hypothesis):
                 known |= {normal_form(text) for text in pair_of(trial)[:2]}
-        fresh = _fresh(f"{settings.seed} {mined.corpus}")
+        more = corpus.more(f"repair: {settings.seed} {mined.corpus}", 2 * CAPTIONS)
+        fresh = gather(more, name=f"fresh texts like those of {mined.corpus}")
         texts = [text for text in fresh.texts if normal_form(text) not in known]
         self.captions = {"repair": texts[::2], "verification": texts[1::2]}
         self._known = {
@@ -150,14 +152,13 @@ class _Parts:
         """New pairs of a category, of captions of a part; none of verification is one of repair."""
         category = _category(spot.hypotheses[0])
         assert category is not None  # noqa: S101 (asked before)
-        judge = self._judge
         rng = Random(f"{self._seed} {part} {spot.hypotheses[0].id}")  # noqa: S311
         found = edited(
             self.captions[part],
             category=category,
             rng=rng,
             known=self._known[part],
-            fits=None if judge is None else (lambda text: judge.differ([(text, text)])[0] is not None),
+            fits=self._fits,
         )
         rows = list(islice(found, most))
         other = "verification" if part == "repair" else "repair"
@@ -167,7 +168,7 @@ class _Parts:
     def same(self, alike: float) -> Any:
         """Whether sentences in another order are still taken for the same, by a target of pairs."""
         rng = Random(f"{self._seed} same")  # noqa: S311
-        rows = list(islice(_reordered(self.captions["verification"], rng), SAME))
+        rows = list(islice(_reordered(self.captions["verification"], self.corpus, rng), SAME))
         hypothesis = Hypothesis("the same in another order", (("pairs", "same"),))
         cases = [Case(hypothesis, i, 0, Made(*row), "alike", "") for i, row in enumerate(rows)]
 
@@ -177,22 +178,8 @@ class _Parts:
         return failed
 
 
-def _fresh(seed: str) -> Corpus:
-    """Captions of the world that follow from a seed of their own."""
-    from weakspot.world.captions import caption
-    from weakspot.world.nature import sample
-    from weakspot.world.scene import SceneSet
-
-    rng = Random(f"repair: {seed}")  # noqa: S311
-    texts = (Text(caption(sample(SceneSet(), rng), rng)) for _ in range(2 * CAPTIONS))
-    return gather(texts, name="fresh captions of the world")
-
-
-def _reordered(captions: Sequence[str], rng: Random) -> Any:
+def _reordered(captions: Sequence[str], corpus: Renewable, rng: Random) -> Any:
     """Captions of several sentences, and the same with the later ones in another order."""
-    from weakspot.judges.differs.judge import SceneJudge
-
-    judge = SceneJudge()
     for text in captions:
         first, *rest = [f"{s.strip()}." for s in text.split(".") if s.strip()]
         other = rest[:]
@@ -200,7 +187,7 @@ def _reordered(captions: Sequence[str], rng: Random) -> Any:
         if len(rest) < 2 or other == rest:
             continue
         two = " ".join([first, *rest]), " ".join([first, *other])
-        if judge.differ([two])[0] is False:
+        if corpus.same(*two):
             yield two
 
 
@@ -243,14 +230,17 @@ class Retrieval:
     """Pictures of captions, and whether the own caption is the nearest of all.
 
     Args:
-        captions: Of the world.
+        captions: What is asked.
+        corpus: Draws their pictures.
         encoder: Its image tower, which no repair changes, sees the pictures.
         seed: Of the pictures.
     """
 
-    def __init__(self, captions: Sequence[str], encoder: Any, *, seed: int) -> None:
+    def __init__(self, captions: Sequence[str], encoder: Any, corpus: Renewable, *, seed: int) -> None:
         self.captions = list(captions)
-        self.seen = encoder.embed_images([_drawn(text, (), seed=seed + i) for i, text in enumerate(captions)])
+        self.seen = encoder.embed_images(
+            [corpus.picture(text, (), seed=seed + i) for i, text in enumerate(captions)]
+        )
 
     def missed(self, target: Any) -> list[bool | None]:
         """Of each picture, whether another caption is nearer, by the text tower of a target of pairs."""
@@ -260,21 +250,6 @@ class Retrieval:
 
         texts = torch.from_numpy(np.asarray(target.encoder.embed_texts(self.captions), np.float32))
         return list(missed(torch.from_numpy(self.seen), texts, self.captions))
-
-
-def _drawn(text: str, against: Sequence[str], *, seed: int) -> Any:
-    """A picture of which a text is true, and of which another is not if there is such a one."""
-    from weakspot.world.grammar import parse
-    from weakspot.world.nature import sample
-    from weakspot.world.render import render
-
-    rng, own = Random(seed), parse(text)  # noqa: S311
-    denied = [parse(other) for other in against]
-    for _ in range(TRIES):
-        scene = sample(own, rng)
-        if not any(other.matches(scene) for other in denied):
-            return render(scene, seed, 64)
-    return None
 
 
 def _fit(
@@ -293,8 +268,9 @@ def _fit(
     seed = derived(settings.seed, "pictures")
     rows = [row for some in learnt.values() for row in some]
     told("drawing pictures of the pairs", 0, len(rows))
+    draw = parts.corpus.picture
     both = [
-        (_drawn(row.first, [row.second], seed=seed + i), _drawn(row.second, [row.first], seed=seed + i))
+        (draw(row.first, [row.second], seed=seed + i), draw(row.second, [row.first], seed=seed + i))
         for i, row in enumerate(rows)
     ]
     blank = np.zeros((64, 64, 3), np.uint8)
@@ -302,7 +278,7 @@ def _fit(
     seen = np.asarray(seen, np.float32).reshape(len(rows), 2, -1)
     seen[[a is None or b is None for a, b in both]] = 0
     captions = parts.captions["repair"][:USUAL]
-    usual = Retrieval(captions, encoder, seed=seed)
+    usual = Retrieval(captions, encoder, parts.corpus, seed=seed)
     trained = fit_tower(
         tower,
         [Pair(row.first, row.second, vectors) for row, vectors in zip(rows, seen, strict=True)],
