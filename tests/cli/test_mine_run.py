@@ -80,7 +80,7 @@ def test_a_person_sees_the_findings_and_a_machine_gets_them_all(
 def test_a_spent_budget_says_how_to_go_on(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert mine("--out", "run", "--budget", "pairs=30") == 3
     out = capsys.readouterr().out
-    assert "next     weakspot resume run --budget calls=60" in out
+    assert "next     weakspot resume run --budget pairs=60" in out
     assert cli(["resume", "run", "--budget", "pairs=4000"]) == 0
     with ws.open_run("run") as run:
         assert run.state == "finished"

@@ -19,10 +19,10 @@ from weakspot.report.document import Html, Section
 from weakspot.report.evidence import Room
 from weakspot.report.figure import Figure, shown
 from weakspot.report.html import PICTURES, html
-from weakspot.report.mine_facts import Example, Stretch, apart
 from weakspot.report.plots import svg
 from weakspot.report.shell import _kinds
 from weakspot.store import Run, RunConfig, png
+from weakspot.studies.mine.figures import Stretch, marked
 from weakspot.studies.repair.document import RepairDocument
 from weakspot.study import reports as report
 
@@ -72,7 +72,7 @@ def joined(stretches: list[Stretch]) -> str:
 def test_what_differs_is_marked_and_nothing_is_lost(
     first: str, second: str, lost: list[str], new: list[str]
 ) -> None:
-    one, other = apart(Example(first, second, 0.9))
+    one, other = marked(first, second)
     assert ([s.words for s in one if s.changed], [s.words for s in other if s.changed]) == (lost, new)
     assert (joined(one), joined(other)) == (first, second)
 

@@ -162,7 +162,7 @@ def _drawn(run: Run) -> Iterator[Measure]:
     """Of a study that draws cases from hypotheses."""
     known = {h.id: h for h in run.ledger.hypotheses()}
     if run.config.study == "mine":
-        bases = [h for h in known.values() if h.origin == "baseline"]
+        bases = run.baselines
     else:
         bases = [known[i] for i in run.ledger.fact("bases", [run.ledger.fact("base")]) if i in known]
     told: set[str] = set()

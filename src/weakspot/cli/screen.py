@@ -252,10 +252,6 @@ def conclude(run: Run, *, as_json: bool = False) -> int:
         from weakspot.cli import ask
 
         return ask.conclude(run, as_json=as_json)
-    if run.config.study == "mine":
-        from weakspot.cli import mine_result
-
-        return mine_result.conclude(run, as_json=as_json)
     if run.config.study == "map":
         from weakspot.cli import map as map_
 

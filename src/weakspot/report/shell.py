@@ -148,7 +148,6 @@ def environment() -> Environment:
         bound=_bound,
         picture=_picture,
         kinds=_kinds,
-        apart=_apart,
     )
     made.globals.update(interval=show.interval, plural=show.plural)
     return made
@@ -182,9 +181,3 @@ def _picture(uri: str) -> Markup:
 
 
 _BASE64: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")
-
-
-def _apart(*given: Any) -> Any:
-    from weakspot.report.mine_facts import apart
-
-    return apart(*given)

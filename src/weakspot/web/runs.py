@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from weakspot.core import Finding, Hypothesis, Rate, Tally, WeakspotError
-from weakspot.report import ask_words, map_page, mine_facts, mine_page
+from weakspot.report import ask_words, map_page
 from weakspot.report.chart import Axis, Bar, axis
 from weakspot.store import Run, RunConfig, rate
 from weakspot.study.reports import document_of
@@ -162,10 +162,10 @@ def told(run: Run, *, cheap: bool) -> str:
     tell: dict[str, Callable[[], str]] = {
         "rare": lambda: document_of(run).conclusion,
         "repair": lambda: document_of(run).conclusion,
+        "mine": lambda: document_of(run).conclusion,
         "map": lambda: map_page.conclusion(run),
     }
     if not cheap:
-        tell["mine"] = lambda: mine_page.conclusion(mine_facts.gather(run))
         tell["ask"] = lambda: str(ask_words.summary(run)["conclusion"])
     try:
         return tell[run.config.study]() if run.config.study in tell else ""

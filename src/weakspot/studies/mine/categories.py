@@ -1,0 +1,180 @@
+"""The categories of a run with their rates and examples, as people are told of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from weakspot.core import Finding, Hypothesis, Rate, Stage, Tally, Trial
+from weakspot.store import Run, rate
+from weakspot.studies.mine.pair_source import pair_of
+from weakspot.studies.mine.result import MineResult
+
+#: Pairs of a category that are shown, and bars of a histogram.
+EXAMPLES: Final = 6
+BINS: Final = 50
+#: Kinds of pairs that the others are compared with.
+BASES: Final = ("replaced", "random")
+
+
+class PairShown(NamedTuple):
+    """Two texts and how alike they are: to the encoder, and to the reference where it was asked."""
+
+    first: str
+    second: str
+    tested: float | None
+    reference: float | None = None
+    note: str = ""
+
+
+class Change(NamedTuple):
+    """What became what in the pairs of a category, how often, and how often that was taken for alike."""
+
+    change: str
+    n: int
+    alike: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoryShown:
+    """One category, or a baseline.
+
+    Attributes:
+        name: What people read first.
+        text: The hypothesis' whole text.
+        kind: "edited", "written", "replaced" or "random": where its pairs come from.
+        mined: Pairs of the corpus that show it.
+        state: How it stood in the race; "confirmed" after the confirmation.
+        rate: Fresh pairs, where there are any; else those of the race.
+        fresh: Whether the rate is of fresh pairs.
+        finding: If it came so far.
+        found: Pairs of the corpus.
+        failing: New pairs that are taken for alike.
+        passing: New pairs that are told apart.
+        changes: What was changed most often.
+        similarities: Of all its pairs, in bins from -1 to 1.
+        relevance: How much of it matters for the topic.
+    """
+
+    id: str
+    name: str
+    text: str
+    kind: str
+    mined: int
+    state: str
+    rate: Rate
+    fresh: bool
+    finding: Finding | None
+    found: Sequence[PairShown]
+    failing: Sequence[PairShown]
+    passing: Sequence[PairShown]
+    changes: Sequence[Change]
+    similarities: Sequence[int]
+    relevance: Rate | None
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether fresh pairs confirmed it."""
+        return self.finding is not None and self.finding.confirmed
+
+    def plain(self) -> dict[str, Any]:
+        """As report.json has it."""
+        same = ("id", "name", "text", "kind", "mined", "state", "fresh")
+        examples = {"mined": self.found, "alike": self.failing, "told_apart": self.passing}
+        return {name: getattr(self, name) for name in same} | {
+            "rate": self.rate._asdict(),
+            "relevance": None if self.relevance is None else self.relevance._asdict(),
+            "changes": [change._asdict() for change in self.changes],
+            "examples": {what: [pair._asdict() for pair in pairs] for what, pairs in examples.items()},
+        }
+
+
+def categories_of(run: Run, result: MineResult) -> tuple[list[CategoryShown], list[CategoryShown]]:
+    """The categories, those that fail most first, and the baselines."""
+    findings = {f.hypothesis.id: f for f in run.findings}
+    cited = _cited(result)
+    rows = [_shown(run, h, result, findings.get(h.id), cited) for h in run.ledger.hypotheses()]
+    found = [row for row in rows if row.kind not in BASES]
+    found.sort(key=lambda row: (not row.confirmed, not row.fresh, -row.rate.value))
+    bases = [row for row in rows if row.kind in BASES]
+    return found, sorted(bases, key=lambda row: BASES.index(row.kind))
+
+
+def _cited(result: MineResult) -> Mapping[str, list[PairShown]]:
+    """The mined pairs by the category that they show; those of a language model's failures by its name."""
+    found: dict[str, list[PairShown]] = defaultdict(list)
+    mined = result.mined.pairs if result.mined else ()
+    pairs = [PairShown(p.first, p.second, p.tested, p.reference, p.reason) for p in mined]
+    for pair, shown in zip(mined, pairs, strict=True):
+        found[pair.category].append(shown)
+    for failure in result.named.failures if result.named else ():
+        found[f"llm:{failure.name}"] = [pairs[i] for i in failure.cited if i < len(pairs)]
+    return found
+
+
+def _shown(
+    run: Run,
+    hypothesis: Hypothesis,
+    result: MineResult,
+    finding: Finding | None,
+    cited: Mapping[str, list[PairShown]],
+) -> CategoryShown:
+    concepts = dict(hypothesis.concepts)
+    kind = concepts.get("pairs", "")
+    fresh, early = (run.ledger.tally(hypothesis, stage) for stage in (Stage.CONFIRM, Stage.EXPLORE))
+    tally = early.plus(fresh) if kind in BASES else fresh if fresh.n else early
+    trials = run.ledger.trials(hypothesis)
+    shown = [t for t in trials if Stage.of(t.index) is Stage.CONFIRM] or trials
+    own = cited.get(f"llm:{concepts.get('name')}" if kind == "written" else hypothesis.text, [])
+    confirmed = finding is not None and finding.confirmed
+    return CategoryShown(
+        id=hypothesis.id,
+        name=concepts.get("name", hypothesis.text),
+        text=hypothesis.text,
+        kind=kind,
+        mined=0 if kind in BASES else len(own),
+        state="confirmed" if confirmed else result.states.get(hypothesis.id, "open"),
+        rate=finding.rate if finding is not None else rate(Tally(tally.n, tally.failures)),
+        fresh=bool(fresh.n),
+        finding=finding,
+        found=own[:EXAMPLES],
+        failing=_examples(shown, failed=True),
+        passing=_examples(shown, failed=False),
+        changes=_changes(trials),
+        similarities=_histogram(trials),
+        relevance=result.scores.each.get(hypothesis.id) if result.scores else None,
+    )
+
+
+def _examples(trials: Sequence[Trial], *, failed: bool) -> list[PairShown]:
+    """The nearest of the failing pairs, the farthest of the others; no change of words twice in a row."""
+    some = [t for t in trials if t.failed is failed and t.score is not None]
+    some.sort(key=lambda t: (-(t.score or 0.0) if failed else t.score or 0.0, t.index))
+    seen: dict[str, int] = defaultdict(int)
+    ranked: list[tuple[int, int, PairShown]] = []
+    for trial in some:
+        first, second, change = pair_of(trial)
+        ranked.append((seen[change], len(ranked), PairShown(first, second, trial.score, None, change)))
+        seen[change] += bool(change)
+    return [pair for *_, pair in sorted(ranked, key=lambda row: row[:2])[:EXAMPLES]]
+
+
+def _changes(trials: Sequence[Trial]) -> list[Change]:
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for trial in trials:
+        change = pair_of(trial).change
+        if change and trial.failed is not None:
+            counts[change][0] += 1
+            counts[change][1] += trial.failed
+    rows = [Change(change, n, alike) for change, (n, alike) in counts.items() if n > 2]
+    return sorted(rows, key=lambda c: (-c.n, c.change))[:8]
+
+
+def _histogram(trials: Sequence[Trial]) -> list[int]:
+    bins = [0] * BINS
+    for trial in trials:
+        if trial.score is not None:
+            bins[min(max(int((trial.score + 1) / 2 * BINS), 0), BINS - 1)] += 1
+    return bins

@@ -1,0 +1,383 @@
+"""How a run of `mine` is told: the systematic failures with examples, then the scale and the mined pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import cached_property
+from typing import Any, Final
+
+from weakspot.core import Rate
+from weakspot.engine.budget import Budget
+from weakspot.report import format as show
+from weakspot.report.document import Document, Ending, Html, Section, Table, errors, pairs, spent
+from weakspot.report.evidence import Room
+from weakspot.report.markdown import escape
+from weakspot.report.markdown import table as markdown_table
+from weakspot.report.terminal import cut, row
+from weakspot.store import Run
+from weakspot.studies.mine.categories import CategoryShown, PairShown, categories_of
+from weakspot.studies.mine.figures import marked, rates, similarities
+from weakspot.studies.mine.result import Downstream, Grounded, Mined, MineResult, Scores
+from weakspot.text.llm_answers import Answers
+
+#: Mined pairs in the table.
+LISTED: Final = 40
+#: What the kinds of pairs are called.
+KINDS: Final = {"edited": "captions edited by rule", "written": "written by the language model"}
+
+
+class MineDocument(Document):
+    """See `Document`."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self.result = MineResult.of(run) or MineResult()
+
+    @cached_property
+    def categories(self) -> tuple[list[CategoryShown], list[CategoryShown]]:
+        """The categories, and the baselines."""
+        return categories_of(self.run, self.result)
+
+    @property
+    def title(self) -> str:
+        """The encoder."""
+        return str(self.run.config.settings.get("encoder", ""))
+
+    @property
+    def conclusion(self) -> str:
+        """Which differences the encoder does not see."""
+        who, mined = show.shorten(self.title, 80), self.result.mined
+        if mined is None:
+            return f"{who} has not been looked at yet."
+        text = (
+            f"{show.plural(len(mined.pairs), 'pair')} that it takes for alike and the reference tells apart "
+            f"were mined from {show.count(mined.texts)} texts."
+        )
+        if self.result.note:
+            return f"{who} cannot embed new texts, so nothing was measured on new pairs. {text}"
+        found = [f for f in self.run.findings if f.confirmed]
+        if not found:
+            return f"No systematic failure of {who} was confirmed on new pairs. {text}"
+        named = ", ".join(f"{show.shorten(f.phrase, 60)} ({show.percent(f.rate.value)})" for f in found[:5])
+        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+        failures = show.plural(len(found), "systematic failure")
+        return (
+            f"{failures} of {who}, confirmed on new pairs: {named}{more} are taken for alike, against "
+            f"{show.percent(found[0].baseline.value)} of edits at random. {text}"
+        )
+
+    def about(self) -> Sequence[str]:
+        """Why nothing was measured, if nothing was."""
+        return [f"Not measured on new pairs: {self.result.note}."] if self.result.note else ()
+
+    # -- the report ------------------------------------------------------------------------------------
+
+    def sections(self, room: Room) -> Iterable[Section]:
+        """The categories, their examples, then how it was measured and what else was looked at."""
+        del room  # texts alone
+        result, (rows, bases) = self.result, self.categories
+        if rows or bases:
+            yield Section("Blind spots", [*rates(rows, bases), self._categories()])
+            note = (
+                "Of each category: pairs that the corpus has, new pairs that are taken for alike, and new "
+                "pairs that are told apart. What differs is marked; the number is how alike the two are to "
+                "the encoder."
+            )
+            yield Section("Examples", [_examples(rows)] if rows else [], note)
+        tables = [
+            _scores(result.scores),
+            self._model(),
+            _grounded(result.grounded),
+            _downstream(result.downstream),
+        ]
+        for table in tables:
+            if table is not None:
+                yield Section(table.title, [table])
+        if result.mined is not None:
+            yield Section("Mined pairs", [_mined(result.mined)])
+            yield Section(
+                "How alike is measured", [*similarities(result.mined, rows, bases), _threshold(result.mined)]
+            )
+
+    def _categories(self) -> Table:
+        found = [
+            (
+                show.shorten(row.name, 120),
+                KINDS.get(row.kind, "baseline"),
+                show.rate(row.rate),
+                show.times(row.finding.lift) if row.finding is not None else show.NONE,
+                row.state if row.kind in KINDS else "",
+                show.count(row.mined) if row.kind in KINDS else "",
+            )
+            for some in self.categories
+            for row in some
+        ]
+        found += [
+            (show.shorten(name, 120), "", why, "", "not measured", "")
+            for name, why in self.result.unmeasured.items()
+        ]
+        note = (
+            "How often new pairs are taken for alike although they differ. Confirmed: more often than "
+            "captions with any word replaced, and than captions at random, on pairs that took no part in "
+            "finding it."
+        )
+        head = ("the two texts differ in", "pairs", "taken for alike", "× baseline", "state", "mined pairs")
+        return Table("Blind spots", note, head, found)
+
+    def _model(self) -> Table | None:
+        model = self._asked()
+        if model is None:
+            return None
+        calls = ", ".join(f"{n} {what}" for what, n in model["writing"].items() if n)
+        rows = [("failures named", f"{model['named']}; {model['naming'] or 'no answers'}")]
+        rows += [(show.shorten(w["name"], 80), f"{w['pairs']} pairs written") for w in model["written"]]
+        rows += [("calls for pairs", calls or "none")]
+        lost = (model["note"], *model["errors"])
+        rows += [("could not be had", show.shorten(text, 300)) for text in lost if text]
+        return pairs(rows, title="Language model", note="What it gave, and what it did not.")
+
+    # -- for machines ----------------------------------------------------------------------------------
+
+    def values(self) -> Mapping[str, Any]:
+        """Everything that was measured."""
+        result, (rows, bases) = self.result, self.categories
+        known, tallies = result.plain(), self.run.ledger.tallies().values()
+        mined = known["mined"] or {}
+        return {
+            "threshold": mined.pop("threshold", None),
+            "baselines": [row.plain() for row in bases],
+            "findings": [f.to_json() for f in self.run.findings],
+            "categories": [row.plain() for row in rows],
+            "measures": known["scores"],
+            "mined": mined or None,
+            "language_model": self._asked(),
+            "grounded": known["grounded"],
+            "downstream": known["downstream"],
+            "unmeasured": known["unmeasured"],
+            "note": result.note,
+            "trials": {"drawn": sum(t.drawn for t in tallies), "errors": sum(t.errors for t in tallies)},
+            "errors": errors(self.run),
+            "spend": spent(self.run),
+        }
+
+    def _asked(self) -> dict[str, Any] | None:
+        """What was had of the language model, and what was not."""
+        if not self.run.config.settings.get("llm"):
+            return None
+        named, written = self.result.named, list(self.result.written.values())
+        naming = named.answers if named else None
+        total = sum((one.answers for one in written), Answers())
+        found = (naming.errors if naming else ()), *(one.answers.errors for one in written)
+        return {
+            "named": len(named.failures) if named else 0,
+            "naming": str(naming) if naming else "",
+            "errors": [error for some in found for error in some][:5],
+            "note": named.note if named else "",
+            "writing": {
+                kind: getattr(total, kind)
+                for kind in ("calls", "read", "refused", "empty", "unreadable", "failed")
+            },
+            "written": [
+                {
+                    "name": one.name,
+                    "pairs": len(one.pairs),
+                    "dropped": one.dropped,
+                    "answers": asdict(one.answers),
+                }
+                for one in written
+            ],
+        }
+
+    # -- on a terminal ---------------------------------------------------------------------------------
+
+    def lines(self, wide: int) -> Iterator[str]:
+        """The baselines, the systematic failures, what was mined and what could not be had."""
+        result, run = self.result, self.run
+        mined, (rows, bases) = result.mined, self.categories
+        if mined is None:
+            yield cut(run.state, wide)
+            return
+        alike = f"alike is above {mined.threshold.value:.3f} ({mined.threshold.how})"
+        found = f"{show.plural(len(mined.pairs), 'pair')} of {show.count(mined.candidates)} candidates among "
+        yield row("mined", f"{found}{show.count(mined.texts)} texts · {alike}", wide)
+        for base in bases:
+            yield cut(f"baseline {_rate(base.rate)}: {base.text}", wide)
+        yield "─" * min(wide, 80)
+        confirmed = [one for one in rows if one.confirmed]
+        yield from _ranked(confirmed, wide)
+        if result.note:
+            yield cut(f"not measured on new pairs: {result.note}", 2 * wide)
+        else:
+            failures = show.plural(len(confirmed), "systematic failure")
+            fdr = show.level(float(run.config.settings["fdr"]))
+            yield f"{failures} confirmed on fresh pairs (false-discovery rate ≤ {fdr})"
+        yield from self._beside(wide)
+        if run.state.startswith("stopped"):
+            yield cut(f"{run.state}; a larger budget may find more", wide)
+        tallies, seconds = run.ledger.tallies().values(), float(spent(run).get("seconds", 0.0))
+        wrong = show.plural(sum(t.errors for t in tallies), "error")
+        took = show.seconds(seconds + sum(mined.seconds.values()))
+        yield f"pairs    {show.count(sum(t.drawn for t in tallies))} measured · {wrong} · {took}"
+        for error in errors(run)[:3]:
+            yield row("error", f"{error['times']}× {error['what']}", wide)
+
+    def _beside(self, wide: int) -> Iterator[str]:
+        """Relevance, the language model, pictures, downstream."""
+        scores, model, grounded = self.result.scores, self._asked(), self.result.grounded
+        if scores is not None and scores.relevance is not None:
+            yield row(
+                "topic", f"{_rate(scores.relevance)} of the new pairs matter for it, by {scores.by}", wide
+            )
+        if model is not None:
+            wrote = show.plural(sum(one["pairs"] for one in model["written"]), "pair")
+            yield f"model    named {show.plural(model['named'], 'failure')}, wrote {wrote}"
+            writing = model["writing"]
+            lost = ", ".join(
+                f"{n} {kind}" for kind, n in writing.items() if n and kind not in ("calls", "read")
+            )
+            for why in (model["note"], lost and f"of {writing['calls']} calls for pairs: {lost}"):
+                if why:
+                    yield row("", why, 2 * wide)
+            for error in model["errors"][:2]:
+                yield row("", error, wide)
+        if grounded is not None:
+            blind = [one for one in grounded.rows if one.sight.value == "blind"]
+            some = ", ".join(f"{one.name} {show.percent(one.rate)}" for one in (blind or grounded.rows)[:5])
+            yield cut(f"pictures {'blind to' if blind else 'worst at'} {some} (50 % is chance)", wide)
+        if (drawn := self.result.downstream) is not None and drawn.rate is not None:
+            ends = show.interval(drawn.low, drawn.high)
+            yield f"drawn    {show.percent(drawn.rate)} {ends} of {drawn.n} pairs fail"
+
+    def ending(self) -> Ending:
+        """Export the pairs, or go on with twice the budget."""
+        ending = super().ending()
+        if ending.code == 0:
+            return Ending(0, ("export", str(self.run.folder), "--format", "csv"))
+        budget = Budget.parse(str(self.run.ledger.fact("budget", self.run.config.settings["budget"])))
+        larger = Budget(tuple((kind, 2 * limit) for kind, limit in budget.limits))
+        return Ending(ending.code, (*ending.next, "--budget", str(larger).replace("calls=", "pairs=")))
+
+
+def _rate(rate: Rate) -> str:
+    return f"{show.percent(rate.value)} {show.interval(rate.low, rate.high)} of {show.count(rate.n)}"
+
+
+def _ranked(confirmed: Sequence[CategoryShown], wide: int) -> Iterator[str]:
+    """The systematic failures in columns."""
+    cells = [
+        (
+            show.percent(one.rate.value),
+            show.interval(one.rate.low, one.rate.high),
+            f"of {show.count(one.rate.n)}",
+            f"{show.times(one.finding.lift) if one.finding else ''} baseline",
+            f"{one.mined} mined",
+        )
+        for one in confirmed
+    ]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    room = max(20, wide - 4 - sum(widths) - 2 * len(widths))
+    names = [cut(one.name, min(room, 60)) for one in confirmed]
+    longest = max(map(len, names), default=0)
+    for rank, (name, texts) in enumerate(zip(names, cells, strict=True), start=1):
+        columns = "  ".join(text.rjust(width) for text, width in zip(texts, widths, strict=True))
+        yield f"{rank:>2}  {name:<{longest}}  {columns}".rstrip()
+
+
+def _examples(rows: Sequence[CategoryShown]) -> Html:
+    def shown(some: Iterable[PairShown]) -> list[Any]:
+        return [(pair, *marked(pair.first, pair.second)) for pair in some]
+
+    cards = []
+    for one in rows:
+        passing = one.passing[:3] if one.failing or one.found else one.passing
+        kinds = [
+            ("Mined from the corpus", "found", shown(one.found)),
+            ("New, taken for alike", "failing", shown(one.failing)),
+            ("New, told apart", "passing", shown(passing)),
+        ]
+        cards.append((one, [kind for kind in kinds if kind[2]]))
+    head = ("taken for alike", "", "similarity")
+    tables = [
+        f"### {escape(one.name, 120)}\n\n"
+        + markdown_table(head, [(p.first, p.second, f"{p.tested or 0:.3f}") for p in one.failing])
+        for one in rows
+        if one.confirmed
+    ]
+    return Html("weakspot.studies.mine:examples.html.j2", {"cards": cards}, "\n\n".join(tables))
+
+
+def _scores(scores: Scores | None) -> Table | None:
+    if scores is None:
+        return None
+    rows = [("quantity", show.plural(scores.quantity, "systematic failure"))]
+    if scores.success is not None:
+        rows.append(("success", f"{show.percent(scores.success)} of new pairs, the mean over failures"))
+    if scores.relevance is not None:
+        by = show.shorten(str(scores.by), 80)
+        rows.append(("relevance", f"{_rate(scores.relevance)} new pairs, by {by}"))
+    return pairs(rows, title="Quantity, success, relevance", note="As the published method has them.")
+
+
+def _mined(mined: Mined) -> Table:
+    rows = [
+        (
+            show.shorten(p.first, 200),
+            show.shorten(p.second, 200),
+            f"{p.tested:.3f}",
+            f"{p.reference:.3f}",
+            p.category,
+        )
+        for p in mined.pairs[:LISTED]
+    ]
+    struck = ", ".join(f"{show.count(n)} {why}" for why, n in mined.struck.items() if n)
+    note = f"The most alike first; {len(mined.pairs):,} of {mined.candidates:,} candidates."
+    note += f" Passed over: {struck}." if struck else ""
+    head = ("text", "text", "encoder", "reference", "category")
+    return Table("Mined pairs", note, head, rows, more=max(0, len(mined.pairs) - LISTED))
+
+
+def _threshold(mined: Mined) -> Table:
+    how, rule = mined.threshold, mined.rule
+    rows = [("alike is above", f"{how.value:.4f} ({how.how})")]
+    if how.share is not None and how.random is not None:
+        rows.append(("random pairs", f"{show.level(how.share)} are below {how.random:.4f}"))
+    if how.reworded is not None:
+        rows.append(("captions reworded", f"95 % are above {how.reworded:.4f}"))
+    rows.append(("mined above", f"{rule.above:.4f}"))
+    apart = f"below {rule.below:.4f}" if rule.below is not None else f"lower by more than {rule.gap:g}"
+    rows.append(("told apart by the reference", apart))
+    fitted = "Nearer than nearly all random pairs, and as near as captions that were only reworded."
+    note = fitted if how.how == "calibrated" else ""
+    return pairs(rows, title="Threshold", note=note)
+
+
+def _grounded(found: Grounded | None) -> Table | None:
+    if found is None:
+        return None
+    rows = [
+        (
+            show.shorten(one.name, 60),
+            one.category,
+            f"{show.percent(one.rate)} {show.interval(one.low, one.high)}",
+            show.count(one.pairs),
+            one.sight.value,
+        )
+        for one in found.rows
+    ]
+    note = (
+        "How often the picture is nearer its own caption than the changed one; 50 % is blind. This needs no "
+        f"reference. {show.count(found.images)} pictures; the caption of another picture is told apart "
+        f"{show.percent(found.control.rate)} of the time."
+    )
+    head = ("change", "category", "prefers its caption", "pairs", "sight")
+    return Table("With pictures", note, head, rows)
+
+
+def _downstream(found: Downstream | None) -> Table | None:
+    if found is None or found.rate is None:
+        return None
+    ends = show.interval(found.low, found.high)
+    rows = [("pairs that fail", f"{show.percent(found.rate)} {ends} of {found.n:,}")]
+    note = "Both texts of failing pairs were drawn; a pair fails if a picture shows the other text, or none."
+    return pairs(rows, title="Downstream", note=note)
