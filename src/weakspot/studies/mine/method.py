@@ -218,7 +218,7 @@ def candidates(engine: Engine, known: MineResult) -> tuple[list[Hypothesis], dic
         if fewest >= FEWEST:
             found.append(hypothesis)
         else:
-            missing[hypothesis.text] = f"of {FEWEST} new pairs that are needed at least there are {fewest}"
+            missing[hypothesis.text] = f"{fewest} new pairs could be made; {FEWEST} are needed"
     return found, missing
 
 
