@@ -32,8 +32,8 @@ def categorise(
     Categories: negation, number and quantifier, attribute, spatial relation, role swap, temporal/action
     state, presence, subject, gender, other. No language model is used; docs/mine-categories.md has the rules.
     """
-    from weakspot.cli.screen import cut
     from weakspot.core import WeakspotError
+    from weakspot.report.terminal import cut
     from weakspot.studies.mine.pair_file import read_pair_file
     from weakspot.text.differences import categorise, totals
 
@@ -78,7 +78,7 @@ def _document(read: PairFile, found: list[Difference]) -> dict[str, Any]:
 
 
 def _print_pairs(read: PairFile, found: list[Difference], show: int) -> None:
-    from weakspot.cli.screen import columns, cut
+    from weakspot.report.terminal import columns, cut
 
     wide = columns()
     for row, difference in list(zip(read.rows, found, strict=True))[:show]:
@@ -90,8 +90,8 @@ def _print_pairs(read: PairFile, found: list[Difference], show: int) -> None:
 
 
 def _print_totals(counts: Any) -> None:
-    from weakspot.cli.screen import columns
     from weakspot.report.format import count, percent, plural
+    from weakspot.report.terminal import columns
 
     n = sum(counts.values())
     typer.echo("─" * min(columns(), 60))
@@ -179,8 +179,8 @@ def _names_in(path: Path) -> set[str]:
 
 def _lines(found: Grounded, *, show: int) -> list[str]:
     """The result as a person reads it."""
-    from weakspot.cli.screen import columns, cut
     from weakspot.report.format import count, interval, level, percent, plural
+    from weakspot.report.terminal import columns, cut
 
     wide, easy = columns(), found.control
     name = max((len(row.name) for row in found.rows), default=6)
@@ -237,8 +237,8 @@ def images(
 ) -> int:
     """Find pairs of pictures that an encoder takes for alike although a reference tells them apart."""
     from weakspot.cli.progress import Progress
-    from weakspot.cli.screen import columns, cut
     from weakspot.report.format import count, plural, shell
+    from weakspot.report.terminal import columns, cut
     from weakspot.studies.mine.embeddings import cache_folder
     from weakspot.studies.mine.images import contact_sheet, image_encoder, mine_images
     from weakspot.studies.mine.pair_rule import Rule

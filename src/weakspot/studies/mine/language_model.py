@@ -22,6 +22,7 @@ from weakspot.studies.mine.parts import MineParts
 from weakspot.studies.mine.result import Failure, Named, Written
 from weakspot.studies.mine.settings import MineSettings
 from weakspot.study import Context
+from weakspot.text.changes import key
 from weakspot.text.llm_answers import (
     LONGEST,
     Answers,
@@ -29,7 +30,6 @@ from weakspot.text.llm_answers import (
     Pair,
     ask_all,
     items,
-    key,
     one_line,
     read_pairs,
     with_unreadable,
