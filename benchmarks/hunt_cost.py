@@ -49,12 +49,16 @@ from benchmarks.frugal import baseline_per_draw, exceeds_each_frugal
 
 from benchmarks import hunt_cost_show as show
 from benchmarks import sequential
+from weakspot import hunt
 from weakspot.concepts.rules import said
 from weakspot.core import MODELS, SOURCES, Case, Hypothesis, Status, WeakspotError
+from weakspot.core.ports import understands
 from weakspot.engine import Lane, Watch
 from weakspot.engine.executor import local
 from weakspot.stats import exceeds, log_evidence_below
-from weakspot.studies.hunt.method import HuntSettings, Parts, base_hypothesis, fitting, hunt, load
+from weakspot.studies.hunt.parts import HuntParts, load
+from weakspot.studies.hunt.settings import HuntSettings
+from weakspot.study.labels import base_hypothesis
 from weakspot.text.caption import sentences
 from weakspot.text.refine import without_adjectives
 from weakspot.world.classifier import weak_spots
@@ -167,7 +171,7 @@ def _drawn(source: Any, seed: int, hypothesis: Hypothesis, indices: range) -> li
 
 
 def draw(
-    parts: Parts, hypothesis: Hypothesis, *, failures: int, most: int, seed: int, start: int = 0
+    parts: HuntParts, hypothesis: Hypothesis, *, failures: int, most: int, seed: int, start: int = 0
 ) -> tuple[int, list[Case]]:
     """Draw until so many failures, or so many images.
 
@@ -197,14 +201,14 @@ def extended(base: Hypothesis, *words: str) -> Hypothesis:
 # -- the published protocol ------------------------------------------------------------------------
 
 
-def published(parts: Parts, base: Hypothesis, plan: Plan) -> dict[str, Any]:
+def published(parts: HuntParts, base: Hypothesis, plan: Plan) -> dict[str, Any]:
     """All of the protocol on one pair: what was drawn, what it costs under each limit, what it reports."""
     n, failing = draw(parts, base, failures=WANTED, most=plan.most, seed=plan.seed)
     usual = Sampled("", n, len(failing))
     texts = [case.caption for case in failing]
     if parts.captioner is not None and failing:
         texts = parts.captioner.captions([case.input for case in failing], prefix=base.text)
-    known, fits = {*sentences(base.text)}, fitting(parts.source)
+    known, fits = {*sentences(base.text)}, partial(understands, parts.source)
     times = Counter(s for text in texts for s in {*sentences(text)} - known)
     said_of = {s: k for s, k in sorted(times.items()) if fits(f"{base.text} {s}")}
 
@@ -324,7 +328,7 @@ def the_same(
 
 
 def true_rates(
-    parts: Parts, base: Hypothesis, phrases: Sequence[str], usual: Mapping[str, Any], plan: Plan
+    parts: HuntParts, base: Hypothesis, phrases: Sequence[str], usual: Mapping[str, Any], plan: Plan
 ) -> dict[str, dict[str, Any]]:
     """Each phrase on images that no method saw, until it is clear on which side of the baseline it is."""
     known = usual["failures"], usual["drawn"]

@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.hunt_cost import TARGET, Pair, pairs
 
-from weakspot.studies.hunt import steps as hunt_steps
-from weakspot.studies.hunt.method import hunt
+from weakspot import hunt
+from weakspot.studies.hunt import method as hunt_method
 from weakspot.studies.hunt.propose import from_near_misses
 
 
@@ -31,7 +31,7 @@ def confirmed(pair: Pair, *, budget: int, seed: int, near: bool) -> dict[str, An
     proposed = from_near_misses if near else lambda *_, **__: []
     with (
         tempfile.TemporaryDirectory(prefix="weakspot-") as folder,
-        mock.patch.object(hunt_steps, "from_near_misses", new=proposed),
+        mock.patch.object(hunt_method, "from_near_misses", new=proposed),
         hunt(
             TARGET,
             label=pair.label,

@@ -17,15 +17,14 @@ from typing import TYPE_CHECKING, Any
 from weakspot._version import __version__
 
 if TYPE_CHECKING:
-    from weakspot.after.attempt import attempt
     from weakspot.after.export import export
     from weakspot.after.realism import realism
     from weakspot.after.transfer import transfer
+    from weakspot.after.tries import try_words
     from weakspot.concepts.space import Axis, ConceptSpace
     from weakspot.core import Case, Finding, Hypothesis, Output, Rate, Status, Tally, Verdict, WeakspotError
     from weakspot.store import Run
     from weakspot.studies import resume
-    from weakspot.studies.hunt.method import hunt
     from weakspot.studies.map.method import map
     from weakspot.study.reports import write as write_report
 
@@ -44,7 +43,6 @@ __all__ = [
     "WeakspotError",
     "__version__",
     "ask",
-    "attempt",
     "export",
     "hunt",
     "map",
@@ -55,6 +53,7 @@ __all__ = [
     "repair",
     "resume",
     "transfer",
+    "try_words",
     "write_report",
 ]
 
@@ -65,17 +64,16 @@ _HOMES = {
     ),
     **dict.fromkeys(("Axis", "ConceptSpace"), "weakspot.concepts.space"),
     "Run": "weakspot.store",
-    "attempt": "weakspot.after.attempt",
     "export": "weakspot.after.export",
-    "hunt": "weakspot.studies.hunt.method",
     "map": "weakspot.studies.map.method",
     "realism": "weakspot.after.realism",
     "transfer": "weakspot.after.transfer",
+    "try_words": "weakspot.after.tries",
     "write_report": "weakspot.study.reports",
     "resume": "weakspot.studies",
 }
 #: Functions that follow from the options of the studies of the same names.
-_STUDIES = ("ask", "mine", "rare", "repair")
+_STUDIES = ("ask", "hunt", "mine", "rare", "repair")
 
 
 def open_run(folder: str) -> Run:

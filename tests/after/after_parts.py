@@ -127,7 +127,7 @@ def hunted(
     """Make the run; its folder."""
     chosen = {
         "target": target, "label": "fly", "target_label": None, "source": source, "judge": None,
-        "budget": "images=20000", "seed": 7, "fdr": 0.05, "prompt": "", **settings,
+        "budget": "images=20000", "seed": 7, "fdr": 0.05, **settings,
     }  # fmt: skip
     config = RunConfig(study="hunt", subject="fly", settings=chosen)
     parts: dict[str, Any] = {

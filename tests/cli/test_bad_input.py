@@ -37,7 +37,8 @@ def told(capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
         # names
         ([*WORLD, "--label", "fli"], 1, "world:classifier has no label 'fli'", "did you mean 'fly'?"),
         ([*WORLD, "--label", "qqqq"], 1, "has no label 'qqqq'", "its labels: "),
-        ([*WORLD, "--label", ""], 1, "the label is empty", "name the label"),
+        ([*WORLD, "--label", ""], 2, "missing option '--label'", "see: weakspot hunt --help"),
+        ([*WORLD, "--label", " "], 1, "the label is empty", "name the label"),
         ([*WORLD, "--target-label", "bea"], 1, "has no label 'bea'", "did you mean 'bee'?"),
         ([*WORLD, "--target-label", "fly"], 1, "the target label is the right label", "wrong answer"),
         ([*WORLD, "--judge", "label?target=fly"], 1, "target is the right label", "wrong answer"),
@@ -122,7 +123,7 @@ def test_debug_shows_the_traceback(process: Shell) -> None:
 def test_a_defect_of_ours_is_said_to_be_one(
     toy: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weakspot.studies.hunt.method.check", lambda _: 1 / 0)
+    monkeypatch.setattr("weakspot.studies.hunt.parts.load", lambda *_, **__: 1 / 0)
     assert cli(HUNT) == 70
     cause, fix = told(capsys)
     assert cause == "weakspot itself failed: ZeroDivisionError: division by zero"
@@ -224,8 +225,8 @@ def test_a_run_without_its_ledger(hunted: Path, capsys: pytest.CaptureFixture[st
     ("change", "cause"),
     [
         ({"study": "hnut"}, "no study is called 'hnut'"),
-        ({"settings": {"label": "fly"}}, "do not fit a hunt: 'target'"),
-        ({"settings": {"target": "world:classifier", "label": "fly", "x": 1}}, "do not fit a hunt: 'x'"),
+        ({"settings": {"label": "fly"}}, "'target' is needed"),
+        ({"settings": {"target": "world:classifier", "label": "fly", "x": 1}}, "there is no option 'x'"),
         ({"surprise": 1}, "surprise"),
         ({"format": "one"}, "format"),
     ],

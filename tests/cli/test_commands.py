@@ -206,7 +206,7 @@ def test_doctor_says_what_is_wrong(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("no weights")
 
-    monkeypatch.setattr("weakspot.studies.hunt.method.hunt", broken)
+    monkeypatch.setattr("weakspot.hunt", broken)
     assert cli(["doctor", "--json"]) == 1
     facts = json.loads(capsys.readouterr().out)
     assert facts["self_test"] == {"ok": False, "about": "RuntimeError: no weights", "images_per_second": None}

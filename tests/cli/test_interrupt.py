@@ -89,7 +89,7 @@ def test_ctrl_c_before_anything_began(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("weakspot.studies.hunt.method.load", interrupt)
+    monkeypatch.setattr("weakspot.studies.hunt.parts.load", interrupt)
     assert cli([*meadow, "--out", "run"]) == 130
     assert capsys.readouterr().err.strip() == "stopped before anything was drawn"
     assert not (toy / "run").exists()

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import yaml
 
-from weakspot.cli import hunt
 from weakspot.cli import map as map_
 from weakspot.cli import run as cli
 from weakspot.cli.environment import command_tree
@@ -22,7 +21,7 @@ from weakspot.cli.study_options import STUDIES, command_of, options_of
 from weakspot.core.registry import MODELS, Entry
 from weakspot.study.registry import find_study
 
-COMMANDS: dict[str, Any] = {"hunt": hunt, "map": map_}
+COMMANDS: dict[str, Any] = {"map": map_}
 
 
 def function_of(study: str) -> Any:
@@ -73,7 +72,7 @@ def test_a_template_has_every_option_with_its_default_and_is_valid(
     for name, value in values.items():
         if name not in STUDIES[study]:
             default = options_of(study)[name].default
-            assert value == (list(default) or None if isinstance(default, tuple) else default), name
+            assert value == (list(default) if isinstance(default, tuple) else default), name
     for option in options_of(study).values():
         assert option.help in " ".join(text.replace("\n# ", " ").split()), option.name
     assert problems(text) == []
@@ -110,7 +109,7 @@ def test_all_that_is_wrong_is_told_at_once_with_its_line(here: Path, capsys: Any
         (4, "'label' is read as yes or no: no; put it in quotes"),
         (5, "'seed' is a whole number, not 'seven'"),
         (6, "'seed' is given twice, first on line 5"),
-        (7, "fdr: 5.0 is no share"),
+        (7, "fdr: a false-discovery rate of 5.0 makes no sense"),
         (8, "no budget is called 'image' (did you mean 'images'?)"),
         (9, "'onnx' has no option 'lables' (did you mean 'labels'?)"),
         (9, "there is no 'nowhere.onnx' here"),

@@ -19,10 +19,9 @@ from pathlib import Path
 
 from tests.engine import engine_parts
 
-from weakspot import studies
+from weakspot import hunt, studies
 from weakspot.core import WeakspotError
 from weakspot.store import Run
-from weakspot.studies.hunt.method import hunt
 
 BUDGET = "images=4000"
 

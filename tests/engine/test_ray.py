@@ -19,12 +19,12 @@ from tests.engine.engine_parts import Clerk, Dice, Meadow, Wrong, content, engin
 from tests.engine.test_killed import alive, surroundings
 from tests.studies.map.map_toy import SPACE, Dim, write_pictures
 
+from weakspot import hunt
 from weakspot.core import Case, Hypothesis, Output, WeakspotError
 from weakspot.engine import Engine, Want, stop
 from weakspot.engine.ray import RayExecutor, _connect
 from weakspot.engine.ray_settings import RaySettings
 from weakspot.store import Run, RunConfig
-from weakspot.studies.hunt.method import hunt
 from weakspot.studies.map.method import map as map_landscape
 
 #: So that any number of workers fits on any machine.

@@ -12,6 +12,7 @@ import pytest
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Status, Trial
 from weakspot.stats import confidence_sequence
 from weakspot.store import Run, RunConfig, png
+from weakspot.studies.hunt.result import Edited, HuntResult, Raced, TriedWords, Tries
 
 BASE = Hypothesis("a realistic photograph of a fly (insect).", origin="baseline")
 SETTINGS: dict[str, Any] = {
@@ -45,8 +46,8 @@ class Builder:
         subject = settings["label"] or f"{len(settings['labels'])} labels"
         config = RunConfig(study="hunt", subject=subject, settings=settings, digests={"target": "ab" * 32})
         self.run = Run.create(config, folder=folder)
-        self.base, self.race, self.found = BASE, list[list[str]](), list[Finding]()
-        self.edits: list[list[str]] = []
+        self.base, self.race, self.found = BASE, list[tuple[str, str]](), list[Finding]()
+        self.edits: list[Edited] = []
 
     def draw(
         self,
@@ -107,13 +108,12 @@ class Builder:
 
     def baseline(self, failures: int = 11, n: int = 1000, **more: Any) -> None:
         self.run.ledger.set_fact("state", "running")
-        self.run.ledger.set_fact("base", self.base.id)
         self.draw(self.base, failures, n, **more)
 
     def lane(self, phrase: str, failures: int, n: int, state: str, **more: Any) -> Hypothesis:
         hypothesis = Hypothesis(f"{self.base.text} {phrase}", origin="caption", parent=self.base.id)
         self.draw(hypothesis, failures, n, **more)
-        self.race.append([hypothesis.id, state])
+        self.race.append((hypothesis.id, state))
         return hypothesis
 
     def finding(
@@ -156,20 +156,29 @@ class Builder:
         text = f"{self.base.text} {phrase}"
         hypothesis = Hypothesis(text, origin="edit", parent=found.hypothesis.id)
         self.draw(hypothesis, failures, n, kept=0)
-        self.edits.append([found.hypothesis.id, hypothesis.id, kind, before, after])
+        self.edits.append(
+            Edited(
+                finding=found.hypothesis.id,
+                hypothesis=hypothesis.id,
+                kind=kind,
+                before=before,
+                after=after,
+            )
+        )
 
     def tried(self, phrase: str, failures: int, n: int, verdict: str) -> None:
         """Words that a person brought."""
         hypothesis = Hypothesis(f"{self.base.text} {phrase}", origin="person", parent=self.base.id)
         self.draw(hypothesis, failures, n, kept=4)
-        rows = self.run.ledger.fact("tries", [])
-        self.run.ledger.set_fact("tries", [*rows, [hypothesis.id, self.base.id, verdict]])
+        rows = (Tries.of(self.run) or Tries()).rows
+        row = TriedWords(hypothesis=hypothesis.id, baseline=self.base.id, verdict=verdict)
+        Tries(rows=(*rows, row)).keep(self.run)
 
     def finish(self, state: str = "finished") -> Run:
         ledger = self.run.ledger
         ledger.set_findings(self.found)
-        ledger.set_fact("race", self.race)
-        ledger.set_fact("edits", self.edits)
+        race = tuple(Raced(hypothesis=key, state=how) for key, how in self.race)
+        HuntResult(race=race, edits=tuple(self.edits)).keep(self.run)
         ledger.set_fact("state", state)
         return self.run
 

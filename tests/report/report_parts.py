@@ -38,7 +38,7 @@ def make_run(study: str, folder: Path) -> Path:
 def _poison(run: Run) -> None:
     """Hostile words where a run of this study keeps words that are not ours."""
     ledger, study = run.ledger, run.config.study
-    base = next((h for h in ledger.hypotheses() if h.id == ledger.fact("base")), None)
+    base = next((h for h in run.baselines if study != "mine"), None)
     concepts: tuple[tuple[str, str], ...] = ()
     if study == "mine":
         concepts = (("pairs", "written"), ("name", HOSTILE))

@@ -15,7 +15,7 @@ from weakspot.cli import result
 from weakspot.core import Hypothesis, Stage, Status, Trial
 from weakspot.report.facts import gather
 from weakspot.report.format import interval
-from weakspot.report.reproduce import DEFAULTS, recipe
+from weakspot.report.reproduce import recipe
 from weakspot.stats import confidence_sequence, wilson
 from weakspot.store import Run
 from weakspot.study import reports as report
@@ -191,11 +191,9 @@ def test_edits_of_a_claim_about_one_answer_count_that_answer(build: Build) -> No
 def several(build: Build) -> Run:
     """Two labels with usual rates of 1.1 % and 5 %; one finding of the second."""
     builder = build(label="", labels=["fly", "fly agaric"])
-    fly = builder.base
     builder.baseline()
     builder.base = Hypothesis("a realistic photograph of a fly agaric (fungus).", origin="baseline")
     builder.draw(builder.base, 20, 400)
-    builder.run.ledger.set_fact("bases", [fly.id, builder.base.id])
     builder.finding("the background is snow.", 60, 100)
     run: Run = builder.finish()
     return run
@@ -244,7 +242,6 @@ def test_several_labels_without_a_finding(build: Build) -> None:
 def test_what_does_not_race_is_not_listed_as_open(build: Build) -> None:
     builder = build()
     builder.baseline()
-    builder.run.ledger.set_fact("bases", [builder.base.id])
     origins = ("baseline", "edit", "person", "caption")
     for origin in origins:
         builder.draw(Hypothesis(f"{builder.base.text} it is {origin}.", origin=origin), 0, 4)
@@ -290,13 +287,6 @@ def test_hostile_words_do_nothing_in_the_new_parts(build: Build) -> None:
 # -- the way back ---------------------------------------------------------------------------------------
 
 
-def test_the_defaults_are_those_of_a_hunt() -> None:
-    from weakspot.studies.hunt.parts import HuntSettings
-
-    known = {f.name: f.default for f in fields(HuntSettings) if f.name != "target"}
-    assert known == DEFAULTS
-
-
 def test_the_command_says_all_that_is_not_as_usual(build: Build) -> None:
     changes: dict[str, Any] = {
         "label": "",
@@ -314,10 +304,11 @@ def test_the_command_says_all_that_is_not_as_usual(build: Build) -> None:
     made = recipe(gather(run))
     assert made is not None
     assert shlex.split(made.command) == [
-        *("weakspot", "hunt", "world:classifier", "--labels", "fly,house cat", "--source", "world:renderer"),
+        *("weakspot", "hunt", "world:classifier", "--source", "world:renderer"),
+        *("--prompt", "a drawing of a {label}.", "--labels-file", "labels.csv", "--labels", "fly,house cat"),
         *("--verify", "world:verifier", "--verify", "openclip:x", "--captioner", "world:captioner"),
-        *("--encoder", "world:encoder", "--labels-file", "labels.csv", "--prompt", "a drawing of a {label}."),
-        *("--sentences", "2", "--edits", "0", "--seed", "7", "--budget", "images=40000"),
+        *("--encoder", "world:encoder", "--sentences", "2", "--edits", "0"),
+        *("--seed", "7", "--budget", "images=40000"),
     ]
     asked: dict[str, Any] = {}
 

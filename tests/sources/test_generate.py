@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import weakspot as ws
 from weakspot.core import SOURCES, Generator, Hypothesis, Source, WeakspotError, case_seed
 from weakspot.models.diffusers import pipeline as diffusers
 from weakspot.sources.generate import TextToImage
-from weakspot.studies.hunt.method import HuntSettings, hunt, load
+from weakspot.studies.hunt.parts import load
+from weakspot.studies.hunt.settings import HuntSettings
 from weakspot.testing import ContractError, check_generator, check_source
 
 FLY = Hypothesis("a realistic photograph of a fly (insect).")
@@ -112,7 +114,7 @@ def test_a_hunt_with_a_generator_ends_whole(tmp_path: Any) -> None:
             raise AssertionError("it has none")
 
     parts: dict[str, Any] = {"source": TextToImage(Static(), expected="fly"), "captioner": Mute()}
-    with hunt("world:classifier", label="fly", budget="images=600", out=tmp_path / "r", **parts) as run:
+    with ws.hunt("world:classifier", label="fly", budget="images=600", out=tmp_path / "r", **parts) as run:
         assert run.findings == []
         assert "nothing is said of the images" in run.state
         base = run.ledger.hypotheses()

@@ -19,7 +19,7 @@ import yaml
 
 from weakspot.core import Hypothesis, Stage, Status, Trial, WeakspotError
 from weakspot.store import Ledger, Run, RunConfig, blobs, png
-from weakspot.studies.hunt.method import HuntSettings
+from weakspot.studies.hunt.settings import HuntSettings
 
 FLY = Hypothesis("a fly.")
 
@@ -78,8 +78,7 @@ def test_run_yaml_comes_back(tmp_path: Path) -> None:
 
 def test_run_yaml_is_enough_to_run_again(tmp_path: Path) -> None:
     settings = HuntSettings(target="world:classifier", label="fly", seed=7, budget="images=100")
-    values = {name: getattr(settings, name) for name in settings.__slots__}
-    RunConfig(study="hunt", subject="fly", settings=values).write(tmp_path / "run.yaml")
+    RunConfig(study="hunt", subject="fly", settings=settings.plain()).write(tmp_path / "run.yaml")
     assert HuntSettings(**RunConfig.read(tmp_path / "run.yaml").settings) == settings
 
 

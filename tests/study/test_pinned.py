@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 from tests.studies.ask.ask_parts import Model, Words, benchmark
 
-from weakspot import ask, resume
+from weakspot import ask, hunt, resume
 from weakspot.core import MODELS, Entry
 from weakspot.store import Run
-from weakspot.studies.hunt.method import hunt
 from weakspot.study.loading import pinned
 
 COMMIT = "c0ffee" + "0" * 34

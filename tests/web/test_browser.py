@@ -15,6 +15,7 @@ from weakspot.core import Case, Hypothesis, Output
 from weakspot.judges.people import PeopleJudge
 from weakspot.report.people.labels import Labels
 from weakspot.store import Run, RunConfig
+from weakspot.studies.hunt.result import Tries
 from weakspot.study.reports import write
 
 
@@ -71,7 +72,7 @@ def test_explore_a_live_run(chromium: Any, toy: Path) -> None:
         with Run.read(folder) as run:
             mine = [h for h in run.ledger.hypotheses() if h.text.endswith("yellow flower.")]
             assert mine[0].origin == "person"
-            assert run.ledger.fact("tries")[0][0] == mine[0].id
+            assert Tries.of(run).rows[0].hypothesis == mine[0].id
 
         page.set_viewport_size({"width": 360, "height": 740})
         for path in (

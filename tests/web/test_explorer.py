@@ -36,10 +36,10 @@ from weakspot.web.pictures import Pictures
 
 @pytest.fixture
 def view(hunt_folder: Path) -> Caller:
-    return caller(Explorer(hunt_folder.parent, attempt=tried).app()).open()
+    return caller(Explorer(hunt_folder.parent, measure=measured).app()).open()
 
 
-def tried(folder: Path, words: str, label: str | None, most: int, update: Any) -> Mapping[str, Any]:
+def measured(folder: Path, words: str, label: str | None, most: int, update: Any) -> Mapping[str, Any]:
     update(1, 10, 10)
     if "break" in words:
         raise WeakspotError(f"cannot: {words}", fix="other words")

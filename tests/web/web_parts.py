@@ -131,7 +131,6 @@ def make_hunt(folder: Path, *, n: int = 40, flower: int = 30, state: str = "fini
         usual = run.ledger.tally(BASE, Stage.EXPLORE)
         found = Finding(FLOWER, "it is on a flower.", rate(fresh), rate(usual), 9.0, True, (("bee", 1.0),))
         run.ledger.set_findings([found])
-        run.ledger.set_fact("base", BASE.id)
         run.ledger.set_fact("state", state)
     return folder
 

@@ -10,8 +10,8 @@ import pytest
 from benchmarks.verifier import Verifier
 from training.manifest import rewrite
 
+from weakspot import hunt
 from weakspot.core import MODELS, Hypothesis, WeakspotError
-from weakspot.studies.hunt.method import hunt
 from weakspot.testing import check_generator, check_source
 from weakspot.world import generator
 from weakspot.world.scene import SUBJECTS

@@ -37,13 +37,12 @@ from weakspot.engine.executor import local
 from weakspot.report.dataset import FORMATS, PICTURES, Record, front_of, need_pyarrow
 from weakspot.store import Run
 from weakspot.studies.hunt.finished import (
-    Past,
-    check_digest,
+    FinishedHunt,
     load_judge,
     load_opinions,
     load_source,
     load_target,
-    recall,
+    read_hunt,
     same_for,
 )
 
@@ -121,7 +120,7 @@ def export(
     settings = settings or ExportSettings()
     folder = run.folder / f"export-{settings.format}" if out is None else Path(out)
     check(settings, folder)
-    past = recall(
+    hunt = read_hunt(
         run,
         only_confirmed=settings.only_confirmed,
         otherwise=f"runs of hunt, mine, map and ask can be exported; see {run.folder / 'report.json'}",
@@ -132,8 +131,8 @@ def export(
         with held(part):
             if os.path.lexists(folder):  # made while this waited for the lock
                 raise _there(folder)
-            journal = Journal(part, _about(past, settings))
-            collected = _Collected(past, settings, journal)
+            journal = Journal(part, _about(hunt, settings))
+            collected = _Collected(hunt, settings, journal)
             collected.kept()
             if settings.draw:
                 collected.draw(target, source, judge, progress)
@@ -145,7 +144,7 @@ def export(
             f"the data set cannot be written to {folder}: {error.strerror or error}",
             fix="free some space, or choose another --out; what was drawn is kept for the next try",
         ) from error
-    return Exported(folder, tuple(collected.records), past.findings, collected.counts)
+    return Exported(folder, tuple(collected.records), hunt.findings, collected.counts)
 
 
 def check(settings: ExportSettings, folder: Path) -> None:
@@ -166,26 +165,26 @@ def check(settings: ExportSettings, folder: Path) -> None:
         raise _there(folder)
 
 
-def judge_name(past: Past) -> str:
+def judge_name(hunt: FinishedHunt) -> str:
     """The run's judge as it can be named."""
-    if past.judge is not None:
-        return past.judge
-    return "label" if past.target_label is None else f"label?target={past.target_label}"
+    if hunt.settings.judge is not None:
+        return hunt.settings.judge
+    return "label" if hunt.settings.target_label is None else f"label?target={hunt.settings.target_label}"
 
 
 class _Collected:
     """The pictures as they come together."""
 
-    def __init__(self, past: Past, settings: ExportSettings, journal: Journal) -> None:
-        self.past, self.settings, self.journal = past, settings, journal
+    def __init__(self, hunt: FinishedHunt, settings: ExportSettings, journal: Journal) -> None:
+        self.hunt, self.settings, self.journal = hunt, settings, journal
         self.records: list[Record] = []
         self.counts = Counts()
         self._seen: set[tuple[str, str]] = set()
-        self._number = dict.fromkeys(range(len(past.findings)), 0)
+        self._number = dict.fromkeys(range(len(hunt.findings)), 0)
 
     def content(self, record: Record) -> bytes:
         """The PNG file of a record, checked against its digest."""
-        blobs = self.past.run.blobs if record.origin == "kept" else self.journal.blobs
+        blobs = self.hunt.run.blobs if record.origin == "kept" else self.journal.blobs
         content = blobs.get(record.sha256)
         if not content.startswith(_PNG):
             raise WeakspotError(
@@ -196,8 +195,8 @@ class _Collected:
 
     def kept(self) -> None:
         """What the run kept as evidence; of confirmation first, whose draws took no part in the search."""
-        for at, finding in enumerate(self.past.findings):
-            trials = self.past.run.ledger.trials(finding.hypothesis, failed=True, kept=True)
+        for at, finding in enumerate(self.hunt.findings):
+            trials = self.hunt.run.ledger.trials(finding.hypothesis, failed=True, kept=True)
             for trial in sorted(trials, key=lambda t: (-Stage.of(t.index), t.index)):
                 if self.wanted(at) and trial.blob is not None and _is_about(finding, trial.answer):
                     draw = Draw(
@@ -207,7 +206,7 @@ class _Collected:
                         expected=trial.expected,
                         answer=trial.answer,
                         caption=trial.caption,
-                        seed=case_seed(self.past.seed, finding.hypothesis, trial.index),
+                        seed=case_seed(self.hunt.settings.seed, finding.hypothesis, trial.index),
                         score=trial.score,
                         top=trial.top,
                         blob=trial.blob,
@@ -225,22 +224,23 @@ class _Collected:
         wants = [at for at in self._number if self.wanted(at)]
         if not wants:
             return
-        target = load_target(self.past.target) if target is None else target
-        check_digest(self.past, "target", target)
+        target = load_target(self.hunt.settings.target) if target is None else target
+        self.hunt.check_digest("target", target)
         if judge is None:
-            labels = sorted({self.past.label_of(finding.hypothesis) for finding in self.past.findings})
-            same = same_for(self.past, target, labels, None) or None
-            opinions = load_opinions(self.past, target, same=same)
-            judge = load_judge(self.past, target, same=same, opinions=opinions)
-        member = Member(self.past.target, target, judge)
+            labels = sorted({self.hunt.label_of(finding.hypothesis) for finding in self.hunt.findings})
+            same = same_for(self.hunt, target, labels, None) or None
+            opinions = load_opinions(self.hunt, target, same=same)
+            judge = load_judge(self.hunt, target, same=same, opinions=opinions)
+        member = Member(self.hunt.settings.target, target, judge)
         spending = Spending(Budget.parse(self.settings.budget))
         sources: dict[str, Source] = {}
         try:
             for at in wants:
-                label = self.past.label_of(self.past.findings[at].hypothesis)
+                label = self.hunt.label_of(self.hunt.findings[at].hypothesis)
                 if label not in sources:
-                    sources[label] = load_source(self.past.source, label=label) if source is None else source
-                    check_digest(self.past, "source", sources[label])
+                    named = self.hunt.settings.source
+                    sources[label] = load_source(named, label=label) if source is None else source
+                    self.hunt.check_digest("source", sources[label])
                 self._draw_one(at, sources[label], member, spending, progress)
         except BudgetSpent as limit:
             self.counts = self.counts._replace(limit=f"{limit}")
@@ -248,7 +248,7 @@ class _Collected:
     def _draw_one(
         self, at: int, source: Source, member: Member, spending: Spending, progress: Progress | None
     ) -> None:
-        finding = self.past.findings[at]
+        finding = self.hunt.findings[at]
         hypothesis, failed_before = finding.hypothesis, self._not_kept(finding)
         indices = islice(self._indices(failed_before, hypothesis, source), self.settings.draw)
         tried = 0
@@ -286,21 +286,21 @@ class _Collected:
         """The draws at these indices, in order; those the journal has are not drawn again."""
         new = [index for index in plan if self.journal.get(hypothesis.id, index) is None]
         work = (Batch(hypothesis, tuple(new[at : at + BATCH])) for at in range(0, len(new), BATCH))
-        for _, asked in ask(source, [member], work, seed=self.past.seed, executor=executor):
+        for _, asked in ask(source, [member], work, seed=self.hunt.settings.seed, executor=executor):
             self.journal.add([self.journal.draw_of(hypothesis.id, each) for each in asked])
         found = (self.journal.get(hypothesis.id, index) for index in plan)
         return [draw for draw in found if draw is not None]
 
     def _not_kept(self, finding: Finding) -> list[int]:
-        trials = self.past.run.ledger.trials(finding.hypothesis, failed=True)
+        trials = self.hunt.run.ledger.trials(finding.hypothesis, failed=True)
         return [trial.index for trial in trials if trial.blob is None and _is_about(finding, trial.answer)]
 
     def _indices(self, failed_before: list[int], hypothesis: Hypothesis, source: Source) -> Iterator[int]:
         """Which cases to draw: known failures, then those after the last one of the confirmation."""
         yield from failed_before
         start = Stage.CONFIRM.start
-        fresh = self.past.run.ledger.count(hypothesis, Stage.CONFIRM)
-        there = available(source, hypothesis, seed=self.past.seed, stage=Stage.CONFIRM)
+        fresh = self.hunt.run.ledger.count(hypothesis, Stage.CONFIRM)
+        there = available(source, hypothesis, seed=self.hunt.settings.seed, stage=Stage.CONFIRM)
         yield from range(start + fresh, start + there)
 
     def _count(self, draw: Draw, *, known: bool) -> None:
@@ -319,7 +319,7 @@ class _Collected:
             self.counts = self.counts._replace(twice=self.counts.twice + 1)
             return
         self._seen.add(key)
-        finding, past = self.past.findings[at], self.past
+        finding, hunt = self.hunt.findings[at], self.hunt
         self._number[at] += 1
         self.counts = self.counts._replace(**{origin: getattr(self.counts, origin) + 1})
         self.records.append(
@@ -337,11 +337,11 @@ class _Collected:
                 origin=origin,
                 score=draw.score,
                 top=draw.top,
-                target=past.target,
-                source=past.source,
-                judge=judge_name(past),
-                run=past.run.folder.resolve().name,
-                run_seed=past.seed,
+                target=hunt.settings.target,
+                source=hunt.settings.source,
+                judge=judge_name(hunt),
+                run=hunt.run.folder.resolve().name,
+                run_seed=hunt.settings.seed,
                 licence=self.settings.licence,
                 sha256=draw.blob or "",
             )
@@ -377,7 +377,7 @@ def _write(folder: Path, collected: _Collected, progress: Progress | None) -> No
     folder.mkdir(parents=True)
     FORMATS[settings.format](folder, records, content)
     chosen = {name: getattr(settings, name) for name in settings.__slots__}
-    config, findings, counts = collected.past.run.config, collected.past.findings, collected.counts
+    config, findings, counts = collected.hunt.run.config, collected.hunt.findings, collected.counts
     size = sum(path.stat().st_size for path in folder.glob("data/*"))
     front = front_of(PICTURES, len(records), size) if settings.format == "hf" else None
     text = card(config, records, findings, counts, format=settings.format, settings=chosen, front=front)
@@ -386,16 +386,16 @@ def _write(folder: Path, collected: _Collected, progress: Progress | None) -> No
     (folder / "provenance.json").write_text(told, encoding="utf-8")
 
 
-def _about(past: Past, settings: ExportSettings) -> dict[str, Any]:
+def _about(hunt: FinishedHunt, settings: ExportSettings) -> dict[str, Any]:
     """What the draws depend on: the run, whatever it was called with. The cap and the format may change."""
     del settings
-    config = past.run.config
+    config = hunt.run.config
     return {
         "created": config.created,
-        "target": past.target,
-        "source": past.source,
-        "judge": judge_name(past),
-        "seed": past.seed,
+        "target": hunt.settings.target,
+        "source": hunt.settings.source,
+        "judge": judge_name(hunt),
+        "seed": hunt.settings.seed,
         "digests": config.digests,
     }
 

@@ -99,7 +99,8 @@ def measures(run: Run) -> list[Measure]:
     """What a run has measured: overall rates first, then findings, then slices, cells or categories."""
     check_study(run)
     if run.config.study == "rare":
-        return [Measure("rate", "overall", "the rate of the failure", str(run.ledger.fact("base", "")))]
+        plain = next((h.id for h in run.baselines), "")
+        return [Measure("rate", "overall", "the rate of the failure", plain)]
     if asks_items(run):
         return list(_asked(run))
     return list(_drawn(run))
@@ -161,10 +162,7 @@ class Samples:
 def _drawn(run: Run) -> Iterator[Measure]:
     """Of a study that draws cases from hypotheses."""
     known = {h.id: h for h in run.ledger.hypotheses()}
-    if run.config.study == "mine":
-        bases = run.baselines
-    else:
-        bases = [known[i] for i in run.ledger.fact("bases", [run.ledger.fact("base")]) if i in known]
+    bases = run.baselines
     told: set[str] = set()
     for base in bases:
         told.add(base.id)

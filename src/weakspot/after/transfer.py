@@ -45,15 +45,14 @@ from weakspot.engine.budget import FAR, Budget, BudgetSpent, Spending
 from weakspot.engine.executor import local
 from weakspot.store import Run
 from weakspot.studies.hunt.finished import (
-    Past,
+    FinishedHunt,
     Same,
-    check_digest,
     check_label,
     load_judge,
     load_opinions,
     load_source,
     load_target,
-    recall,
+    read_hunt,
     same_for,
 )
 
@@ -95,24 +94,24 @@ def transfer(
     Raises:
         WeakspotError: Nothing was found, a model has no such label, or the budget allows no picture.
     """
-    past = recall(run, otherwise=_OTHERWISE)
+    hunt = read_hunt(run, otherwise=_OTHERWISE)
     if n < 1:
         raise WeakspotError(f"{n} pictures of a caption measure nothing", fix="choose e.g. --n 256")
-    rows = _rows(past)
+    rows = _rows(hunt)
     labels = {row.hypothesis.id: row.label for row in rows}
-    members = _members(past, targets, target, judge, same, sorted({*labels.values()}))
-    names = tuple(dict.fromkeys([past.source, *map(_name, sources)]))
+    members = _members(hunt, targets, target, judge, same, sorted({*labels.values()}))
+    names = tuple(dict.fromkeys([hunt.settings.source, *map(_name, sources)]))
     others = {_name(s): s for s in sources}
     spending = Spending(Budget.parse(budget) if budget else Budget())
     each, limit = _affordable(spending, n, captions=len(labels) * len(names), models=len(members))
-    measured = _Measured(past, rows, members, spending, each, len(labels) * len(names), progress)
+    measured = _Measured(hunt, rows, members, spending, each, len(labels) * len(names), progress)
     try:
         for name in names:
-            given = others.get(name, name) if name != past.source else source or name
+            given = others.get(name, name) if name != hunt.settings.source else source or name
             for label in sorted({*labels.values()}):
                 loaded = load_source(given, label=label) if isinstance(given, str) else given
-                if name == past.source:
-                    check_digest(past, "source", loaded)
+                if name == hunt.settings.source:
+                    hunt.check_digest("source", loaded)
                 words = [row.hypothesis for row in rows if row.label == label]
                 measured.draw(name, loaded, list(dict.fromkeys(words)))
         measured.evidence()
@@ -132,17 +131,17 @@ def transfer(
     )
 
 
-def _rows(past: Past) -> tuple[Row, ...]:
+def _rows(hunt: FinishedHunt) -> tuple[Row, ...]:
     """The baselines that the findings are measured against, then the findings."""
-    bases = dict.fromkeys(past.base_of(f.hypothesis) for f in past.findings)
+    bases = dict.fromkeys(hunt.base_of(f.hypothesis) for f in hunt.findings)
     usual = []
     for base in bases:
-        label = past.label_of(base)
+        label = hunt.label_of(base)
         usual.append(Row(base, "baseline" if len(bases) == 1 else f"baseline of {label}", label, None))
     found = []
-    for f in past.findings:
+    for f in hunt.findings:
         phrase = f"{f.phrase} → {f.answer}" if f.answer else f.phrase
-        found.append(Row(f.hypothesis, phrase, past.label_of(f.hypothesis), f, f.answer))
+        found.append(Row(f.hypothesis, phrase, hunt.label_of(f.hypothesis), f, f.answer))
     return (*usual, *found)
 
 
@@ -159,7 +158,7 @@ def _affordable(spending: Spending, n: int, *, captions: int, models: int) -> tu
 
 
 def _members(
-    past: Past,
+    hunt: FinishedHunt,
     targets: Sequence[str | Target],
     own: Target | None,
     judge: Judge | None,
@@ -167,7 +166,7 @@ def _members(
     labels: Sequence[str],
 ) -> list[Member]:
     """The hunted model and the others, each checked to know the labels."""
-    given: dict[str, str | Target] = {past.target: own if own is not None else past.target}
+    given: dict[str, str | Target] = {hunt.settings.target: own if own is not None else hunt.settings.target}
     for each in targets:
         given.setdefault(_name(each), each)
     if len(given) < 2:
@@ -175,13 +174,13 @@ def _members(
             "there is no other model to compare with", fix="name one: --target world:classifier-vit-1"
         )
     loaded = {name: load_target(m) if isinstance(m, str) else m for name, m in given.items()}
-    first = loaded[past.target]
-    check_digest(past, "target", first)
-    opinions = [] if judge else load_opinions(past, first, same=same_for(past, first, labels, same))
+    first = loaded[hunt.settings.target]
+    hunt.check_digest("target", first)
+    opinions = [] if judge else load_opinions(hunt, first, same=same_for(hunt, first, labels, same))
     members = []
     for name, model in loaded.items():
-        right = same_for(past, model, labels, same) or None
-        judged_by = judge or load_judge(past, model, same=right, opinions=opinions)
+        right = same_for(hunt, model, labels, same) or None
+        judged_by = judge or load_judge(hunt, model, same=right, opinions=opinions)
         for label in labels:
             check_label(name, model, judged_by, label, same=right)
         members.append(Member(name, model, judged_by))
@@ -210,7 +209,7 @@ class _Measured:
 
     def __init__(
         self,
-        past: Past,
+        hunt: FinishedHunt,
         rows: tuple[Row, ...],
         members: list[Member],
         spending: Spending,
@@ -218,7 +217,7 @@ class _Measured:
         captions: int,
         progress: Progress | None,
     ) -> None:
-        self.past, self.rows, self.members, self.spending, self.n = past, rows, members, spending, n
+        self.hunt, self.rows, self.members, self.spending, self.n = hunt, rows, members, spending, n
         self.images, self.errors = 0, Counter[str]()
         self._total, self._progress = n * captions, progress
         self._heard: dict[tuple[str, str], list[tuple[Heard, ...]]] = {}
@@ -227,10 +226,11 @@ class _Measured:
 
     def draw(self, name: str, source: Source, captions: Sequence[Hypothesis]) -> None:
         """Draw the pictures of some captions from one source and ask everybody."""
-        own, dead = name == self.past.source, set[str]()
+        own, dead = name == self.hunt.settings.source, set[str]()
         with local(source) as executor:
             work = self._work(source, captions, own, dead)
-            for batch, asked in ask(source, self.members, work, seed=self.past.seed, executor=executor):
+            seed = self.hunt.settings.seed
+            for batch, asked in ask(source, self.members, work, seed=seed, executor=executor):
                 for one in asked:
                     self._add(name, batch.hypothesis, one, own)
                 if all(one.case is None for one in asked):
@@ -250,10 +250,11 @@ class _Measured:
                 start, size = Stage.CONFIRM.start, min(BATCH, self.n - at)
                 if isinstance(source, Finite):
                     # A folder ends: the pictures of the confirmation are the only ones the search never saw.
-                    there = available(source, hypothesis, seed=self.past.seed, stage=Stage.CONFIRM)
+                    seed = self.hunt.settings.seed
+                    there = available(source, hypothesis, seed=seed, stage=Stage.CONFIRM)
                     size = min(size, there - at)
                 elif own:
-                    start += self.past.run.ledger.count(hypothesis, Stage.CONFIRM)
+                    start += self.hunt.run.ledger.count(hypothesis, Stage.CONFIRM)
                 if size > 0:
                     yield Batch(hypothesis, tuple(range(start + at, start + at + size)))
 
@@ -271,7 +272,7 @@ class _Measured:
 
     def evidence(self) -> None:
         """The misread pictures that the run kept, for the published measure: they are asked about as well."""
-        run = self.past.run
+        run = self.hunt.run
         for hypothesis in dict.fromkeys(row.hypothesis for row in self.rows if row.finding is not None):
             trials = [
                 trial
@@ -284,7 +285,7 @@ class _Measured:
                     Case(
                         hypothesis,
                         trial.index,
-                        case_seed(self.past.seed, hypothesis, trial.index),
+                        case_seed(self.hunt.settings.seed, hypothesis, trial.index),
                         run.image(hypothesis, trial),
                         trial.expected,
                         trial.caption,
@@ -299,7 +300,7 @@ class _Measured:
         for source in sources:
             for place, row in enumerate(self.rows):
                 columns = self._columns(source, row.hypothesis, row.answer)
-                usual = self._columns(source, self.past.base_of(row.hypothesis), row.answer)
+                usual = self._columns(source, self.hunt.base_of(row.hypothesis), row.answer)
                 for i, member in enumerate(self.members):
                     here, errors = rate(columns[i]), self._failed[source, row.hypothesis.id, i]
                     undecided = len(columns[i]) - here.n - errors

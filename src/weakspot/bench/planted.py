@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
+from weakspot import hunt
 from weakspot.bench import rivals
 from weakspot.bench.rivals import Reported
 from weakspot.core import Classifier, Hypothesis, Source, WeakspotError
-from weakspot.studies.hunt.method import hunt
 from weakspot.world.grammar import base_sentence
 from weakspot.world.planted import PlantedClassifier, Truth, WordsOnly, World, plant
 from weakspot.world.renderer import Renderer

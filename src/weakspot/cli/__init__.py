@@ -97,11 +97,13 @@ def _misused(args: list[str], misuse: Exception) -> int:
 def _stays_here(command: str) -> tuple[str, str] | None:
     """Why a study is not spread over machines, if it is one that is not."""
     from weakspot.core.errors import WeakspotError
-    from weakspot.study.executors import HERE, check_spread
+    from weakspot.core.studies import study_names
+    from weakspot.study.registry import find_study
 
-    study = next((word for word in command.split() if word in HERE), "")
     try:
-        check_spread(study or "hunt", "ray")
+        for word in command.split():
+            if word in study_names():
+                find_study(word).check_executor("ray")
     except WeakspotError as error:
         return error.what, error.fix
     return None

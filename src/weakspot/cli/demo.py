@@ -78,10 +78,8 @@ def _studies(budget: str, images: int, seed: int) -> list[tuple[str, str, Callab
 
 
 def _hunt(label: str, *, budget: str, seed: int, out: Path) -> int:
-    from weakspot.cli.screen import Screen, conclude, interruptible
-    from weakspot.studies.hunt.method import hunt
+    from weakspot.cli.studies import run_study
+    from weakspot.study.registry import find_study
 
-    title = f"hunting world:classifier for {label!r}"
-    with Screen(title, budget=budget, seed=seed) as screen, interruptible(screen):
-        run = hunt("world:classifier", label=label, budget=budget, seed=seed, out=out, watch=screen)
-    return conclude(run)
+    options = {"target": "world:classifier", "label": label, "budget": budget, "seed": seed, "out": out}
+    return run_study(find_study("hunt"), options)

@@ -104,7 +104,7 @@ def _version(package: str) -> str | None:
 
 def _self_test() -> dict[str, Any]:
     """A small hunt, from drawing to the ledger."""
-    from weakspot.studies.hunt.method import hunt
+    from weakspot import hunt
 
     began = time.monotonic()
     try:

@@ -41,18 +41,22 @@ def commands_of(name: str) -> typer.Typer | Callable[..., int]:
 def command_for(study: Study) -> Callable[..., int]:
     """The command of a study, as a function that typer reads its flags from."""
 
-    def command(**values: Any) -> int:
+    def command(context: typer.Context, **values: Any) -> int:
+        needed = [study.fields[name].flag for name in study.one_of]
+        if needed and not any(values[name] for name in study.one_of):
+            misuse = typer.BadParameter.__mro__[1]  # without "invalid value", whichever click typer uses
+            others = " or ".join(map(repr, needed[1:]))
+            raise misuse(f"Missing option {needed[0]!r} (or {others}).", ctx=context)
         return run_study(study, values)
 
-    parameters = [_parameter(field) for field in fields_of(study)]
-    parameters.append(
-        inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsJson)
-    )
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context),
+        *(_parameter(field) for field in fields_of(study)),
+    ]
     if study.preview is not None:
-        dry_run = inspect.Parameter(
-            "dry_run", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=DryRun
-        )
-        parameters.insert(-1, dry_run)
+        parameters.append(inspect.Parameter("dry_run", keyword, default=False, annotation=DryRun))
+    parameters.append(inspect.Parameter("as_json", keyword, default=False, annotation=AsJson))
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": int}
     command.__doc__ = help_of(study)

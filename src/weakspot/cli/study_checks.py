@@ -34,7 +34,7 @@ _FILES: Final = frozenset(
 _HUB: Final = frozenset({"diffusers", "hf", "openclip", "st", "timm"})
 _FILE_OPTIONS: Final = frozenset({"labels", "weights"})
 #: One of these is needed.
-_ONE_OF: Final = {"hunt": ("label", "labels")}
+_ONE_OF: Final[dict[str, tuple[str, ...]]] = {}
 
 
 def check_study(found: StudyFile, *, load: bool = False) -> list[Problem]:
@@ -224,17 +224,6 @@ def _settings(cls: type, values: dict[str, Any]) -> Any:
     return cls(**{k: v for k, v in given.items() if k in known})
 
 
-def _hunt(values: dict[str, Any], load: bool) -> None:
-    from weakspot.studies.hunt import parts
-
-    if values.get("labels"):
-        values["labels"] = parts.which_labels(values["labels"], values["target"]) if load else ["(labels)"]
-    settings = _settings(parts.HuntSettings, values)
-    parts.check(settings)
-    if load:
-        parts.load(settings)
-
-
 def _map(values: dict[str, Any], load: bool) -> None:
     from weakspot.studies.map import parts as map_parts
     from weakspot.studies.map import tasks as map_tasks
@@ -250,5 +239,5 @@ def _map(values: dict[str, Any], load: bool) -> None:
 
 
 _PROOFS: Final[dict[str, Callable[[dict[str, Any], bool], None]]] = {
-    "hunt": _hunt, "map": _map,
+    "map": _map,
 }  # fmt: skip

@@ -20,7 +20,6 @@ from weakspot.study.registry import find_study
 
 #: The studies that can be put into a file, and the values with which each runs on the embedded world.
 STUDIES: Final[dict[str, dict[str, Any]]] = {
-    "hunt": {"target": "world:classifier", "label": "fly"},
     "map": {"target": "world:classifier", "images": "world:600"},
     **{name: dict(find_study(name).example) for name in study_names()},
 }
@@ -58,8 +57,8 @@ def options_of(study: str) -> dict[str, Option]:
     if study in study_names():
         return {
             field.name: Option(
-                field.name, field.flag, field.takes, field.many, field.required,
-                field.default, field.shown, field.option.help,
+                field.name, field.flag, "path" if field.option.names == "file" else field.takes, field.many,
+                field.required, field.default, field.shown, field.option.help,
             )
             for field in fields_of(find_study(study))
         }  # fmt: skip
@@ -88,10 +87,9 @@ def options_of(study: str) -> dict[str, Option]:
 
 def _function(study: str) -> Callable[..., int]:
     """What a study's command calls."""
-    from weakspot.cli import hunt
     from weakspot.cli import map as map_
 
-    modules: dict[str, Any] = {"hunt": hunt, "map": map_}
+    modules: dict[str, Any] = {"map": map_}
     function: Callable[..., int] = modules[study].command
     return function
 

@@ -12,7 +12,7 @@ import typer
 from weakspot.cli.flags import AsJson
 
 if TYPE_CHECKING:
-    from weakspot.after.attempt import Attempt
+    from weakspot.after.tries import Tried
     from weakspot.engine import Lane
 
 
@@ -45,7 +45,7 @@ def command(
     hunt's findings stay as they are. Each verdict errs at most once in twenty by itself: who tries many
     words will see some of them look worse by luck. Exit code 3 if a budget ended it undecided.
     """
-    from weakspot.after.attempt import MOST, attempt
+    from weakspot.after.tries import MOST, try_words
     from weakspot.cli.progress import Progress
     from weakspot.cli.screen import columns, program
     from weakspot.engine.watch import Watch
@@ -56,20 +56,20 @@ def command(
     most = n or (MOST if budget is None else 0)
     with Progress(f"trying {words!r} in {run}") as progress:
 
-        class Told(Watch):
+        class Drawn(Watch):
             def update(self, phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> None:
                 del phase
                 done, tally = int(spent["images"]), lanes[0].tally
                 progress(f"{tally.failures} of {tally.n} failed", done, max(most, done))
 
-        found = attempt(run, words, label=label, n=n, budget=budget, watch=Told())
+        found = try_words(run, words, label=label, n=n, budget=budget, watch=Drawn())
     with Run.read(run) as opened:
         page = write(opened)
     code = 3 if found.limit and found.verdict == "undecided" else 0
     if as_json:
         typer.echo(json.dumps(found.to_json() | {"report": str(page), "exit_code": code}, indent=2))
         return code
-    for line in tell(found, columns()):
+    for line in lines(found, columns()):
         typer.echo(line)
     typer.echo(f"report   {shell([str(page)])}")
     if found.verdict == "undecided":
@@ -78,7 +78,7 @@ def command(
     return code
 
 
-def tell(found: Attempt, wide: int) -> Iterator[str]:
+def lines(found: Tried, wide: int) -> Iterator[str]:
     """The result in lines of at most `wide` columns."""
     from weakspot.cli.screen import cut
     from weakspot.report.format import NONE, count, e_value, percent, plural, rate, times

@@ -33,7 +33,7 @@ def command(
     need_web()
     from weakspot.web.explorer import Explorer
 
-    app = Explorer(runs, attempt=tried).app()
+    app = Explorer(runs, measure=measured).app()
     return served(app, host=host, port=port, path="/", show=show)
 
 
@@ -74,19 +74,19 @@ def served(app: Any, *, host: str, port: int | None, path: str, show: bool) -> i
     return 0
 
 
-def tried(folder: Path, words: str, label: str | None, most: int, update: Update) -> Mapping[str, Any]:
+def measured(folder: Path, words: str, label: str | None, most: int, update: Update) -> Mapping[str, Any]:
     """Measure a person's words as `weakspot try` does."""
-    from weakspot.after.attempt import attempt
+    from weakspot.after.tries import try_words
     from weakspot.engine.watch import Watch
     from weakspot.store import Run
     from weakspot.study.reports import write
 
-    class Told(Watch):
+    class Drawn(Watch):
         def update(self, phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> None:
             del phase
             update(lanes[0].tally.failures, lanes[0].tally.n, int(spent["images"]))
 
-    found = attempt(folder, words, label=label, n=most, watch=Told()).to_json()
+    found = try_words(folder, words, label=label, n=most, watch=Drawn()).to_json()
     with Run.read(folder) as run:
         write(run)
     return found

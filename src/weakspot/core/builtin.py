@@ -376,6 +376,7 @@ DIFFERS: Final = (
 )
 
 STUDIES: Final = (
+    Entry("hunt", "weakspot.studies.hunt:STUDY", "Find captions under which a classifier fails."),
     Entry("mine", "weakspot.studies.mine:STUDY", "Find pairs that an image–text encoder confuses."),
     Entry("ask", "weakspot.studies.ask:STUDY", "Find which harmless questions a chat model refuses."),
     Entry("repair", "weakspot.studies.repair:STUDY", "Train weak spots away, and prove what moved."),

@@ -188,6 +188,16 @@ class Relabelled(Protocol):
 
 
 @runtime_checkable
+class Captioned(Protocol):
+    """A source that knows which captioner says best what its pictures show."""
+
+    @property
+    def captioner(self) -> str:
+        """The name of the model; "" for none."""
+        ...
+
+
+@runtime_checkable
 class Skipping(Protocol):
     """A source that leaves out files which it cannot use."""
 

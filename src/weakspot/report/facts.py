@@ -21,6 +21,7 @@ from weakspot.report.measured import (
 )
 from weakspot.stats import confidence_sequence
 from weakspot.store import Run, RunConfig
+from weakspot.studies.hunt.result import HuntResult
 
 #: Hypotheses that came about like this do not race.
 ASIDE: Final = ("baseline", "edit", "person")
@@ -145,7 +146,7 @@ def gather(run: Run) -> Facts:
     """Read a run: finished, stopped, still running or just created."""
     ledger = run.ledger
     known = {h.id: h for h in ledger.hypotheses()}
-    bases = bases_of(run, known)
+    bases, result = bases_of(run), HuntResult.of(run) or HuntResult()
     total = Tally()
     for tally in ledger.tallies().values():
         total = total.plus(tally)
@@ -157,23 +158,25 @@ def gather(run: Run) -> Facts:
         state=run.state,
         bases=tuple(bases),
         findings=findings,
-        lanes=tuple(_lanes(run, known, bases)),
+        lanes=tuple(_lanes(run, result, known, bases)),
         trials=total,
         errors=tuple(ledger.errors()) if total.errors else (),
         spend=ledger.spend(),
         budget=None if budget is None else str(budget),
         edits={
-            (f.hypothesis.id, f.answer): rungs_of(run, f, known, base_of(f.hypothesis, bases))
+            (f.hypothesis.id, f.answer): rungs_of(run, result, f, known, base_of(f.hypothesis, bases))
             for f in findings
         },
         tries=tries_of(run, known, bases),
-        skipped=tuple((str(name), str(why)) for name, why in ledger.fact("skipped", [])),
+        skipped=tuple((one.name, one.reason) for one in result.skipped),
     )
 
 
-def _lanes(run: Run, known: Mapping[str, Hypothesis], bases: Sequence[Base]) -> list[RaceLane]:
+def _lanes(
+    run: Run, result: HuntResult, known: Mapping[str, Hypothesis], bases: Sequence[Base]
+) -> list[RaceLane]:
     """The lanes the study decided on; until it has, every other hypothesis that may race is open."""
-    states: dict[str, str] = {str(key): str(state) for key, state in run.ledger.fact("race", [])}
+    states = {lane.hypothesis: lane.state for lane in result.race}
     if run.state == "running" or not states:
         aside = {base.hypothesis.id for base in bases}
         for key, hypothesis in known.items():

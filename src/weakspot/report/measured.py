@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Status, Tally
 from weakspot.stats import wilson
 from weakspot.store import Run, rate
+from weakspot.studies.hunt.result import HuntResult, Tries
 
 
 class Base(NamedTuple):
@@ -93,18 +94,14 @@ def own_errors(tally: Tally) -> Rate:
     return Rate(tally.invalid / n if n else 0.0, low, high, n, tally.invalid)
 
 
-def bases_of(run: Run, known: Mapping[str, Hypothesis]) -> list[Base]:
+def bases_of(run: Run) -> list[Base]:
     """The baselines that have been entered, in the order of the labels."""
     ledger, settings = run.ledger, run.config.settings
-    first = ledger.fact("base")
-    ids = ledger.fact("bases") or ([] if first is None else [first])
     labels = [str(label) for label in settings.get("labels") or [settings.get("label") or ""]]
-    labels += [""] * (len(ids) - len(labels))
     found = []
-    for label, key in zip(labels, map(str, ids), strict=False):
-        if (hypothesis := known.get(key)) is not None:
-            both = ledger.tally(hypothesis, Stage.EXPLORE).plus(ledger.tally(hypothesis, Stage.CONFIRM))
-            found.append(Base(label, hypothesis, both))
+    for label, hypothesis in zip(labels, run.baselines, strict=False):
+        both = ledger.tally(hypothesis, Stage.EXPLORE).plus(ledger.tally(hypothesis, Stage.CONFIRM))
+        found.append(Base(label, hypothesis, both))
     return found
 
 
@@ -127,18 +124,17 @@ def as_unchecked(run: Run, finding: Finding) -> Rate | None:
 
 
 def rungs_of(
-    run: Run, finding: Finding, known: Mapping[str, Hypothesis], base: Base | None
+    run: Run, result: HuntResult, finding: Finding, known: Mapping[str, Hypothesis], base: Base | None
 ) -> tuple[Rung, ...]:
     """The measured edits of a finding, those that fail most first."""
     found: dict[str, Rung] = {}
-    for row in _rows(run, "edits", 5):
-        edited, key, kind, before, after = row
-        hypothesis = known.get(key)
-        if edited != finding.hypothesis.id or hypothesis is None:
+    for row in result.edits:
+        hypothesis = known.get(row.hypothesis)
+        if row.finding != finding.hypothesis.id or hypothesis is None:
             continue
         phrase = hypothesis.beyond(base.hypothesis if base else None)
         measured = rate(_tally(run, hypothesis, finding.answer))
-        found[key] = Rung(hypothesis, phrase, kind, before, after, measured)
+        found[row.hypothesis] = Rung(hypothesis, phrase, row.kind, row.before, row.after, measured)
     return tuple(sorted(found.values(), key=lambda rung: (-rung.rate.value, rung.phrase)))
 
 
@@ -146,8 +142,8 @@ def tries_of(run: Run, known: Mapping[str, Hypothesis], bases: Sequence[Base]) -
     """What persons tried, in the order in which they began."""
     usual = {base.hypothesis.id: base for base in bases}
     found = []
-    for key, against, verdict in _rows(run, "tries", 3):
-        hypothesis, base = known.get(key), usual.get(against)
+    for row in (Tries.of(run) or Tries()).rows:
+        hypothesis, base = known.get(row.hypothesis), usual.get(row.baseline)
         if hypothesis is None or base is None:
             continue
         tally = run.ledger.tally(hypothesis, Stage.EXPLORE)
@@ -163,7 +159,7 @@ def tries_of(run: Run, known: Mapping[str, Hypothesis], bases: Sequence[Base]) -
                 phrase=hypothesis.beyond(base.hypothesis),
                 rate=rate(tally),
                 baseline=base.rate,
-                verdict=verdict,
+                verdict=row.verdict,
                 answers=tuple((answer, times / tally.failures) for answer, times in answers.items()),
                 failing=tuple(trial.index for trial in kept[True]),
                 passing=tuple(trial.index for trial in kept[False]),
@@ -178,8 +174,3 @@ def _tally(run: Run, hypothesis: Hypothesis, answer: str) -> Tally:
         return tally
     said = run.ledger.answers(hypothesis, Stage.EXPLORE, failed=True)
     return tally._replace(failures=said.get(answer, 0))
-
-
-def _rows(run: Run, fact: str, length: int) -> list[list[str]]:
-    rows: list[Any] = run.ledger.fact(fact) or []
-    return [[str(part) for part in row] for row in rows if len(row) == length]

@@ -8,28 +8,8 @@ from typing import Any, Final, NamedTuple
 from weakspot.core import Finding
 from weakspot.report import format as show
 from weakspot.report.facts import Facts
+from weakspot.study.registry import find_study
 
-#: The arguments of a hunt, with what they are if nothing is said.
-DEFAULTS: Final[dict[str, Any]] = {
-    "label": "",
-    "labels": (),
-    "target_label": None,
-    "source": "world:renderer",
-    "judge": None,
-    "verify": (),
-    "captioner": None,
-    "encoder": None,
-    "llm": None,
-    "from_images": None,
-    "labels_file": None,
-    "sense": None,
-    "prompt": "a realistic photograph of a {label} ({parent}).",
-    "sentences": 3,
-    "edits": 4,
-    "seed": 0,
-    "budget": "images=20000",
-    "fdr": 0.05,
-}
 #: These are said even so: the drawing depends on them.
 _ALWAYS: Final = ("source", "seed", "budget")
 #: A text longer than this is named by its id, not repeated.
@@ -60,10 +40,12 @@ def recipe(facts: Facts, finding: Finding | None = None) -> Recipe | None:
     plain = {k: tuple(v) if isinstance(v, list) else v for k, v in settings.items()}
     if facts.budget is not None:
         plain["budget"] = facts.budget
+    options = [field for field in find_study("hunt").fields.values() if not field.option.argument]
     given = {
-        key: plain[key]
-        for key, default in DEFAULTS.items()
-        if key in plain and (key in _ALWAYS or plain[key] != default)
+        field.name: plain[field.name]
+        for field in options
+        if field.name in plain
+        and (field.name in _ALWAYS or plain[field.name] not in (field.default, None, "", ()))
     }
     arguments = ", ".join([_literal(settings["target"]), *(f"{k}={_literal(v)}" for k, v in given.items())])
     return Recipe(

@@ -26,23 +26,26 @@ class TextToImage:
         generator: Makes the pictures.
         expected: The right answer to every picture, e.g. the label that is hunted.
         template: How a hypothesis becomes a prompt; {text} stands for its words.
+        captioner: See `weakspot.core.Captioned`; "" where nobody knows.
     """
 
     #: Networks have threads and a GPU of their own, and must not be copied into drawing processes.
     cpu_bound = False
 
-    def __init__(self, generator: Generator, *, expected: str, template: str = "{text}") -> None:
+    def __init__(
+        self, generator: Generator, *, expected: str, template: str = "{text}", captioner: str = ""
+    ) -> None:
         if "{text}" not in template:
             raise WeakspotError(
                 f"the template {template[:80]!r} has no place for the words",
                 fix="write e.g. 'a photo, {text}'",
             )
         self.generator, self.expected, self.template = generator, expected, template
-        self.models = (generator,)
+        self.models, self.captioner = (generator,), captioner
 
     def expecting(self, label: str) -> TextToImage:
         """The same source for another label; the generator is shared."""
-        return TextToImage(self.generator, expected=label, template=self.template)
+        return TextToImage(self.generator, expected=label, template=self.template, captioner=self.captioner)
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
         """See `Source`. The caption of a case is its hypothesis' text."""

@@ -9,11 +9,11 @@ from typing import Any
 from weakspot.core import WeakspotError
 from weakspot.core.studies import study_names
 from weakspot.store import Run
-from weakspot.study.executors import SPREAD, check_executor, check_spread
+from weakspot.study.executors import check_executor
 
 __all__ = ["resume", "settings_of"]
 
-_STUDIES = ("hunt", "map")
+_STUDIES = ("map",)
 
 
 def resume(folder: str | Path, **changes: Any) -> Run:
@@ -35,10 +35,7 @@ def resume(folder: str | Path, **changes: Any) -> Run:
         return lifecycle.resume(folder, **changes)
     with Run.open(Path(folder)) as run:
         study = _study(run)
-        check_spread(run.config.study, changes.get("executor"))
         check_executor(changes.get("executor"))
-        if run.config.study not in SPREAD:
-            changes.pop("executor", None)
         if run.state != "finished":
             study.go_on(run, **changes)
     return Run.read(Path(folder))

@@ -4,35 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any
 
 from weakspot.core import WeakspotError
 from weakspot.engine import Cluster, Executor
 
 #: Which part of a study a pool of workers has, and how a worker makes it.
 Recipes = Mapping[str, Callable[[], Any]]
-#: Studies whose trials follow from their words and numbers alone, so that anybody can draw them.
-SPREAD: Final = ("hunt", "map")
-#: The others, and why they stay here.
-HERE: Final[Mapping[str, str]] = {
-    "rare": "each picture begins from one that was judged before it, in this process",
-    "repair": "it trains one model",
-}
-
-
-def check_spread(study: str, named: str | Executor | Cluster | None) -> None:
-    """Refuse another machine for a study that is done on this one.
-
-    Args:
-        study: Its name.
-        named: Where it is to be done; "local" and None are always right.
-    """
-    if study in SPREAD or named is None or named == "local":
-        return
-    raise WeakspotError(
-        f"{study} is not spread over machines: {HERE.get(study, 'it draws no trials')}",
-        fix=f"leave the executor out; {' and '.join(SPREAD)} can be spread",
-    )
 
 
 def check_executor(named: str | Executor | Cluster | None) -> None:

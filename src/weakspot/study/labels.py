@@ -26,6 +26,7 @@ from weakspot.core import (
     WeakspotError,
 )
 from weakspot.core.ports import (
+    Captioned,
     Composed,
     Relabelled,
     Skipping,
@@ -45,7 +46,7 @@ from weakspot.study.label_settings import LabelTask
 from weakspot.study.loading import name_of, part
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LabelParts:
     """The loaded parts.
 
@@ -121,6 +122,7 @@ class ByLabel:
     """
 
     def __init__(self, source: Source, bases: Sequence[Hypothesis], labels: Sequence[str]) -> None:
+        self.source = source
         self._sources = [
             (base.text, source.expecting(label) if isinstance(source, Relabelled) else source)
             for base, label in zip(bases, labels, strict=True)
@@ -128,6 +130,7 @@ class ByLabel:
         self.cpu_bound, self.digest = cpu_bound(source), digest_of(source)
         self.skipped = source.skipped if isinstance(source, Skipping) else ()
         self.models = source.models if isinstance(source, Composed) else ()
+        self.captioner = source.captioner if isinstance(source, Captioned) else ""
 
     def _of(self, hypothesis: Hypothesis) -> Source:
         fitting = [

@@ -34,6 +34,16 @@ class Closable(Protocol):
         ...
 
 
+@runtime_checkable
+class Choosing(Protocol):
+    """Parts that chose what nobody named, such as the captioner that belongs to a generator."""
+
+    @property
+    def chosen(self) -> Mapping[str, str]:
+        """By setting, the name that run.yaml keeps."""
+        ...
+
+
 def begin(
     study: Study,
     values: Mapping[str, Any],
@@ -64,6 +74,8 @@ def begin(
     if (resolve := study.find("resolve")) is not None:
         settings = resolve(settings, objects)
     with _loaded(study, settings, objects) as parts:
+        if isinstance(parts, Choosing):
+            settings = settings.changed(**parts.chosen)
         settings = pinned(settings, **study.named_parts(parts))
         config = RunConfig(
             study=study.name,
@@ -131,6 +143,16 @@ def settings_of(run: Run, *, budget: str | None = None) -> Any:
     return begun if latest is None else begun.resumed(str(latest))
 
 
+def check_digests(study: Study, run: Run, parts: Any) -> None:
+    """Refuse parts that are not those the run was made with."""
+    for what, digest in study.digests(parts).items():
+        if run.config.digests.get(what, digest) != digest:
+            raise WeakspotError(
+                f"the {what} is not the one this run began with (its digest differs)",
+                fix="use the old one, or begin a new run",
+            )
+
+
 def _go_on(
     study: Study,
     run: Run,
@@ -146,12 +168,7 @@ def _go_on(
         fix = nearest(name, study.fields) or "give objects by the names of options: target=…, judge=…"
         raise WeakspotError(f"{study.name} has no option {name[:80]!r}", fix=fix)
     with _loaded(study, settings, objects) as parts:
-        for what, digest in study.digests(parts).items():
-            if run.config.digests.get(what, digest) != digest:
-                raise WeakspotError(
-                    f"the {what} is not the one this run began with (its digest differs)",
-                    fix="use the old one, or begin a new run",
-                )
+        check_digests(study, run, parts)
         forgotten: dict[str, float] = {}
         if study.retries == "all":
             run.ledger.forget_errors(gaps=True)

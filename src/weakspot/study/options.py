@@ -80,6 +80,7 @@ class Field(NamedTuple):
         required: There is no run without it.
         default: Where nothing is given.
         optional: It may be null.
+        listed: One text says all of several values; callers in Python may give a list.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Field(NamedTuple):
     required: bool
     default: Any
     optional: bool
+    listed: bool = False
 
     @property
     def flag(self) -> str:
@@ -165,7 +167,8 @@ def _field(name: str, info: FieldInfo, option: Option) -> Field:
     kind, many, optional = _kind(info.annotation)
     required = info.is_required()
     default = None if required else info.get_default(call_default_factory=True)
-    return Field(name, option, kind, many, required, default, optional)
+    listed = not many and any(get_origin(one) is tuple for one in get_args(info.annotation))
+    return Field(name, option, kind, many, required, default, optional, listed)
 
 
 def _kind(hint: Any) -> tuple[type, bool, bool]:

@@ -104,8 +104,12 @@ def command_of(run: Run) -> str:
     for field in study.fields.values():
         value = settings.get(field.name)
         value = tuple(value) if isinstance(value, list) else value
-        if value is None or (value == field.default and not field.required):
+        if value in (None, "", ()) or (value == field.default and not field.required):
             continue
+        if field.listed and isinstance(value, tuple):
+            if any("," in one or one != one.strip() for one in value):
+                return ""  # a shell cannot say it
+            value = ",".join(value)
         for one in value if isinstance(value, tuple) else (value,):
             if str(one).startswith("object:"):
                 return ""

@@ -14,8 +14,6 @@ from weakspot.core import WeakspotError
 if TYPE_CHECKING:
     from weakspot.store import Run
 
-#: The name under which the ledger keeps it.
-KEY: Final = "result"
 #: Writes a named tuple as an object with its names: `rate: Annotated[Rate, ByName]`.
 ByName: Final = PlainSerializer(lambda value: value._asdict(), return_type=dict)
 
@@ -35,18 +33,20 @@ class Result(Value):
 
     Attributes:
         version: Raised when a field changes its meaning; a reader refuses what is newer than itself.
+        key: The name under which the ledger keeps it.
     """
 
     version: ClassVar[int] = 1
+    key: ClassVar[str] = "result"
 
     def keep(self, run: Run) -> None:
         """Write it into the run's ledger."""
-        run.ledger.set_fact(KEY, {"version": self.version} | self.plain())
+        run.ledger.set_fact(self.key, {"version": self.version} | self.plain())
 
     @classmethod
     def of(cls, run: Run) -> Self | None:
         """The result of a run; None while there is none."""
-        values = run.ledger.fact(KEY)
+        values = run.ledger.fact(cls.key)
         if values is None:
             return None
         version = values.pop("version", 0) if isinstance(values, dict) else 0

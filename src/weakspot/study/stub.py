@@ -83,7 +83,7 @@ def _type(field: Field) -> str:
         one = " | ".join(dict.fromkeys(["str", "Path", *ports] if "Path" in one else ["str", *ports]))
     elif field.option.named:
         one = "Any"
-    if field.many:
+    if field.many or field.listed:
         one = f"{one} | Sequence[{one}]" if one != "Any" else "Any"
     return f"{one} | None" if field.optional and one != "Any" else one
 

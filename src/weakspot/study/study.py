@@ -59,6 +59,7 @@ class Study:
         title: `title(settings) -> str`: what is being done, in the first line on the screen.
         progress: `progress(phase, lanes, spent) -> str`: how far the run is, in one line on the screen.
         race: The hypotheses under test are shown as a table while the run goes on.
+        one_of: Options of which exactly one must be given.
         resolve: `resolve(settings, objects) -> settings`: what follows from other options, before anything
             is loaded.
         preview: `preview(settings, parts) -> {…}`: what a run would send where and cost, for `--dry-run`;
@@ -90,6 +91,7 @@ class Study:
     title: Lazy = None
     progress: Lazy = None
     race: bool = False
+    one_of: tuple[str, ...] = ()
     resolve: Lazy = None
     preview: Lazy = None
     subject: Lazy = None
@@ -131,6 +133,7 @@ class Study:
         Args:
             values: By option, as a caller in Python gives them.
         """
+        self._check_one_of(values)
         fields = self.fields
         from weakspot.study.loading import name_of
 
@@ -147,6 +150,13 @@ class Study:
                 naming: Callable[[Any], str] = known.option.named or name_of
                 plain[name] = tuple(map(naming, value)) if several else naming(value)
         return self.options.read({k: _text(v) for k, v in plain.items()}), objects
+
+    def _check_one_of(self, values: Mapping[str, Any]) -> None:
+        given = [repr(name) for name in self.one_of if values.get(name)]
+        if self.one_of and not given:
+            raise WeakspotError(f"{' or '.join(map(repr, self.one_of))} is needed", fix="add one of them")
+        if len(given) > 1:
+            raise WeakspotError(f"{' and '.join(given)} are both given", fix="give one of the two")
 
     def named_parts(self, parts: Any) -> dict[str, Any]:
         """What was loaded, by the setting that names it."""
@@ -174,9 +184,13 @@ class Study:
     def check_executor(self, named: object) -> None:
         """Refuse another machine where the study stays on one."""
         if self.workers is None and named not in (None, "local"):
+            from weakspot.core.studies import study_names
+            from weakspot.study.registry import find_study
+
+            others = [name for name in study_names() if find_study(name).workers is not None]
             raise WeakspotError(
                 f"{self.name} is not spread over machines: {self.stays or 'it draws no trials'}",
-                fix="leave the executor out",
+                fix=f"leave the executor out; {' and '.join(others)} can be spread",
             )
 
 

@@ -20,13 +20,15 @@ from starlette.routing import Route
 from weakspot.core import WeakspotError
 from weakspot.report.measured import bases_of
 from weakspot.store import Blobs, Run, RunConfig, Unreachable, kept_by
+from weakspot.studies.hunt.result import Tries
 from weakspot.web import pages
 from weakspot.web.compare import compared
 from weakspot.web.pictures import LARGE, SMALL, Pictures
 from weakspot.web.runs import Shelf, Sight, phrases, sight, slices
 from weakspot.web.story import shown_command, story
 from weakspot.web.trials import ORDERS, VERDICTS, Row, Wanted, reading
-from weakspot.web.tries import MOST, Attempter, Job, Tries
+from weakspot.web.tries import MOST, Job, Measure
+from weakspot.web.tries import Tries as Trying
 
 log: Final = logging.getLogger("weakspot.web")
 #: Runs of the list that are read; of further ones only the names are shown.
@@ -42,11 +44,11 @@ class Explorer:
 
     Args:
         root: The folder of runs, or a run.
-        attempt: Measures a person's words; None if nothing can be tried.
+        measure: Measures a person's words; None if nothing can be tried.
     """
 
-    def __init__(self, root: Path, *, attempt: Attempter | None = None) -> None:
-        self.shelf, self.pictures, self.tries = Shelf(root), Pictures(), Tries(attempt)
+    def __init__(self, root: Path, *, measure: Measure | None = None) -> None:
+        self.shelf, self.pictures, self.tries = Shelf(root), Pictures(), Trying(measure)
 
     def app(self) -> Starlette:
         """The pages, without their guard (see `serve`)."""
@@ -191,22 +193,22 @@ class Explorer:
         name, folder = self._folder(request)
         with Run.read(folder) as run:
             known = {h.id: h for h in run.ledger.hypotheses()}
-            bases = bases_of(run, known) if run.config.study == "hunt" else ()
+            bases = bases_of(run) if run.config.study == "hunt" else ()
             earlier = [
                 (
-                    known[row[0]],
-                    known[row[0]].beyond(known.get(row[1])),
-                    run.ledger.tallies().get(row[0]),
-                    row[2],
+                    known[row.hypothesis],
+                    known[row.hypothesis].beyond(known.get(row.baseline)),
+                    run.ledger.tallies().get(row.hypothesis),
+                    row.verdict,
                 )
-                for row in run.ledger.fact("tries", [])
-                if row[0] in known
+                for row in (Tries.of(run) or Tries()).rows
+                if row.hypothesis in known
             ][:50]
             return pages.page(
                 "try.html.j2",
                 status=200 if error is None else 422,
                 run=name,
-                can=self.tries.attempt is not None and run.config.study == "hunt" and bool(bases),
+                can=self.tries.measure is not None and run.config.study == "hunt" and bool(bases),
                 study=run.config.study,
                 bases=[(base.label, base.hypothesis.text, base.rate) for base in bases],
                 labels=list(run.config.settings.get("labels") or ()),

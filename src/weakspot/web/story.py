@@ -55,7 +55,7 @@ def story(folder: Path, hypothesis: str, index: int) -> Story | None:
         stage = Stage.of(index)
         seed = run.config.settings.get("seed")
         near = run.ledger.indices(words, max(stage.start, index - 1), index + 2)
-        command, python = _again(run, words, known, index)
+        command, python = _again(run, words, index)
         return Story(
             hypothesis=words,
             trial=trial,
@@ -92,14 +92,14 @@ def _text(run: Run, trial: Trial) -> str:
         return ""
 
 
-def _again(run: Run, words: Hypothesis, known: dict[str, Hypothesis], index: int) -> tuple[str, str]:
+def _again(run: Run, words: Hypothesis, index: int) -> tuple[str, str]:
     """How to repeat the run, and how to draw this case."""
     budget = run.ledger.fact("budget")
     facts = Facts(
         folder=run.folder,
         config=run.config,
         state=run.state,
-        bases=tuple(bases_of(run, known)) if run.config.study == "hunt" else (),
+        bases=tuple(bases_of(run)) if run.config.study == "hunt" else (),
         findings=(),
         lanes=(),
         trials=Tally(),

@@ -17,7 +17,7 @@ LONGEST, MOST = 2_000, 4_096
 #: Told failures, trials with a verdict, images drawn just now.
 Update = Callable[[int, int, int], None]
 #: (run folder, words, label or None, images at most, update) → what was measured, as plain values.
-Attempter = Callable[[Path, str, str | None, int, Update], Mapping[str, Any]]
+Measure = Callable[[Path, str, str | None, int, Update], Mapping[str, Any]]
 
 
 @dataclass(slots=True)
@@ -45,8 +45,8 @@ class Job:
 class Tries:
     """The last try of each run; no more than one is under way."""
 
-    def __init__(self, attempt: Attempter | None) -> None:
-        self.attempt, self._lock = attempt, threading.Lock()
+    def __init__(self, measure: Measure | None) -> None:
+        self.measure, self._lock = measure, threading.Lock()
         self._jobs: dict[str, Job] = {}
 
     def job(self, run: str) -> Job | None:
@@ -60,7 +60,7 @@ class Tries:
             WeakspotError: The words cannot be tried, or another try is under way.
         """
         words = words.strip()
-        if self.attempt is None:
+        if self.measure is None:
             raise WeakspotError("nothing can be tried here", fix="start the page with: weakspot view")
         if not words or len(words) > LONGEST:
             raise WeakspotError(
@@ -82,9 +82,9 @@ class Tries:
             job.failures, job.n, job.drawn = failures, n, drawn
             job.seconds = time.monotonic() - job.began
 
-        assert self.attempt is not None  # noqa: S101 - `start` has looked
+        assert self.measure is not None  # noqa: S101 - `start` has looked
         try:
-            result = self.attempt(folder, job.words, label, job.most, update)
+            result = self.measure(folder, job.words, label, job.most, update)
             job.seconds = time.monotonic() - job.began
             job.result = result
         except WeakspotError as error:

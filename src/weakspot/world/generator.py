@@ -50,7 +50,7 @@ def source(
     if not label:
         raise WeakspotError(f"world:{model} does not know what its pictures show", fix="say it: ?label=fly")
     made = load(model, device=device, steps=steps, guidance=guidance, batch=batch)
-    return TextToImage(made, expected=label)
+    return TextToImage(made, expected=label, captioner="world:captioner")
 
 
 small = partial(load, "generator-small")

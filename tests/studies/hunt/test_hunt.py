@@ -15,7 +15,9 @@ from weakspot.engine import Watch
 from weakspot.judges import LabelJudge
 from weakspot.sources.prompts import LabelWords
 from weakspot.store import Run, rate
-from weakspot.studies.hunt.method import HuntSettings, base_hypothesis, check, load
+from weakspot.studies.hunt.parts import load
+from weakspot.studies.hunt.settings import HuntSettings
+from weakspot.study.labels import base_hypothesis
 
 BASE = Hypothesis("a realistic photograph of a fly (insect).")
 NAMES: dict[str, Any] = {
@@ -51,7 +53,7 @@ def test_rate_has_its_interval_and_count() -> None:
 def test_the_baseline_says_the_label_and_its_parent() -> None:
     def text(label: str, **more: Any) -> str:
         words = {"fly": LabelWords("fly", "insect")}
-        return base_hypothesis(HuntSettings(target="x", label=label, **more), words, label).text
+        return base_hypothesis(HuntSettings(target="x", label=label, **more).task, words, label).text
 
     assert text("fly") == "a realistic photograph of a fly (insect)."
     assert text("{odd}") == "a realistic photograph of a {odd}."
@@ -77,9 +79,8 @@ def test_the_baseline_says_the_label_and_its_parent() -> None:
     ],
 )
 def test_settings_that_cannot_be_meant_are_refused(change: dict[str, Any], what: str) -> None:
-    check(HuntSettings(target="world:classifier", label="fly"))
     with pytest.raises(WeakspotError, match=what) as error:
-        check(HuntSettings(**({"target": "world:classifier", "label": "fly"} | change)))
+        ws.hunt(**({"target": "world:classifier", "label": "fly"} | change))
     assert error.value.fix
 
 

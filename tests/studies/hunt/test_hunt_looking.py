@@ -22,8 +22,10 @@ from tests.studies.hunt.hunt_world import (
 
 import weakspot as ws
 from weakspot.core import Hypothesis, Output, Scores, Stage, WeakspotError
+from weakspot.core.ports import ENDLESS
 from weakspot.engine import Watch
 from weakspot.store import Run
+from weakspot.studies.hunt.result import HuntResult
 
 SETTINGS: dict[str, Any] = {"label": "cat", "budget": "images=6000", "seed": 3}
 CAUSE = "it is in snow. it is night."
@@ -183,18 +185,19 @@ def test_every_confusion_is_followed_without_being_named(tmp_path: Path) -> None
 def test_edits_show_what_a_finding_hangs_on(tmp_path: Path) -> None:
     target = Clumsy(where=["it is in snow."])
     with ws.hunt(target, source=Blind(), captioner=Tells(), out=tmp_path / "run", **SETTINGS) as run:
-        ladder = run.ledger.fact("edits")
+        result = HuntResult.of(run)
         known = {h.id: h for h in run.ledger.hypotheses()}
-        assert ladder
-        for finding, edit, kind, _, _ in ladder:
-            assert finding == run.findings[0].hypothesis.id
-            assert known[edit].origin == "edit"
-            assert run.ledger.tally(known[edit], Stage.EXPLORE).n >= 40
-            assert kind
+        assert result is not None
+        assert result.edits
+        for row in result.edits:
+            assert row.finding == run.findings[0].hypothesis.id
+            assert known[row.hypothesis].origin == "edit"
+            assert run.ledger.tally(known[row.hypothesis], Stage.EXPLORE).n >= 40
+            assert row.kind
     with ws.hunt(
         target, source=Blind(), captioner=Tells(), out=tmp_path / "plain", edits=0, **SETTINGS
     ) as run:
-        assert run.ledger.fact("edits") == []
+        assert HuntResult.of(run).edits == ()  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("said", ["", "word " * 10_000, "\x00\x1b[31m", "it is in snow"])
@@ -233,7 +236,7 @@ def test_pictures_of_a_broken_generator_are_errors(tmp_path: Path) -> None:
 def test_generators_and_folders_expect_another_label_where_asked() -> None:
     """Several labels share one generator: what is expected of a picture follows from its baseline."""
     from weakspot.sources.generate import TextToImage
-    from weakspot.studies.hunt.parts import ByLabel
+    from weakspot.study.labels import ByLabel
 
     class Draws:
         def generate(self, prompts: Any, seeds: Any) -> Any:
@@ -243,7 +246,7 @@ def test_generators_and_folders_expect_another_label_where_asked() -> None:
     source = ByLabel(TextToImage(Draws(), expected="cat"), bases, ["cat", "dog"])
     snow = Hypothesis("a photo of a dog. it is in snow.")
     assert [source.draw(h, [0], seed=0)[0].expected for h in (*bases, snow)] == ["cat", "dog", "dog"]
-    assert not hasattr(source, "available")
+    assert source.available(snow, seed=0, stage=Stage.EXPLORE) == ENDLESS
 
 
 def test_a_wrong_folder_of_pictures_is_said_before_there_is_a_run(tmp_path: Path) -> None:

@@ -12,8 +12,10 @@ from tests.studies.hunt.hunt_world import Blind, Clumsy, Tells
 
 import weakspot as ws
 from weakspot.core import Output, Scores, Stage, WeakspotError
-from weakspot.studies.hunt.parts import HuntSettings, base_hypothesis
+from weakspot.studies.hunt.result import HuntResult
+from weakspot.studies.hunt.settings import HuntSettings
 from weakspot.study.label_meanings import Meanings, chosen, kin_of_head
+from weakspot.study.labels import base_hypothesis
 from weakspot.text.edit import Edit, Kind, edits, varied
 
 HEAD = ("cat", "dog", "wolf")
@@ -90,15 +92,17 @@ def test_an_unclear_label_of_several_says_how_each_is_chosen() -> None:
         pytest.skip("WordNet is not installed")
     settings = HuntSettings(target="x", labels=("crane", "cat"), source="diffusers:x")
     with pytest.raises(WeakspotError, match="meanings in WordNet") as error:
-        Meanings(settings, ("crane", "cat"), {}).words()
+        Meanings(settings.task, ("crane", "cat"), {}).words()
     assert "label=sense" in error.value.fix
-    told = replace(settings, sense="crane=5,cat=1")
+    told = settings.changed(sense="crane=5,cat=1").task
     assert Meanings(told, ("crane", "cat"), {}).words()["crane"].parent == "wading bird"
 
 
 def test_a_prompt_ends_as_a_sentence() -> None:
     for prompt, text in (("a {label}", "a fly."), ("a {label}! ", "a fly!"), ("the {label}.", "the fly.")):
-        assert base_hypothesis(HuntSettings(target="x", prompt=prompt), {}, "fly").text == text
+        assert (
+            base_hypothesis(HuntSettings(target="x", label="fly", prompt=prompt).task, {}, "fly").text == text
+        )
 
 
 def test_many_labels_with_few_images(tmp_path: Path) -> None:
@@ -172,7 +176,7 @@ def test_files_that_cannot_be_used_are_told(tmp_path: Path) -> None:
         budget="images=300",
         out=tmp_path / "run",
     ) as run:
-        assert [name for name, _ in run.ledger.fact("skipped")] == ["broken.png"]
+        assert [file.name for file in HuntResult.of(run).skipped] == ["broken.png"]  # type: ignore[union-attr]
         assert "broken.png" in ws.write_report(run).read_text()
 
 

@@ -6,9 +6,9 @@ import random
 
 from weakspot.core import Hypothesis, Tally
 from weakspot.engine import Claim, Lane, State
+from weakspot.studies.hunt.captions import CaptionedTrial
 from weakspot.studies.hunt.propose import distinct, extended, from_failures, from_near_misses, from_within
 from weakspot.studies.hunt.select import said_by
-from weakspot.studies.hunt.told import Told
 
 BASE = Hypothesis("a photo of a cat.")
 FREE = {"it is in snow.": 0.15, "it is night.": 0.3, "it is small.": 0.4, "it is on a mat.": 0.2}
@@ -16,14 +16,16 @@ FREE = {"it is in snow.": 0.15, "it is night.": 0.3, "it is small.": 0.4, "it is
 
 def trials(
     n: int, where: set[str], rate: float, *, own: tuple[str, ...] = (), base: float = 0.01
-) -> list[Told]:
+) -> list[CaptionedTrial]:
     chance = random.Random(n)
     rows = []
     for _ in range(n):
         true = frozenset({*own, *(s for s, p in FREE.items() if chance.random() < p)})
         hit = where <= true and chance.random() < rate
         rows.append(
-            Told(true, hit or chance.random() < base, "wolf" if hit else chance.choice(["dog", "fox"]))
+            CaptionedTrial(
+                true, hit or chance.random() < base, "wolf" if hit else chance.choice(["dog", "fox"])
+            )
         )
     return rows
 

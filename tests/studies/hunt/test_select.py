@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from weakspot.concepts.rules import said
 from weakspot.core import Hypothesis, Tally
 from weakspot.engine import Lane, State
+from weakspot.studies.hunt.captions import CaptionedTrial
 from weakspot.studies.hunt.select import said_by, select
-from weakspot.studies.hunt.told import Told
 
 BASE = Hypothesis("a photo of a cat.")
 FREE = {"it is in snow.": 0.1, "it is night.": 0.2, "it is small.": 0.3, "it is on a red mat.": 0.1}
@@ -20,9 +20,9 @@ class World:
 
     def __init__(self, where: Sequence[tuple[set[str], float, str]], base: float = 0.01) -> None:
         self.where, self.base = where, base
-        self.drawn: dict[str, list[Told]] = {}
+        self.drawn: dict[str, list[CaptionedTrial]] = {}
 
-    def tell(self, hypothesis: Hypothesis, base: Hypothesis) -> list[Told]:
+    def tell(self, hypothesis: Hypothesis, base: Hypothesis) -> list[CaptionedTrial]:
         if hypothesis.id not in self.drawn:
             chance, own = random.Random(hypothesis.id), said(hypothesis.text, base.text)
             rows = []
@@ -30,7 +30,7 @@ class World:
                 true = own | frozenset().union(*(said(s) for s, p in FREE.items() if chance.random() < p))
                 fits = [(rate, answer) for words, rate, answer in self.where if words <= true]
                 rate, answer = max(fits, default=(self.base, "dog"))
-                rows.append(Told(true, chance.random() < rate, answer))
+                rows.append(CaptionedTrial(true, chance.random() < rate, answer))
             self.drawn[hypothesis.id] = rows
         return self.drawn[hypothesis.id]
 

@@ -20,10 +20,12 @@ from weakspot.core import (
     WeakspotError,
     nearest,
 )
+from weakspot.core.ports import digest_of
 from weakspot.core.registry import Registry
 from weakspot.judges import LabelJudge, Verified
 from weakspot.judges.verified import ClassifierOpinion, Opinion, opinion
 from weakspot.store import Run
+from weakspot.studies.hunt.settings import HuntSettings
 from weakspot.study.label_meanings import chosen, kin_of_head, needs_kin
 from weakspot.study.loading import part
 from weakspot.text.wordnet import WordNet
@@ -31,44 +33,36 @@ from weakspot.text.wordnet import WordNet
 #: Labels of a head that are as right as the hunted one, by the hunted one.
 Same = Mapping[str, Collection[str]]
 
-_NEEDED: Final = ("target", "source", "seed")
 #: Pictures whose doubts are remembered, while all models answer.
 _REMEMBERED: Final = 256
 #: Trials that are looked at for the label of a hypothesis.
 _FIRST: Final = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
+@dataclass(frozen=True, slots=True)
+class FinishedHunt:
     """What a hunt left.
 
     Attributes:
         run: Open for reading.
         bases: The baselines, one per hunted label.
         findings: Best first.
-        target: Name of the classifier.
-        source: Name of what drew the images.
-        judge: Name of the judge; None for the one that follows from `target_label`.
-        target_label: The only wrong answer that counted as a failure, if one was given.
-        verify: Names of the models that had to see the label in a picture before it counted.
-        label: The hunted label, or the first of several.
-        senses: By label, which of its meanings was meant, where that was said.
-        labels_file: Names and parents of labels, if one was given.
-        seed: Of the run.
     """
 
     run: Run
+    settings: HuntSettings
     bases: tuple[Hypothesis, ...]
     findings: tuple[Finding, ...]
-    target: str
-    source: str
-    judge: str | None
-    target_label: str | None
-    verify: tuple[str, ...]
-    label: str
-    senses: Mapping[str, str]
-    labels_file: str | None
-    seed: int
+
+    @property
+    def label(self) -> str:
+        """The hunted label, or the first of several."""
+        return self.settings.hunted[0]
+
+    @property
+    def senses(self) -> dict[str, str]:
+        """By label, which of its meanings was meant, where that was said."""
+        return chosen(self.settings.sense, self.settings.hunted)
 
     def base_of(self, hypothesis: Hypothesis) -> Hypothesis:
         """The baseline whose words a hypothesis begins with."""
@@ -82,8 +76,24 @@ class Past:
         trials = self.run.ledger.trials(hypothesis, limit=_FIRST)
         return next((t.expected for t in trials if t.expected), self.label)
 
+    def check_digest(self, what: str, part: object) -> None:
+        """Refuse a part that is not the one the run was made with.
 
-def recall(run: Run, *, only_confirmed: bool = False, otherwise: str = "name the folder of a hunt") -> Past:
+        Args:
+            what: "target", "source" or "judge".
+            part: As loaded now.
+        """
+        then, now = self.run.config.digests.get(what), digest_of(part)
+        if then is not None and now and then != now:
+            raise WeakspotError(
+                f"the {what} is not the one this run was made with (its digest differs)",
+                fix="use the old one, or hunt again",
+            )
+
+
+def read_hunt(
+    run: Run, *, only_confirmed: bool = False, otherwise: str = "name the folder of a hunt"
+) -> FinishedHunt:
     """Read a hunt back.
 
     Args:
@@ -94,18 +104,12 @@ def recall(run: Run, *, only_confirmed: bool = False, otherwise: str = "name the
     Raises:
         WeakspotError: It is no hunt, its settings are not whole, or it found nothing.
     """
-    settings = run.config.settings
     if run.config.study != "hunt":
         raise WeakspotError(
             f"{run.folder} is a run of {run.config.study[:80]!r}, not of hunt",
             fix=otherwise,
         )
-    lacking = [key for key in _NEEDED if key not in settings]
-    if lacking:
-        raise WeakspotError(
-            f"the settings in {run.folder / 'run.yaml'} do not say the {lacking[0]}",
-            fix="restore the file from a copy",
-        )
+    settings = HuntSettings.read(run.config.settings, where=str(run.folder / "run.yaml"))
     findings = tuple(f for f in run.findings if f.confirmed or not only_confirmed)
     if not findings:
         which = "confirmed nothing" if only_confirmed and run.findings else "found nothing"
@@ -113,26 +117,10 @@ def recall(run: Run, *, only_confirmed: bool = False, otherwise: str = "name the
             "leave out --only-confirmed" if run.findings else "give the hunt a larger budget or another label"
         )
         raise WeakspotError(f"the hunt in {run.folder} {which}", fix=more)
-    known = {h.id: h for h in run.ledger.hypotheses()}
-    bases = tuple(known[i] for i in run.ledger.fact("bases", [run.ledger.fact("base")]) if i in known)
+    bases = tuple(run.baselines)
     if not bases:
         raise WeakspotError(f"the run in {run.folder} has no baseline", fix="resume it first")
-    verify = settings.get("verify") or ()
-    hunted = [str(label) for label in settings.get("labels") or [settings.get("label") or ""]]
-    return Past(
-        run=run,
-        bases=bases,
-        findings=findings,
-        target=str(settings["target"]),
-        source=str(settings["source"]),
-        judge=_text(settings.get("judge")),
-        target_label=_text(settings.get("target_label")),
-        verify=tuple(map(str, (verify,) if isinstance(verify, str) else verify)),
-        label=hunted[0],
-        senses=chosen(_text(settings.get("sense")), hunted),
-        labels_file=_text(settings.get("labels_file")),
-        seed=int(settings["seed"]),
-    )
+    return FinishedHunt(run, settings, bases, findings)
 
 
 def load_target(name: str) -> Target:
@@ -148,32 +136,32 @@ def load_source(name: str, *, label: str) -> Source:
 
 
 def load_judge(
-    past: Past, target: Target, *, same: Same | None = None, opinions: Sequence[Opinion] = ()
+    hunt: FinishedHunt, target: Target, *, same: Same | None = None, opinions: Sequence[Opinion] = ()
 ) -> Judge:
     """The run's rule for a failure, for any target.
 
     Args:
-        past: Whose judge.
+        hunt: Whose judge.
         target: Whose answers it judges; a rule about parents takes them from its labels.
         same: Labels that are as right as the expected one.
         opinions: Who must see the label in a picture before it counts; see `load_opinions`.
     """
-    if past.judge is None:
-        judge: Judge = LabelJudge(target=past.target_label, same=same)
+    if hunt.settings.judge is None:
+        judge: Judge = LabelJudge(target=hunt.settings.target_label, same=same)
     else:
         context: dict[str, Any] = {} if same is None else {"same": same}
-        if needs_kin(past.judge) and isinstance(target, Classifier):
-            labels = tuple(dict.fromkeys([*target.labels, past.label]))
-            context["kin"] = kin_of_head(labels, target.parents, past.labels_file, past.senses)
-        judge = _part(past.judge, JUDGES, Judge, **context)
+        if needs_kin(hunt.settings.judge) and isinstance(target, Classifier):
+            labels = tuple(dict.fromkeys([*target.labels, hunt.label]))
+            context["kin"] = kin_of_head(labels, target.parents, hunt.settings.labels_file, hunt.senses)
+        judge = _part(hunt.settings.judge, JUDGES, Judge, **context)
     return Verified(judge, tuple(opinions)) if opinions else judge
 
 
-def load_opinions(past: Past, target: Target, *, same: Same | None = None) -> list[Opinion]:
+def load_opinions(hunt: FinishedHunt, target: Target, *, same: Same | None = None) -> list[Opinion]:
     """The second opinions of a run, each asked once about a picture however many models are judged."""
     labels = target.labels if isinstance(target, Classifier) else ()
     found: list[Opinion] = []
-    for name in past.verify:
+    for name in hunt.settings.verify:
         one = opinion(_part(name, MODELS, object), name=name, labels=labels, words={})
         if isinstance(one, ClassifierOpinion) and same:
             one = ClassifierOpinion(one.classifier, same=same)
@@ -197,7 +185,9 @@ class _Once:
         return [self._said[id(case)][1] for case in cases]
 
 
-def same_for(past: Past, target: Target, labels: Sequence[str], given: Same | None) -> dict[str, list[str]]:
+def same_for(
+    hunt: FinishedHunt, target: Target, labels: Sequence[str], given: Same | None
+) -> dict[str, list[str]]:
     """By hunted label, the labels of a head that are as right: those given, or those below it in WordNet.
 
     A label that the head has itself needs none.
@@ -208,7 +198,7 @@ def same_for(past: Past, target: Target, labels: Sequence[str], given: Same | No
         if head and label not in head and label not in found:
             try:
                 wordnet = WordNet.find()
-                found[label] = sorted(wordnet.covered(wordnet.choose(label, past.senses.get(label)), head))
+                found[label] = sorted(wordnet.covered(wordnet.choose(label, hunt.senses.get(label)), head))
             except WeakspotError:  # no WordNet, or a word it does not know: then the head has no such label
                 continue
     return {label: others for label, others in found.items() if others}
@@ -234,26 +224,6 @@ def check_label(name: str, target: Target, judge: Judge, label: str, *, same: Sa
     alone = judge.judge_alone if isinstance(judge, Verified) else judge
     if isinstance(alone, LabelJudge):
         alone.check(label, labels)
-
-
-def check_digest(past: Past, what: str, part: object) -> None:
-    """Refuse a part that is not the one the run was made with.
-
-    Args:
-        past: The run.
-        what: "target", "source" or "judge".
-        part: As loaded now.
-    """
-    then, now = past.run.config.digests.get(what), getattr(part, "digest", None)
-    if then is not None and now is not None and then != now:
-        raise WeakspotError(
-            f"the {what} is not the one this run was made with (its digest differs)",
-            fix="use the old one, or hunt again",
-        )
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
 
 
 def _listed(same: Same | None, label: str) -> Collection[str]:

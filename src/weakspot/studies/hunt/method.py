@@ -6,77 +6,50 @@ descriptions of failures that look alike, become captions; images drawn from eac
 the baseline. What goes with failure within a caption refines it, what it does not need is left out, and so on
 while the budget lasts. The fewest captions that explain the failures are measured again on fresh images, and
 what is left are findings: captions z with P(failure | z, label) > P(failure | label). At the end each is
-edited (denied, in another colour, at another place) to see what it hangs on.
+edited (denied, in another colour, at another place) to see what the failure depends on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
-from typing import Any, Final
+from itertools import islice
+from typing import Final
 
-from weakspot.core import Generator, Judge, Source, Stage, Target, WeakspotError
+from weakspot.core import Hypothesis, Stage, WeakspotError
+from weakspot.core.ports import Skipping, understands
 from weakspot.engine import (
-    Broken,
-    Budget,
-    BudgetSpent,
-    Cluster,
+    Claim,
     ConfirmSettings,
     Engine,
-    Executor,
     Lane,
     RaceSettings,
     State,
-    Watch,
     confirm,
     findings,
     race,
+    stop,
 )
 from weakspot.engine.engine import KEPT
-from weakspot.store import Run, RunConfig, check_url
-from weakspot.studies.hunt.parts import (
-    HuntSettings,
-    Parts,
-    base_hypothesis,
-    check,
-    load,
-    recipes_of,
-    settings_of,
+from weakspot.studies.hunt.captions import Captions
+from weakspot.studies.hunt.parts import HuntParts
+from weakspot.studies.hunt.propose import (
+    distinct,
+    extended,
+    from_failures,
+    from_groups,
+    from_near_misses,
+    from_within,
 )
-from weakspot.studies.hunt.propose import distinct
-from weakspot.studies.hunt.select import select
-from weakspot.studies.hunt.steps import (
-    LAST_RESORT,
-    PLACES,
-    Hunt,
-    begin_with,
-    counterfactuals,
-    cut_short,
-    explained,
-    explore,
-    fitting,
-    proposals,
-    relatives,
-    rewriter,
-    sharpen,
-)
-from weakspot.studies.hunt.told import Teller
-from weakspot.study.executors import check_executor, executor_for
-from weakspot.study.loading import name_of, pinned, tell_models
-
-__all__ = [
-    "HuntSettings",
-    "Parts",
-    "base_hypothesis",
-    "check",
-    "conduct",
-    "fitting",
-    "go_on",
-    "hunt",
-    "load",
-    "settings_of",
-]
+from weakspot.studies.hunt.result import Edited, HuntResult, Raced, Skipped
+from weakspot.studies.hunt.rewrite import Rewriter
+from weakspot.studies.hunt.select import said_by, select
+from weakspot.studies.hunt.settings import HuntSettings
+from weakspot.study import Context
+from weakspot.study.labels import base_hypothesis
+from weakspot.text.caption import sentences
+from weakspot.text.edit import edits, varied
 
 #: In each round the baseline is drawn until it failed so often or this part of the budget is gone; then
 #: the race goes on until that part is.
@@ -85,225 +58,325 @@ ROUNDS: Final = ((25, 0.15, 0.4), (60, 0.25, 0.55), (150, 0.35, 0.65))
 FEWEST: Final = 128
 #: Pictures kept per hypothesis where a model must look at them: (failing, passing).
 LOOKED_AT: Final = {Stage.EXPLORE: (64, 32), Stage.CONFIRM: (24, 12)}
+#: Winners are drawn on until so many failures, so many images, or this part of the budget.
+SHARP: Final = (20, 320, 0.75)
+#: So many winners of the race are confirmed on fresh draws.
+PLACES: Final = 8
+#: When no more than this share of the failures is left unexplained, the baseline is not drawn further.
+EXPLAINED: Final = 0.3
+#: Fewer failures than this say too little about what else there is: among eleven, a kind that makes up a
+#: quarter of all is missing by chance in one hunt of twenty.
+TELLING: Final = 11
+#: The round (see `ROUNDS`) for when nothing is ahead, and failures have been too few to tell.
+LAST_RESORT: Final = (TELLING, 0.7, 0.85)
+#: With so few, as many passes that nearly failed say what to try. What then fails in none of so many images
+#: is not raced, for a race would follow it long where failures are rare.
+NEAR: Final = 24
+TRIED: Final = 64
+#: Pictures that a person may bring to begin with.
+BROUGHT: Final = 512
+#: Images of one of several labels, at least and at most, before it is another's turn.
+TURN: Final = (16, 256)
+#: Images of each counterfactual edit, and the part of what is left of the budget that all of them may use.
+EDIT_IMAGES: Final = 48
+EDIT_SHARE: Final = 0.25
 
 
-def hunt(
-    target: str | Target,
-    *,
-    label: str = "",
-    labels: Sequence[str] = (),
-    target_label: str | None = None,
-    source: str | Source | Generator = "world:renderer",
-    judge: str | Judge | None = None,
-    verify: Sequence[Any] | str = (),
-    captioner: Any = None,
-    encoder: Any = None,
-    llm: Any = None,
-    from_images: str | Path | None = None,
-    labels_file: str | Path | None = None,
-    sense: str | None = None,
-    budget: str = "images=20000",
-    seed: int = 0,
-    fdr: float = 0.05,
-    prompt: str | None = None,
-    sentences: int = 3,
-    edits: int = 4,
-    out: str | Path | None = None,
-    blobs: str | None = None,
-    watch: Watch | None = None,
-    executor: str | Executor | Cluster | None = None,
-) -> Run:
-    """Hunt the failures of a classifier on one label, or on several with one budget.
+@dataclass(frozen=True, slots=True)
+class Hunt:
+    """What every step needs.
 
-    Names and objects are both welcome; a run made with objects can be resumed only from Python.
-
-    Args:
-        target: The classifier.
-        label: Which label. One that the head does not have may be a noun of WordNet that covers some it has.
-        labels: Several labels instead.
-        target_label: Count only this wrong answer.
-        source: What draws images from words; a generator wants a captioner beside it.
-        judge: What counts as a failure.
-        verify: Models that must see the label in a picture before it counts either way.
-        captioner: Says what is in pictures, where the source does not know; for world:generator the
-            world's own.
-        encoder: Groups failures by what they look like.
-        llm: A language model that rewords captions which are ahead, and adds counterfactual edits.
-        from_images: A folder of pictures to begin with, such as failures from elsewhere.
-        labels_file: Names and parents of labels.
-        sense: Which meaning of the label, where WordNet knows several.
-        budget: Limits.
-        seed: The same seed gives the same run.
-        fdr: Bound on the false-discovery rate.
-        prompt: The baseline's words, with {label} and {parent}.
-        sentences: At most so many sentences in a caption.
-        edits: Counterfactual edits measured of each finding.
-        out: The run's folder; a new one below runs/ by default.
-        blobs: Where inputs are kept, as an address such as s3://bucket/folder; by default in that folder.
-        watch: Who is told of the progress.
-        executor: Where the trials are drawn: "local", or "ray:ADDRESS?OPTIONS" (docs/scale.md). It makes no
-            difference to the run, so run.yaml does not name it.
-
-    Returns:
-        The finished run, open for reading; see `run.findings` and `run.state`.
+    Attributes:
+        bases: The baselines, one per label.
+        captions: Says what is in the explored trials.
+        rewrite: Rewords captions, if a language model is there.
+        skipped: Files that could not be used.
     """
-    verified = (verify,) if isinstance(verify, str) else tuple(verify)
-    if captioner is None and name_of(source).startswith("world:generator"):
-        captioner = "world:captioner"
-    settings = HuntSettings(
-        target=name_of(target),
-        label=label,
-        labels=tuple(labels),
-        target_label=target_label,
-        source=name_of(source),
-        judge=None if judge is None else name_of(judge),
-        verify=tuple(map(name_of, verified)),
-        captioner=None if captioner is None else name_of(captioner),
-        encoder=None if encoder is None else name_of(encoder),
-        llm=None if llm is None else name_of(llm),
-        from_images=None if from_images is None else str(from_images),
-        labels_file=None if labels_file is None else str(labels_file),
-        sense=sense,
-        budget=budget,
-        seed=seed,
-        fdr=fdr,
-        **({} if prompt is None else {"prompt": prompt}),
-        sentences=sentences,
-        edits=edits,
-    )
-    check(settings)
-    check_url(blobs)
-    check_executor(executor)
-    given = {"target": target, "source": source, "judge": judge, "verify": verified}
-    parts = load(settings, **given, captioner=captioner, encoder=encoder, llm=llm)
-    settings = pinned(
-        settings,
-        target=parts.target,
-        source=parts.source,
-        verify=parts.opinions,
-        captioner=parts.captioner,
-        encoder=parts.encoder,
-    )
-    subject = label or f"{len(settings.labels)} labels"
-    recipes, many = partial(recipes_of, settings, parts, **given), getattr(parts.source, "cpu_bound", False)
-    with (
-        executor_for(executor, recipes, many=many, here=parts.pools) as place,
-        Run.create(
-            RunConfig(study="hunt", subject=subject, settings=settings.to_yaml(), digests=parts.digests),
-            folder=None if out is None else Path(out),
-            blobs=blobs,
-        ) as run,
-    ):
-        conduct(run, settings, parts, watch, executor=place)
-    return Run.read(run.folder)
+
+    engine: Engine
+    settings: HuntSettings
+    parts: HuntParts
+    bases: Sequence[Hypothesis]
+    captions: Captions
+    rewrite: Rewriter | None = None
+    skipped: list[Skipped] = field(default_factory=list)
+
+    @property
+    def fits(self) -> Callable[[str], bool]:
+        """Whether the source can draw a text."""
+        return partial(understands, self.parts.source)
 
 
-def go_on(
-    run: Run,
-    *,
-    budget: str | None = None,
-    watch: Watch | None = None,
-    executor: str | Executor | Cluster | None = None,
-    **given: Any,
-) -> None:
-    """Go on with an interrupted hunt: the same decisions over the recorded trials, then new ones.
-
-    Args:
-        run: Open for writing.
-        budget: A new one.
-        watch: Who is told of the progress.
-        executor: Where the trials are drawn; it need not be where the run began.
-        given: Objects in place of names: target, source, judge, verify, captioner, encoder, llm.
-    """
-    settings = settings_of(run, budget=budget)
-    check_executor(executor)
-    parts = load(settings, **given)
-    for what, digest in parts.digests.items():
-        if run.config.digests.get(what, digest) != digest:
-            raise WeakspotError(
-                f"the {what} is not the one this run began with (its digest differs)",
-                fix="use the old one, or begin a new run",
-            )
-    if run.state.startswith("stopped: broken"):
-        run.ledger.forget_errors()
-    recipes, many = partial(recipes_of, settings, parts, **given), getattr(parts.source, "cpu_bound", False)
-    with executor_for(executor, recipes, many=many, here=parts.pools) as place:
-        conduct(run, settings, parts, watch, executor=place)
-
-
-def conduct(
-    run: Run,
-    settings: HuntSettings,
-    parts: Parts,
-    watch: Watch | None = None,
-    *,
-    executor: Executor | Cluster | None = None,
-) -> None:
-    """The method, from the baseline to the findings."""
-    ledger, watch = run.ledger, watch or Watch()
-    bases = [base_hypothesis(settings, parts.words, label) for label in settings.hunted]
-    watch.began(str(run.folder))
-    tell_models(
-        watch,
-        executor=executor,
-        target=parts.target,
-        source=parts.source,
-        judge=parts.judge,
-        verify=parts.opinions,
-        captioner=parts.captioner,
-        encoder=parts.encoder,
-        llm=parts.llm,
-    )
+def hunt(context: Context[HuntSettings, HuntParts]) -> HuntResult:
+    """Rounds of exploring and racing; the winners sharpened, selected, confirmed, edited."""
+    settings, parts, ledger = context.settings, context.parts, context.ledger
+    bases = [base_hypothesis(settings.task, parts.words, label) for label in settings.hunted]
     ledger.add_hypotheses(bases)  # with many labels and few images, some are never drawn
-    ledger.set_fact("state", "running")
-    ledger.set_fact("base", bases[0].id)
-    ledger.set_fact("bases", [base.id for base in bases])
-    ledger.set_fact("budget", settings.budget)
-    ledger.set_fact("skipped", [(s.name, s.reason) for s in getattr(parts.source, "skipped", ())])
-    looks = parts.captioner is not None or parts.encoder is not None
-    with Engine(
-        run,
-        source=parts.source,
-        target=parts.target,
-        judge=parts.verdicts,
-        seed=settings.seed,
-        budget=Budget.parse(settings.budget),
-        watch=watch,
-        executor=executor,
-        keep=LOOKED_AT if looks else KEPT,
+    left_out = parts.source.skipped if isinstance(parts.source, Skipping) else ()
+    skipped = [Skipped(name=name, reason=reason) for name, reason in left_out]
+    context.publish(HuntResult(skipped=tuple(skipped)))
+    with context.engine(
+        source=parts.source, target=parts.target, judge=parts.verdicts, keep=evidence_kept(parts)
     ) as engine:
-        steps = Hunt(engine, settings, parts, bases, Teller(engine, parts.captioner), rewriter(run, parts))
+        captions = Captions(
+            engine,
+            parts.captioner,
+            known=context.noted("captions", {}),
+            keep=partial(context.note, "captions"),
+        )
+        state = Hunt(engine, settings, parts, bases, captions, rewriter(context), skipped)
         lanes: list[Lane] = []
         confirmed: list[Lane] = []
+        edited: list[Edited] = []
         untested = 0
-        limit: BudgetSpent | None = None
-        try:
-            claims = begin_with(steps)
+        with context.within_budget():
+            claims = from_pictures(state)
             for goal, share, until in (*ROUNDS, LAST_RESORT):
                 if (goal, share, until) == LAST_RESORT and any(lane.state is State.AHEAD for lane in lanes):
                     break
-                explore(steps, goal=goal, share=share)
+                explore(state, goal=goal, share=share)
                 before, racing = len(claims), RaceSettings(places=PLACES, share=until)
-                claims = distinct([*claims, *proposals(steps, lanes)])
+                claims = distinct([*claims, *proposals(state, lanes)])
                 lanes = race(engine, claims, settings=racing)
-                claims = distinct([*claims, *relatives(steps, lanes)])
+                claims = distinct([*claims, *relatives(state, lanes)])
                 lanes = race(engine, claims, settings=racing)
-                if claims and len(claims) == before and explained(steps, lanes):
+                if claims and len(claims) == before and explained(state, lanes):
                     break
-            lanes = sharpen(steps, lanes)
-            winners = select(lanes, steps.teller.trials, most=PLACES)
+            lanes = sharpen(state, lanes)
+            winners = select(lanes, captions.trials, most=PLACES)
             # A few candidates measured well say more than all of them measured badly.
             affordable = max(1, engine.spending.room() // FEWEST)
             untested, winners = len(winners[affordable:]), winners[:affordable]
-            confirmed, limit = confirm(engine, winners, settings=ConfirmSettings(fdr=settings.fdr))
-            if not limit:
-                counterfactuals(steps, confirmed)
-        except BudgetSpent as spent:
-            limit = spent
-        except Broken as broken:
-            ledger.set_fact("state", f"stopped: broken: {broken.what}")
-            raise
+            confirmed, spent = confirm(engine, winners, settings=ConfirmSettings(fdr=settings.fdr))
+            if spent:
+                context.end(f"the {spent}")
+            else:
+                edited = counterfactuals(state, confirmed)
         ledger.set_findings(findings(engine, confirmed))
-        ledger.set_fact("race", [[lane.hypothesis.id, lane.state.value] for lane in lanes if not lane.answer])
-        reason = f"the {limit}" if limit else cut_short(steps, lanes, untested)
-        ledger.set_fact("state", f"stopped: {reason}" if reason else "finished")
+        if not context.ended:
+            context.end(cut_short(state, lanes, untested))
+    return HuntResult(
+        race=tuple(
+            Raced(hypothesis=lane.hypothesis.id, state=lane.state.value) for lane in lanes if not lane.answer
+        ),
+        edits=tuple(edited),
+        skipped=tuple(skipped),
+    )
+
+
+def evidence_kept(parts: HuntParts) -> dict[Stage, tuple[int, int]]:
+    """Inputs kept per hypothesis: more where a model must look at them."""
+    looks = parts.captioner is not None or parts.encoder is not None
+    return dict(LOOKED_AT if looks else KEPT)
+
+
+def from_pictures(hunt: Hunt) -> list[Claim]:
+    """Claims from pictures that a person brings: captioned, grouped, described."""
+    settings, parts, base = hunt.settings, hunt.parts, hunt.bases[0]
+    if settings.from_images is None:
+        return []
+    from weakspot.sources.folder import images_in
+
+    found = list(islice(images_in(settings.from_images), BROUGHT))
+    pictures = [picture.pixels for picture in found if picture.pixels is not None]
+    hunt.skipped.extend(Skipped(name=p.name, reason=p.reason) for p in found if p.pixels is None)
+    if not pictures:
+        first = hunt.skipped[-1]
+        raise WeakspotError(
+            f"no picture in {settings.from_images} can be read: {first.name}: {first.reason}",
+            fix="name a folder of PNG, JPEG or WebP files",
+        )
+    captions = [] if parts.captioner is None else parts.captioner.captions(pictures, prefix=base.text)
+    return from_groups(
+        base,
+        pictures,
+        captions or [""] * len(pictures),
+        [""] * len(pictures),
+        others=(),
+        captioner=parts.captioner,
+        encoder=parts.encoder,
+        fits=hunt.fits,
+        origin="images",
+    )
+
+
+def explore(hunt: Hunt, *, goal: int, share: float) -> None:
+    """Draw the baselines, those first that fail most, until each has shown enough failures."""
+    engine, bases = hunt.engine, hunt.bases
+    turn = max(TURN[0], min(TURN[1], engine.spending.room(share) // len(bases)))
+    while engine.spending.share() < share:
+        open_still = [
+            base
+            for base in bases
+            if (tally := engine.tally(base)).failures < goal and tally.drawn < engine.reach(base)
+        ]
+        if not open_still:
+            return
+        tallies = [engine.tally(base) for base in open_still]
+        at = max(range(len(open_still)), key=lambda i: (tallies[i].failures + 1) / (tallies[i].drawn + 1))
+        enough = stop.failures(goal) | stop.spent(share)
+        if len(bases) > 1:
+            enough = enough | stop.drawn(tallies[at].drawn + turn)
+        engine.test(open_still[at], until=enough, phase="baseline")
+
+
+def proposals(hunt: Hunt, lanes: Sequence[Lane]) -> list[Claim]:
+    """What the baselines' failures suggest: sentences that go with them, and descriptions of groups."""
+    engine, settings, parts, captions = hunt.engine, hunt.settings, hunt.parts, hunt.captions
+    found: list[Claim] = []
+    for base in hunt.bases:
+        known = [
+            sorted(said_by(lane.hypothesis, base))
+            for lane in lanes
+            if lane.state is State.AHEAD and lane.against == base and not lane.answer
+        ]
+        every = settings.target_label is None
+        trials = captions.trials(base, base)
+        found += from_failures(trials, base, known=known, fits=hunt.fits, confusions=every)
+        if engine.tally(base).failures < TELLING:
+            found += tried(hunt, from_near_misses(*captions.near_misses(base, NEAR), base, fits=hunt.fits))
+        if parts.captioner is not None or parts.encoder is not None:
+            failing, wrong = captions.pictures(base, failed=True)
+            passing, right = captions.pictures(base, failed=False)
+            found += from_groups(
+                base,
+                failing,
+                captions.of(base, base, wrong),
+                [trial.answer or "" for trial in wrong],
+                others=passing,
+                other_captions=captions.of(base, base, right),
+                captioner=parts.captioner,
+                encoder=parts.encoder,
+                fits=hunt.fits,
+            )
+    return [c for c in found if len(said_by(c.hypothesis, c.against)) <= settings.sentences]
+
+
+def tried(hunt: Hunt, claims: Sequence[Claim]) -> list[Claim]:
+    """Those of some claims under which the target fails at all, as far as a few images tell."""
+    for claim in claims:
+        enough = stop.failures(1) | stop.drawn(TRIED) | stop.spent(SHARP[2])
+        hunt.engine.test(claim.hypothesis, until=enough, phase="race")
+    return [claim for claim in claims if hunt.engine.tally(claim.hypothesis).failures]
+
+
+def relatives(hunt: Hunt, lanes: Sequence[Lane]) -> list[Claim]:
+    """More special and more general forms of what is ahead or may be, and a language model's wordings."""
+    found = from_within(lanes, hunt.captions.trials, most=hunt.settings.sentences, fits=hunt.fits)
+    return [*found, *reworded(hunt, lanes)]
+
+
+def reworded(hunt: Hunt, lanes: Sequence[Lane]) -> list[Claim]:
+    """What a language model says in place of the captions that are most clearly ahead."""
+    if hunt.rewrite is None:
+        return []
+    ahead = [lane for lane in lanes if lane.state is State.AHEAD and lane.hypothesis.origin != "reworded"]
+    found: list[Claim] = []
+    for lane in sorted(ahead, key=lambda lane: -lane.log_evidence)[:PLACES]:
+        base = lane.against or lane.hypothesis
+        for text in hunt.rewrite(lane.hypothesis.beyond(base), base=base.text):
+            claim = extended(base, sentences(text), origin="reworded", parent=lane.hypothesis)
+            if len(sentences(text)) <= hunt.settings.sentences and hunt.fits(claim.text):
+                found.append(Claim(claim, base, lane.answer))
+    return distinct(found)
+
+
+def rewriter(context: Context[HuntSettings, HuntParts]) -> Rewriter | None:
+    """The rewriter of a run: what it was told before the run was interrupted it need not ask again."""
+    if context.parts.llm is None:
+        return None
+    keep = partial(context.note, "reworded")
+    return Rewriter(context.parts.llm, known=context.noted("reworded", {}), keep=keep)
+
+
+def sharpen(hunt: Hunt, lanes: list[Lane]) -> list[Lane]:
+    """Draw the winners until their own failures tell whether they say too much or too little."""
+    engine, captions = hunt.engine, hunt.captions
+    claims = [Claim(lane.hypothesis, lane.against, lane.answer) for lane in lanes if lane.against is not None]
+    for _ in range(2):
+        winners = {(c.hypothesis.id, c.answer): c for c in select(lanes, captions.trials, most=PLACES)}
+        for claim in winners.values():
+            enough = stop.failures(SHARP[0]) | stop.drawn(SHARP[1]) | stop.spent(SHARP[2])
+            engine.test(claim.hypothesis, until=enough, phase="race")
+        chosen = [
+            replace(lane, tally=engine.tally(lane.hypothesis, answer=lane.answer))
+            for lane in lanes
+            if (lane.hypothesis.id, lane.answer) in winners
+        ]
+        near = relatives(hunt, chosen)
+        for claim in near:  # what may take a winner's place is measured as well as the winner was
+            enough = stop.failures(SHARP[0]) | stop.drawn(SHARP[1] // 2) | stop.spent(SHARP[2])
+            if claim.hypothesis.origin == "general":
+                engine.test(claim.hypothesis, until=enough, phase="race")
+        claims = distinct([*claims, *near])
+        before = {(lane.hypothesis.id, lane.answer) for lane in lanes if lane.state is State.AHEAD}
+        lanes = race(engine, claims, settings=RaceSettings(places=2 * PLACES, share=SHARP[2]))
+        if {(lane.hypothesis.id, lane.answer) for lane in lanes if lane.state is State.AHEAD} <= before:
+            break
+    return lanes
+
+
+def explained(hunt: Hunt, lanes: Sequence[Lane]) -> bool:
+    """Whether the hypotheses ahead speak of most of the baselines' failures, and these are not too few."""
+    ahead = [lane for lane in lanes if lane.state is State.AHEAD and lane.against is not None]
+    failures = left = 0
+    for base in hunt.bases:
+        words = [said_by(lane.hypothesis, base) for lane in ahead if lane.against == base]
+        for trial in hunt.captions.trials(base, base):
+            failures += trial.failed
+            left += trial.failed and not any(some <= trial.said for some in words)
+    return failures >= TELLING and left <= EXPLAINED * failures
+
+
+def counterfactuals(hunt: Hunt, lanes: Sequence[Lane]) -> list[Edited]:
+    """Measure edits of the confirmed findings: what changes the rate is what the failure depends on."""
+    engine, wanted = hunt.engine, hunt.settings.edits
+    room = int(EDIT_SHARE * engine.spending.room())
+
+    def meaning(text: str) -> str:
+        if not hunt.fits(text):
+            raise WeakspotError("it cannot be drawn")
+        return text
+
+    held = [lane for lane in lanes if lane.state is State.CONFIRMED]
+    asked = partial(edits, meaning=meaning, rewrite=hunt.rewrite, each=1)
+    possible = [(lane, varied(asked(lane.hypothesis, base=lane.against))) for lane in held if wanted]
+    found: list[Edited] = []
+    # With little budget left, the first edit of each finding goes before the second of any.
+    for place in range(wanted):
+        for lane, edit in ((lane, some[place]) for lane, some in possible if place < len(some)):
+            if room < EDIT_IMAGES:
+                break
+            engine.test(edit.hypothesis, until=stop.drawn(EDIT_IMAGES), phase="edits")
+            room -= EDIT_IMAGES
+            found.append(
+                Edited(
+                    finding=lane.hypothesis.id,
+                    hypothesis=edit.hypothesis.id,
+                    kind=edit.kind.value,
+                    before=edit.before,
+                    after=edit.after,
+                )
+            )
+    order = [lane.hypothesis.id for lane in held]
+    return sorted(found, key=lambda edited: order.index(edited.finding))
+
+
+def cut_short(hunt: Hunt, lanes: Sequence[Lane], untested: int) -> str:
+    """How the budget is why nothing more was found; "" where it is not."""
+    engine, bases = hunt.engine, hunt.bases
+    failures = sum(engine.tally(base).failures for base in bases)
+    n = sum(engine.tally(base).n for base in bases)
+    silent = not any(trial.said for base in bases for trial in hunt.captions.trials(base, base))
+    if failures and silent:
+        return f"{failures:,} failures, but nothing is said of the images: name a captioner (--captioner)"
+    if not failures and engine.spending.share() >= LAST_RESORT[1]:
+        return f"no failure in {n:,} images, and the rest of the budget would not do to follow one up"
+    if not lanes and engine.spending.share() >= LAST_RESORT[1]:
+        return f"{failures:,} failures in {n:,} images suggest nothing, and the budget would not do for more"
+    # Relatives of captions come without end; what counts is what the failures themselves suggested.
+    own = [lane for lane in lanes if lane.hypothesis.origin not in ("special", "general", "reworded")]
+    untried = sum(lane.state is State.OPEN and not lane.tally.drawn for lane in own)
+    if untried:
+        return f"the budget did not reach {untried} of {len(own)} captions"
+    return f"the budget did not reach {untested} of the race's winners" if untested else ""

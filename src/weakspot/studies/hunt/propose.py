@@ -24,9 +24,9 @@ from weakspot.concepts.cluster import cluster
 from weakspot.concepts.rules import WORTH, Said, rules
 from weakspot.core import Captioner, Encoder, Hypothesis, ScoringCaptioner, WeakspotError
 from weakspot.engine import Claim, Lane, State
+from weakspot.studies.hunt.captions import CaptionedTrial, InWords
 from weakspot.studies.hunt.describe import describe
 from weakspot.studies.hunt.select import said_by
-from weakspot.studies.hunt.told import Told
 from weakspot.text.refine import general_forms
 
 #: Wrong answers that are followed one by one, the most frequent.
@@ -42,7 +42,7 @@ Fits = Callable[[str], bool]
 
 
 def from_failures(
-    told: Sequence[Told],
+    trials: Sequence[CaptionedTrial],
     base: Hypothesis,
     *,
     known: Iterable[Sequence[str]] = (),
@@ -52,24 +52,24 @@ def from_failures(
     """Claims that the trials of a baseline suggest, most telling first.
 
     Args:
-        told: The baseline's trials.
+        trials: Of the baseline.
         base: The baseline.
         known: Sentences of hypotheses that are ahead already; what they explain is set aside.
         fits: Whether a text can be drawn.
         confusions: Whether every wrong answer is followed by itself too.
     """
     sayable = partial(_sayable, fits, [base.text])
-    failing, passing = [t.said for t in told if t.failed], [t.said for t in told if not t.failed]
+    failing, passing = [t.said for t in trials if t.failed], [t.said for t in trials if not t.failed]
     found = [
         Claim(extended(base, rule.sentences, origin="caption"), base)
         for rule in rules(failing, passing, most=RULES, known=known, fits=sayable)
     ]
-    answers = Counter(t.answer for t in told if t.failed)
+    answers = Counter(t.answer for t in trials if t.failed)
     for answer, times in answers.most_common(CONFUSIONS) if confusions else ():
         if times < 2 or times > 0.8 * len(failing):
             continue  # nothing to learn from one, and nothing new where it is nearly all
-        own = [t.said for t in told if t.failed and t.answer == answer]
-        rest = [t.said for t in told if not (t.failed and t.answer == answer)]
+        own = [t.said for t in trials if t.failed and t.answer == answer]
+        rest = [t.said for t in trials if not (t.failed and t.answer == answer)]
         found += [
             Claim(extended(base, rule.sentences, origin="confusion"), base, answer)
             for rule in rules(own, rest, most=RULES_OF_ONE, least=math.log(2), fits=sayable)
@@ -96,14 +96,12 @@ def from_near_misses(
     return distinct(Claim(extended(base, rule.sentences, origin="near miss"), base) for rule in found)
 
 
-def from_within(
-    lanes: Sequence[Lane], tell: Callable[[Hypothesis, Hypothesis], Sequence[Told]], *, most: int, fits: Fits
-) -> list[Claim]:
+def from_within(lanes: Sequence[Lane], captioned: InWords, *, most: int, fits: Fits) -> list[Claim]:
     """Claims that trials of hypotheses suggest which are ahead, or may be.
 
     Args:
         lanes: Of a race.
-        tell: Gives the trials of a hypothesis, and its baseline, in words.
+        captioned: Gives the trials of a hypothesis in words.
         most: Sentences that a hypothesis may add to the baseline.
         fits: Whether a text can be drawn.
     """
@@ -132,10 +130,10 @@ def from_within(
         if len(own) >= most:
             continue
         true = frozenset(own).union(*map(general_forms, own))
-        told = tell(lane.hypothesis, base)
-        failed = [t.failed and lane.answer in ("", t.answer) for t in told]
+        trials = captioned(lane.hypothesis, base)
+        failed = [t.failed and lane.answer in ("", t.answer) for t in trials]
         groups = (
-            [t.said - true for t, f in zip(told, failed, strict=True) if f is wanted]
+            [t.said - true for t, f in zip(trials, failed, strict=True) if f is wanted]
             for wanted in (True, False)
         )
         sayable = partial(_sayable, fits, [base.text, *own])
@@ -188,7 +186,7 @@ def from_groups(
     for group in cluster(list(labels), features)[:8]:
         if group.leftover:
             continue
-        told = describe(
+        description = describe(
             [images[i] for i in group.members],
             [captions[i] for i in group.members],
             by,
@@ -199,7 +197,7 @@ def from_groups(
         )
         found += [
             Claim(extended(base, some, origin=origin), base)
-            for some in (told.sentences, *((s,) for s in told.sentences))
+            for some in (description.sentences, *((s,) for s in description.sentences))
             if some
         ]
     return distinct(found)

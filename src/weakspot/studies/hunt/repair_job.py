@@ -7,18 +7,19 @@ on flowers as well, and all labels as they usually look; and the proof counts wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import Case, Classifier, Finding, Hypothesis, Source, Target, WeakspotError
+from weakspot.core.ports import Relabelled, Selective, understands
 from weakspot.judges import LabelJudge
 from weakspot.sources.prompts import LabelWords, base_prompt
 from weakspot.store import Run
-from weakspot.studies.hunt.finished import load_judge, recall, same_for
-from weakspot.studies.hunt.parts import ByLabel, load, settings_of
+from weakspot.studies.hunt.finished import FinishedHunt, load_judge, read_hunt, same_for
+from weakspot.studies.hunt.parts import load
+from weakspot.study.labels import ByLabel
 from weakspot.study.paths import rooted
 from weakspot.study.repairs import Job, RepairTask, Spot, chosen_of, derived, mixed
 
@@ -43,20 +44,21 @@ def hunt_job(run: Run, settings: RepairTask, *, target: Target | None = None) ->
     Raises:
         WeakspotError: It found nothing; there is no finding of a number; the target does not say its labels.
     """
-    past, hunted = recall(run), rooted(settings_of(run), settings.here, target=settings.target)
+    hunt = read_hunt(run)
+    hunted = rooted(hunt.settings, settings.here, target=settings.target)
     preferred = None
     if settings.numbers is None:
-        confirmed = [i for i, f in enumerate(past.findings, start=1) if f.confirmed]
-        preferred = (confirmed or list(range(1, len(past.findings) + 1)))[:TOP]
-    numbers = chosen_of(settings, preferred, len(past.findings), "finding")
-    parts = load(replace(hunted, captioner=None, encoder=None, llm=None, from_images=None), target=target)
+        confirmed = [i for i, f in enumerate(hunt.findings, start=1) if f.confirmed]
+        preferred = (confirmed or list(range(1, len(hunt.findings) + 1)))[:TOP]
+    numbers = chosen_of(settings, preferred, len(hunt.findings), "finding")
+    parts = load(hunted.changed(captioner=None, encoder=None, llm=None, from_images=None), target=target)
     model = parts.target
     if not isinstance(model, Classifier) or not model.labels:
         raise WeakspotError(
             f"{hunted.target[:200]} does not say what its labels are", fix="use one that does"
         )
-    chosen = [past.findings[i - 1] for i in numbers]
-    known = {past.label_of(f.hypothesis) for f in chosen}
+    chosen = [hunt.findings[i - 1] for i in numbers]
+    known = {hunt.label_of(f.hypothesis) for f in chosen}
     wrong = [
         label
         for f in chosen
@@ -75,10 +77,10 @@ def hunt_job(run: Run, settings: RepairTask, *, target: Target | None = None) ->
         for label in labels
     }
     source = _source(parts.source, bases, known)
-    understood = [label for label in labels if _understood(source, bases[label])]
-    others = _mistaken(chosen, past, bases, source, model.labels)
-    if past.target_label is None:
-        judge = load_judge(past, model, same=same_for(past, model, sorted(known), None))
+    understood = [label for label in labels if understands(source, bases[label].text)]
+    others = _mistaken(chosen, hunt, bases, source, model.labels)
+    if hunt.settings.target_label is None:
+        judge = load_judge(hunt, model, same=same_for(hunt, model, sorted(known), None))
     else:
         judge = LabelJudge()
     spots = tuple(Spot(f.phrase, (f.hypothesis,), i) for f, i in zip(chosen, numbers, strict=True))
@@ -147,12 +149,8 @@ def _some_labels(labels: Sequence[str], needed: Sequence[str], seed: int) -> lis
 def _source(source: Source, bases: dict[str, Hypothesis], known: set[str]) -> Source:
     """A source that knows what is expected of every label's pictures."""
     if isinstance(source, ByLabel):
-        source = source._sources[0][1]
-    if (
-        getattr(source, "understands", None) is None
-        and getattr(source, "expecting", None) is None
-        and len(bases) > len(known)
-    ):
+        source = source.source
+    if not isinstance(source, Selective | Relabelled) and len(bases) > len(known):
         raise WeakspotError(
             "the hunt's source draws one label only, and a model that learns from that forgets the others",
             fix="hunt with world:renderer or diffusers:…, or map the model on labelled pictures",
@@ -160,24 +158,22 @@ def _source(source: Source, bases: dict[str, Hypothesis], known: set[str]) -> So
     return ByLabel(source, list(bases.values()), list(bases))
 
 
-def _understood(source: Source, hypothesis: Hypothesis) -> bool:
-    says: Any = getattr(source, "_sources", [("", None)])[0][1]
-    understands = getattr(says, "understands", None)
-    return understands is None or bool(understands(hypothesis.text))
-
-
 def _mistaken(
-    chosen: Sequence[Finding], past: Any, bases: dict[str, Hypothesis], source: Source, labels: Sequence[str]
+    chosen: Sequence[Finding],
+    hunt: FinishedHunt,
+    bases: dict[str, Hypothesis],
+    source: Source,
+    labels: Sequence[str],
 ) -> list[Spot]:
     """What the findings are mistaken for, under the same words."""
     found: dict[str, Spot] = {}
     for finding in chosen:
-        base = past.base_of(finding.hypothesis)
+        base = hunt.base_of(finding.hypothesis)
         rest = finding.hypothesis.beyond(base)
         for label, share in finding.confusions[:CONFUSED]:
             if share < RARE or label not in bases or label not in labels or rest == finding.hypothesis.text:
                 continue
             other = Hypothesis(f"{bases[label].text} {rest}", origin="repair", parent=bases[label].id)
-            if _understood(source, other):
+            if understands(source, other.text):
                 found.setdefault(other.id, Spot(f"a {label}: {rest}", (other,)))
     return list(found.values())

@@ -9,7 +9,7 @@ fails more often than what is left of the baseline's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from weakspot.concepts.rules import WORTH, Said, said
 from weakspot.core import Hypothesis
 from weakspot.engine import Claim, Lane, State
 from weakspot.stats import exceeds, log_evidence
-from weakspot.studies.hunt.told import Told
+from weakspot.studies.hunt.captions import CaptionedTrial, InWords
 from weakspot.text.caption import sentences
 
 
@@ -28,18 +28,18 @@ class Candidate:
     Args:
         claim: The hypothesis, its baseline, and which failures count.
         words: The sentences it adds.
-        told: Its trials.
+        trials: Its own.
     """
 
-    def __init__(self, claim: Claim, words: Said, told: Sequence[Told]) -> None:
-        self.claim, self.words, self.told = claim, words, told
-        self._weight = np.array([t.weight for t in told])
-        self._failed = np.array([t.failed and claim.answer in ("", t.answer) for t in told], np.bool_)
+    def __init__(self, claim: Claim, words: Said, trials: Sequence[CaptionedTrial]) -> None:
+        self.claim, self.words, self.trials = claim, words, trials
+        self._weight = np.array([t.weight for t in trials])
+        self._failed = np.array([t.failed and claim.answer in ("", t.answer) for t in trials], np.bool_)
         self._spoken_of: dict[Said, NDArray[np.bool_]] = {}
 
     def counts(self, aside: Sequence[Candidate]) -> tuple[int, int]:
         """Failures and trials among those that no other candidate speaks of."""
-        left = np.ones(len(self.told), np.bool_)
+        left = np.ones(len(self.trials), np.bool_)
         for other in aside:
             left &= ~self._of(other.words)
         failures = int((self._failed & left).sum())
@@ -49,32 +49,26 @@ class Candidate:
     def _of(self, words: Said) -> NDArray[np.bool_]:
         """Of which trials all these sentences are true."""
         if words not in self._spoken_of:
-            self._spoken_of[words] = np.array([words <= t.said for t in self.told], np.bool_)
+            self._spoken_of[words] = np.array([words <= t.said for t in self.trials], np.bool_)
         return self._spoken_of[words]
 
 
-def select(
-    lanes: Sequence[Lane],
-    tell: Callable[[Hypothesis, Hypothesis], Sequence[Told]],
-    *,
-    most: int,
-    alpha: float = 0.05,
-) -> list[Claim]:
+def select(lanes: Sequence[Lane], captioned: InWords, *, most: int, alpha: float = 0.05) -> list[Claim]:
     """The claims worth confirming, worst for the model first.
 
     Args:
         lanes: Of a race; those ahead are considered.
-        tell: Gives the trials of a hypothesis, and its baseline, in words.
+        captioned: Gives the trials of a hypothesis in words.
         most: How many at most.
         alpha: Error rate of each comparison.
     """
-    left = _candidates(lanes, tell)
+    left = _candidates(lanes, captioned)
     bases: dict[tuple[str, str], Candidate] = {}
     for one in left:
         against = one.claim.against
         bases.setdefault(
             (against.id, one.claim.answer),
-            Candidate(one.claim._replace(hypothesis=against), frozenset(), tell(against, against)),
+            Candidate(one.claim._replace(hypothesis=against), frozenset(), captioned(against, against)),
         )
     kept: list[Candidate] = []
     while left and len(kept) < most:
@@ -94,9 +88,7 @@ def select(
     return [one.claim for one in sorted(kept, key=lambda one: -_rate(one))]
 
 
-def _candidates(
-    lanes: Sequence[Lane], tell: Callable[[Hypothesis, Hypothesis], Sequence[Told]]
-) -> list[Candidate]:
+def _candidates(lanes: Sequence[Lane], captioned: InWords) -> list[Candidate]:
     """Those ahead; a single wrong answer is not followed where all failures together are ahead."""
     ahead = [lane for lane in lanes if lane.state is State.AHEAD and lane.against is not None]
     whole = {lane.hypothesis.id for lane in ahead if not lane.answer}
@@ -106,7 +98,7 @@ def _candidates(
             continue
         claim = Claim(lane.hypothesis, lane.against, lane.answer)
         words = said_by(lane.hypothesis, lane.against)
-        found.append(Candidate(claim, words, tell(lane.hypothesis, lane.against)))
+        found.append(Candidate(claim, words, captioned(lane.hypothesis, lane.against)))
     return found
 
 

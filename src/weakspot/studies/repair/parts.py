@@ -77,7 +77,6 @@ def _interim(run: Run) -> Any:
 
     where = {
         "map": ("map.repair_modes", "map_job"),
-        "hunt": ("hunt.repair_job", "hunt_job"),
     }.get(run.config.study)
     return getattr(import_module(f"weakspot.studies.{where[0]}"), where[1]) if where else None
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from weakspot.core import Hypothesis, WeakspotError
-from weakspot.studies.hunt.method import fitting
-from weakspot.studies.hunt.parts import HuntSettings, Parts
+from weakspot.core.ports import understands
+from weakspot.studies.hunt.parts import HuntParts
+from weakspot.studies.hunt.settings import HuntSettings
 
 #: Characters of words that anybody means.
 LONGEST: Final = 4_000
@@ -34,7 +35,7 @@ def meaning(
     words: str,
     settings: HuntSettings,
     bases: Sequence[Hypothesis],
-    parts: Parts,
+    parts: HuntParts,
     *,
     label: str | None = None,
 ) -> tuple[Hypothesis, Hypothesis, str]:
@@ -68,8 +69,7 @@ def meaning(
     texts = [said] if begins else [f"{base.text} {ended}", said]
     if not begins and _whole(said, meant, parts):
         texts.reverse()
-    fits = fitting(parts.source)
-    drawn = next((text for text in texts if fits(text)), None)
+    drawn = next((text for text in texts if understands(parts.source, text)), None)
     if drawn is None:
         raise WeakspotError(
             f"the source cannot draw these words: {said[:200]!r}", fix=_why(parts.source, texts[0])
@@ -77,7 +77,7 @@ def meaning(
     return Hypothesis(drawn, origin="person", parent=base.id), base, meant
 
 
-def _whole(said: str, label: str, parts: Parts) -> bool:
+def _whole(said: str, label: str, parts: HuntParts) -> bool:
     """Whether words are a prompt of their own: they name the label, and do not begin by speaking of it."""
     known = parts.words.get(label)
     names = {label.lower(), *([known.words.lower()] if known else [])}

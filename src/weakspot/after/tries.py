@@ -1,4 +1,4 @@
-"""attempt: a person's own words, measured against the baseline of a hunt.
+"""A person's own words, measured against the baseline of a hunt: `weakspot try`.
 
 The words are drawn and judged as the hunt did, until they are shown to be worse than the baseline, or not
 much worse, or the images end. The test is the sequential one of the race: it may be looked at and gone on
@@ -14,15 +14,18 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-from weakspot.after.attempt_words import meaning
+from weakspot.after.tried_words import meaning
 from weakspot.core import Hypothesis, Rate, Stage, Tally, WeakspotError
 from weakspot.engine import Broken, Budget, BudgetSpent, Engine, Lane, State, Want, Watch, stop
 from weakspot.engine.budget import FAR, Spending
-from weakspot.engine.engine import KEPT
 from weakspot.stats import log_evidence, log_evidence_below
 from weakspot.store import Run, rate
-from weakspot.studies.hunt.method import LOOKED_AT
-from weakspot.studies.hunt.parts import Parts, base_hypothesis, load, settings_of
+from weakspot.studies.hunt import STUDY
+from weakspot.studies.hunt.method import evidence_kept
+from weakspot.studies.hunt.parts import load
+from weakspot.studies.hunt.result import TriedWords, Tries
+from weakspot.study.labels import base_hypothesis
+from weakspot.study.lifecycle import check_digests, settings_of
 
 #: Images before the first decision, so that the rate is worth showing; and at most, if nothing is said.
 LEAST, MOST = 64, 256
@@ -41,7 +44,7 @@ class Answer(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Tried:
     """A person's words and what became of them.
 
     Attributes:
@@ -108,7 +111,7 @@ class Attempt:
         }
 
 
-def attempt(
+def try_words(
     run: str | Path | Run,
     words: str,
     *,
@@ -117,7 +120,7 @@ def attempt(
     budget: str | None = None,
     watch: Watch | None = None,
     **given: Any,
-) -> Attempt:
+) -> Tried:
     """Measure a person's own hypothesis against the baseline of a hunt.
 
     Args:
@@ -144,11 +147,10 @@ def attempt(
             )
         settings = settings_of(opened)
         parts = load(settings, **given)
-        _same_parts(opened, parts)
-        bases = [base_hypothesis(settings, parts.words, each) for each in settings.hunted]
+        check_digests(STUDY, opened, parts)
+        bases = [base_hypothesis(settings.task, parts.words, each) for each in settings.hunted]
         hypothesis, base, meant = meaning(words, settings, bases, parts, label=label)
         usual = _usual(opened, base)
-        looks = parts.captioner is not None or parts.encoder is not None
         with Engine(
             opened,
             source=parts.source,
@@ -156,7 +158,7 @@ def attempt(
             judge=parts.verdicts,
             seed=settings.seed,
             watch=watch,
-            keep=LOOKED_AT if looks else KEPT,
+            keep=evidence_kept(parts),
         ) as engine:
             check(engine, hypothesis, base, opened)
             raced = _raced(opened, hypothesis)
@@ -168,7 +170,7 @@ def attempt(
             tally, wrong = engine.tally(hypothesis), engine.wrong_answers(hypothesis)
         answer, evidence = verdict(tally, usual)
         _keep(opened, hypothesis, base, answer)
-        return Attempt(
+        return Tried(
             folder=folder,
             hypothesis=hypothesis,
             phrase=hypothesis.beyond(base),
@@ -272,15 +274,7 @@ def _raced(run: Run, hypothesis: Hypothesis) -> bool:
 
 
 def _keep(run: Run, hypothesis: Hypothesis, base: Hypothesis, answer: Answer) -> None:
-    rows = {str(row[0]): row for row in run.ledger.fact("tries", [])}
-    rows[hypothesis.id] = [hypothesis.id, base.id, answer.value]
-    run.ledger.set_fact("tries", list(rows.values()))
-
-
-def _same_parts(run: Run, parts: Parts) -> None:
-    for what, digest in parts.digests.items():
-        if run.config.digests.get(what, digest) != digest:
-            raise WeakspotError(
-                f"the {what} is not the one this run was made with (its digest differs)",
-                fix="use the old one, or hunt anew",
-            )
+    known = Tries.of(run) or Tries()
+    rows = {row.hypothesis: row for row in known.rows}
+    rows[hypothesis.id] = TriedWords(hypothesis=hypothesis.id, baseline=base.id, verdict=answer.value)
+    Tries(rows=tuple(rows.values())).keep(run)

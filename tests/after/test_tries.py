@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 
 import weakspot as ws
-from weakspot.after.attempt import Answer, verdict
-from weakspot.after.attempt_words import LONGEST, meaning
+from weakspot.after.tried_words import LONGEST, meaning
+from weakspot.after.tries import Answer, verdict
 from weakspot.core import Hypothesis, Output, Stage, Tally, WeakspotError
 from weakspot.store import Run, RunConfig
-from weakspot.studies.hunt.method import HuntSettings, base_hypothesis, load
+from weakspot.studies.hunt.parts import load
+from weakspot.studies.hunt.result import Tries
+from weakspot.studies.hunt.settings import HuntSettings
+from weakspot.study.labels import base_hypothesis
 
 BASE = "a realistic photograph of a fly (insect)."
 NAMES: dict[str, Any] = {"label": "fly", "source": "python:toy:Meadow", "seed": 7}
@@ -45,9 +48,9 @@ def start(toy: Path, made: dict[str, Path]) -> Start:
 def told(folder: Path) -> tuple[Any, ...]:
     """All that a hunt says: what a try must leave alone."""
     with Run.read(folder) as run:
-        facts = [run.ledger.fact(key) for key in ("state", "race", "edits", "base", "bases", "budget")]
+        facts = [run.ledger.fact(key) for key in ("state", "result", "budget")]
         counts = {h.text: run.ledger.tally(h, s) for h in run.ledger.hypotheses() for s in Stage}
-        tried = {row[0] for row in run.ledger.fact("tries", [])}
+        tried = {row.hypothesis for row in (Tries.of(run) or Tries()).rows}
         untried = {h.text for h in run.ledger.hypotheses() if h.id not in tried}
         return [f.to_json() for f in run.findings], facts, {t: c for t, c in counts.items() if t in untried}
 
@@ -58,7 +61,7 @@ def told(folder: Path) -> tuple[Any, ...]:
 def test_words_that_trouble_the_model_are_shown_worse(start: Start) -> None:
     folder = start("images=6000")
     before = told(folder)
-    found = ws.attempt(folder, "it is on a red flower")
+    found = ws.try_words(folder, "it is on a red flower")
     assert found.verdict is Answer.WORSE
     assert found.hypothesis.text == f"{BASE} it is on a red flower."
     assert (found.phrase, found.label, found.raced) == ("it is on a red flower.", "fly", False)
@@ -76,24 +79,24 @@ def test_words_that_trouble_the_model_are_shown_worse(start: Start) -> None:
         usual = [run.ledger.tally(Hypothesis(BASE), stage) for stage in Stage]
         assert found.baseline.n == sum(t.n for t in usual)
     assert found.to_json()["verdict"] == "shown worse than the baseline"
-    again = ws.attempt(folder, "it is on a red flower.")
+    again = ws.try_words(folder, "it is on a red flower.")
     assert (again.fresh, again.rate, again.verdict) == (0, found.rate, found.verdict)
 
 
 def test_the_same_words_again_go_on_where_they_stopped(start: Start) -> None:
     folder, other = start("images=6000"), start("images=6000")
-    first = ws.attempt(folder, "it is on the left.", n=10)
-    then = ws.attempt(folder, f"{BASE} it is on the left.", n=90)
+    first = ws.try_words(folder, "it is on the left.", n=10)
+    then = ws.try_words(folder, f"{BASE} it is on the left.", n=90)
     assert (first.drawn, first.fresh, first.verdict) == (10, 10, Answer.UNDECIDED)
     assert (then.drawn, then.fresh) == (100, 90)
-    at_once = ws.attempt(other, "it is on the left.", n=100)
+    at_once = ws.try_words(other, "it is on the left.", n=100)
     assert (at_once.rate, at_once.verdict, at_once.confusions) == (then.rate, then.verdict, then.confusions)
 
 
 def test_a_budget_is_for_what_is_new(start: Start) -> None:
     folder = start("images=6000")
     for drawn in (30, 60):
-        found = ws.attempt(folder, "it is on the left.", budget="images=30")
+        found = ws.try_words(folder, "it is on the left.", budget="images=30")
         assert (found.drawn, found.fresh) == (drawn, 30)
         assert found.limit == "the images budget of 30 is spent"
 
@@ -120,7 +123,7 @@ def test_resuming_after_tries_gives_the_same_findings(start: Start) -> None:
         assert run.state.startswith("stopped")
     # Words that the hunt will come upon by itself, and words that it will not.
     for words in ("it is on a flower.", "it is on a yellow flower.", "it is on a green sofa."):
-        ws.attempt(tried, words, n=128)
+        ws.try_words(tried, words, n=128)
     for folder in (tried, left_alone):
         with ws.resume(folder, budget="images=6000") as run:
             assert run.state == "finished"
@@ -133,7 +136,7 @@ def test_resuming_after_tries_gives_the_same_findings(start: Start) -> None:
 def test_a_run_that_is_being_written_is_left_alone(start: Start) -> None:
     folder = start("images=30")
     with Run.open(folder), pytest.raises(WeakspotError, match="another process is writing"):
-        ws.attempt(folder, "it is on the left.")
+        ws.try_words(folder, "it is on the left.")
 
 
 def test_errors_of_one_try_do_not_stop_the_next(start: Start) -> None:
@@ -152,9 +155,9 @@ def test_errors_of_one_try_do_not_stop_the_next(start: Start) -> None:
             return answers
 
     with pytest.raises(WeakspotError, match="gone") as error:
-        ws.attempt(folder, "it is on a red flower.", target=Dies())
+        ws.try_words(folder, "it is on a red flower.", target=Dies())
     assert error.value.fix == "mend the cause, then try again"
-    found = ws.attempt(folder, "it is on a red flower.")
+    found = ws.try_words(folder, "it is on a red flower.")
     assert found.verdict is Answer.WORSE
     assert found.errors >= 50
     assert found.rate.n == found.drawn - found.errors
@@ -165,7 +168,7 @@ def test_what_does_not_work_at_all_leaves_nothing_behind(start: Start) -> None:
 
     folder = start("images=30")
     with pytest.raises(WeakspotError, match="is gone"):
-        ws.attempt(folder, "it is on a red flower.", target=parts.Breaking())
+        ws.try_words(folder, "it is on a red flower.", target=parts.Breaking())
     with Run.read(folder) as run:
         assert "person" not in {h.origin for h in run.ledger.hypotheses()}
 
@@ -176,7 +179,7 @@ def test_what_does_not_work_at_all_leaves_nothing_behind(start: Start) -> None:
 def means(words: str, which: str | None = None, **change: Any) -> tuple[str, str]:
     settings = HuntSettings(**({"target": "world:classifier", "label": "cat"} | change))
     parts = load(settings)
-    bases = [base_hypothesis(settings, parts.words, each) for each in settings.hunted]
+    bases = [base_hypothesis(settings.task, parts.words, each) for each in settings.hunted]
     hypothesis, _, meant = meaning(words, settings, bases, parts, label=which)
     assert hypothesis.origin == "person"
     return hypothesis.text, meant
@@ -233,7 +236,7 @@ def test_words_of_something_else_are_refused(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     ws.hunt("world:classifier", label="cat", budget="images=40", out=folder).close()
     with pytest.raises(WeakspotError, match="these words show 'dog', but the baseline shows 'cat'"):
-        ws.attempt(folder, "a photo of a dog.")
+        ws.try_words(folder, "a photo of a dog.")
 
 
 @pytest.mark.parametrize(
@@ -243,7 +246,7 @@ def test_runs_without_a_baseline_are_refused(toy: Path, study: str, what: str) -
     settings = {"target": "python:toy:Classifier", "label": "fly", "source": "python:toy:Meadow"}
     Run.create(RunConfig(study=study, subject="fly", settings=settings), folder=toy / "run").close()
     with pytest.raises(WeakspotError, match=what) as error:
-        ws.attempt(toy / "run", "it is on a flower.")
+        ws.try_words(toy / "run", "it is on a flower.")
     assert error.value.fix
 
 
@@ -252,4 +255,4 @@ def test_runs_without_a_baseline_are_refused(toy: Path, study: str, what: str) -
 )
 def test_limits_that_cannot_be_meant_are_refused(tmp_path: Path, change: dict[str, Any], what: str) -> None:
     with pytest.raises(WeakspotError, match=what):
-        ws.attempt(tmp_path, "it is on a flower.", **change)
+        ws.try_words(tmp_path, "it is on a flower.", **change)

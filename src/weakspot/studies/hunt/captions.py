@@ -24,7 +24,7 @@ _ENOUGH: Final = 20
 _ALIKE: Final = 0.3
 
 
-class Told(NamedTuple):
+class CaptionedTrial(NamedTuple):
     """A trial in words.
 
     Attributes:
@@ -40,8 +40,12 @@ class Told(NamedTuple):
     weight: float = 1.0
 
 
-class Teller:
-    """Puts the explored trials of a run into words.
+#: Gives the trials of a hypothesis in words, beyond those of its baseline.
+InWords = Callable[[Hypothesis, Hypothesis], Sequence[CaptionedTrial]]
+
+
+class Captions:
+    """What is said of the explored trials of a run.
 
     A source that knows what it drew says so in the captions of its cases. Where it knows no more than it was
     asked for, a captioner describes the pictures that were kept. What it said is written into the ledger, so
@@ -51,38 +55,47 @@ class Teller:
     place of sentences: "two dogs run through deep snow" says "dogs.", "run.", "deep snow.", …
 
     Args:
-        engine: Of the run; only trials that it has seen are told, so that a replay tells the same.
+        engine: Of the run; only trials that it has seen count, so that a replay says the same.
         captioner: Looks at pictures; None if the source must know.
+        known: What it said before the run was interrupted.
+        keep: Is given all that it said when there is something new.
     """
 
-    def __init__(self, engine: Engine, captioner: Captioner | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        captioner: Captioner | None,
+        *,
+        known: Mapping[str, str],
+        keep: Callable[[dict[str, str]], None],
+    ) -> None:
         self.engine, self.captioner = engine, captioner
         self._by_word: dict[str, bool] = {}
-        self._known: dict[tuple[str, str], tuple[int, list[Told]]] = {}
-        self._captions: dict[str, str] = dict(engine.run.ledger.fact("captions", {}))
+        self._read: dict[tuple[str, str], tuple[int, list[CaptionedTrial]]] = {}
+        self._captions, self._keep = dict(known), keep
 
-    def trials(self, hypothesis: Hypothesis, base: Hypothesis) -> list[Told]:
+    def trials(self, hypothesis: Hypothesis, base: Hypothesis) -> list[CaptionedTrial]:
         """The valid trials of a hypothesis of which something is known, in order."""
-        drawn, told = self._known.get((hypothesis.id, base.id), (-1, []))
+        drawn, captioned = self._read.get((hypothesis.id, base.id), (-1, []))
         if drawn != self.engine.tally(hypothesis).drawn:
-            told = self._tell(hypothesis, base)
-            self._known[hypothesis.id, base.id] = (self.engine.tally(hypothesis).drawn, told)
-        return told
+            captioned = self._captioned(hypothesis, base)
+            self._read[hypothesis.id, base.id] = (self.engine.tally(hypothesis).drawn, captioned)
+        return captioned
 
-    def _tell(self, hypothesis: Hypothesis, base: Hypothesis) -> list[Told]:
+    def _captioned(self, hypothesis: Hypothesis, base: Hypothesis) -> list[CaptionedTrial]:
         seen = self._seen(hypothesis)
         own = said(hypothesis.text, base.text)
-        tell = self._reader(base)
-        known = [tell(trial.caption) for trial in seen]
+        read = self._reader(base)
+        known = [read(trial.caption) for trial in seen]
         if self.captioner is not None and not any(words - own for words in known):
             looked = self._look(hypothesis, base, [t for t in seen if t.blob])
             weight = _weight(seen, looked)
             return [
-                _told(t, own | said(looked[t.index], base.text), 1.0 if t.failed else weight)
+                _captioned(t, own | said(looked[t.index], base.text), 1.0 if t.failed else weight)
                 for t in seen
                 if t.index in looked
             ]
-        return [_told(t, own | words) for t, words in zip(seen, known, strict=True)]
+        return [_captioned(t, own | words) for t, words in zip(seen, known, strict=True)]
 
     def near_misses(self, base: Hypothesis, most: int) -> tuple[list[Said], list[Said]]:
         """What is said of a baseline's passes with the highest scores, and of its other passes.
@@ -95,8 +108,8 @@ class Teller:
             (t for t in seen if not t.failed and t.score), key=lambda t: (-(t.score or 0), t.index)
         )
         near = {t.index: t for t in passes[:most]}
-        tell = self._reader(base)
-        words = {t.index: tell(t.caption) for t in seen if not t.failed}
+        read = self._reader(base)
+        words = {t.index: read(t.caption) for t in seen if not t.failed}
         if self.captioner is not None and not any(words.values()):
             looked = self._look(base, base, [t for t in seen if t.blob and not t.failed])
             looked |= self._look_again(base, list(near.values()))
@@ -128,7 +141,7 @@ class Teller:
             return lambda caption: frozenset(f"{word}." for word in keywords(caption) - known)
         return lambda caption: said(caption, base.text)
 
-    def captions(self, hypothesis: Hypothesis, base: Hypothesis, trials: Sequence[Trial]) -> list[str]:
+    def of(self, hypothesis: Hypothesis, base: Hypothesis, trials: Sequence[Trial]) -> list[str]:
         """What the captioner says of trials whose pictures were kept; else what the source does."""
         looked = self._look(hypothesis, base, trials)
         return [looked.get(t.index, t.caption) for t in trials]
@@ -164,19 +177,19 @@ class Teller:
         new = [t for t in trials if f"{hypothesis.id}:{t.index}" not in self._captions]
         for start in range(0, len(new), _AT_ONCE):
             some = new[start : start + _AT_ONCE]
-            told = self.captioner.captions(
+            texts = self.captioner.captions(
                 [others[t.index] if t.index in others else self._picture(t) for t in some], prefix=base.text
             )
-            if len(told) != len(some) or not all(isinstance(text, str) for text in told):
+            if len(texts) != len(some) or not all(isinstance(text, str) for text in texts):
                 raise WeakspotError(
-                    f"the captioner gave {len(told)} captions of {len(some)} pictures"
-                    + ("" if len(told) != len(some) else ", and not all are text"),
+                    f"the captioner gave {len(texts)} captions of {len(some)} pictures"
+                    + ("" if len(texts) != len(some) else ", and not all are text"),
                     fix="see weakspot.testing.check_captioner",
                 )
-            for trial, text in zip(some, told, strict=True):
+            for trial, text in zip(some, texts, strict=True):
                 self._captions[f"{hypothesis.id}:{trial.index}"] = " ".join(sentences(text[:10_000])[:24])
         if new:
-            self.engine.run.ledger.set_fact("captions", self._captions)
+            self._keep(self._captions)
         return {t.index: self._captions[f"{hypothesis.id}:{t.index}"] for t in trials}
 
     def _picture(self, trial: Trial) -> NDArray[np.uint8]:
@@ -187,8 +200,8 @@ class Teller:
             return np.asarray(image.convert("RGB"))
 
 
-def _told(trial: Trial, words: Said, weight: float = 1.0) -> Told:
-    return Told(words, bool(trial.failed), trial.answer or "", weight)
+def _captioned(trial: Trial, words: Said, weight: float = 1.0) -> CaptionedTrial:
+    return CaptionedTrial(words, bool(trial.failed), trial.answer or "", weight)
 
 
 def _weight(seen: Sequence[Trial], looked: Container[int]) -> float:

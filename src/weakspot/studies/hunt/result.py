@@ -1,0 +1,75 @@
+"""What `hunt` decided, beside the findings in the ledger's own table."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict
+
+from weakspot.study.result import Result
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Raced(_Value):
+    """How a hypothesis came out of the race: "ahead", "behind", "open", …"""
+
+    hypothesis: str
+    state: str
+
+
+class Edited(_Value):
+    """A finding with some of its words changed, so as to see what the failure depends on.
+
+    Attributes:
+        finding: Id of the finding's hypothesis.
+        hypothesis: Id of the changed one, whose trials were drawn.
+        kind: What was done: "negate", "colour", …
+        before: The words that were there.
+        after: The words that took their place; "" if there are none.
+    """
+
+    finding: str
+    hypothesis: str
+    kind: str
+    before: str
+    after: str
+
+
+class Skipped(_Value):
+    """A file that could not be used, and why."""
+
+    name: str
+    reason: str
+
+
+class HuntResult(Result):
+    """The race, the edits, the files that were left out.
+
+    Attributes:
+        race: In the order in which the hypotheses were proposed; () until the race is over.
+        edits: Of the confirmed findings, best finding first.
+        skipped: Of the source's folder, and of the pictures to begin with.
+    """
+
+    race: tuple[Raced, ...] = ()
+    edits: tuple[Edited, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+
+
+class TriedWords(_Value):
+    """Words that a person brought: the ids of the text and of its baseline, and what was shown of it."""
+
+    hypothesis: str
+    baseline: str
+    verdict: str
+
+
+class Tries(Result):
+    """What people tried on a hunt, in the order in which they began; see `weakspot try`."""
+
+    key: ClassVar[str] = "tries"
+
+    rows: tuple[TriedWords, ...] = ()
