@@ -7,47 +7,41 @@ from pathlib import Path
 import pytest
 
 from weakspot.core import WeakspotError
-from weakspot.text.thesaurus import Part, Thesaurus
+from weakspot.text.thesaurus import Thesaurus
+from weakspot.text.wordnet_files import Part
 
 LICENCE = "  1 This software and database is being provided to you\n"
-FILES = {
-    "index.adj": """\
-messy a 1 1 & 1 0 00000100
-untidy a 1 2 ! & 1 0 00000200
-red a 1 1 & 1 0 00000300
-blue a 1 1 & 1 0 00000400
-chromatic a 1 1 & 1 0 00000500
-happy a 1 1 ^ 1 0 00000600
-glad a 1 0 1 0 00000700
-""",
-    "data.adj": """\
-00000100 00 s 01 messy 0 001 & 00000200 a 0000 | dirty and disorderly
-00000200 00 a 01 untidy 0 001 & 00000100 a 0000 | not neat
-00000300 00 s 01 red 0 001 & 00000500 a 0000 | like blood
-00000400 00 s 01 blue 0 001 & 00000500 a 0000 | like the sky
-00000500 00 a 01 chromatic 0 002 & 00000300 a 0000 & 00000400 a 0000 | having colour
-00000600 00 a 01 happy 0 001 ^ 00000700 a 0000 | enjoying
-00000700 00 a 01 glad 0 000 | showing joy
-broken
-""",
-    "index.verb": """\
-jump v 1 0 1 0 00000100
-leap v 1 0 1 0 00000100
-fall v 1 0 1 0 00000200
-""",
-    "data.verb": """\
-00000100 38 v 02 jump 0 leap 0 000 01 + 02 00 | move
-00000200 38 v 01 fall 0 000 01 + 02 00 | drop
-""",
+#: By part of speech, each synset's word with its links to others.
+SYNSETS: dict[str, dict[str, str]] = {
+    "adj": {
+        "messy": "& untidy",
+        "untidy": "& messy",
+        "red": "& chromatic",
+        "blue": "& chromatic",
+        "chromatic": "& red",
+        "happy": "^ glad",
+        "glad": "",
+    },
+    "verb": {"jump leap": "", "fall": ""},
+    "noun": {"entity": ""},
 }
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name, text in FILES.items():
-        (tmp_path / name).write_text(LICENCE + text)
-    (tmp_path / "index.noun").write_text(LICENCE + "entity n 1 0 1 0 00000056\n")
-    (tmp_path / "data.noun").write_text(f"{LICENCE}{len(LICENCE):08} 03 n 01 entity 0 000 | that which is\n")
+    for part, synsets in SYNSETS.items():
+        letter, at = part[0], dict.fromkeys(" ".join(synsets).split(), 0)
+        for _ in range(2):  # offsets have eight digits whatever they are, so the first round finds the places
+            data = LICENCE
+            for said, link in synsets.items():
+                words = said.split()
+                at |= dict.fromkeys(words, len(data))
+                spelt = f"{len(words):02x} {' '.join(f'{word} 0' for word in words)}"
+                links = f"001 {link[0]} {at[link[2:]]:08d} {letter} 0000" if link else "000"
+                data += f"{at[words[0]]:08d} 00 {letter} {spelt} {links} | what it is\n"
+        (tmp_path / f"data.{part}").write_text(data)
+        index = "".join(f"{word} {letter} 1 0 1 0 {at[word]:08d}\n" for word in sorted(at))
+        (tmp_path / f"index.{part}").write_text(LICENCE + index)
     return tmp_path
 
 

@@ -102,6 +102,10 @@ def keys(small: Small, senses: list[Sense]) -> list[str]:
     return [names[sense.id] for sense in senses]
 
 
+def ancestors(wordnet: WordNet, sense: Sense) -> list[Sense]:
+    return [above for above, _ in wordnet.above(sense)]
+
+
 # -- meanings ----------------------------------------------------------------------------------------
 
 
@@ -113,7 +117,6 @@ def test_a_sense_has_all_that_its_line_says(small: Small) -> None:
         ("domestic cat",),
         'what it is; "an example"',
         (ids["cat"], ids["pet"]),
-        (ids["tabby"], ids["persian"]),
     )
     assert sense.name == "domestic cat"
     assert wordnet.sense_of_id(ids["persian"]).name == "Persian cat"
@@ -183,21 +186,18 @@ def test_every_word_of_the_index_is_found(small: Small) -> None:
 
 def test_up_and_down(small: Small) -> None:
     wordnet, ids = small
-    tabby, cat, animal, entity, poet = (
-        wordnet.sense_of_id(ids[key]) for key in ("tabby", "cat", "animal", "entity", "poet")
+    tabby, animal, entity, poet = (
+        wordnet.sense_of_id(ids[key]) for key in ("tabby", "animal", "entity", "poet")
     )
-    assert keys(small, wordnet.ancestors(tabby)) == ["house-cat", "cat", "pet", "animal", "entity"]
-    assert keys(small, wordnet.descendants(cat)) == ["house-cat", "tabby", "persian"]
+    assert keys(small, ancestors(wordnet, tabby)) == ["house-cat", "cat", "pet", "animal", "entity"]
     assert wordnet.parent(tabby) == wordnet.sense_of_id(ids["house-cat"])
     assert wordnet.parent(entity) is None
-    assert wordnet.ancestors(entity) == []
-    assert len(wordnet.descendants(entity)) == len(SYNSETS) - 1
+    assert ancestors(wordnet, entity) == []
     assert wordnet.is_a(tabby, animal)
     assert wordnet.is_a(tabby, tabby)
     assert not wordnet.is_a(animal, tabby)
     crane = wordnet.sense_of_id(ids["hart-crane"])
     assert wordnet.is_a(crane, poet)  # an instance
-    assert wordnet.descendants(poet) == [crane]
 
 
 def test_a_meaning_covers_labels_of_a_head(small: Small) -> None:
@@ -445,16 +445,15 @@ def test_spoilt_lines_are_errors_and_say_where(
     assert path.read_text() != before
     wordnet = WordNet.find(tmp_path)  # the beginning is in order
     with pytest.raises(WeakspotError, match=r"is not WordNet's noun file, or .* byte [\d,]+"):
-        wordnet.ancestors(wordnet.choose("fly"))
+        ancestors(wordnet, wordnet.choose("fly"))
 
 
 def test_a_circle_ends(tmp_path: Path) -> None:
     ids = write(tmp_path, {"a": Synset("a", ("b",)), "b": Synset("b", ("a",)), "c": Synset("c", ("a", "a"))})
     wordnet = WordNet.find(tmp_path)
     a, b, c = (wordnet.sense_of_id(ids[key]) for key in "abc")
-    assert wordnet.ancestors(a) == [b]
-    assert wordnet.ancestors(c) == [a, b]
-    assert wordnet.descendants(b) == [a, c]
+    assert ancestors(wordnet, a) == [b]
+    assert ancestors(wordnet, c) == [a, b]
     assert not wordnet.is_a(a, c)
 
 
@@ -536,12 +535,9 @@ def test_real_labels(real: WordNet, label: str, id: str, parent: str) -> None:
 def test_real_dogs(real: WordNet) -> None:
     dog = real.choose("dog", "canine")
     assert dog.id == "n02084071"
-    breeds = real.descendants(dog)
-    assert len(breeds) == 189
-    assert all(real.is_a(breed, dog) for breed in breeds)
     head = ["boxer", "Samoyed", "golden_retriever", "tabby, tabby cat", "crane"]
     assert real.covered(dog, head) == {"boxer", "Samoyed", "golden_retriever"}
-    assert [above.name for above in real.ancestors(dog)][:3] == ["canine", "domestic animal", "carnivore"]
+    assert [above.name for above in ancestors(real, dog)][:3] == ["canine", "domestic animal", "carnivore"]
 
 
 def test_a_look_up_takes_milliseconds(real: WordNet) -> None:

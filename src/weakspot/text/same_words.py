@@ -17,8 +17,9 @@ from weakspot.core import WeakspotError
 from weakspot.text.forms import plural, verb_form
 from weakspot.text.lexicon import Tag
 from weakspot.text.tagging import Token, options, tokenise
-from weakspot.text.thesaurus import Part, Thesaurus
+from weakspot.text.thesaurus import Thesaurus
 from weakspot.text.wordnet import WordNet
+from weakspot.text.wordnet_files import Part
 
 _NUMBERS: Final = "one two three four five six seven eight nine ten eleven twelve"
 _NUMERALS: Final = {

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from weakspot.core import WeakspotError, nearest
-from weakspot.text.wordnet_files import VARIABLE, NounFiles, Sense
+from weakspot.text.wordnet_files import VARIABLE, WordNetFiles
 
 __all__ = ["AmbiguousLabel", "LabelParts", "Sense", "UnknownWord", "WordNet"]
 
@@ -22,6 +22,27 @@ _ID: Final = re.compile(r"n(\d{8})", re.ASCII)
 _NUMBER: Final = re.compile(r"(?:(.*\S)\.)?(\d{1,3})", re.ASCII)
 _LABEL: Final = re.compile(r"(?:(?P<id>n[0-9]{8})(?:[\s:,-]+|$))?(?P<names>.*?)(?:\((?P<hint>[^()]+)\))?")
 _SHARES: Final = (Path("/usr/share"), Path("/usr/local/share"), Path("/opt/homebrew/share"))
+
+
+class Sense(NamedTuple):
+    """One meaning of a noun.
+
+    Attributes:
+        id: "n" and its eight digits; the same for every word with this meaning.
+        lemmas: The words for it, the usual one first, with spaces and capitals.
+        gloss: The definition, with examples.
+        hypernyms: Ids of what it is a kind, or an instance, of; the first is the usual one.
+    """
+
+    id: str
+    lemmas: tuple[str, ...]
+    gloss: str
+    hypernyms: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Its usual word."""
+        return self.lemmas[0]
 
 
 class UnknownWord(WeakspotError):
@@ -66,7 +87,7 @@ class WordNet:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._files = NounFiles(folder)
+        self._files = WordNetFiles(folder)
 
     @classmethod
     def find(cls, folder: str | Path | None = None) -> WordNet:
@@ -103,7 +124,7 @@ class WordNet:
             joined = (form, form.replace("-", "_"), form.replace("_", "-"), re.sub("[_-]", "", form))
             for spelling in dict.fromkeys((*joined, form.replace(".", ""))):
                 if offsets := self._files.offsets(spelling):
-                    return [self._files.sense(offset) for offset in offsets]
+                    return [self._sense(offset) for offset in offsets]
         return []
 
     def sense_of_id(self, id: str) -> Sense:
@@ -116,7 +137,7 @@ class WordNet:
                 f"no noun in {self.folder} has the id {found[0]}",
                 fix="check it; ids are of WordNet 3.0, and other versions have others",
             )
-        return self._files.sense(int(found[1]))
+        return self._sense(int(found[1]))
 
     def choose(self, label: str, sense: str | int | None = None, hint: str | None = None) -> Sense:
         """The one meaning of a label.
@@ -159,19 +180,20 @@ class WordNet:
 
     def parent(self, sense: Sense) -> Sense | None:
         """What it is first of all a kind of; None for "entity"."""
-        return self._files.sense(int(sense.hypernyms[0][1:])) if sense.hypernyms else None
+        return self._sense(int(sense.hypernyms[0][1:])) if sense.hypernyms else None
 
-    def ancestors(self, sense: Sense) -> list[Sense]:
-        """All that it is a kind of, the nearest first; a meaning may have several parents."""
-        return [above for above, _ in self._walk(sense, _up)]
-
-    def descendants(self, sense: Sense) -> list[Sense]:
-        """All its kinds and their kinds, the nearest first."""
-        return [below for below, _ in self._walk(sense, _down)]
+    def above(self, sense: Sense) -> Iterator[tuple[Sense, int]]:
+        """All that it is a kind of, with how many steps up it is: the nearest first, each once."""
+        seen, level, depth = {sense.id}, [sense], 0
+        while level:
+            ids = dict.fromkeys(id for one in level for id in one.hypernyms if id not in seen)
+            seen.update(ids)
+            level, depth = [self._sense(int(id[1:])) for id in ids], depth + 1
+            yield from ((found, depth) for found in level)
 
     def is_a(self, sense: Sense, other: Sense) -> bool:
         """Whether it is the other, or a kind of it."""
-        return sense.id == other.id or any(above.id == other.id for above, _ in self._walk(sense, _up))
+        return sense.id == other.id or any(above.id == other.id for above, _ in self.above(sense))
 
     def covered(
         self, sense: Sense, labels: Iterable[str], *, ids: Mapping[str, str] | None = None
@@ -190,14 +212,11 @@ class WordNet:
                 found.add(label)
         return frozenset(found)
 
-    def _walk(self, sense: Sense, step: Callable[[Sense], tuple[str, ...]]) -> Iterator[tuple[Sense, int]]:
-        """Level by level with its depth, each synset once, even where links run in a circle."""
-        seen, level, depth = {sense.id}, [sense], 0
-        while level:
-            ids = dict.fromkeys(id for one in level for id in step(one) if id not in seen)
-            seen.update(ids)
-            level, depth = [self._files.sense(int(id[1:])) for id in ids], depth + 1
-            yield from ((found, depth) for found in level)
+    def _sense(self, offset: int) -> Sense:
+        found = self._files.synset(offset)
+        # A sign with an i is of an instance: Stephen Crane is an instance of a writer.
+        hypernyms = tuple(f"n{to:08d}" for sign, to in found.links if sign in ("@", "@i"))
+        return Sense(f"n{offset:08d}", found.lemmas, found.gloss, hypernyms)
 
     # -- inside `choose` ---------------------------------------------------------------------------
 
@@ -210,7 +229,7 @@ class WordNet:
 
     def _depth(self, sense: Sense, word: str) -> int | None:
         """How far up a word is met: in a lemma of its own (0), of a parent (1) …; None if nowhere."""
-        for above, depth in ((sense, 0), *self._walk(sense, _up)):
+        for above, depth in ((sense, 0), *self.above(sense)):
             if any(word in (lemma.lower(), *lemma.lower().split()) for lemma in above.lemmas):
                 return depth
         return None
@@ -263,14 +282,6 @@ def _at_home(place: Path) -> Path:
 
 def _key(word: str) -> str:
     return "_".join(word.lower().replace("_", " ").replace("’", "'").split())
-
-
-def _up(sense: Sense) -> tuple[str, ...]:
-    return sense.hypernyms
-
-
-def _down(sense: Sense) -> tuple[str, ...]:
-    return sense.hyponyms
 
 
 def _brief(gloss: str) -> str:

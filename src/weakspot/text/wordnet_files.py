@@ -1,4 +1,4 @@
-"""WordNet's noun files as Princeton made them, read where they lie.
+"""WordNet's files as Princeton made them, read where they lie: one part of speech of one folder.
 
 `index.noun` has a line per word, in the order of its bytes, so it is searched by halves. `data.noun` has a
 line per synset, and the eight digits of its id are the place of that line in bytes. Both begin with the
@@ -11,9 +11,10 @@ import os
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NamedTuple
 
 from weakspot.core import WeakspotError
 
@@ -28,53 +29,50 @@ PLURALS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sense:
-    """One meaning: a synset.
+class Part(StrEnum):
+    """A part of speech, as files are named."""
 
-    Attributes:
-        id: "n" and its eight digits; the same for every word with this meaning.
-        lemmas: The words for it, the usual one first, with spaces and capitals.
-        gloss: The definition, with examples.
-        hypernyms: Ids of what it is a kind, or an instance, of; the first is the usual one.
-        hyponyms: Ids of its own kinds and instances.
-    """
+    NOUN = "noun"
+    ADJECTIVE = "adj"
+    VERB = "verb"
 
-    id: str
+
+#: The letters that mark synsets of a part; "s" are adjectives that are like another one.
+_LETTERS: Final = {Part.NOUN: "n", Part.ADJECTIVE: "as", Part.VERB: "v"}
+
+
+class Synset(NamedTuple):
+    """A meaning: its words with spaces and capitals, its definition, and its links (sign, offset)."""
+
     lemmas: tuple[str, ...]
     gloss: str
-    hypernyms: tuple[str, ...]
-    hyponyms: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """Its usual word."""
-        return self.lemmas[0]
+    links: tuple[tuple[str, int], ...]
 
 
-class NounFiles:
-    """`index.noun`, `data.noun` and, if it is there, `noun.exc` (irregular plurals) of one folder.
+class WordNetFiles:
+    """`index.noun`, `data.noun` and, if it is there, `noun.exc` (irregular plurals); or another part's.
 
     Raises:
         WeakspotError: A file is missing, or is not what its name says; at the beginning or when met.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._senses: dict[int, Sense] = {}
-        self._irregular: dict[str, list[str]] | None = None
-        for name, pattern in (("index.noun", rb"\S+ n \d+ \d+ "), ("data.noun", rb"%08d \d\d n [\da-f]{2} ")):
-            with self._open(name) as file:
+    def __init__(self, folder: Path, part: Part = Part.NOUN) -> None:
+        self.folder, self.part = folder, part
+        self._synsets: dict[int, Synset] = {}
+        letter = f"[{_LETTERS[part]}]".encode()
+        index, data = rb"\S+ %s \d+ \d+ " % letter, rb"%%08d \d\d %s [\da-f]{2} " % letter
+        for kind, pattern in (("index", index), ("data", data)):
+            with self._open(kind) as file:
                 at, line = 0, file.readline(LONGEST)
                 while line.startswith(b"  ") and at < LONGEST:
                     at, line = at + len(line), file.readline(LONGEST)
             # That the first synset stands where it says shows that no line end was changed before it.
-            if not re.match(pattern % at if b"%" in pattern else pattern, line):
-                raise self._spoilt(name, at)
+            if not re.match(pattern % at if kind == "data" else pattern, line):
+                raise self._spoilt(kind, at)
 
     def offsets(self, word: str) -> list[int]:
         """The synsets of a word, spelt as the index has it (lower case, underscores); [] if it has none."""
-        with self._open("index.noun") as index:
+        with self._open("index") as index:
             at = self._find(index, word)
             line = _line_from(index, at)
         # crane n 5 4 @ ~ #m + 5 0 10914447 10914331 09295455 03126707 02012849
@@ -87,37 +85,35 @@ class NounFiles:
                 raise ValueError
             return [_offset(field) for field in fields[-count:]]
         except (ValueError, IndexError):
-            raise self._spoilt("index.noun", at) from None
+            raise self._spoilt("index", at) from None
 
     def near(self, word: str) -> list[str]:
         """Some words that stand beside this one in the index, or would."""
-        with self._open("index.noun") as index:
+        with self._open("index") as index:
             index.seek(max(self._find(index, word) - 2000, 0))
             lines = index.read(4000).decode("utf-8", "replace").split("\n")[1:-1]
         return [line.split(" ")[0].replace("_", " ") for line in lines if line[:1].strip()]
 
     def has(self, offset: int) -> bool:
         """Whether a synset stands there."""
-        return offset in self._senses or self._line(offset).startswith(b"%08d " % offset)
+        return offset in self._synsets or self._line(offset).startswith(b"%08d " % offset)
 
-    def sense(self, offset: int) -> Sense:
+    def synset(self, offset: int) -> Synset:
         """The synset that stands there."""
-        if offset not in self._senses:
-            self._senses[offset] = self._read(offset)
-        return self._senses[offset]
+        if offset not in self._synsets:
+            self._synsets[offset] = self._read(offset)
+        return self._synsets[offset]
 
     def singulars(self, key: str) -> Iterator[str]:
         """What a plural may come from: by the exceptions, then by the endings of its last and first word."""
-        yield from self._exceptions().get(key, ())
+        yield from self._exceptions.get(key, ())
         head, joint, last = key.rpartition("_")
         yield from (head + joint + singular for singular in self._singular(last))
         first, joint, rest = key.partition("_")
         if joint:
             yield from (singular + joint + rest for singular in self._singular(first))
 
-    # -- inside ------------------------------------------------------------------------------------
-
-    def _read(self, offset: int) -> Sense:
+    def _read(self, offset: int) -> Synset:
         # 02012849 05 n 01 crane 0 004 @ 02000954 n 0000 … ~ 02013177 n 0000 | large long-necked wading bird …
         head, _, gloss = self._line(offset).decode("utf-8", "replace").partition("|")
         fields = head.split()
@@ -125,22 +121,19 @@ class NounFiles:
             end = 4 + 2 * int(fields[3], 16)
             lemmas = tuple(field.replace("_", " ") for field in fields[4:end:2])
             links = fields[end + 1 : end + 1 + 4 * int(fields[end])]
-            signs, targets, kinds = links[::4], links[1::4], links[2::4]
-            nouns = [
-                (sign, f"n{_offset(to):08d}")
-                for sign, to, kind in zip(signs, targets, kinds, strict=True)
-                if kind == "n"
-            ]
+            own = tuple(
+                (sign, _offset(to))
+                for sign, to, letter in zip(links[::4], links[1::4], links[2::4], strict=True)
+                if letter in _LETTERS[self.part]
+            )
             if _offset(fields[0]) != offset or not lemmas:
                 raise ValueError
         except (ValueError, IndexError):
-            raise self._spoilt("data.noun", offset) from None
-        # A sign with an i is of an instance: Stephen Crane is an instance of a writer.
-        up, down = (tuple(to for s, to in nouns if s in (sign, f"{sign}i")) for sign in "@~")
-        return Sense(f"n{offset:08d}", lemmas, gloss.strip(), up, down)
+            raise self._spoilt("data", offset) from None
+        return Synset(lemmas, gloss.strip(), own)
 
     def _line(self, offset: int) -> bytes:
-        with self._open("data.noun") as data:
+        with self._open("data") as data:
             data.seek(offset)
             return data.readline(LONGEST)
 
@@ -154,34 +147,30 @@ class NounFiles:
         size = index.seek(0, os.SEEK_END)
         return bisect_left(range(size), word.encode("utf-8", "replace"), key=word_from)
 
+    @cached_property
     def _exceptions(self) -> dict[str, list[str]]:
-        if self._irregular is None:
-            self._irregular = {}
-            if (self.folder / "noun.exc").is_file():
-                with self._open("noun.exc") as file:
-                    lines = file.read(1 << 22).decode("utf-8", "replace").splitlines()
-                self._irregular = {
-                    plural: singular for plural, *singular in map(str.split, filter(str.strip, lines))
-                }
-        return self._irregular
+        path = self.folder / f"{self.part}.exc"
+        lines = path.read_bytes()[: 1 << 22].decode("utf-8", "replace").splitlines() if path.is_file() else ()
+        return {plural: singular for plural, *singular in map(str.split, filter(str.strip, lines))}
 
     def _singular(self, word: str) -> list[str]:
-        found = list(self._exceptions().get(word, ()))
+        found = list(self._exceptions.get(word, ()))
         if len(word) > 2 and not word.endswith("ss"):
             found += [word.removesuffix(end) + new for end, new in PLURALS if word.endswith(end)]
         return found
 
-    def _open(self, name: str) -> BinaryIO:
+    def _open(self, kind: str) -> BinaryIO:
         try:
-            return (self.folder / name).open("rb")
+            return (self.folder / f"{kind}.{self.part}").open("rb")
         except OSError as error:
             raise WeakspotError(
                 f"WordNet cannot be read: {error}", fix=f"check the folder, or name another in {VARIABLE}"
             ) from error
 
-    def _spoilt(self, name: str, at: int) -> WeakspotError:
+    def _spoilt(self, kind: str, at: int) -> WeakspotError:
+        path = self.folder / f"{kind}.{self.part}"
         return WeakspotError(
-            f"{self.folder / name} is not WordNet's noun file, or was changed (at byte {at:,})",
+            f"{path} is not WordNet's {self.part} file, or was changed (at byte {at:,})",
             fix=f"install wordnet-base again, or name another folder in {VARIABLE}",
         )
 
