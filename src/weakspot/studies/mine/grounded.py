@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from random import Random
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,8 @@ from weakspot.text.foils import Foils, chosen, foils
 
 #: Below this share a picture says next to nothing.
 BLIND: Final = 0.6
+#: Of the intervals.
+LEVEL: Final = 0.95
 #: Captions of one kind that are tried at most.
 LIMIT: Final = 1000
 #: A kind with fewer pairs is not judged.
@@ -49,7 +51,7 @@ SHOWN: Final = 8
 
 def grounded(
     encoder: Encoder,
-    captions_of_images: Captioned | Iterable[tuple[NDArray[np.uint8], Sequence[str]]],
+    captioned: Captioned,
     *,
     categories: Iterable[str] | None = None,
     seed: int = 0,
@@ -57,8 +59,6 @@ def grounded(
     least: int = LEAST,
     judge: DiffersJudge | None = None,
     fdr: float = 0.05,
-    level: float = 0.95,
-    blind: float = BLIND,
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Grounded:
@@ -66,17 +66,14 @@ def grounded(
 
     Args:
         encoder: With a text tower and an image tower.
-        captions_of_images: See `weakspot.sources.captioned`; or pictures, each with its captions.
+        captioned: Pictures with their captions.
         categories: Names of categories or of kinds of change; all by default.
         seed: Of choices among the foils of a caption, and of the control.
         limit: Captions of one kind at most.
         least: Kinds with fewer pairs are named but not judged.
         judge: Foils of which it says that they do not differ are left out.
         fdr: The false-discovery rate of each claim.
-        level: Of the intervals.
-        blind: Below this share a picture says next to nothing.
         cache: A folder for embeddings; None for none.
-        progress: Told how far it is.
 
     Raises:
         WeakspotError: The encoder has no image tower, there are fewer than two pictures, or no change applies
@@ -84,14 +81,6 @@ def grounded(
     """
     kinds = chosen(categories)
     check_seed(seed)
-    if limit < 1 or not 0.5 < blind < 1 or not 0 < fdr < 1 or not 0 < level < 1:
-        raise WeakspotError(
-            f"limit {limit}, blind {blind:g}, fdr {fdr:g} and level {level:g} do not go together",
-            fix="limit is at least 1, blind between 0.5 and 1, the others between 0 and 1",
-        )
-    captioned = (
-        captions_of_images if isinstance(captions_of_images, Captioned) else Captioned.of(captions_of_images)
-    )
     tell = progress or (lambda *_: None)
     rows = captioned.rows(encoder, cache=cache, progress=lambda *n: tell("pictures", *n))
     said = [captioned.captions[i] for i in rows.places]
@@ -113,30 +102,28 @@ def grounded(
             fix="the two towers must belong to one encoder",
         )
     at = {text: i for i, text in enumerate(texts)}
-    measured = {
-        kind.name: _measure(
-            kind, tried[kind.name], rows.vectors, vectors, at, names=names, level=level, seed=seed
-        )
+    measured = [
+        _measure(kind, tried[kind.name], rows.vectors, vectors, at, names=names, seed=seed)
         for kind in kinds
         if len(tried[kind.name]) >= least
-    }
-    all_rows = _claims(list(measured.values()), fdr=fdr, blind=blind)
-    every = {(t.image, t.caption): t for trials in tried.values() for t in trials}.values()
-    easy = [_score(rows.vectors[t.image], vectors[at[t.caption]], vectors[at[t.easy]]) for t in every]
+    ]
+    every = list({(t.image, t.caption): t for trials in tried.values() for t in trials}.values())
+    own, said_of, easy = np.array([(t.image, at[t.caption], at[t.easy]) for t in every]).T
+    gaps = (vectors[said_of] - vectors[easy]).astype(np.float64)
     return Grounded(
-        rows=tuple(sorted(all_rows, key=lambda row: (row.rate, row.name))),
+        rows=tuple(sorted(_claims(measured, fdr=fdr), key=lambda row: (row.rate, row.name))),
         too_few=tuple(
             TooFew(name=k.name, pairs=len(tried[k.name])) for k in kinds if len(tried[k.name]) < least
         ),
-        control=clustered_rate(np.array(easy), np.array([t.image for t in every]), level),
+        control=clustered_rate(_scores(rows.vectors[own].astype(np.float64), gaps), own),
         images=len(said),
         captions=sum(map(len, said)),
         refused=refused,
         skipped=tuple(LeftOutFile(file=s.name, why=s.reason) for s in (*captioned.skipped, *rows.skipped)),
         seed=seed,
         fdr=fdr,
-        level=level,
-        blind=blind,
+        level=LEVEL,
+        blind=BLIND,
     )
 
 
@@ -195,21 +182,15 @@ def _tried(
 
 
 class _Measured(NamedTuple):
-    kind: Foils
+    """A row without its claims, and what they follow from."""
+
+    row: dict[str, Any]
     rate: ClusteredRate
-    elsewhere: float
-    cosine: float
-    control: float
     p_worse: float
-    failures: tuple[Miss, ...]
-
-
-def _score(image: NDArray[np.float32], caption: NDArray[np.float32], foil: NDArray[np.float32]) -> float:
-    """1 if the picture is nearer the caption, 0 if nearer the foil, ½ if neither."""
-    return float(_scores(image[None].astype(np.float64), (caption - foil).astype(np.float64)[None])[0])
 
 
 def _scores(images: NDArray[np.float64], gaps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 if the picture is nearer the caption, 0 if nearer the foil, ½ if neither; of captions less foils."""
     margins = np.einsum("ij,ij->i", images, gaps)
     return np.where(np.abs(margins) <= TIE, 0.5, (margins > 0).astype(np.float64))
 
@@ -222,7 +203,6 @@ def _measure(
     at: dict[str, int],
     *,
     names: Sequence[str],
-    level: float,
     seed: int,
 ) -> _Measured:
     own = np.array([t.image for t in trials])
@@ -244,14 +224,19 @@ def _measure(
     told[others[:, None] == own[None]] = np.nan
     seen = np.isfinite(told)
     order = [i for i in np.argsort(margins) if margins[i] < -TIE][:SHOWN]
-    return _Measured(
-        kind,
-        clustered_rate(scores, own, level),
-        elsewhere=float(np.nansum(told) / max(seen.sum(), 1)),
-        cosine=float(np.einsum("ij,ij->i", captions, foil).mean()),
-        control=float(control.mean()),
-        p_worse=worse.above(0.5),
-        failures=tuple(
+    rate = clustered_rate(scores, own, LEVEL)
+    row: dict[str, Any] = {
+        "name": kind.name,
+        "category": kind.category.value,
+        "rate": rate.rate,
+        "low": rate.low,
+        "high": rate.high,
+        "pairs": rate.n,
+        "images": rate.clusters,
+        "elsewhere": float(np.nansum(told) / max(seen.sum(), 1)),
+        "cosine": float(np.einsum("ij,ij->i", captions, foil).mean()),
+        "control": float(control.mean()),
+        "failures": tuple(
             Miss(
                 image=names[trials[i].image],
                 caption=trials[i].caption,
@@ -260,41 +245,29 @@ def _measure(
             )
             for i in order
         ),
-    )
+    }
+    return _Measured(row, rate, worse.above(0.5))
 
 
-def _claims(measured: Sequence[_Measured], *, fdr: float, blind: float) -> list[GroundedRow]:
+def _claims(measured: Sequence[_Measured], *, fdr: float) -> list[GroundedRow]:
     """Each claim over all kinds by Benjamini and Hochberg's procedure."""
     p_above = adjusted_bh([m.rate.above(0.5) for m in measured])
-    p_blind = adjusted_bh([m.rate.below(blind) for m in measured])
+    p_blind = adjusted_bh([m.rate.below(BLIND) for m in measured])
     p_worse = adjusted_bh([m.p_worse for m in measured])
-    found = []
-    for m, above, below, worse in zip(measured, p_above, p_blind, p_worse, strict=True):
-        sight = {
-            (True, True): Sight.FAINT,
-            (True, False): Sight.ABOVE,
-            (False, True): Sight.BLIND,
-            (False, False): Sight.UNKNOWN,
-        }[above <= fdr, below <= fdr]
-        rate = m.rate
-        found.append(
-            GroundedRow(
-                name=m.kind.name,
-                category=m.kind.category.value,
-                rate=rate.rate,
-                low=rate.low,
-                high=rate.high,
-                pairs=rate.n,
-                images=rate.clusters,
-                elsewhere=m.elsewhere,
-                cosine=m.cosine,
-                control=m.control,
-                p_above=above,
-                p_blind=below,
-                p_worse=worse,
-                sight=sight,
-                worse=worse <= fdr,
-                failures=m.failures,
-            )
+    sights = {
+        (True, True): Sight.FAINT,
+        (True, False): Sight.ABOVE,
+        (False, True): Sight.BLIND,
+        (False, False): Sight.UNKNOWN,
+    }
+    return [
+        GroundedRow(
+            **m.row,
+            p_above=above,
+            p_blind=below,
+            p_worse=worse,
+            sight=sights[above <= fdr, below <= fdr],
+            worse=worse <= fdr,
         )
-    return found
+        for m, above, below, worse in zip(measured, p_above, p_blind, p_worse, strict=True)
+    ]

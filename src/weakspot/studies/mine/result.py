@@ -45,20 +45,15 @@ class Threshold(Value):
 
 
 class Mined(Value):
-    """The list of pairs, and what it was chosen from.
+    """The list of pairs, the most alike first, and what it was chosen from.
 
     Attributes:
-        texts: In the corpus.
-        left_out: Texts that are not among them.
-        rule: What was looked for.
-        threshold: Above which a new pair is alike.
-        candidates: Pairs that the rule keeps, as far as they were looked at.
-        complete: Whether these are all there are.
+        texts: How many the corpus has.
+        rule: What was looked for; `candidates` are those it keeps, and if `complete`, all there are.
         alike: Pairs that the tested encoder puts above the rule's threshold; None if they were not counted.
         struck: Candidates that were passed over, by the reason.
         random: Similarities of random pairs, counted in bins from -1 to 1.
         seconds: By the step.
-        pairs: The most alike first.
     """
 
     texts: int
@@ -78,10 +73,9 @@ class Failure(Value):
     """A systematic failure in the words of a language model.
 
     Attributes:
-        name: Short.
         description: Specific enough to write new pairs from.
         cited: Indices of the pairs that show it, ascending.
-        passes: In how many passes it was named.
+        passes: In how many readings it was named.
     """
 
     name: str
@@ -151,22 +145,15 @@ class GroundedRow(Value):
     """One kind of change.
 
     Attributes:
-        name: The change.
-        category: In what caption and foil differ.
-        rate: How often the picture is nearer its own caption; ties count half.
-        low: Of the interval, by clusters.
-        high: Of the interval.
-        pairs: Captions with a foil.
-        images: Pictures they belong to.
+        rate: How often the picture is nearer its own caption, with an interval by clusters; ties count half.
+        pairs: Captions with a foil, of so many `images`.
         elsewhere: How often other pictures are nearer the caption: what its words alone are worth.
         cosine: Mean similarity of caption and foil.
         control: How often the same pictures are nearer the same captions than those of other pictures.
         p_above: Adjusted p-value of 'not above 50 %'.
         p_blind: Adjusted p-value of 'not below the bound of blindness'.
-        p_worse: Adjusted p-value of 'not below the control'.
-        sight: What follows.
-        worse: It is told apart less often than the control.
-        failures: Some cases in which the foil is nearer, the widest first.
+        p_worse: Adjusted p-value of 'not below the control'; `worse` if that is settled.
+        failures: Some pairs of which the foil is nearer, the widest first.
     """
 
     name: str
@@ -202,17 +189,11 @@ class LeftOutFile(Value):
 
 
 class Grounded(Value):
-    """Captions and their foils, held against the pictures by one encoder.
+    """Captions and their foils, held against the pictures by one encoder; the blindest kinds first.
 
     Attributes:
-        rows: The blindest first.
-        too_few: Kinds of change that were not judged.
-        control: How often a picture is nearer its own caption than that of another picture, with interval.
-        images: Pictures that were used.
-        captions: All their captions.
+        control: How often a picture is nearer its own caption than that of another picture.
         refused: Foils that the judge of differences refused.
-        skipped: Pictures that could not be used.
-        seed: Of choices among foils.
         fdr: The false-discovery rate of each claim.
         level: Of the intervals.
         blind: The bound of blindness.
@@ -244,16 +225,13 @@ class Choice(StrEnum):
 
 
 class Drawn(Value):
-    """One picture of a pair.
+    """One picture of a pair, and what the matcher chose.
 
     Attributes:
         item: Its id, which joins people's answers to it.
         prompt: 1 or 2: what it was drawn from.
-        seed: Of the picture.
         digest: SHA-256 of its PNG.
-        choice: What the matcher chose.
-        first: How well it fits prompt 1.
-        second: How well it fits prompt 2.
+        first: How well it fits prompt 1; `second`, prompt 2.
     """
 
     item: str
@@ -273,12 +251,9 @@ class Drawn(Value):
 
 
 class PairDrawn(Value):
-    """A pair and its pictures.
+    """Two prompts and their pictures.
 
     Attributes:
-        first: Prompt 1.
-        second: Prompt 2.
-        pictures: All of both prompts; () if it could not be drawn.
         failed: A picture got the wrong prompt or 'neither'; None if none could be drawn or all fit both.
         error: Why it could not be drawn, or "".
     """
@@ -294,12 +269,8 @@ class Downstream(Value):
     """What a text-to-image source made of pairs.
 
     Attributes:
-        pairs: In the order they were given.
-        failures: Pairs that failed.
         n: Pairs with a verdict.
-        rate: failures / n; None if there are none.
-        low: Of its 95 % interval.
-        high: Of its 95 % interval.
+        rate: failures / n, with a 95 % interval; None if there are none.
         images: How often a single picture fails, clustered by pairs; None if none was judged.
         same: Pairs whose pictures all fit both prompts.
         errors: Pairs that could not be drawn.
