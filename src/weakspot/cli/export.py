@@ -72,9 +72,9 @@ def command(
     from collections import Counter
 
     from weakspot.after.export import ExportSettings, export
-    from weakspot.cli.progress import Progress
     from weakspot.cli.screen import columns, cut, program
     from weakspot.report.format import count, plural, shell
+    from weakspot.report.terminal import Progress
     from weakspot.store import Run
 
     with Run.read(run) as opened:

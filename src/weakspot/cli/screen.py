@@ -23,13 +23,11 @@ if TYPE_CHECKING:
 from weakspot.engine.budget import Budget
 from weakspot.engine.watch import State, Watch
 from weakspot.report.format import count, interval, percent, plural, shell
-from weakspot.report.terminal import columns, cut
+from weakspot.report.terminal import PACE, columns, cut
 from weakspot.stats import confidence_sequence
 
 #: A line from a phase, its hypotheses and what was spent.
 Line = Callable[[str, "Sequence[Lane]", Mapping[str, float]], str]
-#: Seconds between plain lines when the output is not a terminal.
-PACE = 5.0
 _MARK: Final = {
     State.OPEN: ("·", "dim"),
     State.AHEAD: ("▲", "yellow"),

@@ -48,9 +48,9 @@ def command(
     """
     from weakspot.after.matrix import markdown, svg
     from weakspot.after.transfer import transfer
-    from weakspot.cli.progress import Progress
     from weakspot.cli.screen import columns
     from weakspot.report.format import shell
+    from weakspot.report.terminal import Progress
     from weakspot.store import Run, write_whole
 
     pairs = parse_same(same or [])

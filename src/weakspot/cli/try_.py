@@ -46,10 +46,10 @@ def command(
     words will see some of them look worse by luck. Exit code 3 if a budget ended it undecided.
     """
     from weakspot.after.tries import MOST, try_words
-    from weakspot.cli.progress import Progress
     from weakspot.cli.screen import columns, program
     from weakspot.engine.watch import Watch
     from weakspot.report.format import shell
+    from weakspot.report.terminal import Progress
     from weakspot.store import Run
     from weakspot.study.reports import write
 

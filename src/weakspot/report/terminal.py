@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import shutil
 import sys
+import time
+from typing import Self
 
-from weakspot.report.format import clean
+from weakspot.report.format import clean, count
 
 #: Columns where the output is not a terminal, and the least that are used on one.
 WIDE, NARROW = 120, 60
+#: Seconds between plain lines where the output is not a terminal.
+PACE = 5.0
 
 
 def cut(text: str, most: int) -> str:
@@ -28,3 +32,43 @@ def row(name: str, text: str, wide: int) -> str:
 def columns() -> int:
     """How wide the result may be: the terminal's width, or `WIDE` where there is none."""
     return max(NARROW, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDE
+
+
+class Progress:
+    """Called with what is being done, how much is done, and of how much.
+
+    Args:
+        title: What the command does; said first.
+    """
+
+    def __init__(self, title: str) -> None:
+        self._title, self._said = title, 0.0
+        self._live = sys.stderr.isatty()
+        self._open = False
+
+    def __enter__(self) -> Self:
+        print(cut(self._title, 200), file=sys.stderr)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._open:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._open = False
+
+    def __call__(self, words: str, done: int, total: int) -> None:
+        """Show it, unless something was shown just now."""
+        now = time.monotonic()
+        if now - self._said < (0.1 if self._live else PACE) and done < total:
+            return
+        if not self._live and self._said == 0.0 and done < total:  # nothing to say of what is quick
+            self._said = now
+            return
+        self._said = now
+        line = f"{count(done)} of {count(total)} · {cut(words, 80)}"
+        if self._live:
+            sys.stderr.write(f"\r\x1b[K{cut(line, columns() - 1)}")
+            sys.stderr.flush()
+            self._open = True
+        else:
+            print(line, file=sys.stderr)

@@ -21,8 +21,8 @@ STUDY = Study(
     example={"encoder": "world:encoder", "reference": "world:scenes", "corpus": "world?texts=1500"},
     budget="pairs",
     tools={
-        "grounded": "weakspot.cli.mine:grounded",
-        "images": "weakspot.cli.mine:images",
-        "categorise": "weakspot.cli.mine:categorise",
+        "grounded": "weakspot.studies.mine.commands:grounded",
+        "images": "weakspot.studies.mine.commands:images",
+        "categorise": "weakspot.studies.mine.commands:categorise",
     },
 )

@@ -1,20 +1,25 @@
-"""The commands beside `weakspot mine`: an encoder held against pictures, pairs of pictures, pair files."""
+"""The commands beside `weakspot mine`: pair files, an encoder held against pictures, pairs of pictures."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weakspot.cli.flags import AsJson
+from weakspot.core import WeakspotError
+from weakspot.report.format import count, interval, level, percent, plural, shell
+from weakspot.report.terminal import Progress, columns, cut
 
 if TYPE_CHECKING:
+    from weakspot.studies.mine.images import ImagePairs
     from weakspot.studies.mine.pair_file import PairFile
-    from weakspot.studies.mine.result import Grounded, GroundedRow
+    from weakspot.studies.mine.result import Grounded
     from weakspot.text.differences import Difference
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON; progress goes to stderr.")]
 Seed = Annotated[int, typer.Option(metavar="NUMBER", help="The same seed gives the same choices.")]
 Cache = Annotated[str, typer.Option(metavar="DIR|no", help="Where embeddings are kept.")]
 
@@ -32,10 +37,8 @@ def categorise(
     Categories: negation, number and quantifier, attribute, spatial relation, role swap, temporal/action
     state, presence, subject, gender, other. No language model is used; docs/mine-categories.md has the rules.
     """
-    from weakspot.core import WeakspotError
-    from weakspot.report.terminal import cut
     from weakspot.studies.mine.pair_file import read_pair_file
-    from weakspot.text.differences import categorise, totals
+    from weakspot.text import differences
 
     names = tuple(name.strip() for name in fields.split(",")) if fields else None
     if names is not None and (len(names) != 2 or not all(names)):
@@ -43,62 +46,45 @@ def categorise(
             f"--fields takes two names, not {fields!r}", fix="for example --fields caption,foil"
         )
     read = read_pair_file(pairs, fields=names)
-    found = [categorise(row.first, row.second) for row in read.rows]
+    found = [differences.categorise(row.first, row.second) for row in read.rows]
+    totals = {category.value: number for category, number in differences.totals(found).items()}
     if as_json:
-        typer.echo(json.dumps(_document(read, found), indent=2))
-        return 0
-    _print_pairs(read, found, show)
-    _print_totals(totals(found))
-    for line, why in read.broken[:show]:
-        typer.echo(cut(f"line {line} was skipped: {why}", 300), err=True)
+        rows = [
+            row._asdict() | {"category": one.category.value, "reason": one.reason}
+            for row, one in zip(read.rows, found, strict=True)
+        ]
+        skipped = [one._asdict() for one in read.broken]
+        head = {"n": len(found), "fields": list(read.fields), "totals": totals}
+        return _printed(head | {"skipped": skipped, "pairs": rows})
+    for line in _categorised(read, found, totals, show):
+        typer.echo(line)
+    for number, why in read.broken[:show]:
+        typer.echo(cut(f"line {number} was skipped: {why}", 300), err=True)
     if len(read.broken) > show:
         typer.echo(f"{len(read.broken)} lines were skipped in all", err=True)
     return 0
 
 
-def _document(read: PairFile, found: list[Difference]) -> dict[str, Any]:
-    from weakspot.text.differences import totals
-
-    return {
-        "n": len(found),
-        "fields": list(read.fields),
-        "totals": {category.value: count for category, count in totals(found).items()},
-        "skipped": [{"line": line, "why": why} for line, why in read.broken],
-        "pairs": [
-            {
-                "line": row.line,
-                "first": row.first,
-                "second": row.second,
-                "category": difference.category.value,
-                "reason": difference.reason,
-            }
-            for row, difference in zip(read.rows, found, strict=True)
-        ],
-    }
-
-
-def _print_pairs(read: PairFile, found: list[Difference], show: int) -> None:
-    from weakspot.report.terminal import columns, cut
-
+def _categorised(
+    read: PairFile, found: list[Difference], totals: Mapping[str, int], show: int
+) -> Iterator[str]:
     wide = columns()
-    for row, difference in list(zip(read.rows, found, strict=True))[:show]:
-        typer.echo(f"{row.line:>6}  {difference.category.value:<21}  {cut(difference.reason, wide - 31)}")
-        typer.echo(f"{'':>8}{cut(row.first, wide - 8)}")
-        typer.echo(f"{'':>8}{cut(row.second, wide - 8)}")
+    for row, one in list(zip(read.rows, found, strict=True))[:show]:
+        yield f"{row.line:>6}  {one.category.value:<21}  {cut(one.reason, wide - 31)}"
+        yield f"{'':>8}{cut(row.first, wide - 8)}"
+        yield f"{'':>8}{cut(row.second, wide - 8)}"
     if len(found) > show > 0:
-        typer.echo(f"{'…':>6}  and {len(found) - show:,} more (--show, or --json for all)")
-
-
-def _print_totals(counts: Any) -> None:
-    from weakspot.report.format import count, percent, plural
-    from weakspot.report.terminal import columns
-
-    n = sum(counts.values())
-    typer.echo("─" * min(columns(), 60))
-    for category, number in sorted(counts.items(), key=lambda item: -item[1]):
+        yield f"{'…':>6}  and {len(found) - show:,} more (--show, or --json for all)"
+    yield "─" * min(wide, 60)
+    for category, number in sorted(totals.items(), key=lambda item: -item[1]):
         if number:
-            typer.echo(f"{category.value:<21}  {count(number):>9}  {percent(number / n):>7}")
-    typer.echo(f"{plural(n, 'pair')}")
+            yield f"{category:<21}  {count(number):>9}  {percent(number / len(found)):>7}"
+    yield plural(len(found), "pair")
+
+
+def _printed(document: Mapping[str, Any]) -> int:
+    typer.echo(json.dumps(document, indent=2))
+    return 0
 
 
 def grounded(
@@ -130,7 +116,6 @@ def grounded(
     Each caption is changed in one thing. How often is the picture nearer its own caption than the changed
     one? 50 % is blind. docs/mine-grounded.md explains the columns.
     """
-    from weakspot.cli.progress import Progress
     from weakspot.core import MODELS, Encoder
     from weakspot.judges.differs.judge import differs
     from weakspot.sources.captioned import read_captioned
@@ -141,7 +126,6 @@ def grounded(
     said = read_captioned(images, captions=captions)
     if only is not None:
         said = said.only(_names_in(only))
-    judging = differs(judge) if judge else None
     model: Any = part(None, encoder, MODELS, Encoder, wanted="use an encoder with a text and an image tower")
     with Progress(f"grounded check of {encoder} on {images}") as progress:
         found = check.grounded(
@@ -150,23 +134,19 @@ def grounded(
             categories=category or None,
             seed=seed,
             limit=limit,
-            judge=judging,
+            judge=differs(judge) if judge else None,
             cache=cache_folder(cache),
             progress=progress,
         )
     if as_json:
-        document = {"encoder": encoder, "images_of": str(images), **found.plain(), "exit_code": 0}
-        typer.echo(json.dumps(document, indent=2))
-        return 0
-    for line in _lines(found, show=show):
+        return _printed({"encoder": encoder, "images_of": str(images), **found.plain(), "exit_code": 0})
+    for line in _held(found, show):
         typer.echo(line)
     return 0
 
 
 def _names_in(path: Path) -> set[str]:
     """The lines of a file of names."""
-    from weakspot.core import WeakspotError
-
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -177,46 +157,35 @@ def _names_in(path: Path) -> set[str]:
     return names
 
 
-def _lines(found: Grounded, *, show: int) -> list[str]:
-    """The result as a person reads it."""
-    from weakspot.report.format import count, interval, level, percent, plural
-    from weakspot.report.terminal import columns, cut
-
+def _held(found: Grounded, show: int) -> Iterator[str]:
     wide, easy = columns(), found.control
     name = max((len(row.name) for row in found.rows), default=6)
-    out = [
-        f"{'change':<{name}}  {'pairs':>6}  {'own caption nearer':>20}  {'elsewhere':>9}  {'cosine':>6}",
-        *(_row(row, name) for row in found.rows),
-        "─" * min(wide, name + 60),
-        f"control  against another picture's caption: {percent(easy.rate)} "
-        f"{interval(easy.low, easy.high)} of {count(easy.n)}",
-    ]
+    yield f"{'change':<{name}}  {'pairs':>6}  {'own caption nearer':>20}  {'elsewhere':>9}  {'cosine':>6}"
+    for row in found.rows:
+        rate = f"{percent(row.rate):>6} {interval(row.low, row.high):>13}"
+        note = "" if row.low > found.blind else row.sight.value
+        left = f"{row.name:<{name}}  {count(row.pairs):>6}  {rate:>20}"
+        yield f"{left}  {percent(row.elsewhere):>9}  {row.cosine:>6.2f}  {note}".rstrip()
+    yield "─" * min(wide, name + 60)
+    ends = f"{percent(easy.rate)} {interval(easy.low, easy.high)} of {count(easy.n)}"
+    yield f"control  against another picture's caption: {ends}"
     blind = [row for row in found.rows if row.sight.value == "blind"]
     for row in blind if show else ():
-        out.append(f"{row.name}: the picture is nearer the second text")
+        yield f"{row.name}: the picture is nearer the second text"
         for miss in row.failures[:show]:
-            out += [cut(f"    {miss.caption}", wide), cut(f"    {miss.foil}   ({miss.image})", wide)]
+            yield cut(f"    {miss.caption}", wide)
+            yield cut(f"    {miss.foil}   ({miss.image})", wide)
     if found.too_few:
         some = ", ".join(f"{kind.name} ({kind.pairs})" for kind in found.too_few)
-        out.append(cut(f"too few  {some}", wide))
-    out.append(
+        yield cut(f"too few  {some}", wide)
+    yield (
         f"{plural(len(blind), 'blind spot')} (below {percent(found.blind)}, not above chance; "
         f"false-discovery rate ≤ {level(found.fdr)}) · {plural(found.images, 'picture')} · "
         f"{plural(found.captions, 'caption')}"
     )
     if found.skipped:
         first = found.skipped[0]
-        out.append(cut(f"{plural(len(found.skipped), 'picture')} left out; {first.file}: {first.why}", wide))
-    return out
-
-
-def _row(row: GroundedRow, name: int) -> str:
-    from weakspot.report.format import count, interval, percent
-
-    rate = f"{percent(row.rate):>6} {interval(row.low, row.high):>13}"
-    note = "" if row.low > 0.6 else row.sight.value
-    left = f"{row.name:<{name}}  {count(row.pairs):>6}  {rate:>20}"
-    return f"{left}  {percent(row.elsewhere):>9}  {row.cosine:>6.2f}  {note}".rstrip()
+        yield cut(f"{plural(len(found.skipped), 'picture')} left out; {first.file}: {first.why}", wide)
 
 
 def images(
@@ -236,9 +205,6 @@ def images(
     as_json: AsJson = False,
 ) -> int:
     """Find pairs of pictures that an encoder takes for alike although a reference tells them apart."""
-    from weakspot.cli.progress import Progress
-    from weakspot.report.format import count, plural, shell
-    from weakspot.report.terminal import columns, cut
     from weakspot.studies.mine.embeddings import cache_folder
     from weakspot.studies.mine.images import contact_sheet, image_encoder, mine_images
     from weakspot.studies.mine.pair_rule import Rule
@@ -255,26 +221,30 @@ def images(
             cache=cache_folder(cache),
             progress=progress,
         )
-    if sheet is not None and found.pairs:
-        contact_sheet(found.pairs, images, sheet)
+    drawn = sheet if found.pairs else None
+    if drawn is not None:
+        contact_sheet(found.pairs, images, drawn)
     if as_json:
-        document: dict[str, Any] = {"encoder": encoder, "reference": reference, **found.plain()}
-        document |= {"sheet": str(sheet) if sheet is not None and found.pairs else None, "exit_code": 0}
-        typer.echo(json.dumps(document, indent=2))
-        return 0
-    typer.echo(f"{'':>4}  {'encoder':>7}  {'reference':>9}")
+        head = {"encoder": encoder, "reference": reference, **found.plain()}
+        return _printed(head | {"sheet": None if drawn is None else str(drawn), "exit_code": 0})
+    for line in _listed(found):
+        typer.echo(line)
+    if drawn is not None:
+        typer.echo(f"sheet    {shell([str(drawn)])}")
+    return 0
+
+
+def _listed(found: ImagePairs) -> Iterator[str]:
+    yield f"{'':>4}  {'encoder':>7}  {'reference':>9}"
     for i, pair in enumerate(found.pairs, 1):
         names = cut(f"{pair.first}   {pair.second}", columns() - 26)
-        typer.echo(f"{i:>4}  {pair.tested:>7.2f}  {pair.reference:>9.2f}  {names}")
+        yield f"{i:>4}  {pair.tested:>7.2f}  {pair.reference:>9.2f}  {names}"
     rule = found.rule
     apart = f"less than {rule.below:.2f}" if rule.below is not None else f"at least {rule.gap or 0:.2f} less"
-    typer.echo(
+    yield (
         f"{plural(len(found.pairs), 'pair')} of {plural(found.images, 'picture')}: more alike than "
         f"{rule.above:.2f} to the encoder, {apart} to the reference; "
         f"{count(found.candidates)}{'' if found.complete else ' or more'} candidates"
     )
     for file in found.skipped[:3]:
-        typer.echo(cut(f"skipped  {file.file}: {file.why}", columns()))
-    if sheet is not None and found.pairs:
-        typer.echo(f"sheet    {shell([str(sheet)])}")
-    return 0
+        yield cut(f"skipped  {file.file}: {file.why}", columns())
