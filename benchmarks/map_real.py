@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.real_dogs import classifier
 
 import weakspot
+from weakspot.studies.map.result import MapResult
 
 DATA = Path(os.environ.get("WEAKSPOT_DATA", "../shared")) / "data" / "imagenet-samples"
 
@@ -50,14 +51,14 @@ def main() -> None:
         with weakspot.map(
             model, images=images, space=given.space, budget=given.budget, seed=given.seed, out=given.out
         ) as run:
-            found = run.ledger.fact("map")
-            print(
-                f"{found['failures']} failures in {found['queries']} queries, entropy {found['entropy']:.3f}"
-            )
-            for mode in found["modes"]:
-                print(f"mode   {mode['rate']:.0%}   {mode['words']}")
-            for cell in found["worst"][:5]:
-                print(f"cell   {cell['rate']:.0%} [{cell['low']:.0%}, {cell['high']:.0%}]   {cell['words']}")
+            found = (MapResult.of(run) or MapResult()).landscape
+            if found is None:
+                sys.exit(f"the run {run.state} before there was a landscape")
+            print(f"{found.failures} failures in {found.queries} queries, entropy {found.entropy:.3f}")
+            for mode in found.modes:
+                print(f"mode   {mode.rate:.0%}   {mode.words}")
+            for cell in found.worst[:5]:
+                print(f"cell   {cell.rate:.0%} [{cell.low:.0%}, {cell.high:.0%}]   {cell.words}")
             print(run.folder)
 
 

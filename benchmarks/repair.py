@@ -25,8 +25,9 @@ import weakspot
 from weakspot.core import MODELS, Case, Hypothesis, Stage
 from weakspot.sources.labelled import labelled_images
 from weakspot.sources.transform import TransformedImages
-from weakspot.studies.map.parts import settings_of
+from weakspot.studies.map.result import MapResult
 from weakspot.studies.repair.proof import Change, change
+from weakspot.study.lifecycle import settings_of
 from weakspot.study.reports import summary
 
 DATA: Final = Path(os.environ.get("WEAKSPOT_DATA", Path(__file__).resolve().parents[2] / "shared"))
@@ -176,9 +177,7 @@ def _elsewhere(run: Path, result: dict[str, Any], apart: Path) -> list[Change]:
     """The same modes, and plain pictures, on pictures that are in no folder of the map."""
     with weakspot.open_run(str(run)) as mapped:
         space = settings_of(mapped).concept_space
-        regions = {
-            m["words"]: tuple(tuple(v) for v in m["region"]) for m in mapped.ledger.fact("map")["modes"]
-        }
+        regions = {mode.words: mode.region for mode in (MapResult.of(mapped) or MapResult()).modes}
     images = labelled_images(str(apart))
     source = TransformedImages(images, space=space, parts={Stage.EXPLORE: range(len(images))})
     models = [MODELS.load(result["target"]), MODELS.load(result["model"])]

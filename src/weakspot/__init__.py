@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from weakspot.concepts.space import Axis, ConceptSpace
     from weakspot.core import Case, Finding, Hypothesis, Output, Rate, Status, Tally, Verdict, WeakspotError
     from weakspot.store import Run
-    from weakspot.studies import resume
-    from weakspot.studies.map.method import map
+    from weakspot.study.lifecycle import resume
     from weakspot.study.reports import write as write_report
 
 __all__ = [
@@ -65,15 +64,14 @@ _HOMES = {
     **dict.fromkeys(("Axis", "ConceptSpace"), "weakspot.concepts.space"),
     "Run": "weakspot.store",
     "export": "weakspot.after.export",
-    "map": "weakspot.studies.map.method",
     "realism": "weakspot.after.realism",
     "transfer": "weakspot.after.transfer",
     "try_words": "weakspot.after.tries",
     "write_report": "weakspot.study.reports",
-    "resume": "weakspot.studies",
+    "resume": "weakspot.study.lifecycle",
 }
 #: Functions that follow from the options of the studies of the same names.
-_STUDIES = ("ask", "hunt", "mine", "rare", "repair")
+_STUDIES = ("ask", "hunt", "map", "mine", "rare", "repair")
 
 
 def open_run(folder: str) -> Run:

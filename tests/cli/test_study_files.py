@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import yaml
 
-from weakspot.cli import map as map_
 from weakspot.cli import run as cli
 from weakspot.cli.environment import command_tree
 from weakspot.cli.init import template
@@ -21,7 +20,7 @@ from weakspot.cli.study_options import STUDIES, command_of, options_of
 from weakspot.core.registry import MODELS, Entry
 from weakspot.study.registry import find_study
 
-COMMANDS: dict[str, Any] = {"map": map_}
+COMMANDS: dict[str, Any] = {}
 
 
 def function_of(study: str) -> Any:
@@ -169,7 +168,7 @@ def test_all_that_is_wrong_is_told_at_once_with_its_line(here: Path, capsys: Any
         ),
         (
             "study: map\ntarget: world:classifier\nimages: world:100\nseed: -3\n",
-            "4: a seed cannot be -3",
+            "4: seed: a seed cannot be -3",
         ),
         ("study: hunt\ntarget: &a [*a]\nlabel: fly\n", "2: 'target' takes one text, not a list"),
     ],

@@ -19,13 +19,13 @@ from tests.engine.engine_parts import Clerk, Dice, Meadow, Wrong, content, engin
 from tests.engine.test_killed import alive, surroundings
 from tests.studies.map.map_toy import SPACE, Dim, write_pictures
 
+import weakspot
 from weakspot import hunt
 from weakspot.core import Case, Hypothesis, Output, WeakspotError
 from weakspot.engine import Engine, Want, stop
 from weakspot.engine.ray import RayExecutor, _connect
 from weakspot.engine.ray_settings import RaySettings
 from weakspot.store import Run, RunConfig
-from weakspot.studies.map.method import map as map_landscape
 
 #: So that any number of workers fits on any machine.
 SMALL = "source_cpus=0&target_cpus=0"
@@ -266,7 +266,7 @@ def test_a_map_is_the_same_on_ray(cluster: Any, tmp_path: Path) -> None:
     usual: dict[str, Any] = {"images": write_pictures(tmp_path / "pictures"), "seed": 1}
     usual |= {"space": str(tmp_path / "dim.yaml"), "budget": "images=300"}
     for name, executor in (("local", "local"), ("ray", f"ray?{SMALL}&source=2")):
-        with map_landscape(Dim(), **usual, out=tmp_path / name, executor=executor) as run:
+        with weakspot.map(Dim(), **usual, out=tmp_path / name, executor=executor) as run:
             assert run.state == "finished"
     assert content(tmp_path / "ray") == content(tmp_path / "local")
 

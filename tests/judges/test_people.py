@@ -15,6 +15,7 @@ import weakspot
 from weakspot.core import JUDGES, Case, Hypothesis, Output, Status, WeakspotError
 from weakspot.judges.people import FILE, PeopleJudge
 from weakspot.store import Run
+from weakspot.studies.map.result import MapResult
 
 
 class Painter:
@@ -68,10 +69,10 @@ def test_a_map_stops_for_ratings_and_goes_on_with_them(tmp_path: Path) -> None:
         assert rate(folder) > 0
         assert sittings < 10
         with suppress(WeakspotError), weakspot.resume(run, target=Painter()) as done:
-            result = done.ledger.fact("map")
+            result = MapResult.of(done)
             assert done.state == "finished"
-    assert "night" in result["modes"][0]["words"]
-    assert all("day" not in mode["words"] for mode in result["modes"])
+    assert "night" in result.modes[0].words
+    assert all("day" not in mode.words for mode in result.modes)
     with Run.read(run) as done:
         trials = [t for h in done.ledger.hypotheses() for t in done.ledger.trials(h)]
     assert not [t for t in trials if t.status is Status.ERROR]

@@ -22,6 +22,7 @@ from weakspot.engine import ray as engine_ray
 from weakspot.engine.identity import identify, must_agree
 from weakspot.engine.ray_settings import POOLS, RaySettings
 from weakspot.store import Run, RunConfig
+from weakspot.studies.map import STUDY
 from weakspot.studies.map import parts as map_parts
 from weakspot.study.registry import find_study
 
@@ -115,15 +116,11 @@ def test_a_map_begun_here_goes_on_there(toy: dict[str, Any], tmp_path: Path) -> 
 
 @pytest.mark.usefixtures("workers")
 def test_other_pictures_on_another_machine_are_told(toy: dict[str, Any], tmp_path: Path) -> None:
-    settings = map_parts.MapSettings(
-        **{k: v for k, v in toy.items() if k != "images"}, images=str(toy["images"])
-    )
-    recipes = map_parts.recipes_of(settings, map_parts.load(settings))
-    other = map_parts.MapSettings(
-        **{k: v for k, v in toy.items() if k != "images"}, images=str(write_pictures(tmp_path / "other", 120))
-    )
+    there = toy | {"images": write_pictures(tmp_path / "other", 120)}
+    settings, other = (STUDY.separate(values)[0] for values in (toy, there))
+    recipes = map_parts.workers(settings, map_parts.load(settings), {})
     assert recipes["source"]()
-    changed = map_parts.recipes_of(other, map_parts.load(settings))
+    changed = map_parts.workers(other, map_parts.load(settings), {})
     with pytest.raises(WeakspotError, match="not those of the run"):
         changed["source"]()
 
@@ -156,7 +153,6 @@ def test_why_a_study_is_not_spread(study: str, tmp_path: Path, capsys: pytest.Ca
     with pytest.raises(WeakspotError, match=f"{study} is not spread over machines: ") as told:
         weakspot.resume(tmp_path / "run", executor="ray")
     assert told.value.what in typed
-    assert "can be spread" in typed
     assert "Traceback" not in typed
 
 

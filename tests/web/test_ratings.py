@@ -23,6 +23,7 @@ from weakspot.report.people.labels import Labels
 from weakspot.report.people.tables import people
 from weakspot.report.people.tasks import Task, task_of
 from weakspot.store import Run, RunConfig
+from weakspot.study.preferences import listed_modes
 from weakspot.web.labelling import Labelling
 
 WORDS = Hypothesis("a fly")
@@ -187,4 +188,4 @@ def test_a_map_goes_on_with_what_was_said_on_the_page(tmp_path: Path) -> None:
             break
     with Run.read(run) as done:
         assert done.state == "finished"
-        assert "night" in done.ledger.fact("map")["modes"][0]["words"]
+        assert "night" in listed_modes(done)[0].words

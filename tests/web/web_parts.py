@@ -193,10 +193,25 @@ def make_ask(folder: Path, n: int = 20) -> Path:
 
 
 def make_map(folder: Path) -> Path:
-    modes = [{"words": f"rotate {i} {HOSTILE if i == 2 else ''}", "rate": 1 - i / 10} for i in range(4)]
+    """A map of four modes, one with hostile words."""
+    from weakspot.studies.map.result import Coverage, Estimate, Landscape, MapResult, Mode
+
+    rates = [Estimate(rate=1 - i / 10, low=0.5, high=1.0, n=10, failures=9) for i in range(4)]
+    modes = tuple(
+        Mode(
+            **dict(rate), peak=i, cells=1, region=((i,),), peak_words=f"rotate {i}",
+            words=f"rotate {i} {HOSTILE if i == 2 else ''}",
+        )
+        for i, rate in enumerate(rates)
+    )  # fmt: skip
+    landscape = Landscape(
+        cells=4, axes=(), above=0.5, rate=0.8, whole=rates[2], entropy=1.0, missed=0.0, missed_draws=0,
+        coverage=Coverage(asked=1.0, known=0.0, above=1.0), modes=modes, modes_in_all=4, sets=(), worst=(),
+        top=(), uncertain=(), heat=(), trace=(), queries=40, failures=36, search="random",
+    )  # fmt: skip
     with Run.create(
         RunConfig(study="map", subject="w", settings={"target": "t", "seed": 0}), folder=folder
     ) as run:
-        run.ledger.set_fact("map", {"modes": modes})
+        MapResult(landscape=landscape).keep(run)
         run.ledger.set_fact("state", "finished")
     return folder

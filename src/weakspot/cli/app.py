@@ -16,7 +16,6 @@ from weakspot.core.studies import study_entries, study_names
 
 #: By name: the module in this package, and the line in the list. `app` in a module is a group of commands.
 _OTHERS: Final = {
-    "map": ("map", "Map which concepts make a model fail."),
     "prefer": ("prefer", "Say which modes of a map matter."),
     "leaderboard": ("leaderboard", "Many runs of ask in one table."),
     "init": ("init", "Print a study as YAML, with every option."),

@@ -46,7 +46,6 @@ def command(
 
 def _studies(budget: str, images: int, seed: int) -> list[tuple[str, str, Callable[[Path], int]]]:
     """What is said first, the run's name, and the study, which is handed the run's folder."""
-    from weakspot.cli import map as map_
     from weakspot.cli.studies import run_study
     from weakspot.study.registry import find_study
 
@@ -60,7 +59,8 @@ def _studies(budget: str, images: int, seed: int) -> list[tuple[str, str, Callab
 
     def mapped(out: Path) -> int:
         limits = f"images={images // 3}"
-        return map_.command("world:classifier", images="world:600", budget=limits, seed=seed, out=out)
+        given = {"target": "world:classifier", "images": "world:600", "budget": limits, "seed": seed}
+        return run_study(find_study("map"), given | {"out": out})
 
     def asked(out: Path) -> int:
         options = {"target": "world:guide", "benchmark": "world:questions", "contrast": True, "seed": seed}

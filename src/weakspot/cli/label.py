@@ -172,17 +172,17 @@ def _apply(folder: Path, found: dict[str, Any]) -> list[int]:
     """Keep comparisons of modes as preferences; ratings and choices made before stay."""
     from weakspot.core import WeakspotError
     from weakspot.store import Run
-    from weakspot.studies.map.preferences import minded, prefer
+    from weakspot.study.preferences import Preferences, minded, prefer
 
     if found["task"] != "modes":
         raise WeakspotError("only labels of modes are preferences", fix="leave out --apply, or: --task modes")
     with Run.read(folder) as run:
-        kept = run.ledger.fact("preferences") or {}
+        kept = Preferences.of(run) or Preferences()
     prefer(
         folder,
-        chosen=kept.get("chosen") or None,
+        chosen=kept.chosen or None,
         pairs=[(worse, milder) for worse, milder in found["preferences"]["pairs"]],
-        ratings={int(mode): float(rating) for mode, rating in kept.get("ratings", [])},
+        ratings=dict(kept.ratings),
         clear=True,
     )
     with Run.read(folder) as run:

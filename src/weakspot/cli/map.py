@@ -1,126 +1,12 @@
-"""`weakspot map`: the failure landscape of a model over a space of concepts."""
+"""The result of `weakspot map` on a terminal."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
-
-from weakspot.cli.flags import AsJson, BlobsAt, Executor, Out
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from weakspot.store import Run
-
-
-def command(
-    target: Annotated[
-        str,
-        typer.Argument(metavar="MODEL", help="The model, e.g. world:classifier (see: weakspot list models)."),
-    ],
-    images: Annotated[
-        str,
-        typer.Option(
-            metavar="WHERE",
-            help="Labelled pictures: a folder (of folders by label, or with labels.jsonl), .npz, world:2000.",
-        ),
-    ] = "",
-    space: Annotated[
-        str,
-        typer.Option(
-            "--space",
-            metavar="SPACE",
-            help="image-125, image-5^k, image:rotate,fog,…, world, text-16, prompt-27, or a YAML file.",
-        ),
-    ] = "image-125",
-    task: Annotated[
-        str,
-        typer.Option(
-            "--task", metavar="TASK", help="image, text or generator; by default what the space is of."
-        ),
-    ] = "",
-    documents: Annotated[
-        str,
-        typer.Option(
-            metavar="WHERE",
-            help="Texts with summaries: .jsonl, or a folder; by default twenty that come with weakspot.",
-        ),
-    ] = "",
-    search: Annotated[
-        str,
-        typer.Option(
-            "--search",
-            metavar="SEARCH",
-            help="auto, thompson, ucb, gp, tpe, dqn, ppo, dqn-micro, ppo-micro, random, exhaustive.",
-        ),
-    ] = "auto",
-    judge: Annotated[
-        str,
-        typer.Option(
-            "--judge", metavar="JUDGE", help="What a failure is, e.g. discrepancy?measure=doubt&epsilon=0.9."
-        ),
-    ] = "discrepancy",
-    above: Annotated[
-        float | None,
-        typer.Option(
-            metavar="RATE",
-            help="Cells that fail at least so often are modes; by default what is far above the rest.",
-        ),
-    ] = None,
-    labels_file: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Names of labels by WordNet id, for folders called by ids."),
-    ] = None,
-    budget: Annotated[
-        str,
-        typer.Option(
-            metavar="LIMITS", help="images (queries), and if wanted seconds, dollars; e.g. images=10k."
-        ),
-    ] = "images=10000",
-    fdr: Annotated[float, typer.Option(metavar="SHARE", help="Bound on the share of false findings.")] = 0.05,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", help="The same seed gives the same result.")] = 0,
-    out: Out = None,
-    blobs: BlobsAt = None,
-    executor: Executor = "local",
-    as_json: AsJson = False,
-) -> int:
-    """Map where a model fails: which concepts, how much of them, together with which others.
-
-    Pictures are changed as the cells of a concept space say (rotated 10°, darkened 30 %), a search finds the
-    cells that fail, every cell gets a rate with an interval, and failing regions are said in words and
-    confirmed on pictures that the search never saw. A quarter of the pictures each is kept untouched for
-    repair and for its verification. The run can be stopped with Ctrl-C and resumed. Exit codes: 0 done, 1
-    cannot, 2 misused, 3 a limit was reached first, 130 interrupted.
-    """
-    from weakspot.cli.map_screen import MapScreen
-    from weakspot.cli.screen import interruptible
-    from weakspot.studies.map.method import map as map_landscape
-    from weakspot.studies.map.tasks import inputs_for, space_for
-
-    space = space_for(task, space)
-    images = inputs_for(space, images=images, documents=documents)
-    with (
-        MapScreen(f"mapping {target} over {space}", budget=budget, seed=seed) as screen,
-        interruptible(screen),
-    ):
-        run = map_landscape(
-            target,
-            images=images,
-            space=space,
-            search=search,
-            judge=judge,
-            above=above,
-            labels_file=labels_file,
-            budget=budget,
-            fdr=fdr,
-            seed=seed,
-            out=out,
-            blobs=blobs,
-            watch=screen,
-            executor=executor,
-        )
-    return conclude(run, as_json=as_json)
 
 
 def conclude(run: Run, *, as_json: bool = False) -> int:
@@ -182,9 +68,9 @@ def conclude(run: Run, *, as_json: bool = False) -> int:
 def _next(run: Run, *, finished: bool) -> list[str]:
     """The command that takes the reader further; the number of images cannot be raised, other limits can."""
     from weakspot.engine.budget import Budget
+    from weakspot.study.preferences import listed_modes
 
-    result = run.ledger.fact("map")
-    if finished and result and result["modes"]:
+    if finished and listed_modes(run):
         return ["prefer", str(run.folder), "--modes", "1"]
     if finished:
         return ["report", str(run.folder), "--open"]

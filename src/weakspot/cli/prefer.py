@@ -37,10 +37,9 @@ def command(
     which modes, or which of two is worse. A few answers are enough.
     """
     from weakspot.cli.screen import columns, cut
-    from weakspot.report.format import shell
-    from weakspot.report.map_tables import believed
+    from weakspot.report.format import interval, percent, shell
     from weakspot.store import Run
-    from weakspot.studies.map.preferences import minded, modes_of, prefer, samples_of
+    from weakspot.study.preferences import Preferences, minded, modes_of, prefer, samples_of
 
     chosen = None if modes is None else _numbers(modes)
     pairs = [_pair(text) for text in worse or []]
@@ -50,8 +49,8 @@ def command(
         samples = {number: samples_of(opened, number) for number in range(1, len(known) + 1)}
     if not as_json:
         for number, mode in enumerate(known, start=1):
-            ends = believed(mode)
-            print(f"{number:>3}  {ends:>14}  {cut(mode['words'], max(columns() - len(ends) - 8, 20))}")
+            ends = f"{percent(mode.rate)} {interval(mode.low, mode.high)}"
+            print(f"{number:>3}  {ends:>14}  {cut(mode.words, max(columns() - len(ends) - 8, 20))}")
             for sample in samples[number]:
                 print(f"     sample  {shell([sample])}")
     if chosen is None and not pairs and not ratings and not clear and sys.stdin.isatty():
@@ -62,18 +61,15 @@ def command(
             chosen = _numbers(answer)
     if chosen is None and not pairs and not ratings and not clear:
         with Run.read(run) as opened:
-            answers = opened.ledger.fact("preferences") or {
-                "chosen": [],
-                "pairs": [],
-                "ratings": [],
-                "ranking": [],
-            }
+            answers = Preferences.of(opened) or Preferences()
     else:
         answers = prefer(run, chosen=chosen, pairs=pairs, ratings=ratings, clear=clear)
     with Run.read(run) as opened:
         first = minded(opened)
     if as_json:
-        print(json.dumps(answers | {"preferred": first, "samples": samples, "exit_code": 0}, indent=2))
+        print(
+            json.dumps(answers.plain() | {"preferred": first, "samples": samples, "exit_code": 0}, indent=2)
+        )
     else:
         print(f"preferred  {', '.join(map(str, first)) or 'none: no mode is rated above 5 or called worse'}")
     return 0

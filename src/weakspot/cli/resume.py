@@ -27,28 +27,13 @@ def command(
     as_json: AsJson = False,
 ) -> int:
     """Go on with a run after Ctrl-C, a crash or a spent budget; nothing recorded is asked again."""
-    from weakspot.cli.map_screen import MapScreen
     from weakspot.cli.screen import Screen, conclude, interruptible
-    from weakspot.core.studies import study_names
     from weakspot.store import Run
-    from weakspot.studies import resume, settings_of
+    from weakspot.study.lifecycle import resume, settings_of
+    from weakspot.study.registry import find_study
 
     with Run.open(run) as opened:
-        settings, study = settings_of(opened, budget=budget), opened.config.study
-        screen_of = {"map": MapScreen}.get(opened.config.study, Screen)
-    if study in study_names():
-        from weakspot.study import lifecycle
-        from weakspot.study.registry import find_study
-
-        with (
-            Screen.of(find_study(study), settings, title=f"resuming {run}") as screen,
-            interruptible(screen),
-        ):
-            opened = lifecycle.resume(run, budget=budget, watch=screen, executor=executor)
-        return conclude(opened, as_json=as_json)
-    with (
-        screen_of(f"resuming {run}", budget=settings.budget, seed=settings.seed) as screen,
-        interruptible(screen),
-    ):
+        settings, study = settings_of(opened, budget=budget), find_study(opened.config.study)
+    with Screen.of(study, settings, title=f"resuming {run}") as screen, interruptible(screen):
         opened = resume(run, budget=budget, watch=screen, executor=executor)
     return conclude(opened, as_json=as_json)

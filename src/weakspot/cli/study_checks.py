@@ -224,20 +224,5 @@ def _settings(cls: type, values: dict[str, Any]) -> Any:
     return cls(**{k: v for k, v in given.items() if k in known})
 
 
-def _map(values: dict[str, Any], load: bool) -> None:
-    from weakspot.studies.map import parts as map_parts
-    from weakspot.studies.map import tasks as map_tasks
-
-    space = map_tasks.space_for(values.get("task") or "", values.get("space") or "image-125")
-    where = {key: values.get(key) or "" for key in ("images", "documents")}
-    settings = _settings(
-        map_parts.MapSettings, values | {"space": space, "images": map_tasks.inputs_for(space, **where)}
-    )
-    map_parts.check(settings)
-    if load:
-        map_parts.load(settings)
-
-
 _PROOFS: Final[dict[str, Callable[[dict[str, Any], bool], None]]] = {
-    "map": _map,
 }  # fmt: skip

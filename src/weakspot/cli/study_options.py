@@ -20,7 +20,6 @@ from weakspot.study.registry import find_study
 
 #: The studies that can be put into a file, and the values with which each runs on the embedded world.
 STUDIES: Final[dict[str, dict[str, Any]]] = {
-    "map": {"target": "world:classifier", "images": "world:600"},
     **{name: dict(find_study(name).example) for name in study_names()},
 }
 #: Options that say what to print, not what to study.
@@ -87,9 +86,7 @@ def options_of(study: str) -> dict[str, Option]:
 
 def _function(study: str) -> Callable[..., int]:
     """What a study's command calls."""
-    from weakspot.cli import map as map_
-
-    modules: dict[str, Any] = {"map": map_}
+    modules: dict[str, Any] = {}
     function: Callable[..., int] = modules[study].command
     return function
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,18 +47,6 @@ class Mode:
     cells: tuple[int, ...]
     region: Region
     words: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return {
-            "peak": self.peak,
-            "rate": self.rate,
-            "low": self.low,
-            "high": self.high,
-            "cells": len(self.cells),
-            "region": [list(values) for values in self.region],
-            "words": self.words,
-        }
 
 
 def modes(

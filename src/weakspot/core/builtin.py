@@ -378,6 +378,7 @@ DIFFERS: Final = (
 STUDIES: Final = (
     Entry("hunt", "weakspot.studies.hunt:STUDY", "Find captions under which a classifier fails."),
     Entry("mine", "weakspot.studies.mine:STUDY", "Find pairs that an image–text encoder confuses."),
+    Entry("map", "weakspot.studies.map:STUDY", "Map which concepts make a model fail."),
     Entry("ask", "weakspot.studies.ask:STUDY", "Find which harmless questions a chat model refuses."),
     Entry("repair", "weakspot.studies.repair:STUDY", "Train weak spots away, and prove what moved."),
     Entry("rare", "weakspot.studies.rare:STUDY", "Measure failures that plain sampling hardly sees."),

@@ -29,7 +29,7 @@ from weakspot.core import (
     WeakspotError,
     case_seed,
 )
-from weakspot.core.ports import available
+from weakspot.core.ports import Placing, available
 from weakspot.engine.budget import Budget, BudgetSpent, Spending
 from weakspot.engine.executor import Cluster, Executor, local
 from weakspot.engine.stop import Rule
@@ -55,11 +55,16 @@ class Broken(WeakspotError):
 
 
 class Want(NamedTuple):
-    """A request: the first `n` trials of a hypothesis' stage shall exist."""
+    """A request: the first `n` trials of a hypothesis' stage shall exist.
+
+    Attributes:
+        placed: (index, input): which input a draw shows, where its source is `Placing` and somebody chose it.
+    """
 
     hypothesis: Hypothesis
     n: int
     stage: Stage = Stage.EXPLORE
+    placed: tuple[tuple[int, int], ...] = ()
 
 
 class _Batch(NamedTuple):
@@ -67,6 +72,7 @@ class _Batch(NamedTuple):
     stage: Stage
     start: int
     stop: int
+    placed: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +278,8 @@ class Engine:
                 if size <= 0:
                     return batches, self.spending.tightest()
                 start = want.stage.start + at
-                batches.append(_Batch(want.hypothesis, want.stage, start, start + size))
+                placed = tuple(pair for pair in want.placed if start <= pair[0] < start + size)
+                batches.append(_Batch(want.hypothesis, want.stage, start, start + size, placed))
                 at, room = at + size, room - size
         return batches, None
 
@@ -353,6 +360,9 @@ def _draw_batch(source: Source, seed: int, batch: _Batch) -> _Answered:
             raise WeakspotError("the cases are not those of the indices asked for, in their order")
         return cases
 
+    if isinstance(source, Placing):
+        for index, number in batch.placed:
+            source.place(batch.hypothesis, index, number)
     cases: list[Case] = []
     outputs: list[Output | None] = []
     indices = range(batch.start, batch.stop)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -73,6 +73,7 @@ class Extract:
         return " ".join(parts[i] for i in sorted(chosen))
 
 
+@runtime_checkable
 class AsksQuestions(Protocol):
     """A chat model."""
 

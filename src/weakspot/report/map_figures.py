@@ -13,16 +13,18 @@ from weakspot.report import map_charts as drawn
 from weakspot.report import plots, vega_charts
 from weakspot.report.figure import Figure, named
 from weakspot.report.plots import Lanes, Mark
-from weakspot.store import Run
+from weakspot.studies.map.result import MapResult
 
 #: Heat maps, and cells that are drawn in space.
 HEATS, CELLS = 28, 200
 _RATE: Final = "failure rate"
 
 
-def map_figures(run: Run, result: Mapping[str, Any]) -> list[Figure]:
+def map_figures(known: MapResult) -> list[Figure]:
     """Failures against queries, the worst cells in space, rates over one axis or over every two."""
-    axes, whole = result["axes"], run.ledger.fact("landscape")
+    told = known.plain()
+    result, whole = told["landscape"], told["every_cell"]
+    axes = result["axes"]
     found = [_curve(result["trace"], result["queries"])]
     cells = list(enumerate(whole["rate"])) if whole is not None else [(int(c), r) for c, r in result["top"]]
     if cells and len(axes) >= 3:

@@ -7,13 +7,15 @@ from typing import Any, Final
 from weakspot.report import format as show
 from weakspot.report.evidence import Room, examples
 from weakspot.report.map_figures import map_figures
-from weakspot.report.map_tables import believed, tables
+from weakspot.report.map_tables import believed, landscape_of, tables
 from weakspot.report.page import PICTURES
 from weakspot.report.people.tables import people
 from weakspot.report.shell import ALONE, Part, Place
 from weakspot.report.shell import part as shell_part
 from weakspot.report.words import _code, _table, escape
 from weakspot.store import Run, unjudged
+from weakspot.studies.map.result import MapResult
+from weakspot.study.preferences import Preferences
 
 #: Pictures of one finding in the page.
 SHOWN: Final = 6
@@ -22,6 +24,7 @@ SHOWN: Final = 6
 def summary(run: Run) -> dict[str, Any]:
     """Plain values under stable keys: what report.json holds and `--json` prints."""
     config, tallies = run.config, run.ledger.tallies().values()
+    known, minded = (MapResult.of(run) or MapResult()).plain(), Preferences.of(run)
     return {
         "format": 1,
         "study": config.study,
@@ -31,11 +34,11 @@ def summary(run: Run) -> dict[str, Any]:
         "created": config.created,
         "conclusion": conclusion(run),
         "settings": dict(config.settings),
-        "result": run.ledger.fact("map"),
-        "landscape": run.ledger.fact("landscape"),
-        "parts": run.ledger.fact("parts", {}),
-        "preferences": run.ledger.fact("preferences"),
-        "bias": run.ledger.fact("bias"),
+        "result": known["landscape"],
+        "landscape": known["every_cell"],
+        "parts": known["parts"],
+        "preferences": None if minded is None else minded.plain(),
+        "bias": known["bias"],
         "findings": [finding.to_json() for finding in run.findings],
         "trials": {"drawn": sum(t.drawn for t in tallies), "errors": sum(t.errors for t in tallies)},
         "errors": [{"what": what, "times": times} for what, times in run.ledger.errors()],
@@ -48,7 +51,7 @@ def summary(run: Run) -> dict[str, Any]:
 
 def conclusion(run: Run) -> str:
     """The result in a few sentences."""
-    result = run.ledger.fact("map")
+    result = landscape_of(run)
     who = show.shorten(str(run.config.settings.get("target")), 80)
     if result is None:
         reasons = unjudged(run)
@@ -85,7 +88,7 @@ def markdown(run: Run) -> str:
 
 def part(run: Run, *, place: Place = ALONE) -> Part:
     """The part of a page."""
-    result = run.ledger.fact("map")
+    result = landscape_of(run)
     room = Room(PICTURES // place.of)
     shown = [
         (f.phrase, examples(run, f.hypothesis, f.failing, most=SHOWN, room=room))
@@ -96,7 +99,7 @@ def part(run: Run, *, place: Place = ALONE) -> Part:
         "map.html.j2",
         place=place,
         people=people(run),
-        plots=[] if result is None else map_figures(run, result),
+        plots=[] if result is None else map_figures(MapResult.of(run) or MapResult()),
         config=run.config,
         folder=str(run.folder),
         title=f"{run.config.settings.get('target', '')} · {run.config.subject}",

@@ -8,6 +8,8 @@ from typing import Any, Final, NamedTuple
 from weakspot.core import Rate
 from weakspot.report import format as show
 from weakspot.store import Run, unjudged
+from weakspot.studies.map.result import MapResult
+from weakspot.study.preferences import Preferences
 
 #: Causes of missing verdicts that are listed; the others are counted together.
 CAUSES: Final = 12
@@ -21,6 +23,12 @@ class Table(NamedTuple):
     head: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
     figure: str = ""
+
+
+def landscape_of(run: Run) -> dict[str, Any] | None:
+    """What the search found, as plain values."""
+    found: dict[str, Any] | None = (MapResult.of(run) or MapResult()).plain()["landscape"]
+    return found
 
 
 def believed(row: Mapping[str, Any]) -> str:
@@ -38,11 +46,10 @@ def missed(result: Mapping[str, Any]) -> str:
 
 def tables(run: Run) -> list[Table]:
     """The tables, as far as there is a result."""
-    result = run.ledger.fact("map")
+    result = landscape_of(run)
     if result is None:
         return _unjudged(run)
-    preferences = run.ledger.fact("preferences") or {}
-    chosen = set(preferences.get("chosen", []))
+    chosen = set((Preferences.of(run) or Preferences()).chosen)
     found = [
         Table(
             "Confirmed on fresh inputs",
@@ -99,7 +106,7 @@ def tables(run: Run) -> list[Table]:
     ]
     if result.get("compared"):
         found.append(_compared(result["compared"]))
-    if bias := run.ledger.fact("bias"):
+    if bias := (MapResult.of(run) or MapResult()).plain()["bias"]:
         found.append(_bias(bias))
     for title, key, note in (
         ("Worst cells", "worst", "Believed rates; n are the queries at random inputs in the cell itself."),

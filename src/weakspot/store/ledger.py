@@ -34,6 +34,7 @@ class Outcome(NamedTuple):
     usage: Usage
     detail: str
     answer: str | None
+    score: float | None = None
 
 
 class Ledger:
@@ -258,13 +259,15 @@ class Ledger:
     def outcomes(self, hypothesis: Hypothesis, start: int, stop: int) -> list[Outcome]:
         """The trials with indices in [start, stop), in order, as far as they are there."""
         rows = self._query(
-            """SELECT failed, status, detail, answer, tokens, dollars, seconds FROM trials
+            """SELECT failed, status, detail, answer, score, tokens, dollars, seconds FROM trials
                WHERE hypothesis = ? AND idx >= ? AND idx < ? ORDER BY idx""",
             (self._key(hypothesis), start, stop),
         )
         return [
-            Outcome(None if failed is None else bool(failed), Status(status), Usage(*usage), detail, answer)
-            for failed, status, detail, answer, *usage in rows
+            Outcome(
+                None if failed is None else bool(failed), Status(status), Usage(*usage), detail, answer, score
+            )
+            for failed, status, detail, answer, score, *usage in rows
         ]
 
     def indices(self, hypothesis: Hypothesis, start: int, stop: int) -> set[int]:

@@ -17,7 +17,7 @@ from weakspot.study.options import StudySettings
 #: Schemes whose name may be a path.
 SCHEMES: Final = ("onnx", "hf", "timm", "torchscript", "diffusers", "openclip", "st", "npz")
 #: Settings of runs that are paths, and those that are names of models, sources and judges.
-PATHS: Final = ("images", "labels_file", "corpus")
+PATHS: Final = ("images", "documents", "labels_file", "corpus")
 NAMES: Final = ("target", "judge", "source", "encoder", "reference")
 
 _Settings = TypeVar("_Settings")

@@ -14,11 +14,21 @@ from tests.studies.map.map_toy import SPACE, Dim, write_pictures
 import weakspot
 from weakspot.concepts.space import load_space
 from weakspot.core import Stage, WeakspotError
-from weakspot.report.map_figures import map_figures, repair_figures
+from weakspot.report.map_figures import map_figures
 from weakspot.sources.labelled import labelled_images, split
 from weakspot.store import Run
-from weakspot.studies import resume
-from weakspot.studies.map.preferences import minded, modes_of, prefer, preferred, ranking, samples_of
+from weakspot.studies.map.result import Landscape, MapResult
+from weakspot.studies.repair.figures import landscapes
+from weakspot.study.lifecycle import resume
+from weakspot.study.preferences import (
+    Preferences,
+    minded,
+    modes_of,
+    prefer,
+    preferred,
+    ranking,
+    samples_of,
+)
 from weakspot.study.reports import html, markdown, summary, write
 
 
@@ -28,6 +38,18 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_pictures(folder / "pictures")
     (folder / "dim.yaml").write_text(SPACE)
     return folder
+
+
+def result_of(run: Run) -> MapResult:
+    found = MapResult.of(run)
+    assert found is not None
+    return found
+
+
+def landscape_of(run: Run) -> Landscape:
+    found = result_of(run).landscape
+    assert found is not None
+    return found
 
 
 def mapped(world: Path, out: Path, *, target: Any = None, **more: Any) -> Run:
@@ -65,18 +87,19 @@ def test_the_landscape_is_found_said_and_confirmed(world: Path, finished: Path) 
     with Run.read(finished) as run:
         assert run.state == "finished"
         assert run.ledger.spend()["images"] <= 900
-        result, whole = run.ledger.fact("map"), run.ledger.fact("landscape")
-        low, high = np.array(whole["low"]), np.array(whole["high"])
+        result, whole = landscape_of(run), result_of(run).every_cell
+        assert whole is not None
+        low, high = np.array(whole.low), np.array(whole.high)
         assert ((low <= truth) & (truth <= high)).mean() >= 0.95
-        assert truth[result["worst"][0]["cell"]] >= truth.max() - 0.1
-        assert "darkened 60 %" in result["modes"][0]["words"]
-        assert result["sets"][0]["words"] == "darkened 60 %"  # turning and colour do not matter
+        assert truth[result.worst[0].cell] >= truth.max() - 0.1
+        assert "darkened 60 %" in result.modes[0].words
+        assert result.sets[0].words == "darkened 60 %"  # turning and colour do not matter
         confirmed = [f for f in run.findings if f.confirmed]
         assert any("darkened" in f.phrase for f in confirmed)
         assert all(f.rate.value > f.baseline.value for f in confirmed)
-        assert 0 <= result["entropy"] <= 1
-        assert result["coverage"]["asked"] == 1.0
-        assert result["missed"] <= 0.2
+        assert 0 <= result.entropy <= 1
+        assert result.coverage.asked == 1.0
+        assert result.missed <= 0.2
 
 
 def test_parts_share_no_picture(world: Path, finished: Path) -> None:
@@ -84,7 +107,7 @@ def test_parts_share_no_picture(world: Path, finished: Path) -> None:
     images = labelled_images(str(world / "pictures"))
     names = {name: {images.names[i] for i in some} for name, some in parts.items()}
     with Run.read(finished) as run:
-        assert run.ledger.fact("parts") == {name: len(some) for name, some in parts.items()}
+        assert result_of(run).parts == {name: len(some) for name, some in parts.items()}
         assert {f"images for {name}" for name in parts} <= set(run.config.digests)
         shown: dict[Stage, set[str]] = {stage: set() for stage in Stage}
         for hypothesis in run.ledger.hypotheses():
@@ -106,7 +129,7 @@ def test_a_stopped_run_goes_on_as_if_it_never_was(
     rest = Dim()
     with resume(tmp_path / "run", target=rest) as run, Run.read(finished) as whole:
         assert run.state == "finished"
-        assert run.ledger.fact("map") == whole.ledger.fact("map")
+        assert result_of(run) == result_of(whole)
         assert [f.to_json() for f in run.findings] == [f.to_json() for f in whole.findings]
         assert rest.asked == run.ledger.spend()["images"] - recorded
 
@@ -115,7 +138,7 @@ def test_a_discrepancy_that_is_not_finite_is_an_error_and_no_failure(world: Path
     with mapped(world, tmp_path / "run", target=Dim(broken=0.1)) as run:
         tallies = run.ledger.tallies().values()
         assert sum(t.errors for t in tallies) > 30
-        assert "gave no verdict" in run.ledger.fact("map")["note"]
+        assert "gave no verdict" in landscape_of(run).note
         assert any("no finite number" in what for what, _ in run.ledger.errors())
         told = summary(run)["unjudged"]
         assert [row["status"] for row in told] == ["error"]
@@ -130,15 +153,16 @@ def test_a_discrepancy_that_is_not_finite_is_an_error_and_no_failure(world: Path
 def test_a_learned_search_says_whether_it_learned(world: Path, tmp_path: Path) -> None:
     pytest.importorskip("stable_baselines3")
     with mapped(world, tmp_path / "run", search="dqn", budget="images=1600") as run:
-        compared = run.ledger.fact("map")["compared"]
-        assert compared["agent"] == "dqn"
-        assert compared["inputs"] == 24  # four tenths of the discovery part
-        assert compared["trained"] > compared["random"]
-        rate = compared["rates"]["trained"]
-        assert (rate["n"], rate["value"]) == (24, compared["trained"])
-        assert rate["low"] < rate["value"] <= rate["high"]
+        compared = landscape_of(run).compared
+        assert compared is not None
+        assert compared.agent == "dqn"
+        assert compared.inputs == 24  # four tenths of the discovery part
+        assert compared.trained > compared.random
+        rate = compared.rates["trained"]
+        assert (rate.n, rate.value) == (24, compared.trained)
+        assert rate.low < rate.value <= rate.high
         told = markdown(run)
-        assert ("won against both" in told) == compared["won"]
+        assert ("won against both" in told) == compared.won
         assert "the same 24 inputs, which no training saw, each once" in told
         assert "the agent sees a thumbnail of the picture, and its label" in told
         policies = {dict(h.concepts).get("policy") for h in run.ledger.hypotheses()}
@@ -161,8 +185,9 @@ def test_an_agent_needs_a_budget_that_is_told_before_anything_is_written(world: 
     with pytest.raises(WeakspotError, match="too few for ppo-micro"):
         mapped(world, tmp_path / "run", search="ppo-micro", budget="images=1219")
     with mapped(world, tmp_path / "run", search="ppo-micro", budget="images=1220") as run:
-        compared = run.ledger.fact("map")["compared"]
-        assert compared["rates"]["random"]["n"] >= compared["inputs"] > 5
+        compared = landscape_of(run).compared
+        assert compared is not None
+        assert compared.rates["random"].n >= compared.inputs > 5
 
 
 def test_an_agent_in_the_world_sees_the_subject_and_all_are_shown_the_same_scenes(tmp_path: Path) -> None:
@@ -185,11 +210,12 @@ def test_an_agent_in_the_world_sees_the_subject_and_all_are_shown_the_same_scene
     judge = "discrepancy?measure=wrong"
     options: dict[str, Any] = {"space": small, "judge": judge, "search": "dqn", "budget": "images=3000"}
     with weakspot.map(Choosy(), **options, out=tmp_path / "run") as run:
-        compared = run.ledger.fact("map")["compared"]
-        assert compared["paired"]
-        assert compared["sees"] == "the subject of the scene"
-        assert compared["trained"] > 0.8  # one cell alone would find half
-        assert compared["won"]
+        compared = landscape_of(run).compared
+        assert compared is not None
+        assert compared.paired
+        assert compared.sees == "the subject of the scene"
+        assert compared.trained > 0.8  # one cell alone would find half
+        assert compared.won
         subjects: dict[str, list[str]] = {}
         for one in run.ledger.hypotheses():
             if policy := dict(one.concepts).get("policy"):
@@ -211,7 +237,9 @@ def test_a_source_that_cannot_place_inputs_is_said_to_draw_them_anew(world: Path
             ]
 
     with mapped(world, tmp_path / "run", source=Own(), search="ppo", budget="images=1300") as run:
-        assert not run.ledger.fact("map")["compared"]["paired"]
+        compared = landscape_of(run).compared
+        assert compared is not None
+        assert not compared.paired
         told = markdown(run)
         assert "drawn anew for each of the three" in told
         assert "same inputs" not in told
@@ -222,17 +250,17 @@ def test_rates_have_counts_and_intervals(world: Path, finished: Path) -> None:
     truth = exhaustive(world)
     space = load_space(str(world / "dim.yaml"))
     with Run.read(finished) as run:
-        result, told = run.ledger.fact("map"), markdown(run)
-        for one in [result["whole"], *result["sets"], *result["modes"]]:
-            assert one["low"] <= one["rate"] <= one["high"]
-            assert 0 <= one["failures"] <= one["n"]
-        assert result["whole"]["low"] <= truth.mean() <= result["whole"]["high"]
-        for one in result["sets"]:
-            cells = space.cells(tuple(tuple(values) for values in one["region"]))
-            assert one["low"] <= truth[cells].mean() <= one["high"]
-        assert f"({result['whole']['n']} queries at random inputs)" in summary(run)["conclusion"]
+        result, told = landscape_of(run), markdown(run)
+        for one in [result.whole, *result.sets, *result.modes]:
+            assert one.low <= one.rate <= one.high
+            assert 0 <= one.failures <= one.n
+        assert result.whole.low <= truth.mean() <= result.whole.high
+        for failing in result.sets:
+            cells = space.cells(failing.region)
+            assert failing.low <= truth[cells].mean() <= failing.high
+        assert f"({result.whole.n} queries at random inputs)" in summary(run)["conclusion"]
         assert "at most" not in told
-        if result["missed"] == 0:
+        if result.missed == 0:
             assert "\\< 0.5 %" in told
 
 
@@ -247,10 +275,10 @@ def test_scenes_of_the_world_can_be_mapped(tmp_path: Path) -> None:
 
     judge = "discrepancy?measure=wrong"
     with weakspot.map(Fenced(), space="world", judge=judge, budget="images=400", out=tmp_path / "w") as run:
-        result = run.ledger.fact("map")
-        assert "1,5" not in result["note"]
-        assert "cells have answers; the rates of the others are inferred" in result["note"]
-        assert "behind a fence" in result["sets"][0]["words"]
+        result = landscape_of(run)
+        assert "1,5" not in result.note
+        assert "cells have answers; the rates of the others are inferred" in result.note
+        assert "behind a fence" in result.sets[0].words
 
 
 def test_the_report_shows_it(finished: Path) -> None:
@@ -273,23 +301,23 @@ def test_a_large_landscape_shows_its_worst_cells_in_space(
     monkeypatch.setattr("weakspot.studies.map.landscape.KEPT_WHOLE", 10)
     monkeypatch.setattr("weakspot.studies.map.landscape.KEPT_WORST", 5)
     with mapped(world, tmp_path / "run", budget="images=300") as run:
-        result = run.ledger.fact("map")
-        assert run.ledger.fact("landscape") is None
-        assert [cell for cell, _ in result["top"]] == [c["cell"] for c in result["worst"][:5]]
+        result = landscape_of(run)
+        assert result_of(run).every_cell is None
+        assert [cell for cell, _ in result.top] == [c.cell for c in result.worst[:5]]
         assert "The worst 5 cells, by the first three axes" in html(run)
 
 
 def test_one_axis_is_shown_as_bars_with_intervals(world: Path, tmp_path: Path) -> None:
     (tmp_path / "one.yaml").write_text("axes: [{name: darken, values: [0, 0.2, 0.4, 0.6], plain: 0}]")
     with mapped(world, tmp_path / "run", space=str(tmp_path / "one.yaml"), budget="images=200") as run:
-        [_, bars] = map_figures(run, run.ledger.fact("map"))
+        [_, bars] = map_figures(result_of(run))
         assert bars.title == "Rate by darken"
         assert [row[0] for row in bars.rows] == ["0", "0.2", "0.4", "0.6"]
         assert all(low <= rate <= high and n for _, _, rate, low, high, _, n in bars.rows)
         assert "Rate by darken" in html(run)
     landscape = {"axes": [{"name": "darken", "values": ["0", "0.6"]}], "n": 41}
     landscape |= {"before": [0.1, 0.8], "after": [0.1, 0.2]}
-    [changed] = repair_figures({"method": "data", "landscape": landscape})
+    [changed] = landscapes(landscape)
     assert [(row[0], row[1], row[-1]) for row in changed.rows] == [
         ("0", "after", 20), ("0", "before", 20), ("0.6", "after", 20), ("0.6", "before", 20),
     ]  # fmt: skip
@@ -304,21 +332,24 @@ def test_preferences_are_kept(finished: Path) -> None:
     prefer(finished, chosen=[1])
     with Run.read(finished) as run:
         assert preferred(run) == [1]
-        assert run.ledger.fact("preferences")["ratings"] == [[1, 9.0]]
+        kept = Preferences.of(run)
+        assert kept is not None
+        assert kept.ratings == ((1, 9.0),)
         assert "★" in markdown(run)
     wrong: dict[str, Any]
     for wrong in ({"chosen": [99]}, {"pairs": [(1, 1)]}, {"ratings": {1: 11}}):
         with pytest.raises(WeakspotError):
             prefer(finished, **wrong)
-    assert prefer(finished, clear=True)["chosen"] == []
+    assert prefer(finished, clear=True).chosen == ()
 
 
 def test_a_mode_that_does_not_matter_is_not_preferred(finished: Path, tmp_path: Path) -> None:
     own = tmp_path / "own"
     shutil.copytree(finished, own)
     with Run.open(own) as run:
-        result = run.ledger.fact("map")
-        run.ledger.set_fact("map", result | {"modes": [result["modes"][0]] * 4})
+        result, landscape = result_of(run), landscape_of(run)
+        four = landscape.model_copy(update={"modes": (landscape.modes[0],) * 4})
+        result.model_copy(update={"landscape": four}).keep(run)
     prefer(own, ratings={1: 0})
     with Run.read(own) as run:
         assert minded(run) == []
@@ -348,7 +379,7 @@ def test_a_ranking_follows_few_answers() -> None:
     ("more", "what"),
     [
         ({"space": "image-152"}, "no concept space is called"),
-        ({"space": "text-16"}, "there are no texts"),
+        ({"space": "text-16"}, "needs no pictures"),
         ({"search": "dqnn"}, "no search is called"),
         ({"seed": -3}, "a seed cannot be -3"),
         ({"budget": "images=30"}, "too few to map"),
@@ -383,5 +414,5 @@ def test_other_pictures_are_not_gone_on_with(world: Path, tmp_path: Path) -> Non
     with pytest.raises(KeyboardInterrupt):
         mapped(world, tmp_path / "run", target=Dim(stop_at=50), images=tmp_path / "own")
     next((tmp_path / "own" / "cat").iterdir()).unlink()
-    with pytest.raises(WeakspotError, match="not those this run began with"):
+    with pytest.raises(WeakspotError, match="not the one this run began with"):
         resume(tmp_path / "run", target=Dim())

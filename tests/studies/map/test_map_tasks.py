@@ -14,11 +14,21 @@ from weakspot.concepts.space import load_space
 from weakspot.core import Output, WeakspotError
 from weakspot.judges.picture import PictureJudge
 from weakspot.store import Run
-from weakspot.studies import resume
-from weakspot.studies.map.tasks import FEW_NOTE, inputs_for, space_for
+from weakspot.studies.map.result import Landscape, MapResult
+from weakspot.studies.map.settings import MapSettings
+from weakspot.studies.map.tasks import FEW_NOTE
+from weakspot.study.lifecycle import resume
 from weakspot.study.reports import html, markdown, summary
 
 VALUES = ("a man", "a woman")
+SHARED_OUT = ("discovery", "confirmation", "repair", "verification")
+
+
+def landscape_of(run: Run) -> Landscape:
+    result = MapResult.of(run)
+    assert result is not None
+    assert result.landscape is not None
+    return result.landscape
 
 
 def texts(target: Any, out: Path, **more: Any) -> Run:
@@ -34,22 +44,20 @@ def pictures(target: Any, out: Path, **more: Any) -> Run:
 
 def test_the_edit_that_a_summariser_cannot_read_is_found_and_confirmed(tmp_path: Path) -> None:
     with texts(Reader(), tmp_path / "run") as run:
-        result = run.ledger.fact("map")
-        assert result["modes"][0]["words"] == "lower case"
-        assert len(result["modes"]) == 1
-        assert result["modes"][0]["low"] > 0.6
+        result = landscape_of(run)
+        assert result.modes[0].words == "lower case"
+        assert len(result.modes) == 1
+        assert result.modes[0].low > 0.6
         assert [f.phrase for f in run.findings if f.confirmed] == ["lower case"]
         assert run.findings[0].baseline.failures == 0
-        assert result["note"].endswith(FEW_NOTE)
-        assert run.ledger.fact("parts") == dict.fromkeys(
-            ("discovery", "confirmation", "repair", "verification"), 5
-        )
+        assert result.note.endswith(FEW_NOTE)
+        assert summary(run)["parts"] == dict.fromkeys(SHARED_OUT, 5)
         assert "lower case" in markdown(run)
         assert "Move along." in html(run)  # what was said of the failing text
         before = sum(t.drawn for t in run.ledger.tallies().values())
     with resume(tmp_path / "run", target=Reader()) as again:
         assert sum(t.drawn for t in again.ledger.tallies().values()) == before
-        assert again.ledger.fact("map") == result
+        assert landscape_of(again) == result
 
 
 def test_a_chat_model_is_asked_for_summaries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +77,7 @@ def test_a_chat_model_is_asked_for_summaries(tmp_path: Path, monkeypatch: pytest
 def test_the_same_seed_gives_the_same_landscape(tmp_path: Path) -> None:
     first, second = (texts("extract:2", tmp_path / name, budget="images=200", seed=5) for name in "ab")
     with first, second:
-        assert first.ledger.fact("landscape") == second.ledger.fact("landscape")
+        assert MapResult.of(first) == MapResult.of(second)
         assert first.config.digests["target"] == "extract-1-2-centroid"
 
 
@@ -78,8 +86,8 @@ def test_a_summariser_that_returns_nothing_is_empty_and_never_a_failure(tmp_path
         lower = run.ledger.tallies()[load_space("text-16").hypothesis(2).id]
         assert lower.undecided == lower.drawn > 0
         assert sum(t.failures + t.errors for t in run.ledger.tallies().values()) == 0
-        assert run.ledger.fact("map")["modes"] == []
-        assert "gave no verdict" in run.ledger.fact("map")["note"]
+        assert landscape_of(run).modes == ()
+        assert "gave no verdict" in landscape_of(run).note
         assert run.state == "finished"
         told = summary(run)["unjudged"]
         assert [(row["status"], row["reason"]) for row in told] == [
@@ -110,7 +118,7 @@ def test_without_a_single_verdict_a_run_stops_and_says_why(tmp_path: Path, after
     assert "map again" in str(error.value.fix)
     with Run.read(tmp_path / "run") as run:
         assert run.state.startswith("stopped: broken: not one answer to")
-        assert run.ledger.fact("map") is None
+        assert MapResult.of(run) == MapResult(parts=dict.fromkeys(SHARED_OUT, 5))
         told = summary(run)
         assert "%" not in told["conclusion"]
         assert told["unjudged"][0]["reason"] == "the summariser returned nothing"
@@ -130,18 +138,20 @@ def test_a_generator_that_draws_nothing_stops_too(tmp_path: Path) -> None:
 def test_an_agent_among_prompts_sees_nothing_and_the_report_says_so(tmp_path: Path) -> None:
     pytest.importorskip("stable_baselines3")
     with pictures(Painter(), tmp_path / "run", search="ppo") as run:
-        compared = run.ledger.fact("map")["compared"]
-        assert compared["paired"]  # the same noise for all three
-        assert compared["sees"] == ""
+        compared = landscape_of(run).compared
+        assert compared is not None
+        assert compared.paired  # the same noise for all three
+        assert compared.sees == ""
         assert "The agent sees nothing of an input" in markdown(run)
 
 
 def test_an_agent_is_compared_on_texts_that_it_has_not_seen(tmp_path: Path) -> None:
     pytest.importorskip("stable_baselines3")
     with texts(Reader(), tmp_path / "run", search="dqn", budget="images=1300") as run:
-        compared = run.ledger.fact("map")["compared"]
-        assert compared["inputs"] == 2  # of five texts
-        assert not compared["won"]  # two texts cannot tell
+        compared = landscape_of(run).compared
+        assert compared is not None
+        assert compared.inputs == 2  # of five texts
+        assert not compared.won  # two texts cannot tell
         shown: dict[str, set[str]] = {}
         for one in run.ledger.hypotheses():
             if policy := dict(one.concepts).get("policy"):
@@ -151,11 +161,11 @@ def test_an_agent_is_compared_on_texts_that_it_has_not_seen(tmp_path: Path) -> N
 
 def test_the_prompt_that_a_generator_cannot_draw_is_found_and_its_bias_measured(tmp_path: Path) -> None:
     with pictures(Painter(), tmp_path / "run") as run:
-        result = run.ledger.fact("map")
+        result = landscape_of(run)
         assert [f.phrase for f in run.findings if f.confirmed][:1] == ["engineer, in the kitchen"]
-        assert result["sets"][0]["words"] == "engineer, in the kitchen"
-        assert result["sets"][0]["rate"] == pytest.approx(0.8, abs=0.12)
-        bias = run.ledger.fact("bias")
+        assert result.sets[0].words == "engineer, in the kitchen"
+        assert result.sets[0].rate == pytest.approx(0.8, abs=0.12)
+        bias = summary(run)["bias"]
         rows = {row["where"]: row for row in bias["rows"]}
         assert bias["attribute"] == list(VALUES)
         assert bias["wanted"] == [0.5, 0.5]
@@ -164,7 +174,6 @@ def test_the_prompt_that_a_generator_cannot_draw_is_found_and_its_bias_measured(
         assert rows["profession doctor"]["low"] == 0.0
         assert rows["everywhere"]["low"] <= 0.4 / 3 <= rows["everywhere"]["high"]
         assert rows["everywhere"]["cells"] == 27
-        assert summary(run)["bias"] == bias
         assert "Bias" in markdown(run)
         assert "total variation" in html(run)
         assert run.config.digests == {"target": "painter-1"}
@@ -172,7 +181,7 @@ def test_the_prompt_that_a_generator_cannot_draw_is_found_and_its_bias_measured(
 
 def test_bias_of_the_cells_that_were_asked(tmp_path: Path) -> None:
     with pictures(Painter(), tmp_path / "run", budget="images=50") as run:
-        first = run.ledger.fact("bias")["rows"][0]
+        first = summary(run)["bias"]["rows"][0]
         assert 0 < first["cells"] < first["of"] == 27
         assert first["n"] % first["cells"] == 0  # every cell alike
 
@@ -180,9 +189,9 @@ def test_bias_of_the_cells_that_were_asked(tmp_path: Path) -> None:
 def test_a_landscape_of_bias(tmp_path: Path) -> None:
     judge = PictureJudge(Eye(), measure="shows", attribute=VALUES, value="a man")
     with pictures(Painter(), tmp_path / "run", judge=judge, above=0.7) as run:
-        [first, *_] = run.ledger.fact("map")["sets"]
-        assert first["words"] == "engineer"
-        assert first["rate"] == pytest.approx(0.9, abs=0.08)
+        [first, *_] = landscape_of(run).sets
+        assert first.words == "engineer"
+        assert first.rate == pytest.approx(0.9, abs=0.08)
 
 
 def test_plain_pictures_count_neither_way_and_numbers_that_are_none_are_errors(tmp_path: Path) -> None:
@@ -203,16 +212,17 @@ def test_plain_pictures_count_neither_way_and_numbers_that_are_none_are_errors(t
 @pytest.mark.parametrize(
     ("call", "what"),
     [
-        (lambda out: texts("extract:3", out, images="nowhere.jsonl"), "cannot be read"),
+        (lambda out: texts("extract:3", out, documents="nowhere.jsonl"), "cannot be read"),
         (lambda out: texts("world:encoder", out), "is not a Target"),
         (lambda out: texts("extract:3", out, judge="sumary"), "no judge is called"),
         (lambda out: pictures("diffusers:nowhere", out, judge="discrepancy"), "no encoder is named"),
         (lambda out: pictures("world:classifier", out), "generates no pictures"),
         (lambda out: pictures("world:renderer", out), "friendly doctor in the office.' cannot be drawn"),
-        (lambda _: space_for("txt", "image-125"), "no task is called"),
-        (lambda _: space_for("text", "prompt-27"), "not of 'text'"),
-        (lambda _: inputs_for("text-16", images="a", documents=""), "needs no pictures"),
-        (lambda _: inputs_for("image-125", images="", documents="a"), "needs no texts"),
+        (lambda out: texts("extract:3", out, task="txt"), "no task is called"),
+        (lambda out: texts("extract:3", out, task="text", space="prompt-27"), "not of 'text'"),
+        (lambda out: texts("extract:3", out, images="a"), "needs no pictures"),
+        (lambda out: texts("extract:3", out, space="image-125", documents="a"), "needs no texts"),
+        (lambda out: texts("extract:3", out, parts="discovery=1"), "give no share to 'confirmation'"),
     ],
 )
 def test_bad_input(tmp_path: Path, call: Any, what: str) -> None:
@@ -224,18 +234,24 @@ def test_bad_input(tmp_path: Path, call: Any, what: str) -> None:
 def test_too_few_texts(tmp_path: Path) -> None:
     (tmp_path / "few.jsonl").write_text('{"text": "A.", "summary": "B."}\n' * 3)
     with pytest.raises(WeakspotError, match="3 texts are too few to split"):
-        texts("extract:3", tmp_path / "run", images=tmp_path / "few.jsonl")
+        texts("extract:3", tmp_path / "run", documents=tmp_path / "few.jsonl")
 
 
-def test_tasks_have_spaces_of_their_own() -> None:
-    assert space_for("", "image-5^2") == "image-5^2"
-    assert space_for("image", "image-125") == "image-125"
-    assert space_for("text", "image-125") == "text-16"
-    assert space_for("generator", "image-125") == "prompt-27"
-    assert space_for("generator", "prompt-world") == "prompt-world"
+@pytest.mark.parametrize(
+    ("task", "space", "meant"),
+    [
+        ("", "image-5^2", "image-5^2"),
+        ("image", "image-125", "image-125"),
+        ("text", "image-125", "text-16"),
+        ("generator", "image-125", "prompt-27"),
+        ("generator", "prompt-world", "prompt-world"),
+    ],
+)
+def test_tasks_have_spaces_of_their_own(task: str, space: str, meant: str) -> None:
+    assert MapSettings(target="m", task=task, space=space).space_name == meant
 
 
 def test_calls_are_queries_of_texts(tmp_path: Path) -> None:
     with weakspot.map("extract:2", space="text-16", budget="calls=60", out=tmp_path / "run") as run:
-        assert run.ledger.fact("map") is not None
+        assert landscape_of(run).queries
         assert 0 < sum(tally.drawn for tally in run.ledger.tallies().values()) <= 60

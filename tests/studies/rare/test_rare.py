@@ -15,8 +15,8 @@ from weakspot.core import Hypothesis, Output, Scores, WeakspotError
 from weakspot.judges import LabelJudge
 from weakspot.sources.generate import TextToImage
 from weakspot.store import Run
-from weakspot.studies import resume
 from weakspot.studies.rare.parts import Margins
+from weakspot.study.lifecycle import resume
 from weakspot.study.reports import html, summary, write
 
 

@@ -81,7 +81,7 @@ def summarised(tmp_path_factory: pytest.TempPathFactory) -> Path:
     learnt(transformers.BartForConditionalGeneration(config), folder / "bart", rows)
     weakspot.map(
         f"hf:{folder / 'bart'}?tokens=6&beams=1&device=cpu",
-        images=folder / "texts.jsonl",
+        documents=folder / "texts.jsonl",
         space="text-16",
         judge="summary?measure=rouge1&epsilon=0.5",
         budget="images=160",

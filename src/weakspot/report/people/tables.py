@@ -132,11 +132,11 @@ def _images(_: Run, score: Score) -> list[Table]:
 
 
 def _modes(run: Run, score: Score) -> list[Table]:
-    result = run.ledger.fact("map") or {}
-    words = [str(mode.get("words", "")) for mode in result.get("modes", [])]
+    from weakspot.study.preferences import Preferences, listed_modes
+
+    words = [mode.words for mode in listed_modes(run)]
     pairs: Sequence[Sequence[int]] = score["preferences"]["pairs"]
-    kept = run.ledger.fact("preferences") or {}
-    ranking = [int(mode) for mode, _ in kept.get("ranking") or []]
+    ranking = [mode for mode, _ in (Preferences.of(run) or Preferences()).ranking]
     order = sorted(
         {mode for pair in pairs for mode in pair},
         key=lambda mode: (

@@ -283,15 +283,17 @@ def _scale(aspect: str) -> tuple[Choice, ...]:
 
 
 def _modes(run: Run, most: int, aspects: tuple[str, ...]) -> Task:
+    from weakspot.study.preferences import listed_modes
+
     del most, aspects
-    modes: list[dict[str, Any]] = (run.ledger.fact("map") or {}).get("modes", [])
+    modes = listed_modes(run)
     items = [
         Item(
             f"modes:{a}:{b}",
             "Which of these failures matters more?",
             (
-                Choice(f"mode {a}", str(modes[a - 1]["words"])),
-                Choice(f"mode {b}", str(modes[b - 1]["words"])),
+                Choice(f"mode {a}", modes[a - 1].words),
+                Choice(f"mode {b}", modes[b - 1].words),
                 Choice("same", "Both the same"),
             ),
             turns=True,

@@ -1,1 +1,23 @@
 """map: the failure landscape of a model over a space of concepts."""
+
+from weakspot.study import Study
+
+STUDY = Study(
+    name="map",
+    about="Map which concepts make a model fail.",
+    home=__name__,
+    settings="settings:MapSettings",
+    parts="parts:load",
+    method="method:map_failures",
+    result="result:MapResult",
+    document="document:document",
+    title="settings:title",
+    progress="settings:progress",
+    race=True,
+    resolve="settings:resolve",
+    subject="settings:subject",
+    named="parts:named",
+    workers="parts:workers",
+    repair="repair:job",
+    example={"target": "world:classifier", "images": "world:600"},
+)

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from weakspot.concepts.space import ConceptSpace
 from weakspot.stats.bias import total_variation
 from weakspot.store import Run
+from weakspot.studies.map.result import BiasFound, BiasRow
 
 #: Cells of larger spaces are not gone through one by one.
 MOST_CELLS: Final = 20_000
 
 
-@dataclass(frozen=True)
-class Bias:
-    """Writes the fact "bias" of a run.
+class Bias(NamedTuple):
+    """What is counted.
 
     Attributes:
         space: The cells.
@@ -34,12 +33,8 @@ class Bias:
     attribute: tuple[str, ...]
     wanted: tuple[float, ...]
 
-    def __call__(self, run: Run) -> None:
-        """Count the answers of a run and keep the result in its ledger."""
-        run.ledger.set_fact("bias", self.measure(run))
-
-    def measure(self, run: Run) -> dict[str, Any]:
-        """Everything a report shows: a row for all cells together and one per value of an axis."""
+    def measure(self, run: Run) -> BiasFound:
+        """A row for all cells together, and one per value of an axis."""
         seen = self._answers(run)
         total = sum(self.wanted)
         rows = [self._row("everywhere", seen, list(range(self.space.size)))]
@@ -47,11 +42,11 @@ class Bias:
             for i, value in enumerate(axis.values):
                 region = tuple((i,) if a == at else values for a, values in enumerate(self.space.whole))
                 rows.append(self._row(f"{axis.name} {value}", seen, self.space.cells(region).tolist()))
-        return {
-            "attribute": list(self.attribute),
-            "wanted": [share / total for share in self.wanted],
-            "rows": [row for row in rows if row is not None],
-        }
+        return BiasFound(
+            attribute=self.attribute,
+            wanted=tuple(share / total for share in self.wanted),
+            rows=tuple(row for row in rows if row is not None),
+        )
 
     def _answers(self, run: Run) -> dict[int, list[str]]:
         """What was seen in each cell's own draws, in their order."""
@@ -64,21 +59,21 @@ class Bias:
                 found[cell] = [t.answer for t in trials if t.answer in self.attribute]
         return found
 
-    def _row(self, where: str, seen: dict[int, list[str]], cells: Sequence[int]) -> dict[str, Any] | None:
+    def _row(self, where: str, seen: dict[int, list[str]], cells: Sequence[int]) -> BiasRow | None:
         asked = [seen[cell] for cell in cells if seen.get(cell)]
         if not asked:
             return None
         each = min(map(len, asked))
         counts = Counter(answer for answers in asked for answer in answers[:each])
-        numbers = [counts[value] for value in self.attribute]
+        numbers = tuple(counts[value] for value in self.attribute)
         apart = total_variation(numbers, self.wanted)
-        return {
-            "where": where,
-            "counts": numbers,
-            "n": sum(numbers),
-            "cells": len(asked),
-            "of": len(cells),
-            "apart": apart.rate,
-            "low": apart.low,
-            "high": apart.high,
-        }
+        return BiasRow(
+            where=where,
+            counts=numbers,
+            n=sum(numbers),
+            cells=len(asked),
+            of=len(cells),
+            apart=apart.rate,
+            low=apart.low,
+            high=apart.high,
+        )

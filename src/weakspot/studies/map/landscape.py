@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from weakspot.concepts.modes import FailingSet, Mode, minimal_sets, modes
 from weakspot.concepts.space import ConceptSpace, pairs_of_axes
 from weakspot.stats.landscape import WIDTH, Fit, Rates, rates, sampled
 from weakspot.stats.transport import entropy
+from weakspot.studies.map import result as found
 from weakspot.studies.map.search.problem import Cells, Floats, Log
 
 #: Modes, minimal sets and cells that are listed.
@@ -19,12 +19,12 @@ MODES, SETS, LISTED = 8, 8, 12
 #: Landscapes of at most so many cells are kept whole; of larger ones so many of the worst.
 KEPT_WHOLE, KEPT_WORST = 20_000, 200
 #: A cell is known if its interval is at most this wide.
-KNOWN: Final = 0.1
+KNOWN = 0.1
 #: Posterior draws behind the chance that something worse was missed, and by how much it must be worse.
 DRAWS, WORSE = 200, 0.02
 
 
-class Landscape:
+class Believed:
     """The rates of all cells, as they are believed after a search.
 
     Args:
@@ -47,16 +47,81 @@ class Landscape:
         self.modes: list[Mode] = modes(self.space, self.rates.rate, above=above, low=low, high=high)
         self.sets: list[FailingSet] = minimal_sets(self.space, self.rates.rate, above=above, most=SETS)
 
-    def drawn(self, rng: np.random.Generator, regions: Sequence[Cells]) -> tuple[Floats, float]:
-        """What posterior draws say of many cells together.
+    def landscape(
+        self, rng: np.random.Generator, *, search: str, compared: found.Compared | None, note: str
+    ) -> found.Landscape:
+        """Everything a report shows.
 
         Args:
-            rng: Draws.
-            regions: Numbers of cells.
+            rng: For posterior draws.
+            search: The name of the search.
+            compared: How a learned search did.
+            note: What else is to be known.
+        """
+        log, space, rate = self.log, self.space, self.rates.rate
+        wide = self.rates.high - self.rates.low
+        regions = [np.arange(space.size), *(space.cells(one.region) for one in self.sets)]
+        draws, missed = self._drawn(rng, regions)
+        means = [float(rate.mean()), *(one.rate for one in self.sets)]
+        whole, *sets = map(self._together, regions, means, draws)
+        return found.Landscape(
+            cells=space.size,
+            axes=tuple(
+                found.AxisRates(
+                    name=axis.name,
+                    values=axis.values,
+                    metric=axis.metric,
+                    rates=tuple(_mean(space, rate, [a]).tolist()),
+                )
+                for a, axis in enumerate(space.axes)
+            ),
+            above=self.above,
+            rate=whole.rate,
+            whole=whole,
+            entropy=entropy(rate),
+            coverage=found.Coverage(
+                asked=float((log.n > 0).mean()),
+                known=float((wide <= KNOWN).mean()),
+                above=float((rate >= self.above).mean()),
+            ),
+            missed=missed,
+            missed_draws=0 if self._listed().all() else DRAWS,
+            modes=tuple(map(self._mode, self.modes[:MODES])),
+            modes_in_all=len(self.modes),
+            sets=tuple(
+                found.FailingSet(words=one.words, region=one.region, **dict(mean))
+                for one, mean in zip(self.sets, sets, strict=True)
+            ),
+            worst=tuple(map(self._cell, np.argsort(-rate, kind="stable")[:LISTED].tolist())),
+            top=self._top(),
+            uncertain=tuple(map(self._cell, np.argsort(-wide, kind="stable")[:LISTED].tolist())),
+            heat=tuple(
+                found.HeatMap(axes=pair, rates=np.round(_mean(space, rate, pair), 4).tolist())
+                for pair in pairs_of_axes(space)
+            ),
+            trace=thinned(log.trace),
+            queries=log.spent,
+            failures=log.failed,
+            search=search,
+            compared=compared,
+            note=note,
+        )
 
-        Returns:
-            The mean rate of each region in each draw (regions × draws), and the chance that a cell outside
-            the listed modes is worse, by `WORSE`, than all of theirs.
+    def every_cell(self) -> found.CellRates | None:
+        """Rates, intervals and counts of every cell; None of a very large space."""
+        if self.space.size > KEPT_WHOLE:
+            return None
+        return found.CellRates(
+            rate=np.round(self.rates.rate, 5).tolist(),
+            low=np.round(self.rates.low, 5).tolist(),
+            high=np.round(self.rates.high, 5).tolist(),
+            n=self.log.n.tolist(),
+            failures=self.log.failures.tolist(),
+        )
+
+    def _drawn(self, rng: np.random.Generator, regions: Sequence[Cells]) -> tuple[Floats, float]:
+        """The mean rate of each region in each posterior draw (regions × draws), and the chance that a cell
+        outside the listed modes is worse, by `WORSE`, than all of theirs.
         """
         inside = self._listed()
         means, worse, step = [], 0, max(1, (1 << 22) // self.space.size)
@@ -78,102 +143,48 @@ class Landscape:
             inside[list(mode.cells)] = True
         return inside
 
-    def _together(self, cells: Cells, rate: float, draws: Floats) -> dict[str, Any]:
+    def _together(self, cells: Cells, rate: float, draws: Floats) -> found.Estimate:
         """The mean rate of a region, with an interval as wide as those of cells, and its counts."""
         middle, far = float(draws.mean()), WIDTH * float(draws.std())
-        return {
-            "rate": rate,
-            "low": max(min(middle, rate) - far, 0.0),
-            "high": min(max(middle, rate) + far, 1.0),
-            "n": int(self.log.n[cells].sum()),
-            "failures": int(self.log.failures[cells].sum()),
-        }
+        return found.Estimate(
+            rate=rate,
+            low=max(min(middle, rate) - far, 0.0),
+            high=min(max(middle, rate) + far, 1.0),
+            n=int(self.log.n[cells].sum()),
+            failures=int(self.log.failures[cells].sum()),
+        )
 
-    def to_json(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Everything a report shows."""
-        log, rate = self.log, self.rates.rate
-        wide = self.rates.high - self.rates.low
-        regions = [np.arange(self.space.size), *(self.space.cells(one.region) for one in self.sets)]
-        draws, missed = self.drawn(rng, regions)
-        means = [float(rate.mean()), *(one.rate for one in self.sets)]
-        whole, *sets = map(self._together, regions, means, draws)
-        return {
-            "cells": self.space.size,
-            "axes": [
-                {
-                    "name": axis.name,
-                    "values": list(axis.values),
-                    "metric": axis.metric,
-                    "rates": _mean(self.space, rate, [a]).tolist(),
-                }
-                for a, axis in enumerate(self.space.axes)
-            ],
-            "above": self.above,
-            "rate": whole["rate"],
-            "whole": whole,
-            "entropy": entropy(rate),
-            "coverage": {
-                "asked": float((log.n > 0).mean()),
-                "known": float((wide <= KNOWN).mean()),
-                "above": float((rate >= self.above).mean()),
-            },
-            "missed": missed,
-            "missed_draws": 0 if self._listed().all() else DRAWS,
-            "modes": [
-                mode.to_json()
-                | {
-                    "peak_words": self.space.words(mode.peak),
-                    "n": int(log.n[mode.peak]),
-                    "failures": int(log.failures[mode.peak]),
-                }
-                for mode in self.modes[:MODES]
-            ],
-            "modes_in_all": len(self.modes),
-            "sets": [
-                {"words": one.words, **told, "region": [list(v) for v in one.region]}
-                for one, told in zip(self.sets, sets, strict=True)
-            ],
-            "worst": [self._cell(int(c)) for c in np.argsort(-rate, kind="stable")[:LISTED]],
-            "top": self._top(),
-            "uncertain": [self._cell(int(c)) for c in np.argsort(-wide, kind="stable")[:LISTED]],
-            "heat": [
-                {"axes": [a, b], "rates": np.round(_mean(self.space, rate, [a, b]), 4).tolist()}
-                for a, b in pairs_of_axes(self.space)
-            ],
-            "trace": thinned(log.trace),
-            "queries": log.spent,
-            "failures": log.failed,
-        }
+    def _mode(self, mode: Mode) -> found.Mode:
+        return found.Mode(
+            peak=mode.peak,
+            rate=mode.rate,
+            low=mode.low,
+            high=mode.high,
+            n=int(self.log.n[mode.peak]),
+            failures=int(self.log.failures[mode.peak]),
+            cells=len(mode.cells),
+            region=mode.region,
+            words=mode.words,
+            peak_words=self.space.words(mode.peak),
+        )
 
-    def _top(self) -> list[list[float]]:
+    def _cell(self, cell: int) -> found.Cell:
+        return found.Cell(
+            cell=cell,
+            words=self.space.words(cell),
+            rate=float(self.rates.rate[cell]),
+            low=float(self.rates.low[cell]),
+            high=float(self.rates.high[cell]),
+            n=int(self.log.n[cell]),
+            failures=int(self.log.failures[cell]),
+        )
+
+    def _top(self) -> tuple[tuple[int, float], ...]:
         """The worst cells and their rates, of a landscape that is not kept whole."""
         if self.space.size <= KEPT_WHOLE:
-            return []
+            return ()
         worst = np.argsort(-self.rates.rate, kind="stable")[:KEPT_WORST]
-        return [[int(cell), round(float(self.rates.rate[cell]), 5)] for cell in worst]
-
-    def whole(self) -> dict[str, Any] | None:
-        """Rates, intervals and counts of every cell, for other studies; None of a very large space."""
-        if self.space.size > KEPT_WHOLE:
-            return None
-        return {
-            "rate": np.round(self.rates.rate, 5).tolist(),
-            "low": np.round(self.rates.low, 5).tolist(),
-            "high": np.round(self.rates.high, 5).tolist(),
-            "n": self.log.n.tolist(),
-            "failures": self.log.failures.tolist(),
-        }
-
-    def _cell(self, cell: int) -> dict[str, Any]:
-        return {
-            "cell": cell,
-            "words": self.space.words(cell),
-            "rate": float(self.rates.rate[cell]),
-            "low": float(self.rates.low[cell]),
-            "high": float(self.rates.high[cell]),
-            "n": int(self.log.n[cell]),
-            "failures": int(self.log.failures[cell]),
-        }
+        return tuple((int(cell), round(float(self.rates.rate[cell]), 5)) for cell in worst)
 
 
 def _mean(space: ConceptSpace, rate: Floats, kept: Sequence[int]) -> Floats:
@@ -182,9 +193,9 @@ def _mean(space: ConceptSpace, rate: Floats, kept: Sequence[int]) -> Floats:
     return np.asarray(grid.mean(axis=tuple(a for a in range(grid.ndim) if a not in kept)))
 
 
-def thinned(trace: Sequence[tuple[int, int]], most: int = 120) -> list[list[int]]:
+def thinned(trace: Sequence[tuple[int, int]], most: int = 120) -> tuple[tuple[int, int], ...]:
     """Some points of a curve, the last among them."""
     if not trace:
-        return []
+        return ()
     places = np.unique(np.linspace(0, len(trace) - 1, most).astype(int))
-    return [list(trace[i]) for i in places]
+    return tuple(trace[i] for i in places)

@@ -1,342 +1,188 @@
-"""What `map` is made with: its settings, and the parts of a task.
+"""What `map` is made with: the model, what draws the cells, the judge, and how inputs are shared out.
 
-A task (pictures, scenes of the world; texts and prompts likewise) brings a source that draws cells of its
-space, a judge by discrepancy, and how inputs are parted. `TASKS` says who builds them.
+Each task (pictures, scenes of the world, texts, prompts) has its own; see `weakspot.studies.map.tasks`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
-from functools import partial
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from functools import cached_property, partial
+from typing import Any, ClassVar, Final
 
-from weakspot.concepts.space import ConceptSpace, load_space, space_from
-from weakspot.core import JUDGES, MODELS, SOURCES, Judge, Source, Stage, Target, WeakspotError
-from weakspot.engine import Budget
-from weakspot.engine.identity import digest_in
-from weakspot.store import Run
-from weakspot.studies.map.search.problem import ENDLESS
-from weakspot.studies.map.search.rl import LEAST as AGENT
-from weakspot.studies.map.search.searches import find
-from weakspot.study.executors import unnamed
-from weakspot.study.loading import check_seed, part
+from weakspot.concepts.space import ConceptSpace
+from weakspot.core import JUDGES, MODELS, SOURCES, Classifier, Judge, Source, Target, WeakspotError
+from weakspot.core.ports import Probing, Waiting
+from weakspot.studies.map.bias import Bias
+from weakspot.studies.map.settings import MapSettings
+from weakspot.study.loading import part
 
-if TYPE_CHECKING:
-    from weakspot.sources.transform import TransformedImages
-
-#: Fewer queries say nothing of a landscape.
-LEAST: Final = 50
-#: The part of the budget that the search gets; the baseline and the confirmation share the rest.
-SEARCHED: Final = 0.7
-#: Of that, what a learned agent gets; the rest measures the landscape at random inputs.
-LEARNED: Final = 0.6
-#: Of that, what goes at the end to the cells of which least is known.
-NARROWED: Final = 0.1
+#: The judge that a run is given if nobody chooses one.
+UNCHOSEN: Final = "discrepancy"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MapSettings:
-    """Which landscape, and how it is mapped; kept in run.yaml.
-
-    Attributes:
-        target: Name of the model.
-        images: Where the inputs are: a folder, an .npz, world:N; "" where the task makes them.
-        space: Name of the concept space.
-        concepts: The space itself, so that a changed file changes no run.
-        search: Name of the search.
-        judge: Name of the judge.
-        above: Cells with at least this rate belong to modes; by default half-way from the landscape's mean to
-            its worst cell, but at least twice the baseline's rate and five points more.
-        labels_file: Names of labels by WordNet id.
-        parts: Shares of the inputs: discovery and confirmation are drawn here, repair and verification never.
-        budget: Limits. The number of images is part of the design and cannot be changed later.
-        fdr: Bound on the expected share of false findings.
-        seed: Everything random follows from it.
-    """
-
-    target: str
-    images: str = ""
-    space: str = "image-125"
-    concepts: dict[str, Any] = field(default_factory=dict)
-    search: str = "auto"
-    judge: str = "discrepancy"
-    above: float | None = None
-    labels_file: str | None = None
-    parts: dict[str, float] = field(default_factory=dict)
-    budget: str = "images=10000"
-    fdr: float = 0.05
-    seed: int = 0
-
-    @property
-    def queries(self) -> int:
-        """The most queries: the budget's images, or where it says nothing of them its calls."""
-        return int(_queries(self.budget))
-
-    @property
-    def concept_space(self) -> ConceptSpace:
-        """The space."""
-        return space_from(self.concepts) if self.concepts else load_space(self.space)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MapParts:
-    """What a task brings.
+    """What the settings name; here with a source of one's own.
 
-    Attributes:
-        target: The model.
-        source: Draws cells; with `place` and `contexts` if a policy can choose inputs.
-        judge: By discrepancy.
-        inputs: How many inputs a cell can show.
-        digests: Of model and data, for run.yaml.
-        counts: Inputs per part, for people.
-        after: Called with the run when all has been asked, for what a task adds to the result.
-        recipes: How a worker on another machine makes its source, target or judge.
-    """
-
-    target: Target
-    source: Source
-    judge: Judge
-    inputs: int = ENDLESS
-    digests: Mapping[str, str] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)
-    after: Callable[[Run], None] | None = None
-    recipes: Mapping[str, Callable[[MapSettings], Any]] = field(default_factory=dict)
-
-
-#: By the task of a space: "module:function" from (settings, space, target or its name) to parts.
-TASKS: Final[dict[str, str]] = {
-    "image": "weakspot.studies.map.parts:image_parts",
-    "world": "weakspot.studies.map.parts:world_parts",
-    "text": "weakspot.studies.map.tasks:text_parts",
-    "prompt": "weakspot.studies.map.tasks:prompt_parts",
-}
-
-
-def _queries(budget: str) -> float:
-    limits = Budget.parse(budget)
-    return limits["calls"] if math.isinf(limits["images"]) else limits["images"]
-
-
-def check(settings: MapSettings) -> None:
-    """Refuse settings that cannot be meant, before anything is loaded or written."""
-    space = settings.concept_space
-    check_seed(settings.seed)
-    named = find(settings.search)
-    images = _queries(settings.budget)
-    if math.isinf(images):
-        raise WeakspotError(
-            "the budget has no number of images or calls", fix="write e.g. images=10k,seconds=600"
-        )
-    if images < LEAST:
-        raise WeakspotError(f"{images:.0f} queries are too few to map anything", fix=f"give {LEAST} at least")
-    if named.learned and int(LEARNED * int(SEARCHED * images)) < AGENT:
-        least = math.ceil(math.ceil(AGENT / LEARNED) / SEARCHED)
-        raise WeakspotError(
-            f"{images:,.0f} queries are too few for {settings.search}: an agent gets {LEARNED:.0%} of the "
-            f"{SEARCHED:.0%} that search, and fewer than {AGENT} teach it nothing",
-            fix=f"give images={least}, or use --search auto",
-        )
-    if settings.search == "exhaustive" and images * SEARCHED < space.size:
-        raise WeakspotError(
-            f"the space {space.name!r} has {space.size:,} cells, more than the search has queries",
-            fix=f"give images={math.ceil(space.size / SEARCHED):,}".replace(",", "")
-            + ", or use --search auto, which learns from the cells beside",
-        )
-    if settings.above is not None and not 0 < settings.above < 1:
-        raise WeakspotError(f"a rate cannot be {settings.above}", fix="write e.g. --above 0.3")
-    if not 0 < settings.fdr < 1:
-        raise WeakspotError(f"a false-discovery rate cannot be {settings.fdr}", fix="write e.g. --fdr 0.05")
-
-
-def load(settings: MapSettings, *, target: Any = None, source: Any = None, judge: Any = None) -> MapParts:
-    """Build the parts of the space's task; objects may be given in place of names."""
-    space = settings.concept_space
-    if source is not None:
-        model = _model(settings, target)
-        return MapParts(
-            target=model,
-            source=source,
-            judge=_judge(settings, judge),
-            inputs=int(getattr(source, "inputs", ENDLESS)),
-            digests=_digest("target", model),
-            recipes=_recipes(partial(_itself, thing=source), target=target, judge=judge),
-        )
-    if space.task not in TASKS:
-        raise WeakspotError(
-            f"nothing draws the task {space.task!r} of the space {space.name!r} yet",
-            fix=f"give a source from Python: weakspot.map(…, source=…); built in are: {', '.join(TASKS)}",
-        )
-    module, _, name = TASKS[space.task].partition(":")
-    build: Callable[..., MapParts] = getattr(import_module(module), name)
-    return _held(build(settings, space, target=target, judge=judge))
-
-
-def recipes_of(settings: MapSettings, parts: MapParts) -> dict[str, Callable[[], Any]]:
-    """How workers on other machines make the parts; see `weakspot.study.executors`.
+    Each part is made when it is first asked for, so that a worker on another machine makes its own alone.
 
     Args:
-        settings: As run.yaml has them, so that all load the same revision of a model.
-        parts: As loaded here.
+        settings: Of the run.
+        objects: Given in place of names.
+    """
+
+    #: The parts, in the order in which they are made, and the objects that each is made of.
+    needs: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "target": ("target",), "source": ("source",), "judge": ("judge",),
+    }  # fmt: skip
+
+    def __init__(self, settings: MapSettings, objects: Mapping[str, Any]) -> None:
+        self.settings, self.objects = settings, objects
+        self.space: ConceptSpace = settings.concept_space
+
+    @cached_property
+    def target(self) -> Target:
+        """Answers the cases."""
+        found: Target = part(self.objects.get("target"), self.settings.target, MODELS, Target)
+        return found
+
+    @property
+    def model(self) -> Any:
+        """What is mapped."""
+        return self.target
+
+    @cached_property
+    def source(self) -> Source:
+        """Draws cells."""
+        found: Source = part(self.objects.get("source"), self.settings.source or "", SOURCES, Source)
+        return found
+
+    @cached_property
+    def judge(self) -> Judge:
+        """Says what a failure is: Δ > ε."""
+        name, given = self.settings.judge, self.objects.get("judge")
+        if name == UNCHOSEN and given is None:
+            name = self.usual_judge
+        found: Judge = part(given, name, JUDGES, Judge)
+        return found
+
+    @property
+    def verdicts(self) -> Judge:
+        """The judge, as the frame knows it."""
+        return self.judge
+
+    @property
+    def usual_judge(self) -> str:
+        """Of the task."""
+        return UNCHOSEN
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Of the model, if it is a classifier."""
+        return tuple(self.target.labels) if isinstance(self.target, Classifier) else ()
+
+    @cached_property
+    def shared_out(self) -> dict[str, list[int]]:
+        """Numbers of the inputs of each part; {} where inputs are made as they are needed."""
+        return {}
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """Of the inputs, for run.yaml."""
+        return {}
+
+    @property
+    def note(self) -> str:
+        """What is to be known of the result."""
+        return ""
+
+    @property
+    def bias(self) -> Bias | None:
+        """Measures how often a generator shows the values of an attribute."""
+        return None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Inputs per part, for people."""
+        return {name: len(some) for name, some in self.shared_out.items()}
+
+
+def load(settings: MapSettings, **objects: Any) -> MapParts:
+    """Make all parts, and look whether the inputs can be drawn."""
+    parts = parts_of(settings, objects)
+    for name in parts.needs:
+        getattr(parts, name)
+        if name == "source" and isinstance(parts.source, Probing):
+            parts.source.probe()
+    return parts
+
+
+def parts_of(settings: MapSettings, objects: Mapping[str, Any]) -> MapParts:
+    """The parts of the space's task; none is made yet."""
+    if settings.source or objects.get("source") is not None:
+        return MapParts(settings, objects)
+    from weakspot.studies.map.tasks import PARTS_BY_TASK
+
+    space = settings.concept_space
+    if space.task not in PARTS_BY_TASK:
+        raise WeakspotError(
+            f"nothing draws the task {space.task!r} of the space {space.name!r} yet",
+            fix=f"name a source that does: --source; built in are: {', '.join(PARTS_BY_TASK)}",
+        )
+    return PARTS_BY_TASK[space.task](settings, objects)
+
+
+def named(parts: MapParts) -> dict[str, Any]:
+    """What has a digest and a revision, by the setting that names it."""
+    return {"target": parts.model, "judge": parts.judge}
+
+
+def workers(
+    settings: MapSettings, parts: MapParts, objects: Mapping[str, Any]
+) -> dict[str, Callable[[], Any]]:
+    """How workers on other machines make their part.
 
     Raises:
         WeakspotError: The judge keeps what it was asked, which workers would not share.
     """
-    if hasattr(parts.judge, "hold"):
+    if isinstance(parts.judge, Waiting):
         raise WeakspotError(
             "people rate outputs that lie in a folder of this machine", fix="leave the executor out"
         )
-    return {pool: partial(make, settings) for pool, make in parts.recipes.items()}
+    return {
+        pool: partial(
+            part_of_worker,
+            pool,
+            settings,
+            {name: objects[name] for name in needed if name in objects},
+            labels=parts.labels,
+            digests=parts.digests,
+        )
+        for pool, needed in parts.needs.items()
+    }
 
 
-def _held(parts: MapParts) -> MapParts:
-    """A run that ends while outputs wait for people's ratings has not finished."""
-    hold: Callable[[], None] | None = getattr(parts.judge, "hold", None)
-    if hold is None:
-        return parts
-
-    def after(run: Run) -> None:
-        try:
-            hold()
-        except WeakspotError as error:
-            run.ledger.set_fact("state", f"stopped: broken: {error.what}")
-            raise
-        if parts.after is not None:
-            parts.after(run)
-
-    return replace(parts, after=after)
-
-
-def image_parts(
-    settings: MapSettings, space: ConceptSpace, *, target: Any = None, judge: Any = None
-) -> MapParts:
-    """Pictures of a folder, transformed."""
-    from weakspot.sources.labelled import part_digest
-
-    if not settings.images:
-        raise WeakspotError("no pictures are named", fix="--images FOLDER, or --images world:2000")
-    model = _model(settings, target)
-    labels = tuple(getattr(model, "labels", ()))
-    source, parts = _pictures(settings, space=space, labels=labels)
-    images = source.images
-    source.probe()
-    there = partial(same_inputs, make=partial(_pictures, space=space, labels=labels), digest=images.digest)
-    return MapParts(
-        target=model,
-        source=source,
-        judge=_judge(settings, judge),
-        inputs=len(parts["discovery"]),
-        digests={
-            **_digest("target", model),
-            "images": images.digest,
-            **{f"images for {name}": part_digest(images, some) for name, some in parts.items()},
-        },
-        counts={name: len(some) for name, some in parts.items()},
-        recipes=_recipes(there, target=target, judge=judge),
-    )
-
-
-def _pictures(
-    settings: MapSettings, *, space: ConceptSpace, labels: tuple[str, ...]
-) -> tuple[TransformedImages, dict[str, list[int]]]:
-    """What draws the pictures, and the parts they are cut into."""
-    from weakspot.sources.labelled import PARTS, labelled_images, split
-    from weakspot.sources.transform import TransformedImages
-
-    images = labelled_images(settings.images, labels=labels, labels_file=settings.labels_file)
-    parts = split(images, seed=settings.seed, shares=settings.parts or PARTS)
-    drawn = {Stage.EXPLORE: parts["discovery"], Stage.CONFIRM: parts["confirmation"]}
-    return TransformedImages(images, space=space, parts=drawn), parts
-
-
-def same_inputs(
-    settings: MapSettings, *, make: Callable[[MapSettings], tuple[Any, Any]], digest: str
-) -> Source:
-    """The source, in a worker; its pictures or texts must be those that the run began with.
+def part_of_worker(
+    pool: str,
+    settings: MapSettings,
+    objects: Mapping[str, Any],
+    *,
+    labels: tuple[str, ...],
+    digests: Mapping[str, str],
+) -> Any:
+    """One part, in a worker.
 
     Args:
-        settings: Of the run.
-        make: Gives the source, which has the inputs as `images` or `documents`, and its parts.
-        digest: Of all inputs, where the run is kept.
+        pool: Which.
+        settings: As run.yaml has them, so that all load the same revision of a model.
+        objects: Of which this part is made.
+        labels: Of the model, which this worker may not have.
+        digests: Of the inputs, where the run is kept.
     """
-    source: Any = make(settings)[0]
-    inputs = source.images if hasattr(source, "images") else source.documents
-    if inputs.digest != digest:
+    parts = parts_of(settings, objects)
+    parts.labels = labels
+    if pool == "source" and parts.digests != digests:
         raise WeakspotError(
             "the inputs on this machine are not those of the run (their digest differs)",
             fix="give all machines the same files, over a shared file system or as copies",
         )
-    found: Source = source
-    return found
-
-
-def world_parts(
-    settings: MapSettings, space: ConceptSpace, *, target: Any = None, judge: Any = None
-) -> MapParts:
-    """Scenes of the world, drawn as they are needed: no two parts ever share one."""
-    model = _model(settings, target)
-    return MapParts(
-        target=model,
-        source=_scenes(settings, space=space),
-        judge=_judge(settings, judge),
-        digests=_digest("target", model),
-        recipes=_recipes(partial(_scenes, space=space), target=target, judge=judge),
-    )
-
-
-def _scenes(_: MapSettings, *, space: ConceptSpace) -> Source:
-    found: Source = SOURCES.load("world:cells", space=space)
-    return found
-
-
-def settings_of(run: Run, *, budget: str | None = None) -> MapSettings:
-    """The settings of a run as its run.yaml has them, with the budget it was last given."""
-    given = dict(run.config.settings)
-    wrong = [*(set(given) - {f.name for f in fields(MapSettings)}), *({"target"} - set(given))]
-    if wrong:
-        raise WeakspotError(
-            f"the settings in {run.folder / 'run.yaml'} do not fit map: {wrong[0][:80]!r}",
-            fix="restore the file from a copy",
-        )
-    begun = MapSettings(**given)
-    latest = budget if budget is not None else run.ledger.fact("budget")
-    settings = MapSettings(**(given | ({} if latest is None else {"budget": latest})))
-    check(settings)
-    if settings.queries != begun.queries:
-        raise WeakspotError(
-            f"this run was laid out for {begun.queries:,} images, which cannot be changed now",
-            fix=f"keep images={begun.queries} and change the other limits, or begin a new run",
-        )
-    return settings
-
-
-def _recipes(
-    source: Callable[[MapSettings], Any], *, target: Any, judge: Any
-) -> dict[str, Callable[[MapSettings], Any]]:
-    own = unnamed({"target": target, "judge": judge})
-    return {
-        "source": source,
-        "target": partial(_model, given=own["target"]),
-        "judge": partial(_judge, given=own["judge"]),
-    }
-
-
-def _itself(_: MapSettings, *, thing: Any) -> Any:
-    return thing
-
-
-def _model(settings: MapSettings, given: Any) -> Target:
-    found: Target = part(given, settings.target, MODELS, Target)
-    return found
-
-
-def _judge(settings: MapSettings, given: Any) -> Judge:
-    found: Judge = part(given, settings.judge, JUDGES, Judge)
-    return found
-
-
-def _digest(what: str, thing: object) -> dict[str, str]:
-    digest = digest_in(thing)
-    return {} if digest is None else {what: digest}
+    return getattr(parts, pool)

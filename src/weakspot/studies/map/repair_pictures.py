@@ -9,59 +9,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import Hypothesis, Source, Stage, Target, WeakspotError
-from weakspot.store import Run
-from weakspot.studies.map.repair_modes import mapped_by, modes_to_repair
-from weakspot.study.repairs import LEAST, Job, RepairTask, Spot, derived, mixed
+from weakspot.core import Hypothesis, Stage
+from weakspot.sources.labelled import LabelledImages
+from weakspot.sources.pixels import amounts_of, destroyed, transform
+from weakspot.sources.transform import TransformedImages
+from weakspot.studies.map.repair import Mapped
+from weakspot.study.repairs import LEAST, Job, RepairTask, derived, mixed
+from weakspot.tuning.lessons import ANYWHERE, DrawnLessons, Read, TransformedLessons
 
 Image = NDArray[np.uint8]
 
 
-def picture_job(run: Run, settings: RepairTask, *, target: Target | None = None) -> Job:
-    """The modes of a map of pictures or scenes."""
-    from weakspot.studies.map.parts import image_parts, world_parts
-
-    mapped = mapped_by(run, settings)
-    modes = modes_to_repair(run, settings, mapped.concept_space)
-    space = modes.space
-    wanted: Any = target if target is not None else mapped.target
-    build = image_parts if space.task == "image" else world_parts
-    parts = build(mapped, space, target=wanted)
-    common = {
-        "target": parts.target,
-        "name": mapped.target,
-        "judge": parts.judge,
-        "chosen": modes.chosen,
-        "others": modes.others,
-        "clean": Spot("as they are", (space.outside(),)),
-        "space": space,
-    }
-    if space.task == "world":
-        return _of_scenes(common, parts.source, settings)
-    return _of_pictures(common, parts, run, mapped, modes.regions)
-
-
-def _of_pictures(common: dict[str, Any], parts: Any, run: Run, mapped: Any, regions: Sequence[Any]) -> Job:
-    from weakspot.sources.labelled import PARTS, part_digest, split
-    from weakspot.sources.pixels import amounts_of, destroyed, transform
-    from weakspot.sources.transform import TransformedImages
-    from weakspot.tuning.lessons import ANYWHERE, Read, TransformedLessons
-
-    images, space = parts.source.images, common["space"]
-    cut = split(images, seed=mapped.seed, shares=mapped.parts or PARTS)
-    for name in ("repair", "verification"):
-        if len(cut.get(name, ())) < LEAST:
-            raise WeakspotError(
-                f"{len(cut.get(name, ()))} pictures are too few for {name}",
-                fix=f"map with more pictures, so that {LEAST} at least are left for it",
-            )
-        then = run.config.digests.get(f"images for {name}")
-        if then is not None and then != part_digest(images, cut[name]):
-            raise WeakspotError(
-                "the pictures are not those the map was made with (the digest differs)",
-                fix="use the old ones, or map again",
-            )
-    mine = cut["repair"]
+def picture_job(mapped: Mapped, settings: RepairTask) -> Job:
+    """The modes of a map of pictures: learnt from the repair part, proved on the verification part."""
+    del settings
+    parts, space, regions = mapped.parts, mapped.space, mapped.regions
+    images: LabelledImages = parts.inputs
+    mine, fresh = (
+        parts.kept(name, mapped.run.config.digests, least=LEAST) for name in ("repair", "verification")
+    )
     cells = [space.cells(region).tolist() for region in regions]
 
     def transformed(pictures: list[Image], modes: Sequence[int], seeds: Sequence[int]) -> list[Image]:
@@ -84,7 +50,7 @@ def _of_pictures(common: dict[str, Any], parts: Any, run: Run, mapped: Any, regi
             return TransformedLessons(pictures, numbers, change=transformed, modes=len(regions), **more)
 
         # What the map saw teaches nothing, but may say how far the weights are moved.
-        seen = [i for name in ("discovery", "confirmation") for i in cut.get(name, ())]
+        seen = [i for name in ("discovery", "confirmation") for i in parts.shared_out[name]]
         beside = of(seen, Read(images, seen)) if seen else None
         return of(mine, [images.picture(i) for i in mine], beside=beside)
 
@@ -96,21 +62,27 @@ def _of_pictures(common: dict[str, Any], parts: Any, run: Run, mapped: Any, regi
                 mode, own = int(rng.integers(len(regions))), int(rng.integers(1 << 62))
                 plain = images.picture(i)
                 image = transformed([plain], [mode], [own])[0]
-                why = "as it is" if image is plain else common["chosen"][mode].words
+                why = "as it is" if image is plain else mapped.chosen[mode].words
                 rows.append((image, images.labels[i], why))
             else:
                 rows.append((images.picture(i), images.labels[i], "as it is"))
         return rows
 
     return Job(
-        **common,
-        source=TransformedImages(images, space=space, parts={Stage.EXPLORE: cut["verification"]}),
-        seed=derived(mapped.seed, "verification"),
+        target=parts.target,
+        name=mapped.settings.target,
+        judge=parts.judge,
+        chosen=mapped.chosen,
+        others=mapped.others,
+        clean=mapped.clean,
+        space=space,
+        source=TransformedImages(images, space=space, parts={Stage.EXPLORE: fresh}),
+        seed=derived(mapped.settings.seed, "verification"),
         cluster=lambda case: case.caption,
         lessons=lessons,
         samples=samples,
-        counts={name: len(some) for name, some in cut.items()},
-        digests={k: v for k, v in parts.digests.items() if k.startswith("images")},
+        counts=parts.counts,
+        digests=parts.digests,
     )
 
 
@@ -119,15 +91,15 @@ def _of_pictures(common: dict[str, Any], parts: Any, run: Run, mapped: Any, regi
 SCENES, GUARDS = 3_000, 2_000
 
 
-def _of_scenes(common: dict[str, Any], source: Source, settings: RepairTask) -> Job:
-    """Scenes are drawn as they are needed; map, training and proof have seeds of their own."""
-    from weakspot.tuning.lessons import DrawnLessons
-
-    base = common["clean"].hypotheses[0]
-    spots = [spot.hypotheses[0] for spot in common["chosen"]]
+def scene_job(mapped: Mapped, settings: RepairTask) -> Job:
+    """The modes of a map of scenes: drawn as they are needed, each purpose with a seed of its own."""
+    parts, source = mapped.parts, mapped.parts.source
+    base = mapped.clean.hypotheses[0]
+    spots = [spot.hypotheses[0] for spot in mapped.chosen]
 
     def drawn(hypothesis: Hypothesis, n: int, what: str = "repair") -> list[Any]:
-        return source.draw(hypothesis, range(n), seed=derived(settings.seed, what))
+        drawn: list[Any] = source.draw(hypothesis, range(n), seed=derived(settings.seed, what))
+        return drawn
 
     def lessons(labels: Sequence[str]) -> DrawnLessons:
         place = {label: i for i, label in enumerate(labels)}
@@ -148,7 +120,16 @@ def _of_scenes(common: dict[str, Any], source: Source, settings: RepairTask) -> 
         return [(c.input, c.expected, c.hypothesis.text) for c in [*weak, *usual]]
 
     return Job(
-        **common, source=source, seed=derived(settings.seed, "verification"),
-        lessons=lessons, samples=samples,
+        target=parts.target,
+        name=mapped.settings.target,
+        judge=parts.judge,
+        chosen=mapped.chosen,
+        others=mapped.others,
+        clean=mapped.clean,
+        space=mapped.space,
+        source=source,
+        seed=derived(settings.seed, "verification"),
+        lessons=lessons,
+        samples=samples,
         counts={k: 2 * (n // len(spots)) * len(spots) for k, n in (("repair", SCENES), ("guard", GUARDS))},
-    )  # fmt: skip
+    )

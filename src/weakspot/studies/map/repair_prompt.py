@@ -15,9 +15,8 @@ from urllib.parse import parse_qsl, urlencode
 import numpy as np
 
 from weakspot.core import MODELS, Hypothesis, WeakspotError
-from weakspot.store import Run
+from weakspot.studies.map.repair import Mapped
 from weakspot.studies.map.repair_looker import BATCH, Image, Looker
-from weakspot.studies.map.repair_modes import Modes, mapped_by, modes_to_repair
 from weakspot.study.repairs import Fitted, Job, Pair, Progress, RepairTask, Spot, derived
 
 #: Pictures of each mode that the proof draws, at most.
@@ -31,32 +30,25 @@ STEPS: Final = 600
 WATCHED_WORDS: Final = ("off the wanted rate in the weak spots", "matching their prompts worse than most did")
 
 
-def prompt_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:
+def prompt_job(mapped: Mapped, settings: RepairTask) -> Job:
     """The modes of a map of a generator.
 
     Raises:
         WeakspotError: The method is not for generators, or the generator is no pipeline in a folder.
     """
-    from weakspot.studies.map.tasks import prompt_parts
-
-    mapped = mapped_by(run, settings)
-    modes = modes_to_repair(run, settings, mapped.concept_space)
     if settings.method not in ("lora", "data"):
         raise WeakspotError(
             f"the method {settings.method!r} is not for generators", fix="use --method lora, or data"
         )
-    name = mapped.target
-    wanted: Any = target if target is not None else name
-    parts: Any = prompt_parts(mapped, modes.space, target=wanted)
-    made = parts.source.generator
+    name, parts, made = mapped.settings.target, mapped.parts, mapped.parts.model
     if settings.method == "lora":
         folder_of_pipeline(made, name)
-    looker = Looker(made, modes.space, parts.judge, parts.target)
+    looker = Looker(made, mapped.space, parts.judge, parts.target)
     most, seed = min(settings.most, PROVED), derived(settings.seed, "verification")
 
     def examples(told: Progress = lambda *_: None) -> list[tuple[Image, str, str]]:
         return looker.examples(
-            [(spot.words, spot.hypotheses[0]) for spot in modes.chosen],
+            [(spot.words, spot.hypotheses[0]) for spot in mapped.chosen],
             rate=settings.rate,
             seed=derived(settings.seed, "repair"),
             told=lambda n: told("drawing pictures to learn from", n, n),
@@ -73,8 +65,8 @@ def prompt_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:
         target=made,
         name=name,
         judge=parts.judge,
-        chosen=modes.chosen,
-        others=modes.others,
+        chosen=mapped.chosen,
+        others=mapped.others,
         clean=Spot(
             "pictures that match their prompts worse than most did",
             failed=lambda model: looker.unmatched(model, most, seed),
@@ -82,8 +74,8 @@ def prompt_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:
         source=parts.source,
         seed=seed,
         samples=lambda rate, seed: examples(),  # noqa: ARG005 (both are in the settings)
-        fit=lambda folder, told: _fit(folder, told, name, looker, modes, examples(told), settings),
-        space=modes.space,
+        fit=lambda folder, told: _fit(folder, told, looker, mapped, examples(told), settings),
+        space=mapped.space,
         draws=LANDSCAPE * most,
         most=most,
         batch=BATCH,
@@ -125,16 +117,16 @@ def name_of_kept(out: Path, *, was: str) -> str:
 def _fit(
     folder: Path,
     told: Progress,
-    name: str,
     looker: Looker,
-    modes: Modes,
+    mapped: Mapped,
     rows: Sequence[tuple[Image, str, str]],
     settings: RepairTask,
 ) -> Fitted:
     from weakspot.tuning.diffusion import fit_generator
 
-    made, out, seed = looker.made, folder / "model", derived(settings.seed, "validation")
-    chosen = [spot.hypotheses[0] for spot in modes.chosen]
+    made, name, out = looker.made, mapped.settings.target, folder / "model"
+    seed = derived(settings.seed, "validation")
+    chosen = [spot.hypotheses[0] for spot in mapped.chosen]
     watched = min(WATCHED, settings.most)
 
     def examine(pipe: Any) -> dict[str, float]:

@@ -15,8 +15,7 @@ import numpy as np
 from weakspot.core import MODELS, Stage, WeakspotError
 from weakspot.sources.pixels import Destroyed
 from weakspot.sources.rewrite import EditedTexts
-from weakspot.store import Run
-from weakspot.studies.map.repair_modes import mapped_by, modes_to_repair
+from weakspot.studies.map.repair import Mapped
 from weakspot.study.repairs import Fitted, Job, Progress, RepairTask, derived, row_words
 
 #: Fewer texts teach and prove nothing.
@@ -34,75 +33,53 @@ class OnceEach(EditedTexts):
         return 1
 
 
-def text_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:
+def text_job(mapped: Mapped, settings: RepairTask) -> Job:
     """The modes of a map of a summariser.
 
     Raises:
         WeakspotError: The texts are others than the map's, or too few; the summariser cannot be trained.
     """
-    from weakspot.sources.labelled import part_digest, split
-    from weakspot.studies.map.tasks import FEW, PARTS, PARTS_OF_FEW, text_parts
-
-    mapped = mapped_by(run, settings)
-    modes = modes_to_repair(run, settings, mapped.concept_space)
-    space = modes.space
     if settings.method == "last-layer":
         raise WeakspotError("a summariser has no last layer to train", fix="use --method full or lora")
-    wanted: Any = target if target is not None else mapped.target
-    parts = text_parts(mapped, space, target=wanted)
+    parts, space, documents = mapped.parts, mapped.space, mapped.parts.inputs
     if settings.method != "data":
-        _trainable(parts.target, mapped.target)
-    source: Any = parts.source
-    documents: Any = source.documents
-    shares = mapped.parts or (PARTS_OF_FEW if len(documents) < FEW else PARTS)
-    cut = split(documents, seed=mapped.seed, shares=shares)
-    for name in ("repair", "verification"):
-        if len(cut.get(name, ())) < LEAST:
-            raise WeakspotError(
-                f"{len(cut.get(name, ()))} texts are too few for {name}", fix="map with more texts"
-            )
-        then = run.config.digests.get(f"texts for {name}")
-        if then is not None and then != part_digest(documents, cut[name]):
-            raise WeakspotError(
-                "the texts are not those the map was made with (the digest differs)",
-                fix="use the old ones, or map again",
-            )
-    mine = OnceEach(documents, space=space, parts={Stage.EXPLORE: cut["repair"]})
+        _trainable(parts.target, mapped.settings.target)
+    own, fresh = (
+        parts.kept(name, mapped.run.config.digests, least=LEAST) for name in ("repair", "verification")
+    )
+    source: EditedTexts = parts.source
+    mine = OnceEach(documents, space=space, parts={Stage.EXPLORE: own})
 
     def edit(text: str, seed: int) -> str:
         rng = np.random.default_rng(seed)
-        region = modes.regions[int(rng.integers(len(modes.regions)))]
+        region = mapped.regions[int(rng.integers(len(mapped.regions)))]
         try:
-            return source.edited(text, region, int(rng.integers(1 << 62)))  # type: ignore[no-any-return]
+            return source.edited(text, region, int(rng.integers(1 << 62)))
         except Destroyed:
             return text
 
     def learnt() -> list[tuple[str, str]]:
-        return _lessons(mine, parts, len(cut["repair"]), settings, outside=space.outside())
+        return _lessons(mine, parts, len(own), settings, outside=space.outside())
 
     return Job(
         target=parts.target,
-        name=mapped.target,
+        name=mapped.settings.target,
         judge=parts.judge,
-        chosen=modes.chosen,
-        others=modes.others,
-        clean=_clean(space),
-        source=OnceEach(documents, space=space, parts={Stage.EXPLORE: cut["verification"]}),
-        seed=derived(mapped.seed, "verification"),
+        chosen=mapped.chosen,
+        others=mapped.others,
+        clean=mapped.clean,
+        source=OnceEach(documents, space=space, parts={Stage.EXPLORE: fresh}),
+        seed=derived(mapped.settings.seed, "verification"),
         cluster=lambda case: case.caption,
-        fit=lambda folder, told: _fit(folder, told, parts.target, learnt(), edit, settings, mapped),
-        write=lambda folder: _write(folder, documents, cut["repair"], edit, settings),
+        fit=lambda folder, told: _fit(
+            folder, told, parts.target, learnt(), edit, settings, mapped.settings.target
+        ),
+        write=lambda folder: _write(folder, documents, own, edit, settings),
         space=space,
         draws=DRAWS,
-        counts={name: len(some) for name, some in cut.items()},
-        digests={k: v for k, v in parts.digests.items() if k.startswith("texts")},
+        counts=parts.counts,
+        digests=parts.digests,
     )
-
-
-def _clean(space: Any) -> Any:
-    from weakspot.study.repairs import Spot
-
-    return Spot("as they are", (space.outside(),))
 
 
 def _trainable(model: Any, name: str) -> None:
@@ -138,7 +115,7 @@ def _fit(
     rows: Sequence[tuple[str, str]],
     edit: Any,
     settings: RepairTask,
-    mapped: Any,
+    was: str,
 ) -> Fitted:
     from weakspot.tuning.summariser import Lesson, SummariserSettings, fit_summariser, name_of_kept
 
@@ -159,7 +136,7 @@ def _fit(
         folder=folder,
         told=lambda epoch, of, row: told(f"training: {row_words(row)}", epoch, of),
     )
-    name = name_of_kept(out, was=mapped.target, target=target)
+    name = name_of_kept(out, was=was, target=target)
     after: Any = MODELS.load(name)
     return Fitted(after, name, {**trained._asdict(), "pictures": len(rows), "kind": "texts"})
 

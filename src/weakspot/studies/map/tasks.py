@@ -1,36 +1,33 @@
-"""The tasks of `map` beside pictures: a summariser under edits of texts, a text-to-image generator.
+"""The parts of each task of `map`.
 
-A summariser is a target as any other: the source edits texts, the judge compares with the reference summary.
-Of a generator the pictures are what is looked at, so it stands in the source; the target is the one who looks
-(`weakspot.judges.picture.Viewer`), and the pictures are kept as evidence with their prompts.
+A classifier is shown changed pictures or scenes. A summariser is shown edited texts, and the judge compares
+with the reference summary. Of a generator the pictures are what is looked at, so it stands in the source; the
+target is the one who looks (`weakspot.judges.picture.Viewer`), and the pictures are kept with their prompts.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar, Final
 
-from weakspot.concepts.space import ConceptSpace, load_space
-from weakspot.core import JUDGES, MODELS, Judge, Stage, Target, WeakspotError, nearest
-from weakspot.engine.identity import digest_in
-from weakspot.store import Run
+from weakspot.core import MODELS, SOURCES, Source, Stage, Target, WeakspotError
+from weakspot.judges.picture import PictureJudge, Viewer
+from weakspot.models.summarise import Asked, AsksQuestions
+from weakspot.sources.documents import Documents, documents
+from weakspot.sources.labelled import LEAST, PARTS, LabelledImages, labelled_images, part_digest, split
+from weakspot.sources.prompted import PromptPictures, generator
+from weakspot.sources.rewrite import EditedTexts
+from weakspot.sources.transform import TransformedImages
 from weakspot.studies.map.bias import Bias
-from weakspot.studies.map.parts import MapParts, MapSettings, same_inputs
-from weakspot.study.executors import unnamed
+from weakspot.studies.map.parts import MapParts
 from weakspot.study.loading import part
 
-if TYPE_CHECKING:
-    from weakspot.sources.prompted import PromptPictures
-    from weakspot.sources.rewrite import EditedTexts
-
 #: The parts of texts, with the share each gets.
-PARTS: Final = {"discovery": 0.4, "confirmation": 0.2, "repair": 0.2, "verification": 0.2}
+PARTS_OF_TEXTS: Final = {"discovery": 0.4, "confirmation": 0.2, "repair": 0.2, "verification": 0.2}
 #: The same where there are few: every part needs some.
 FEW, PARTS_OF_FEW = 60, {"discovery": 0.25, "confirmation": 0.25, "repair": 0.25, "verification": 0.25}
-#: The judge that a run is given if nobody chooses one.
-UNCHOSEN: Final = "discrepancy"
 
 FEW_NOTE: Final = (
     "The texts are few, so each was shown several times, edited at other places: rates and findings are of "
@@ -38,186 +35,181 @@ FEW_NOTE: Final = (
 )
 
 
-class Task(NamedTuple):
-    """What a person calls a task: the tasks of spaces it means, and the space it has if none is named."""
+class _Collected(MapParts):
+    """Inputs of a collection, in parts that share none."""
 
-    spaces: tuple[str, ...]
-    space: str
+    #: What its inputs are.
+    kind: ClassVar[str]
 
+    @cached_property
+    def inputs(self) -> Any:
+        """All inputs, in a fixed order."""
+        raise NotImplementedError
 
-TASKS: Final = {
-    "image": Task(("image", "world"), "image-125"),
-    "text": Task(("text",), "text-16"),
-    "generator": Task(("prompt",), "prompt-27"),
-}
+    @property
+    def digests(self) -> dict[str, str]:
+        """Of all inputs, and of each part."""
+        found = {self.kind: self.inputs.digest}
+        parts = self.shared_out.items()
+        return found | {f"{self.kind} for {name}": part_digest(self.inputs, some) for name, some in parts}
 
+    @property
+    def drawn(self) -> dict[Stage, list[int]]:
+        """The inputs that each stage draws."""
+        parts = self.shared_out
+        return {Stage.EXPLORE: parts["discovery"], Stage.CONFIRM: parts["confirmation"]}
 
-def space_for(task: str, space: str, *, usual: str = "image-125") -> str:
-    """The space of a task.
+    def kept(self, name: str, then: Mapping[str, str], *, least: int) -> list[int]:
+        """The inputs of a part that no map drew.
 
-    Args:
-        task: "image", "text", "generator"; "" for whatever the space is of.
-        space: As it was named; the task's own if it is `usual`.
-        usual: The name that stands for "none was named".
+        Args:
+            name: Of the part.
+            then: The digests when the map was made.
+            least: Fewer are refused.
 
-    Raises:
-        WeakspotError: There is no such task, or the space is of another.
-    """
-    if not task:
-        return space
-    if task not in TASKS:
-        raise WeakspotError(
-            f"no task is called {task[:60]!r}", fix=nearest(task, TASKS) or f"choose from: {', '.join(TASKS)}"
-        )
-    chosen = TASKS[task].space if space == usual else space
-    own = load_space(chosen).task
-    if own not in TASKS[task].spaces:
-        raise WeakspotError(
-            f"the space {chosen[:80]!r} is one of the task {own!r}, not of {task!r}",
-            fix=f"use --space {TASKS[task].space}, or leave --task out",
-        )
-    return chosen
-
-
-def inputs_for(space: str, *, images: str, documents: str) -> str:
-    """Where the inputs of a space are, of the two ways to say it.
-
-    Raises:
-        WeakspotError: The way does not fit the space.
-    """
-    task = load_space(space).task
-    if documents and task != "text":
-        raise WeakspotError(f"the space {space[:80]!r} needs no texts", fix="leave --documents out")
-    if images and task in ("text", "prompt"):
-        raise WeakspotError(
-            f"the space {space[:80]!r} needs no pictures",
-            fix="name texts with --documents" if task == "text" else "leave --images out",
-        )
-    return documents or images
+        Raises:
+            WeakspotError: They are too few, or others than those of the map.
+        """
+        some, what = self.shared_out.get(name, []), {"images": "pictures"}.get(self.kind, self.kind)
+        if len(some) < least:
+            raise WeakspotError(
+                f"{len(some)} {what} are too few for {name}",
+                fix=f"map with more {what}, so that {least} at least are left for it",
+            )
+        if then.get(f"{self.kind} for {name}") not in (None, part_digest(self.inputs, some)):
+            raise WeakspotError(
+                f"the {what} are not those the map was made with (the digest differs)",
+                fix="use the old ones, or map again",
+            )
+        return some
 
 
-def text_parts(
-    settings: MapSettings, space: ConceptSpace, *, target: Any = None, judge: Any = None
-) -> MapParts:
+class Pictures(_Collected):
+    """Labelled pictures, transformed."""
+
+    kind = "images"
+
+    @cached_property
+    def inputs(self) -> LabelledImages:
+        """See `_Collected`."""
+        settings = self.settings
+        if not settings.images:
+            raise WeakspotError("no pictures are named", fix="--images FOLDER, or --images world:2000")
+        return labelled_images(settings.images, labels=self.labels, labels_file=settings.labels_file)
+
+    @cached_property
+    def shared_out(self) -> dict[str, list[int]]:
+        """See `MapParts`."""
+        return split(self.inputs, seed=self.settings.seed, shares=self.settings.shares or PARTS)
+
+    @cached_property
+    def source(self) -> TransformedImages:
+        """See `MapParts`."""
+        return TransformedImages(self.inputs, space=self.space, parts=self.drawn)
+
+
+class Scenes(MapParts):
+    """Scenes of the world, drawn as they are needed: no two parts ever share one."""
+
+    @cached_property
+    def source(self) -> Source:
+        """See `MapParts`."""
+        found: Source = SOURCES.load("world:cells", space=self.space)
+        return found
+
+
+class Texts(_Collected):
     """Texts with reference summaries, edited."""
-    from weakspot.sources.labelled import part_digest
 
-    source, parts = _texts(settings, space=space)
-    texts: Any = source.documents
-    model, digests = _summariser(settings, target)
-    own = unnamed({"target": target, "judge": judge})
-    return MapParts(
-        target=model,
-        source=source,
-        judge=_judge(settings, judge, usual="summary"),
-        inputs=source.inputs,
-        digests={
-            **digests,
-            "texts": texts.digest,
-            **{f"texts for {name}": part_digest(texts, some) for name, some in parts.items()},
-        },
-        counts={name: len(some) for name, some in parts.items()},
-        after=_few if source.rounds(Stage.CONFIRM) > 1 else None,
-        recipes={
-            "source": partial(same_inputs, make=partial(_texts, space=space), digest=texts.digest),
-            "target": partial(_writer, given=own["target"]),
-            "judge": partial(_judge, given=own["judge"], usual="summary"),
-        },
-    )
+    kind = "texts"
+    needs: ClassVar = {"source": ("source",), "target": ("target",), "judge": ("judge",)}
 
+    @cached_property
+    def inputs(self) -> Documents:
+        """See `_Collected`."""
+        return documents(self.settings.documents)
 
-def _texts(settings: MapSettings, *, space: ConceptSpace) -> tuple[EditedTexts, dict[str, list[int]]]:
-    """What edits the texts, and the parts they are cut into."""
-    from weakspot.sources.documents import documents
-    from weakspot.sources.labelled import LEAST, split
-    from weakspot.sources.rewrite import EditedTexts
+    @cached_property
+    def shared_out(self) -> dict[str, list[int]]:
+        """See `MapParts`."""
+        texts: Any = self.inputs
+        shares = self.settings.shares or (PARTS_OF_FEW if len(texts) < FEW else PARTS_OF_TEXTS)
+        needed = math.ceil(LEAST / min(shares.values()) * sum(shares.values()))
+        if len(texts) < needed:
+            raise WeakspotError(
+                f"{len(texts)} texts are too few to split into {len(shares)} parts",
+                fix=f"give {needed} at least",
+            )
+        return split(texts, seed=self.settings.seed, shares=shares)
 
-    texts: Any = documents(settings.images)
-    shares = settings.parts or (PARTS_OF_FEW if len(texts) < FEW else PARTS)
-    needed = math.ceil(LEAST / min(shares.values()) * sum(shares.values()))
-    if len(texts) < needed:
-        raise WeakspotError(
-            f"{len(texts)} texts are too few to split into {len(shares)} parts", fix=f"give {needed} at least"
-        )
-    parts = split(texts, seed=settings.seed, shares=shares)
-    drawn = {Stage.EXPLORE: parts["discovery"], Stage.CONFIRM: parts["confirmation"]}
-    return EditedTexts(texts, space=space, parts=drawn), parts
+    @cached_property
+    def source(self) -> EditedTexts:
+        """See `MapParts`."""
+        return EditedTexts(self.inputs, space=self.space, parts=self.drawn)
 
+    @cached_property
+    def model(self) -> Any:
+        """A summariser, or a chat model that is asked for summaries."""
+        return part(self.objects.get("target"), self.settings.target, MODELS, Target)
 
-def _summariser(settings: MapSettings, given: Any) -> tuple[Target, dict[str, str]]:
-    """Who writes the summaries, and its digest; a chat model is asked for one."""
-    from weakspot.models.summarise import Asked
+    @cached_property
+    def target(self) -> Target:
+        """See `MapParts`."""
+        found: Target = Asked(self.model) if isinstance(self.model, AsksQuestions) else self.model
+        return found
 
-    model = part(given, settings.target, MODELS, Target)
-    return Asked(model) if hasattr(model, "answer_questions") else model, _digest("target", model)
+    @property
+    def usual_judge(self) -> str:
+        """See `MapParts`."""
+        return "summary"
+
+    @property
+    def note(self) -> str:
+        """What rates over few texts are rates of."""
+        return FEW_NOTE if self.source.rounds(Stage.CONFIRM) > 1 else ""
 
 
-def _writer(settings: MapSettings, *, given: Any) -> Target:
-    return _summariser(settings, given)[0]
+class Prompts(MapParts):
+    """Prompts of a space, the pictures that a generator makes of them, and one who looks at these."""
+
+    needs: ClassVar = {"judge": ("judge",), "source": ("target",), "target": ("judge",)}
+
+    @property
+    def usual_judge(self) -> str:
+        """See `MapParts`."""
+        return "picture?encoder=world:encoder" if self.settings.target.startswith("world:") else "picture"
+
+    @cached_property
+    def source(self) -> PromptPictures:
+        """See `MapParts`."""
+        return PromptPictures(generator(self.objects.get("target"), self.settings.target), space=self.space)
+
+    @property
+    def model(self) -> Any:
+        """The generator."""
+        return self.source.generator
+
+    @cached_property
+    def target(self) -> Target:
+        """Looks at the pictures, for the judge."""
+        ours = self.judge if isinstance(self.judge, PictureJudge) else None
+        return Viewer(ours.encoder if ours else None, attribute=ours.attribute if ours else ())
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """None: a generator has no labels."""
+        return ()
+
+    @property
+    def bias(self) -> Bias | None:
+        """See `MapParts`."""
+        ours = self.judge if isinstance(self.judge, PictureJudge) else None
+        return Bias(self.space, ours.attribute, ours.wanted) if ours and ours.attribute else None
 
 
-def _few(run: Run) -> None:
-    """Say what rates over few texts are rates of."""
-    result = run.ledger.fact("map")
-    if result is not None and FEW_NOTE not in result["note"]:
-        run.ledger.set_fact("map", result | {"note": f"{result['note']} {FEW_NOTE}".strip()})
-
-
-def prompt_parts(
-    settings: MapSettings, space: ConceptSpace, *, target: Any = None, judge: Any = None
-) -> MapParts:
-    """Prompts of a space, pictures of a generator, and one who looks at them."""
-    from weakspot.judges.picture import PictureJudge
-
-    usual = "picture?encoder=world:encoder" if settings.target.startswith("world:") else "picture"
-    looks = _judge(settings, judge, usual=usual)
-    source = _drawn(settings, space=space, given=target)
-    source.probe()
-    own = unnamed({"target": target, "judge": judge})
-    judged = partial(_judge, given=own["judge"], usual=usual)
-    ours = looks if isinstance(looks, PictureJudge) and looks.attribute else None
-    return MapParts(
-        target=_viewer(looks),
-        source=source,
-        judge=looks,
-        digests=_digest("target", source.generator) | _digest("judge", looks),
-        after=Bias(space, ours.attribute, ours.wanted) if ours else None,
-        recipes={
-            "source": partial(_drawn, space=space, given=own["target"]),
-            "target": partial(_viewing, judge=judged),
-            "judge": judged,
-        },
-    )
-
-
-def _drawn(settings: MapSettings, *, space: ConceptSpace, given: Any) -> PromptPictures:
-    """What draws the pictures."""
-    from weakspot.sources.prompted import PromptPictures, generator
-
-    return PromptPictures(generator(given, settings.target), space=space)
-
-
-def _viewer(judge: Judge) -> Target:
-    """Who looks at the pictures, for a judge."""
-    from weakspot.judges.picture import PictureJudge, Viewer
-
-    ours = judge if isinstance(judge, PictureJudge) else None
-    return Viewer(ours.encoder if ours else None, attribute=ours.attribute if ours else ())
-
-
-def _viewing(settings: MapSettings, *, judge: Callable[[MapSettings], Judge]) -> Target:
-    return _viewer(judge(settings))
-
-
-def _judge(settings: MapSettings, given: Any, *, usual: str) -> Judge:
-    """The judge that was chosen, or the task's own."""
-    name = settings.judge
-    if name == UNCHOSEN and (given is None or isinstance(given, str)):
-        name, given = usual, None
-    found: Judge = part(given, name, JUDGES, Judge)
-    return found
-
-
-def _digest(what: str, thing: object) -> dict[str, str]:
-    digest = digest_in(thing)
-    return {} if digest is None else {what: digest}
+PARTS_BY_TASK: Final[Mapping[str, type[MapParts]]] = {
+    "image": Pictures,
+    "world": Scenes,
+    "text": Texts,
+    "prompt": Prompts,
+}

@@ -62,7 +62,7 @@ def job_of(run: Run, settings: RepairSettings, *, target: Target | None = None) 
     Raises:
         WeakspotError: Its study leaves none, the modes do not exist, there are too few inputs.
     """
-    build = _interim(run) or find_study(run.config.study).find("repair")
+    build = find_study(run.config.study).find("repair")
     if build is None:
         raise WeakspotError(
             f"{run.folder} is a run of {run.config.study[:60]}, which repair cannot take up",
@@ -70,15 +70,6 @@ def job_of(run: Run, settings: RepairSettings, *, target: Target | None = None) 
         )
     job: Job = build(run, settings, target=target)
     return job
-
-
-def _interim(run: Run) -> Any:
-    from importlib import import_module
-
-    where = {
-        "map": ("map.repair_modes", "map_job"),
-    }.get(run.config.study)
-    return getattr(import_module(f"weakspot.studies.{where[0]}"), where[1]) if where else None
 
 
 def named(_: RepairParts) -> dict[str, object]:

@@ -1,0 +1,252 @@
+"""What a map found: the landscape, its modes, how much of it is known."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from weakspot.concepts.space import Region
+from weakspot.store import Run
+from weakspot.study.lifecycle import settings_of
+from weakspot.study.result import Result
+
+#: Cells of a mode that are looked at for samples.
+LOOKED: Final = 50
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Estimate(_Value):
+    """A believed rate with its interval for 95 %, and the queries at random inputs it rests on."""
+
+    rate: float
+    low: float
+    high: float
+    n: int
+    failures: int
+
+
+class Cell(Estimate):
+    """A cell, by its number and in words."""
+
+    cell: int
+    words: str
+
+
+class Mode(Estimate):
+    """A connected region of cells that fail; the estimate is that of its worst cell.
+
+    Attributes:
+        peak: The worst cell.
+        cells: How many cells it has.
+        region: A box around the worst cell, all of which fails.
+        words: Of the box.
+        peak_words: Of the worst cell.
+    """
+
+    peak: int
+    cells: int
+    region: Region
+    words: str
+    peak_words: str
+
+
+class FailingSet(Estimate):
+    """Values that are enough for failures, whatever the other axes are; the estimate is their mean."""
+
+    words: str
+    region: Region
+
+
+class AxisRates(_Value):
+    """An axis, and the mean rate at each of its values."""
+
+    name: str
+    values: tuple[str, ...]
+    metric: str
+    rates: tuple[float, ...]
+
+
+class HeatMap(_Value):
+    """Mean rates over two axes, which are given by their places."""
+
+    axes: tuple[int, int]
+    rates: tuple[tuple[float, ...], ...]
+
+
+class Coverage(_Value):
+    """Shares of the cells: asked at all, known to ± 5 points, believed to be above."""
+
+    asked: float
+    known: float
+    above: float
+
+
+class ArmRate(_Value):
+    """Failures per query of one who was compared; see `weakspot.core.Rate`."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+    failures: int
+
+
+class Compared(_Value):
+    """A learned agent against its untrained copy and random cells, on inputs that no training saw.
+
+    Attributes:
+        inputs: Distinct inputs that all were shown.
+        paired: Whether all were shown the same inputs; otherwise they were drawn anew for each.
+        rates: By who chose: trained, untrained, random.
+        p_untrained: One-sided p-value of "no better than its copy".
+        p_random: The same against random cells.
+        won: Whether it beat both, beyond chance.
+        agent: The search's name.
+        sees: What the agent sees of an input before it chooses; "" for nothing.
+    """
+
+    inputs: int
+    paired: bool
+    trained: float
+    untrained: float
+    random: float
+    rates: dict[str, ArmRate]
+    p_untrained: float
+    p_random: float
+    won: bool
+    agent: str
+    sees: str
+
+
+class Landscape(_Value):
+    """The failure landscape, as it is believed after the search.
+
+    Attributes:
+        cells: How many there are.
+        above: Cells with at least this rate belong to modes.
+        rate: The mean over all cells.
+        whole: The same with its interval.
+        entropy: 0 if all failures lie in one cell, 1 if they are everywhere.
+        missed: The chance that a cell outside the listed modes is clearly worse than all of theirs.
+        missed_draws: Posterior draws behind it; 0 where every cell is in a listed mode.
+        modes: Worst first.
+        modes_in_all: Of which these are the worst.
+        sets: The minimal failing sets.
+        worst: The worst cells.
+        top: Number and rate of the worst cells of a landscape too large to be kept whole.
+        uncertain: The cells with the widest intervals.
+        heat: Of every two axes.
+        trace: (queries, failures) as the search went on.
+        queries: Of the search.
+        failures: Among them.
+        search: The search that found it.
+        compared: Whether a learned search learnt anything.
+        note: What is to be known of all this.
+    """
+
+    cells: int
+    axes: tuple[AxisRates, ...]
+    above: float
+    rate: float
+    whole: Estimate
+    entropy: float
+    coverage: Coverage
+    missed: float
+    missed_draws: int
+    modes: tuple[Mode, ...]
+    modes_in_all: int
+    sets: tuple[FailingSet, ...]
+    worst: tuple[Cell, ...]
+    top: tuple[tuple[int, float], ...]
+    uncertain: tuple[Cell, ...]
+    heat: tuple[HeatMap, ...]
+    trace: tuple[tuple[int, int], ...]
+    queries: int
+    failures: int
+    search: str
+    compared: Compared | None = None
+    note: str = ""
+
+
+class CellRates(_Value):
+    """Believed rates, intervals and counts of every cell, in the order of their numbers."""
+
+    rate: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    n: tuple[int, ...]
+    failures: tuple[int, ...]
+
+
+class BiasRow(_Value):
+    """How often each value was seen somewhere, all cells alike.
+
+    Attributes:
+        where: An axis' value, or everywhere.
+        counts: By value.
+        n: Their sum.
+        cells: Cells with answers.
+        of: Cells in all.
+        apart: Total variation from the wanted shares.
+        low: The lower end of its interval.
+        high: The upper end.
+    """
+
+    where: str
+    counts: tuple[int, ...]
+    n: int
+    cells: int
+    of: int
+    apart: float
+    low: float
+    high: float
+
+
+class BiasFound(_Value):
+    """The values of an attribute in a generator's pictures, against the shares that are wanted."""
+
+    attribute: tuple[str, ...]
+    wanted: tuple[float, ...]
+    rows: tuple[BiasRow, ...]
+
+
+class MapResult(Result):
+    """What is known so far.
+
+    Attributes:
+        parts: Inputs per part, for people.
+        landscape: None until the search is done.
+        every_cell: None of a landscape too large to be kept whole.
+        bias: None where no attribute is watched.
+    """
+
+    parts: dict[str, int] = Field(default_factory=dict)
+    landscape: Landscape | None = None
+    every_cell: CellRates | None = None
+    bias: BiasFound | None = None
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """The modes, worst first."""
+        return () if self.landscape is None else self.landscape.modes
+
+    def samples(self, run: Run, number: int, *, most: int = 2) -> list[str]:
+        """Where failing inputs of a mode lie: of its confirmation, or else of its cells."""
+        space = settings_of(run).concept_space
+        region = self.modes[number - 1].region
+        known = {h.id for h in run.ledger.hypotheses()}
+        asked = [
+            space.hypothesis(region, origin="mode"),
+            *map(space.hypothesis, space.cells(region)[:LOOKED].tolist()),
+        ]
+        found: list[str] = []
+        for hypothesis in (h for h in asked if h.id in known):
+            kept = (t.blob for t in run.ledger.trials(hypothesis, failed=True) if t.blob)
+            found += [f"{run.blobs.place}/{blob[:2]}/{blob}" for blob in kept]
+            if len(found) >= most:
+                break
+        return list(dict.fromkeys(found))[:most]

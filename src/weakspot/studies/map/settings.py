@@ -1,0 +1,313 @@
+"""What `map` is asked to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Self
+
+from pydantic import AfterValidator, model_validator
+
+from weakspot.core import WeakspotError, nearest
+from weakspot.study.options import (
+    BudgetOption,
+    FdrOption,
+    LabelsFileOption,
+    Option,
+    SeedOption,
+    StudySettings,
+)
+
+if TYPE_CHECKING:
+    from weakspot.concepts.space import ConceptSpace
+    from weakspot.engine import Lane
+
+#: Fewer queries say nothing of a landscape.
+LEAST: Final = 50
+#: The part of the budget that the search gets; the baseline and the confirmation share the rest.
+SEARCHED: Final = 0.7
+#: Of that, what a learned agent gets; the rest measures the landscape at random inputs.
+LEARNED: Final = 0.6
+#: The space that a run has if nobody names one.
+SPACE: Final = "image-125"
+
+
+class Task(NamedTuple):
+    """What people call a task: the tasks of spaces that it means, and the space it has if none is named."""
+
+    spaces: tuple[str, ...]
+    space: str
+
+
+TASKS: Final = {
+    "image": Task(("image", "world"), SPACE),
+    "text": Task(("text",), "text-16"),
+    "generator": Task(("prompt",), "prompt-27"),
+}
+
+
+# The imports of these checks are not needed for the help of the command.
+
+
+def _space(text: str) -> str:
+    from weakspot.concepts.space import load_space
+
+    load_space(text)
+    return text
+
+
+def _task(text: str) -> str:
+    if text and text not in TASKS:
+        raise WeakspotError(
+            f"no task is called {text[:60]!r}", fix=nearest(text, TASKS) or f"choose from: {', '.join(TASKS)}"
+        )
+    return text
+
+
+def _search(text: str) -> str:
+    from weakspot.studies.map.search.searches import find
+
+    find(text)
+    return text
+
+
+def _rate(rate: float | None) -> float | None:
+    if rate is not None and not 0 < rate < 1:
+        raise WeakspotError(f"a rate cannot be {rate}", fix="write e.g. --above 0.3")
+    return rate
+
+
+def _shares(text: str) -> str:
+    shares_of(text)
+    return text
+
+
+class MapSettings(StudySettings):
+    """Map where a model fails: which concepts, how much of them, together with which others.
+
+    Pictures are changed as the cells of a concept space say (rotated 10°, darkened 30 %), a search finds the
+    cells that fail, every cell gets a rate with an interval, and failing regions are said in words and
+    confirmed on pictures that the search never saw. A quarter of the pictures each is kept untouched for
+    repair and for its verification.
+    """
+
+    target: Annotated[
+        str,
+        Option(
+            "The model, e.g. world:classifier (see: weakspot list models).",
+            "MODEL",
+            names="model",
+            port="Target | Generator",
+            argument=True,
+        ),
+    ]
+    images: Annotated[
+        str,
+        Option(
+            "Labelled pictures: a folder (of folders by label, or with labels.jsonl), .npz, world:2000.",
+            "WHERE",
+            names="inputs",
+        ),
+    ] = ""
+    space: Annotated[
+        str,
+        Option(
+            "image-125, image-5^k, image:rotate,fog,…, world, text-16, prompt-27, or a YAML file.",
+            "SPACE",
+            checked=_space,
+            named=lambda space: f"object:{space.name}",
+        ),
+    ] = SPACE
+    task: Annotated[
+        str,
+        AfterValidator(_task),
+        Option("image, text or generator; by default what the space is of.", "TASK"),
+    ] = ""
+    documents: Annotated[
+        str,
+        Option(
+            "Texts with summaries: .jsonl, or a folder; by default twenty that come with weakspot.",
+            "WHERE",
+            names="inputs",
+        ),
+    ] = ""
+    search: Annotated[
+        str,
+        AfterValidator(_search),
+        Option("auto, thompson, ucb, gp, tpe, dqn, ppo, dqn-micro, ppo-micro, random, exhaustive.", "SEARCH"),
+    ] = "auto"
+    judge: Annotated[
+        str,
+        Option(
+            "What a failure is, e.g. discrepancy?measure=doubt&epsilon=0.9.",
+            "JUDGE",
+            names="judge",
+            port="Judge",
+        ),
+    ] = "discrepancy"
+    source: Annotated[
+        str | None,
+        Option("Draws the cells in place of the task's own source.", "SOURCE", names="source", port="Source"),
+    ] = None
+    above: Annotated[
+        float | None,
+        AfterValidator(_rate),
+        Option("Cells that fail at least so often are modes; by default what is far above the rest.", "RATE"),
+    ] = None
+    labels_file: LabelsFileOption = None
+    parts: Annotated[
+        str,
+        AfterValidator(_shares),
+        Option(
+            "Shares of the inputs, e.g. discovery=0.4,confirmation=0.1,repair=0.25,verification=0.25.",
+            "SHARES",
+            named=lambda shares: ",".join(f"{name}={share}" for name, share in shares.items()),
+        ),
+    ] = ""
+    budget: BudgetOption = "images=10000"
+    fdr: FdrOption = 0.05
+    seed: SeedOption = 0
+    concepts: Annotated[
+        dict[str, Any] | None, Option("The space itself, so that a changed file changes no run.", inner=True)
+    ] = None
+
+    @property
+    def queries(self) -> int:
+        """The most queries: the budget's images, or where it says nothing of them its calls."""
+        return int(self._limit)
+
+    @property
+    def _limit(self) -> float:
+        from weakspot.engine.budget import Budget
+
+        limits = Budget.parse(self.budget)
+        return limits["calls"] if math.isinf(limits["images"]) else limits["images"]
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Of the inputs, by the parts' names; {} for the task's own."""
+        return shares_of(self.parts)
+
+    @property
+    def space_name(self) -> str:
+        """The space that is meant: the task's own where none is named."""
+        return TASKS[self.task].space if self.task and self.space == SPACE else self.space
+
+    @property
+    def concept_space(self) -> ConceptSpace:
+        """The space."""
+        from weakspot.concepts.space import load_space, space_from
+
+        return space_from(self.concepts) if self.concepts else load_space(self.space_name)
+
+    @model_validator(mode="after")
+    def _can_be_meant(self) -> Self:
+        limit = self._limit
+        if math.isinf(limit):
+            raise WeakspotError(
+                "the budget has no number of images or calls", fix="write e.g. images=10k,seconds=600"
+            )
+        if limit < LEAST:
+            raise WeakspotError(
+                f"{limit:.0f} queries are too few to map anything", fix=f"give {LEAST} at least"
+            )
+        self._check_agent()
+        if self.concepts or not self.space.startswith("object:"):  # otherwise it is checked when it is there
+            self._check_space(self.concept_space)
+        return self
+
+    def _check_agent(self) -> None:
+        from weakspot.studies.map.search.rl import LEAST as AGENT
+        from weakspot.studies.map.search.searches import find
+
+        if find(self.search).learned and int(LEARNED * int(SEARCHED * self.queries)) < AGENT:
+            least = math.ceil(math.ceil(AGENT / LEARNED) / SEARCHED)
+            raise WeakspotError(
+                f"{self.queries:,} queries are too few for {self.search}: an agent gets {LEARNED:.0%} of the "
+                f"{SEARCHED:.0%} that search, and fewer than {AGENT} teach it nothing",
+                fix=f"give images={least}, or use --search auto",
+            )
+
+    def _check_space(self, space: ConceptSpace) -> None:
+        if self.task and space.task not in TASKS[self.task].spaces:
+            raise WeakspotError(
+                f"the space {space.name[:80]!r} is one of the task {space.task!r}, not of {self.task!r}",
+                fix=f"use --space {TASKS[self.task].space}, or leave --task out",
+            )
+        if self.documents and space.task != "text":
+            raise WeakspotError(f"the space {space.name[:80]!r} needs no texts", fix="leave --documents out")
+        if self.images and space.task in ("text", "prompt"):
+            raise WeakspotError(
+                f"the space {space.name[:80]!r} needs no pictures",
+                fix="name texts with --documents" if space.task == "text" else "leave --images out",
+            )
+        if self.search == "exhaustive" and self.queries * SEARCHED < space.size:
+            raise WeakspotError(
+                f"the space {space.name!r} has {space.size:,} cells, more than the search has queries",
+                fix=f"give images={math.ceil(space.size / SEARCHED)}, or use --search auto, which learns "
+                "from the cells beside",
+            )
+
+    def resumed(self, budget: str) -> Self:
+        """The number of images is part of the design: how they are shared out follows from it."""
+        settings = self.changed(budget=budget)
+        if settings.queries != self.queries:
+            raise WeakspotError(
+                f"this run was laid out for {self.queries:,} images, which cannot be changed now",
+                fix=f"keep images={self.queries} and change the other limits, or begin a new run",
+            )
+        return settings
+
+
+def shares_of(text: str) -> dict[str, float]:
+    """Shares of inputs, as "discovery=0.4,confirmation=0.6": by the parts' names."""
+    shares: dict[str, float] = {}
+    for pair in filter(None, text.split(",")):
+        name, _, share = pair.partition("=")
+        try:
+            shares[name.strip()] = float(share)
+        except ValueError:
+            shares[name.strip()] = 0.0
+    wrong = [name for name, share in shares.items() if not (name and 0 < share < math.inf)]
+    wrong += [name for name in ("discovery", "confirmation") if shares and name not in shares]
+    if wrong:
+        raise WeakspotError(
+            f"the parts {text[:80]!r} give no share to {wrong[0]!r}",
+            fix="write e.g. discovery=0.4,confirmation=0.1,repair=0.25,verification=0.25",
+        )
+    return shares
+
+
+def resolve(settings: MapSettings, objects: Mapping[str, Any]) -> MapSettings:
+    """The space, as it is now: run.yaml keeps all of it."""
+    space = objects.get("space") or settings.concept_space
+    return settings.changed(space=settings.space_name, concepts=space.to_json())
+
+
+def title(settings: MapSettings) -> str:
+    """The first line on the screen."""
+    return f"mapping {settings.target} over {settings.space_name.removeprefix('object:')}"
+
+
+def subject(settings: MapSettings, _: object) -> str:
+    """A word for people: the space."""
+    return settings.concept_space.name
+
+
+_DOING: Final = {
+    "baseline": "inputs as they are",
+    "search": "searching",
+    "confirm": "confirming on fresh inputs",
+}
+
+
+def progress(phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> str:
+    """How far a run is, in one line: with what fails most so far."""
+    from weakspot.report.format import count, percent, shorten
+
+    line = f"{_DOING.get(phase, phase)} · {count(spent['images'])} queries"
+    worst = max((lane for lane in lanes if lane.tally.n), key=lambda lane: lane.tally.rate, default=None)
+    if worst is None:
+        return line
+    words = shorten(worst.hypothesis.text, 60)
+    return f"{line} · {percent(worst.tally.rate)} of {count(worst.tally.n)}: {words}"
