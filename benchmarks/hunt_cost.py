@@ -59,8 +59,7 @@ from weakspot.stats import exceeds, log_evidence_below
 from weakspot.studies.hunt.parts import HuntParts, load
 from weakspot.studies.hunt.settings import HuntSettings
 from weakspot.study.labels import base_hypothesis
-from weakspot.text.caption import sentences
-from weakspot.text.refine import without_adjectives
+from weakspot.text.sentences import sentences, without_adjectives
 from weakspot.world.classifier import weak_spots
 
 TARGET: Final = "world:classifier"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from weakspot.concepts.cluster import Group, cluster, keywords, rank_keywords
 from weakspot.core import WeakspotError
-from weakspot.text.caption import sentences
+from weakspot.text.sentences import sentences
 
 
 def blobs(*sizes: int, width: int = 16, spread: float = 0.05, seed: int = 0) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from weakspot.concepts.rules import Said, rules, said
-from weakspot.text.refine import general_forms
+from weakspot.text.sentences import general_forms
 
 SENTENCES = {
     "it is night.": 0.2,

@@ -13,7 +13,7 @@ from weakspot.core import Stage, WeakspotError
 from weakspot.sources.documents import documents
 from weakspot.sources.rewrite import DRAWS, EditedTexts
 from weakspot.testing import check_source
-from weakspot.text.edits import edit
+from weakspot.text.text_edits import edit
 
 SPACE = load_space("text-16")
 AMOUNTS = space_from(

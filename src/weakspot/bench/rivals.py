@@ -42,8 +42,7 @@ from weakspot.engine import (
 from weakspot.judges import LabelJudge
 from weakspot.stats import exceeds
 from weakspot.store import Run, RunConfig
-from weakspot.text.caption import rank, sentences
-from weakspot.text.refine import without_adjectives
+from weakspot.text.sentences import rank, sentences, without_adjectives
 
 #: So many slices or keywords are reported.
 REPORTED: Final = 5

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
-from weakspot.text.caption import Sentence, rank, sentences
+from weakspot.text.sentences import Sentence, rank, sentences
 
 #: Of a caption so many characters are read; what comes after is no description of one image.
 READ: Final = 10_000
@@ -197,7 +197,7 @@ def rank_keywords(
     Args:
         wrong: Captions of images the model got wrong.
         right: Captions of images it got right.
-        words: What to look for in a caption: `keywords`, or `weakspot.text.caption.sentences`.
+        words: What to look for in a caption: `keywords`, or `weakspot.text.sentences.sentences`.
         least: Wrong images of which it must be said.
         most: How many to give.
     """

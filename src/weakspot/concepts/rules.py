@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.stats.sequential import log_evidences
-from weakspot.text.caption import sentences
-from weakspot.text.refine import general_forms
+from weakspot.text.sentences import general_forms, sentences
 
 #: Sentences that are weighed, those with the largest difference in how often they are said.
 _WEIGHED: Final = 256

@@ -40,7 +40,7 @@ from weakspot.models import options
 from weakspot.sources.annotations import Annotation, by_folder, read_annotations
 from weakspot.sources.folder import LONGEST, Picture, images_in
 from weakspot.sources.pool import Pool, Progress, Skipped, read_pool
-from weakspot.text.caption import sentences
+from weakspot.text.sentences import sentences
 
 __all__ = ["Exhausted", "Picture", "Retrieval", "Skipped", "images_in", "load"]
 

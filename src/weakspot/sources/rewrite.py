@@ -22,7 +22,7 @@ from weakspot.core import Case, Hypothesis, Stage, WeakspotError, case_seed
 from weakspot.models.ngrams import Ngrams
 from weakspot.sources.documents import Documents
 from weakspot.sources.pixels import Destroyed
-from weakspot.text.edits import EDITS, edit
+from weakspot.text.text_edits import EDITS, edit
 
 #: Draws that a cell can have at least: fewer texts than this are shown in several rounds.
 DRAWS: Final = 400

@@ -1,9 +1,8 @@
-"""New pairs of one category: a caption of the corpus and the same caption with one thing changed.
+"""Edits of a caption by category: the same caption with one thing changed.
 
-The edits of `weakspot.text.edit` (negation, sides, relations, colours, counts) are used where they fit;
-the others are here: roles, adjectives that change nouns, verbs, times, things, people's sex, what is there.
-A pair is given only if `weakspot.text.differences` names its category, too, and neither the changed caption
-nor the pair is in the corpus. Nothing but the edit differs: case, spelling and punctuation are the caption's.
+The edits of `caption_edits` (negation, sides, relations, colours, counts) are used where they fit; the others
+are here: roles, adjectives that change nouns, verbs, times, things, people's sex, what is there. An edit is
+given only if `differences` names its category, too. Case, spelling and punctuation stay the caption's.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from itertools import combinations, pairwise
 from typing import Final
 
 from weakspot.core import Hypothesis
+from weakspot.text.caption_edits import Kind, edits
 from weakspot.text.changes import Change, key, put
 from weakspot.text.differences import Category, categorise
-from weakspot.text.edit import Kind, edits
 from weakspot.text.exchanges import gender
 from weakspot.text.forms import article, capital, plural, verb_form
 from weakspot.text.lexicon import Tag, lines, section, words

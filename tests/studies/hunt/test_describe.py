@@ -14,7 +14,7 @@ from weakspot.core import Captioner, Encoder, Hypothesis, WeakspotError
 from weakspot.studies.hunt.describe import DescribeSettings, candidates, describe, greedy
 from weakspot.studies.hunt.scoring import Likelihood, Similarity, special_forms
 from weakspot.testing import check_encoder
-from weakspot.text.caption import sentences
+from weakspot.text.sentences import sentences
 from weakspot.world.grammar import parse
 from weakspot.world.render import render
 from weakspot.world.scene import Scene

@@ -16,7 +16,7 @@ from weakspot.studies.hunt.result import HuntResult
 from weakspot.studies.hunt.settings import HuntSettings
 from weakspot.study.label_meanings import Meanings, chosen, kin_of_head
 from weakspot.study.labels import base_hypothesis
-from weakspot.text.edit import Edit, Kind, edits, varied
+from weakspot.text.caption_edits import Edit, Kind, edits, varied
 
 HEAD = ("cat", "dog", "wolf")
 KIN = "name,parent\ncat,pet\ndog,pet\nwolf,beast\n"

@@ -15,7 +15,7 @@ from weakspot.concepts.cluster import keywords
 from weakspot.concepts.rules import Said, said
 from weakspot.core import Captioner, Hypothesis, Stage, Trial, WeakspotError
 from weakspot.engine import Engine
-from weakspot.text.caption import sentences
+from weakspot.text.sentences import sentences
 
 #: Pictures that a captioner is shown at once.
 _AT_ONCE: Final = 32

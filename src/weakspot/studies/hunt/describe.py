@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from weakspot.concepts.cluster import READ, rank_keywords
 from weakspot.core import Encoder, Hypothesis, ScoringCaptioner, WeakspotError
 from weakspot.studies.hunt.scoring import Image, Likelihood, Matrix, Similarity, special_forms
-from weakspot.text.caption import sentences
-from weakspot.text.refine import without_adjectives
+from weakspot.text.sentences import sentences, without_adjectives
 
 #: Of a caption so many sentences are read.
 PER_CAPTION: Final = 24

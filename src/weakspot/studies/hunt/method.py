@@ -48,8 +48,8 @@ from weakspot.studies.hunt.select import said_by, select
 from weakspot.studies.hunt.settings import HuntSettings
 from weakspot.study import Context
 from weakspot.study.labels import base_hypothesis
-from weakspot.text.caption import sentences
-from weakspot.text.edit import edits, varied
+from weakspot.text.caption_edits import edits, varied
+from weakspot.text.sentences import sentences
 
 #: In each round the baseline is drawn until it failed so often or this part of the budget is gone; then
 #: the race goes on until that part is.

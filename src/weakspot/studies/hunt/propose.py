@@ -27,7 +27,7 @@ from weakspot.engine import Claim, Lane, State
 from weakspot.studies.hunt.captions import CaptionedTrial, InWords
 from weakspot.studies.hunt.describe import describe
 from weakspot.studies.hunt.select import said_by
-from weakspot.text.refine import general_forms
+from weakspot.text.sentences import general_forms
 
 #: Wrong answers that are followed one by one, the most frequent.
 CONFUSIONS: Final = 6

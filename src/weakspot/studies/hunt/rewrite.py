@@ -11,9 +11,9 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from weakspot.text.caption import sentences
 from weakspot.text.changes import key
 from weakspot.text.llm_answers import LONGEST, Answers, Asked, ask_all, items, one_line
+from weakspot.text.sentences import sentences
 
 #: Of one answer, so many texts are taken.
 MOST: Final = 6

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import Encoder, ScoringCaptioner, WeakspotError
-from weakspot.text.refine import without_adjectives
+from weakspot.text.sentences import without_adjectives
 
 #: Special forms ("on a yellow flower") that count towards a general sentence ("on a flower").
 FORMS: Final = 8

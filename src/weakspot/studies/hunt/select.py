@@ -19,7 +19,7 @@ from weakspot.core import Hypothesis
 from weakspot.engine import Claim, Lane, State
 from weakspot.stats import exceeds, log_evidence
 from weakspot.studies.hunt.captions import CaptionedTrial, InWords
-from weakspot.text.caption import sentences
+from weakspot.text.sentences import sentences
 
 
 class Candidate:

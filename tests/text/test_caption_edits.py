@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from training.texts import prompt
 
 from weakspot.core import Hypothesis, WeakspotError
-from weakspot.text.edit import LONGEST_TEXT, Edit, Kind, edits
+from weakspot.text.caption_edits import LONGEST_TEXT, Edit, Kind, edits
 from weakspot.text.lexicon import swaps
 from weakspot.text.negation import negated
 from weakspot.world.grammar import UnknownWords, parse

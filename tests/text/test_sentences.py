@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weakspot.text.caption import LONGEST, rank, sentences
-from weakspot.text.refine import without_adjectives
+from weakspot.text.sentences import LONGEST, rank, sentences, without_adjectives
 
 
 def test_rank_counts() -> None:
@@ -41,3 +40,29 @@ def test_a_sentence_is_one_printable_line(caption: str) -> None:
         assert len(sentence) <= LONGEST
         assert without_adjectives(sentence)
         assert without_adjectives(without_adjectives(sentence)) == without_adjectives(sentence)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "general"),
+    [
+        ("it is on a yellow flower.", "it is on a flower."),
+        ("it is on an orange flower.", "it is on a flower."),
+        ("it is on a red apple.", "it is on an apple."),
+        ("it is behind a small old wooden fence.", "it is behind a fence."),
+        ("the green background is far.", "the background is far."),
+        ("two white cats are there.", "two cats are there."),
+        ("it is on a red flower beside an old oak.", "it is on a flower beside an oak."),
+        # An adjective that is all the sentence says stays.
+        ("it is small.", "it is small."),
+        ("the background is green.", "the background is green."),
+        # An article is fitted only to a word that moved next to it.
+        ("it waits an hour.", "it waits an hour."),
+        ("it is a unicorn.", "it is a unicorn."),
+        # What the rule does not understand is left alone.
+        ("it is on a.", "it is on a."),
+        ("a red", "a"),
+        ("", ""),
+    ],
+)
+def test_without_adjectives(sentence: str, general: str) -> None:
+    assert without_adjectives(sentence) == general

@@ -15,11 +15,10 @@ from enum import StrEnum
 from typing import Final, NamedTuple, TypeVar
 
 from weakspot.core import Hypothesis, WeakspotError
-from weakspot.text.caption import LONGEST, sentences
 from weakspot.text.changes import Change, put
 from weakspot.text.lexicon import swaps
 from weakspot.text.negation import negated
-from weakspot.text.refine import without_adjectives
+from weakspot.text.sentences import LONGEST, sentences, without_adjectives
 
 T = TypeVar("T")
 

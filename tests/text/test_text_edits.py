@@ -11,9 +11,9 @@ from weakspot.concepts.space import load_space
 from weakspot.core import WeakspotError
 from weakspot.sources.documents import documents
 from weakspot.text import lexicon
-from weakspot.text.edits import EDITS, edit, misspelt
 from weakspot.text.forms import base_of
 from weakspot.text.negation import denied
+from weakspot.text.text_edits import EDITS, edit, misspelt
 
 TEXTS = documents().texts
 PLAIN = "The engineer closed two bridges on Monday, and they will not open before May."
