@@ -36,12 +36,12 @@ from weakspot.stats import clopper_pearson
 from weakspot.studies.rare.splitting import rare_rate
 from weakspot.study.reports import summary
 from weakspot.world.grammar import base_sentence, parse
-from weakspot.world.nature import _FACTORS, _natural_plan
+from weakspot.world.nature import FACTORS, natural_plan
 from weakspot.world.space import ELEMENTS, FIRST, SceneSpace
 
 RATE: Final = 1e-5
 #: Columns of a state before those of the drawing.
-CHOICES: Final = 1 + len(_FACTORS)
+CHOICES: Final = 1 + len(FACTORS)
 LABEL: Final = "fly"
 Taken = Mapping[str, Mapping[str, int]]
 #: Tenths of a unit that a value takes off the margin; what is not named takes nothing.
@@ -112,10 +112,10 @@ class Planted:
         hypothesis = Hypothesis(base_sentence(LABEL))
         scenes = parse(hypothesis.text)
         self.space = SceneSpace(hypothesis, scenes)
-        plan = _natural_plan(scenes).factors[LABEL]
+        plan = natural_plan(scenes).factors[LABEL]
         self._taken = [
             np.array([_off(taken, factor, values) for values in draw.values])
-            for factor, draw in zip(_FACTORS, plan, strict=True)
+            for factor, draw in zip(FACTORS, plan, strict=True)
         ]
         total = np.ones(1)  # P(the scene takes off k tenths), k = 0, 1, …
         for tenths, draw in zip(self._taken, plan, strict=True):

@@ -35,8 +35,11 @@ def test_probabilities_sum_to_one_and_leave_nothing_impossible(subject: str) -> 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_tables_name_only_what_exists_and_hardly_need_scaling(subject: str) -> None:
-    assert set(nature.HABITS[subject]) | set(nature.USUAL) == set(ATTRIBUTES) - {"subject", *nature.PARENT_OF}
-    for attribute, named in nature.HABITS[subject].items():
+    assert set(nature.TABLES["habits"][subject]) | set(nature.TABLES["usual"]) == set(ATTRIBUTES) - {
+        "subject",
+        *nature.PARENT_OF,
+    }
+    for attribute, named in nature.TABLES["habits"][subject].items():
         assert set(named) <= set(ATTRIBUTES[attribute])
         table = nature.probabilities(subject, attribute)
         for value, percent in named.items():

@@ -10,7 +10,7 @@ from random import Random
 from typing import Final
 
 from weakspot.world.grammar import base_sentence, deny, describe, say
-from weakspot.world.lexicon import NUMBERS, PLACE_NAMES
+from weakspot.world.lexicon import NUMBERS, PLACE_NAMES, PLURALS
 from weakspot.world.scene import ATTRIBUTES, DEFAULTS, PLAIN, Scene
 
 #: Share of captions in each form: everything in order, single sentences, one long sentence.
@@ -19,8 +19,6 @@ _FORMS: Final = (("full", 0.3), ("sentences", 0.35), ("fluent", 0.35))
 _SAID, _SAID_PLAIN = 0.8, 0.08
 #: How often a caption of single sentences says what is not there.
 _DENIES: Final = 0.15
-_PLURALS: Final = {"fly": "flies", "butterfly": "butterflies", "wolf": "wolves", "crayfish": "crayfish",
-                   "goldfish": "goldfish"}  # fmt: skip
 _MASS: Final = ("grass", "bars")
 _CHILDREN: Final = {"on": "on_color", "companion": "companion_at"}
 
@@ -65,7 +63,8 @@ def _fluent(scene: Scene, rng: Random) -> str:
     if "color" in said and scene.color != "natural":
         before.append(scene.color)
     many = "count" in said and scene.count != "1"
-    noun = (_PLURALS.get(scene.subject) or scene.subject + "s") if many else scene.subject
+    plural = PLURALS.get(scene.subject, f"{scene.subject}s") or scene.subject
+    noun = plural if many else scene.subject
     head = " ".join([*before, noun])
     head = f"{NUMBERS[scene.count]} {head}" if many else _a(head)
     after = []

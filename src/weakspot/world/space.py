@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import Case, Hypothesis
 from weakspot.world.grammar import describe
-from weakspot.world.nature import _DRAWN, _FACTORS, _Draw, _even_plan, _natural_plan
+from weakspot.world.nature import DRAWN, FACTORS, Draw, even_plan, natural_plan
 from weakspot.world.render import Picture, render
 from weakspot.world.scene import Scene, SceneSet
 
@@ -39,7 +39,7 @@ ELEMENTS: Final = (
 _ALWAYS: Final = 4
 #: Random numbers of an element that can be moved.
 FIRST: Final = 8
-_CHOICES: Final = 1 + len(_FACTORS)
+_CHOICES: Final = 1 + len(FACTORS)
 _WIDTH: Final = FIRST + 1
 
 
@@ -58,7 +58,7 @@ class SceneSpace:
     ) -> None:
         self.hypothesis, self.size = hypothesis, size
         self._scenes, self._balanced = scenes, balanced
-        plan = (_even_plan if balanced else _natural_plan)(scenes)
+        plan = (even_plan if balanced else natural_plan)(scenes)
         self.subjects = tuple(values[0] for values in plan.subject.values)
         self._subject = _steps(plan.subject)
         self._options = [[draw.values for draw in plan.factors[s]] for s in self.subjects]
@@ -104,7 +104,7 @@ class SceneSpace:
         drawn = [self.subjects[subject]]
         for values, option in zip(self._options[subject], options, strict=True):
             drawn += values[option]
-        return Scene(**dict(zip(_DRAWN, drawn, strict=True)))
+        return Scene(**dict(zip(DRAWN, drawn, strict=True)))
 
     def picture(self, state: NDArray[Any]) -> Picture:
         """The picture of one state."""
@@ -161,7 +161,7 @@ class SceneSpace:
         return np.array([_shown(self.scene(state)) for state in states])
 
 
-def _steps(draw: _Draw) -> NDArray[np.float64]:
+def _steps(draw: Draw) -> NDArray[np.float64]:
     """The inner ends of the options on the line from 0 to 1."""
     upto = np.asarray(draw.upto)
     return np.asarray(upto[:-1] / upto[-1])
