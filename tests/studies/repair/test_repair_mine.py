@@ -29,7 +29,7 @@ def small() -> Iterator[None]:
     """A tenth of the usual numbers."""
     with pytest.MonkeyPatch.context() as patched:
         for name, value in {
-            "CAPTIONS": 260, "LEARNT": 60, "PROVED": 50, "USUAL": 40, "RETRIEVED": 40, "SAME": 20
+            "CAPTIONS": 260, "LESSONS": 60, "PROVED": 50, "USUAL": 40, "RETRIEVED": 40, "SAME": 20
         }.items():  # fmt: skip
             patched.setattr(repair_mine, name, value)
         patched.setattr(encoder, "BATCH", 24)

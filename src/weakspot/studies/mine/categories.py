@@ -42,15 +42,11 @@ class CategoryShown:
     """One category, or a baseline.
 
     Attributes:
-        name: What people read first.
-        text: The hypothesis' whole text.
+        name: What people read first; `text` is the hypothesis' whole text.
         kind: "edited", "written", "replaced" or "random": where its pairs come from.
-        mined: Pairs of the corpus that show it.
+        mined: Pairs of the corpus that show it; `found` are some of them.
         state: How it stood in the race; "confirmed" after the confirmation.
-        rate: Fresh pairs, where there are any; else those of the race.
-        fresh: Whether the rate is of fresh pairs.
-        finding: If it came so far.
-        found: Pairs of the corpus.
+        rate: Of fresh pairs, where there are any (`fresh`); else of those of the race.
         failing: New pairs that are taken for alike.
         passing: New pairs that are told apart.
         changes: What was changed most often.

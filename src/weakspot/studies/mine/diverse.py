@@ -40,14 +40,8 @@ def diverse(
 ) -> Diverse:
     """The first `wanted` pairs that are not too much like those before them; fewer if there are no more.
 
-    Args:
-        pairs: Best first.
-        vectors: The reference's rows of length 1.
-        wanted: Pairs in the list at most.
-        per_text: Pairs that a text and its near-copies may be in.
-        per_topic: Pairs of one topic.
-        copy: See `COPY`.
-        topic: See `TOPIC`.
+    `vectors` are the reference's rows. A text and its near-copies may be in `per_text` pairs, a topic in
+    `per_topic`.
     """
     width = vectors.shape[1] if vectors.ndim == 2 else 0
     room = min(wanted, len(pairs))

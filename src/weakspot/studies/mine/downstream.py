@@ -136,14 +136,8 @@ def downstream(
 ) -> Downstream:
     """Draw both prompts of each pair and say which prompt each picture shows.
 
-    Args:
-        pairs: Prompts.
-        source: Draws them: a source of pictures (`world:renderer`), or a text-to-image model.
-        matcher: Says which prompt a picture shows; see `matcher`.
-        images_each: Pictures of each prompt.
-        seed: Picture k of a prompt follows from it, the prompt and k alone.
-        folder: Where pictures (blobs/), items.jsonl and key.jsonl are written for people; None for nowhere.
-        progress: Told after each pair.
+    Picture k of a prompt follows from the seed, the prompt and k alone. In a folder the pictures (blobs/),
+    items.jsonl and key.jsonl are written for people.
 
     Raises:
         WeakspotError: There are no pairs, or none could be drawn.

@@ -50,12 +50,7 @@ def embed_texts(
 ) -> NDArray[np.float32]:
     """One row of length 1 per text; from the cache if they are there.
 
-    Args:
-        encoder: Whose rows are wanted.
-        texts: In the order of the rows.
-        digest: Of the texts, where it is known (`Corpus.digest`).
-        cache: A folder; None for no cache. One that cannot be written is not used.
-        progress: Told after each chunk.
+    A cache that cannot be written is not used. `digest` is that of the texts, where it is known.
 
     Raises:
         WeakspotError: The encoder gave something else than one finite row per text.

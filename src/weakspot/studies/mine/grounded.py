@@ -66,7 +66,7 @@ def grounded(
 
     Args:
         encoder: With a text tower and an image tower.
-        captioned: Pictures with their captions.
+        captioned: The pictures with their captions.
         categories: Names of categories or of kinds of change; all by default.
         seed: Of choices among the foils of a caption, and of the control.
         limit: Captions of one kind at most.
@@ -74,10 +74,7 @@ def grounded(
         judge: Foils of which it says that they do not differ are left out.
         fdr: The false-discovery rate of each claim.
         cache: A folder for embeddings; None for none.
-
-    Raises:
-        WeakspotError: The encoder has no image tower, there are fewer than two pictures, or no change applies
-            to any caption.
+        progress: Told how far it is.
     """
     kinds = chosen(categories)
     check_seed(seed)

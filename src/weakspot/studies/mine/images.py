@@ -114,17 +114,7 @@ def mine_images(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> ImagePairs:
-    """Find pairs of pictures.
-
-    Args:
-        encoder: Under test.
-        reference: Another one, best made in another way.
-        images: A folder of pictures.
-        pairs: How many are wanted.
-        rule: What is looked for; by default calibrated on random pairs of the folder (`ALIKE`, `APART`).
-        seed: Of the random pairs.
-        cache: A folder for embeddings; None for none.
-        progress: Told how far it is.
+    """Find pairs of pictures in a folder; the rule is calibrated on random pairs of it (`ALIKE`, `APART`).
 
     Raises:
         WeakspotError: An encoder has no image tower, the two are the same, or there are too few pictures.
@@ -203,13 +193,6 @@ def contact_sheet(
     pairs: Sequence[ImagePair], folder: str | Path, path: str | Path, *, side: int = 160, across: int = 3
 ) -> None:
     """One PNG with the pairs beside each other and both similarities below each; written as a whole.
-
-    Args:
-        pairs: What to show, row by row.
-        folder: Of the pictures.
-        path: Where to write it.
-        side: Of a picture, in pixels.
-        across: Pairs in a row.
 
     Raises:
         WeakspotError: There are no pairs, or the file cannot be written.

@@ -66,12 +66,8 @@ def edited(
 ) -> Iterator[Made]:
     """One new pair for each caption to which an edit of the category applies, in the captions' order.
 
-    Args:
-        captions: What is edited.
-        category: In what the two texts of a pair differ.
-        rng: Chooses among the edits of a caption.
-        known: Normal forms of the texts of the corpus: none of them is the changed caption of a pair.
-        fits: Whether a text can be understood where it will be used; others are not made.
+    None of `known`, normal forms of the texts of the corpus, is the changed caption of a pair; nor is a text
+    that does not `fit` where it will be used.
     """
     new = _New(known, fits)
     used: Counter[str] = Counter()
@@ -113,15 +109,7 @@ def replaced(
     known: Collection[str],
     fits: Callable[[str], bool] | None = None,
 ) -> Iterator[Made]:
-    """Captions with one word replaced by any other of its kind and form.
-
-    Args:
-        captions: What is changed, in this order.
-        words: Where the other words come from.
-        rng: Chooses words.
-        known: See `edited`.
-        fits: See `edited`.
-    """
+    """Captions with one word replaced by any other of its kind and form; see `edited`."""
     new = _New(known, fits)
     for _ in range(ROUNDS):
         for caption in captions:
@@ -138,13 +126,7 @@ def replaced(
 def at_random(
     captions: Sequence[str], pictures: Mapping[str, Collection[str]], *, rng: Random
 ) -> Iterator[Made]:
-    """Two captions at random, none of them of one picture.
-
-    Args:
-        captions: What is drawn from.
-        pictures: By caption, which pictures it is of; those without are of pictures of their own.
-        rng: Draws.
-    """
+    """Two captions at random, none of them of one picture, as far as the pictures of a caption are known."""
     while len(captions) > 1:
         first, second = rng.sample(range(len(captions)), 2)
         of, other = (pictures.get(captions[i], ()) for i in (first, second))

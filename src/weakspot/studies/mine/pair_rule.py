@@ -56,10 +56,8 @@ def random_similarities(
 ) -> NDArray[np.float64]:
     """Cosines of pairs of different rows, drawn at random; sorted. What the scale of an encoder looks like.
 
-    Args:
-        vectors: Rows of length 1.
-        pairs: How many; all pairs, each once, where there are no more than that.
-        seed: Which. The same seed draws the same pairs from matrices of the same number of rows.
+    All pairs, each once, where there are no more than `pairs`. The same seed draws the same pairs from
+    matrices of the same number of rows.
     """
     n = len(vectors)
     if n < 2:
@@ -88,13 +86,8 @@ def calibrated(
 ) -> Rule:
     """The rule that asks of both encoders the same rarity, whatever their scales.
 
-    Args:
-        tested: Rows of length 1 by the encoder under test.
-        reference: The same by the other encoder.
-        alike: A candidate is more alike to the tested encoder than this share of random pairs.
-        apart: And less alike to the reference than the rest of them are: below this quantile.
-        pairs: How many random pairs are looked at.
-        seed: Which.
+    A candidate is more alike to the tested encoder than the share `alike` of random pairs, and less alike to
+    the reference than those beyond the share `apart`.
     """
     for what, share in (("alike", alike), ("apart", apart)):
         if not 0 < share < 1:

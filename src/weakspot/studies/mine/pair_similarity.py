@@ -10,11 +10,7 @@ from weakspot.core import Case, Output, TextEncoder, WeakspotError
 
 
 class PairSimilarity:
-    """Answers a case whose input is two texts with the cosine of their vectors, six decimals.
-
-    Args:
-        encoder: The encoder under test.
-    """
+    """Answers a case whose input is two texts with the cosine of their vectors, six decimals."""
 
     def __init__(self, encoder: TextEncoder) -> None:
         self.encoder, self.models = encoder, (encoder,)

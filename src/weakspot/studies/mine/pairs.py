@@ -189,14 +189,7 @@ class Best:
 def similarities(
     vectors: NDArray[np.float32], first: Indices, second: Indices, *, least: float | None = None
 ) -> NDArray[np.float64]:
-    """Products of rows in float64.
-
-    Args:
-        vectors: Rows of length 1.
-        first: Row numbers.
-        second: As many others.
-        least: Where a product is certainly below this, it need not be exact.
-    """
+    """Products of rows in float64; one that is certainly below `least` need not be exact."""
     out = np.empty(len(first))
     for at in range(0, len(first), _AGAIN):
         where = slice(at, at + _AGAIN)

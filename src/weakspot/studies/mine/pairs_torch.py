@@ -53,21 +53,18 @@ def find_pairs_torch(
     tile: int = TILE,
     progress: Progress | None = None,
 ) -> Pairs:
-    """As `find_pairs`.
+    """As `find_pairs`; rows of torch stay on the device they are on.
 
     Args:
-        tested: One row of length 1 for each text or picture; of numpy, or of torch and then left where it is.
+        tested: One row of length 1 for each text or picture, of numpy or of torch.
         reference: The same by the other encoder.
         rule: What is looked for.
         limit: Pairs in the answer at most.
         accept: May refuse pairs; is given numpy arrays.
-        device: "auto" (CUDA if there is one), "cpu", "cuda", "cuda:1"; not used for rows of torch.
+        device: Of rows of numpy: "auto" (CUDA if there is one), "cpu", "cuda", "cuda:1".
         kernel: "triton", "torch", or "auto": Triton on CUDA where it is installed.
         tile: Rows and columns sieved at once.
         progress: Told after each tile.
-
-    Raises:
-        WeakspotError: The rows do not fit together, or a number is not finite.
     """
     torch: Any = import_module("torch")
     a, b = (_on(torch, rows, device) for rows in (tested, reference))

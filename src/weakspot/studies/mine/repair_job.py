@@ -9,7 +9,8 @@ alike: an encoder that scatters all texts repairs nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -34,8 +35,8 @@ from weakspot.text.plain import normal_form
 
 #: Fresh captions that are looked at for pairs in each part.
 CAPTIONS: Final = 6_000
-#: Pairs that are learnt from, per finding, and that it is proved on.
-LEARNT, PROVED = 600, 300
+#: Pairs that a finding is unlearnt with, and proved on.
+LESSONS, PROVED = 600, 300
 #: Captions with pictures: learnt from, and asked for retrieval.
 USUAL, RETRIEVED = 800, 500
 #: Pairs that say the same in another order.
@@ -82,7 +83,9 @@ def mine_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:
     assert result is not None and result.mined is not None  # noqa: S101, PT018 (there are findings)
     alike = result.mined.threshold.value
     judge = None if mined.judged_by == "none" else differs(mined.judged_by)
-    parts = _Parts(run, settings, corpus, fits=judge.understands if isinstance(judge, Selective) else None)
+    fresh = FreshCaptions(
+        run, settings, corpus, fits=judge.understands if isinstance(judge, Selective) else None
+    )
     before = PairSimilarity(encoder)
     spots = [
         Spot(f.phrase, (f.hypothesis,), i)
@@ -90,18 +93,18 @@ def mine_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:
         if _category(f.hypothesis) is not None
     ]
     chosen = tuple(spot for spot in spots if spot.number in numbers)
-    source = FreshPairs({s.hypotheses[0].id: parts.pairs("verification", s, PROVED) for s in spots})
+    source = FreshPairs({s.hypotheses[0].id: fresh.pairs("verification", s, PROVED) for s in spots})
     for spot in chosen:
-        if (count := source.count(spot.hypotheses[0])) < LEAST:
+        if (count := source.available(spot.hypotheses[0])) < LEAST:
             raise WeakspotError(
                 f"{count} new pairs of {spot.words[:60]!r} are too few to prove a repair",
                 fix="choose another finding",
             )
-    asked = parts.captions["verification"][:RETRIEVED]
+    asked = fresh.captions["verification"][:RETRIEVED]
     pictures = Retrieval(asked, encoder, corpus, seed=derived(settings.seed, "seen"))
 
-    def learnt() -> dict[str, list[Made]]:
-        return {spot.words: parts.pairs("repair", spot, LEARNT) for spot in chosen}
+    def lessons() -> dict[str, list[Made]]:
+        return {spot.words: fresh.pairs("repair", spot, LESSONS) for spot in chosen}
 
     return Job(
         target=before,
@@ -109,15 +112,17 @@ def mine_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:
         judge=SimilarityJudge(alike, judge),
         chosen=chosen,
         others=(
-            *(s for s in spots if s.number not in numbers and source.count(s.hypotheses[0]) >= LEAST),
-            Spot("the same said in another order is taken for something else", failed=parts.same(alike)),
+            *(s for s in spots if s.number not in numbers and source.available(s.hypotheses[0]) >= LEAST),
+            Spot("the same said in another order is taken for something else", failed=fresh.same(alike)),
         ),
         clean=Spot("pictures that are nearer to another caption (1 − R@1)", failed=pictures.missed),
         source=source,
         seed=derived(settings.seed, "verification"),
-        fit=lambda folder, told: _fit(folder, told, tower, encoder, alike, learnt(), parts, settings),
-        write=lambda folder: _write(folder, learnt()),
-        counts={"repair": len(parts.captions["repair"]), "verification": len(parts.captions["verification"])},
+        fit=lambda folder, progress: _fit(
+            folder, progress, tower, encoder, alike, lessons(), fresh, settings
+        ),
+        write=lambda folder: _write(folder, lessons()),
+        counts={"repair": len(fresh.captions["repair"]), "verification": len(fresh.captions["verification"])},
     )
 
 
@@ -126,7 +131,7 @@ def _category(hypothesis: Hypothesis) -> Category | None:
     return Category(concepts["differ in"]) if concepts.get("pairs") == "edited" else None
 
 
-class _Parts:
+class FreshCaptions:
     """Captions that the mine never saw, dealt to repair and verification by turns."""
 
     def __init__(
@@ -140,8 +145,8 @@ class _Parts:
             for trial in run.ledger.trials(hypothesis):
                 known |= {normal_form(text) for text in pair_of(trial)[:2]}
         more = corpus.more(f"repair: {settings.seed} {mined.corpus}", 2 * CAPTIONS)
-        fresh = gather(more, name=f"fresh texts like those of {mined.corpus}")
-        texts = [text for text in fresh.texts if normal_form(text) not in known]
+        gathered = gather(more, name=f"fresh texts like those of {mined.corpus}")
+        texts = [text for text in gathered.texts if normal_form(text) not in known]
         self.captions = {"repair": texts[::2], "verification": texts[1::2]}
         self._known = {
             "repair": known | set(map(normal_form, self.captions["verification"])),
@@ -191,36 +196,23 @@ def _reordered(captions: Sequence[str], corpus: Renewable, rng: Random) -> Any:
             yield two
 
 
+@dataclass(frozen=True, slots=True)
 class FreshPairs:
-    """A source of pairs that were made beforehand.
+    """A source of pairs that were made beforehand, by the id of the hypothesis."""
 
-    Args:
-        rows: By the hypothesis' id.
-    """
+    rows: Mapping[str, Sequence[Made]]
 
-    def __init__(self, rows: dict[str, list[Made]]) -> None:
-        self._rows = rows
-
-    def count(self, hypothesis: Hypothesis) -> int:
-        """How many pairs of a hypothesis there are."""
-        return len(self._rows[hypothesis.id])
-
-    def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
-        """See `Source`."""
+    def available(self, hypothesis: Hypothesis, *, seed: int = 0, stage: Stage = Stage.EXPLORE) -> int:
+        """See `Finite`."""
         del seed, stage
-        return self.count(hypothesis)
+        return len(self.rows[hypothesis.id])
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
         """See `Source`."""
-        rows = self._rows[hypothesis.id]
+        rows = self.rows[hypothesis.id]
         return [
             Case(
-                hypothesis,
-                i,
-                case_seed(seed, hypothesis, i),
-                rows[i],
-                "told apart",
-                f"{rows[i].first} | {rows[i].second}",
+                hypothesis, i, case_seed(seed, hypothesis, i), rows[i], "told apart", " | ".join(rows[i][:2])
             )
             for i in indices
         ]
@@ -229,11 +221,7 @@ class FreshPairs:
 class Retrieval:
     """Pictures of captions, and whether the own caption is the nearest of all.
 
-    Args:
-        captions: What is asked.
-        corpus: Draws their pictures.
-        encoder: Its image tower, which no repair changes, sees the pictures.
-        seed: Of the pictures.
+    The image tower, which no repair changes, sees the pictures.
     """
 
     def __init__(self, captions: Sequence[str], encoder: Any, corpus: Renewable, *, seed: int) -> None:
@@ -254,21 +242,21 @@ class Retrieval:
 
 def _fit(
     folder: Path,
-    told: Progress,
+    progress: Progress,
     tower: Any,
     encoder: Any,
     alike: float,
-    learnt: dict[str, list[Made]],
-    parts: _Parts,
+    lessons: dict[str, list[Made]],
+    fresh: FreshCaptions,
     settings: RepairTask,
 ) -> Fitted:
     """Train the text tower, write it down, and load what was written."""
     from weakspot.tuning.encoder import Pair, TowerSettings, Usual, fit_tower
 
     seed = derived(settings.seed, "pictures")
-    rows = [row for some in learnt.values() for row in some]
-    told("drawing pictures of the pairs", 0, len(rows))
-    draw = parts.corpus.picture
+    rows = [row for some in lessons.values() for row in some]
+    progress("drawing pictures of the pairs", 0, len(rows))
+    draw = fresh.corpus.picture
     both = [
         (draw(row.first, [row.second], seed=seed + i), draw(row.second, [row.first], seed=seed + i))
         for i, row in enumerate(rows)
@@ -277,8 +265,8 @@ def _fit(
     seen = encoder.embed_images([blank if image is None else image for two in both for image in two])
     seen = np.asarray(seen, np.float32).reshape(len(rows), 2, -1)
     seen[[a is None or b is None for a, b in both]] = 0
-    captions = parts.captions["repair"][:USUAL]
-    usual = Retrieval(captions, encoder, parts.corpus, seed=seed)
+    captions = fresh.captions["repair"][:USUAL]
+    usual = Retrieval(captions, encoder, fresh.corpus, seed=seed)
     trained = fit_tower(
         tower,
         [Pair(row.first, row.second, vectors) for row, vectors in zip(rows, seen, strict=True)],
@@ -291,7 +279,7 @@ def _fit(
             seed=settings.seed,
         ),
         folder=folder,
-        told=lambda epoch, of, row: told(f"training: {row_words(row)}", epoch, of),
+        told=lambda epoch, of, row: progress(f"training: {row_words(row)}", epoch, of),
     )
     written = tower.keep(folder / "model")
     after: Any = MODELS.load(written)
@@ -299,14 +287,14 @@ def _fit(
     return Fitted(PairSimilarity(after), written, learnt_of)
 
 
-def _write(folder: Path, learnt: dict[str, list[Made]]) -> dict[str, Any]:
+def _write(folder: Path, lessons: dict[str, list[Made]]) -> dict[str, Any]:
     """The hard pairs as lines of JSON."""
     from weakspot.store import write_whole
 
     lines = [
         json.dumps({"first": row.first, "second": row.second, "change": row.change, "differ in": words},
                    ensure_ascii=False)
-        for words, rows in learnt.items()
+        for words, rows in lessons.items()
         for row in rows
     ]  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)

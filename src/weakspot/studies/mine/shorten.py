@@ -95,12 +95,8 @@ def best_length(
 ) -> int:
     """The cheapest length of short rows, the last number included; the full width if nothing shorter pays.
 
-    Args:
-        one: Some rows in a basis, best direction first; of numpy or of torch.
-        other: As many others; their pairs tell how many must be looked at again.
-        above: The threshold.
-        recheck: See `RECHECK`.
-        lengths: Those to choose from.
+    Asked of some rows and as many others (of numpy or of torch) in a basis, best direction first: their pairs
+    tell how many must be looked at again.
     """
     width = int(one.shape[1])
     costs: dict[int, float] = {}
