@@ -356,7 +356,7 @@ def test_released_it_makes_no_more_pictures(make: Callable[..., DiffusersGenerat
 
 def hungry(generator: DiffusersGenerator, most: int, error: BaseException) -> list[int]:
     """Let the pipeline fail with more than `most` pictures; the sizes of the batches that were tried."""
-    pipe, tried = generator._pipe, []
+    pipe, tried = generator._model, []
 
     def call(**options: Any) -> Any:
         tried.append(len(options["prompt"]))
@@ -364,7 +364,7 @@ def hungry(generator: DiffusersGenerator, most: int, error: BaseException) -> li
             raise error
         return pipe(**options)
 
-    generator._pipe = call
+    generator._model = call
     return tried
 
 
@@ -443,7 +443,7 @@ def test_a_gpu_that_others_use_gets_smaller_batches(
 def test_out_of_memory_with_one_picture_is_explained(make: Callable[..., DiffusersGenerator]) -> None:
     generator = make(batch=2)
     tried = hungry(generator, 0, oom("cuda"))
-    with pytest.raises(WeakspotError, match="does not do for one picture of 32×32") as caught:
+    with pytest.raises(WeakspotError, match="does not fit into the memory") as caught:
         generator.generate(["fly"], [1])
     assert "smaller size" in caught.value.fix
     assert tried == [2, 1]
@@ -458,7 +458,7 @@ def test_other_errors_are_not_taken_for_a_lack_of_memory(make: Callable[..., Dif
 
 
 def answering(generator: DiffusersGenerator, **answer: Any) -> None:
-    generator._pipe = lambda **_: SimpleNamespace(**answer)
+    generator._model = lambda **_: SimpleNamespace(**answer)
 
 
 def test_a_picture_that_the_safety_checker_holds_back_is_an_error(
@@ -477,7 +477,7 @@ def test_a_picture_that_the_safety_checker_holds_back_is_an_error(
 def test_a_real_safety_checker_is_kept(tmp_path: Path) -> None:
     folder = build(tmp_path / "checked", checker=True)
     generator = DiffusersGenerator(folder, device="cpu", steps=1)
-    assert generator._pipe.safety_checker is not None
+    assert generator._model.safety_checker is not None
     with pytest.raises(WeakspotError, match=r"safety checker held back the picture of 'a fly\.'"):
         generator.generate(["a fly."], [1])
 
@@ -816,7 +816,7 @@ def test_by_name(folder: Path) -> None:
         "&scheduler=EulerDiscreteScheduler&compile=no&offload=no"
     )
     assert (generator.size, generator.batch, generator.dtype) == ((32, 40), 2, "float32")
-    assert type(generator._pipe.scheduler).__name__ == "EulerDiscreteScheduler"
+    assert type(generator._model.scheduler).__name__ == "EulerDiscreteScheduler"
     assert generator.generate(["fly"], [1])[0].shape == (32, 40, 3)
 
 

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from weakspot.core import MODELS, WeakspotError
 from weakspot.core.ports import ImageEncoder
 from weakspot.core.registry import import_part, parse_name
+from weakspot.models import options
 from weakspot.models.images import stack_images
-from weakspot.models.onnx.classifier import _Input, _scores, _three
+from weakspot.models.onnx.classifier import OnnxPictures, three
 from weakspot.models.onnx.graph import Graph
 
 #: From pictures (RGB, uint8) to one row of numbers each.
@@ -26,45 +27,13 @@ Extractor = Callable[[Sequence[NDArray[np.uint8]]], NDArray[np.floating[Any]]]
 _OPTIONS: Final = ("output", "mean", "std", "device", "batch", "labels")
 
 
-class OnnxFeatures:
-    """An output of an ONNX file, as it is: no softmax; maps (n, channels, …) are averaged over the picture.
-
-    Args:
-        path: The file.
-        output: Which output; by default the first.
-        mean: Subtracted from pixels in [0, 1], per channel.
-        std: Divides the result, per channel.
-        device: "auto", "cpu" or "cuda".
-        batch: The largest batch of one run.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        *,
-        output: str = "",
-        mean: Sequence[float] = (0.0, 0.0, 0.0),
-        std: Sequence[float] = (1.0, 1.0, 1.0),
-        device: str = "auto",
-        batch: int | None = None,
-    ) -> None:
-        self._graph = Graph(path, device=device, batch=batch)
-        self._takes, self._gives = _Input.of(self._graph), _scores(self._graph, output)
-        self._scale = (1 / (255 * np.asarray(std, np.float32))).reshape(3, 1, 1)
-        self._shift = (np.asarray(mean, np.float32) / np.asarray(std, np.float32)).reshape(3, 1, 1)
+class OnnxFeatures(OnnxPictures):
+    """An output of an ONNX file, without softmax; maps (n, channels, …) are averaged over the picture."""
 
     def __call__(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.floating[Any]]:
         """One row per picture."""
-        pixels, rows = stack_images(images, self._takes.size), list[NDArray[Any]]()
-        while (start := sum(map(len, rows))) < len(pixels):  # the batch may have halved in between
-            batch: NDArray[Any] = pixels[start : start + self._graph.batch].transpose(0, 3, 1, 2)
-            if self._takes.dtype != np.uint8:
-                batch = np.ascontiguousarray(batch, np.float32) * self._scale - self._shift
-            if self._takes.channels_last:
-                batch = batch.transpose(0, 2, 3, 1)
-            [given] = self._graph.run({self._takes.name: batch}, [self._gives.name])
-            rows.append(given.mean(tuple(range(2, given.ndim))) if given.ndim > 2 else given)
-        return np.concatenate(rows)
+        rows = self.rows(images)
+        return rows.mean(tuple(range(2, rows.ndim))) if rows.ndim > 2 else rows
 
 
 def load(name: str) -> Extractor:
@@ -107,21 +76,17 @@ def checked(extract: Extractor, images: Sequence[NDArray[np.uint8]]) -> NDArray[
     return rows
 
 
-def _onnx(path: str, options: dict[str, str]) -> OnnxFeatures:
-    unknown = [option for option in options if option not in _OPTIONS]
+def _onnx(path: str, given: dict[str, str]) -> OnnxFeatures:
+    unknown = [option for option in given if option not in _OPTIONS]
     if unknown:
         raise WeakspotError(
             f"'onnx' has no option {unknown[0][:80]!r} for features",
             fix=f"its options are: {', '.join(_OPTIONS)}",
         )
-    batch = options.get("batch", "")
-    if batch and not (batch.isdecimal() and 0 < int(batch[:7]) < 1_000_000):
-        raise WeakspotError(f"batch cannot be {batch[:80]!r}", fix="write a whole number from 1 on")
+    most = options.whole("batch", given.get("batch", ""), most=1 << 20)
     return OnnxFeatures(
-        Path(path),
-        output=options.get("output", ""),
-        mean=_three(options.get("mean", "0,0,0")),
-        std=_three(options.get("std", "1,1,1"), above=0.0),
-        device=options.get("device", "auto"),
-        batch=int(batch) if batch else None,
+        Graph(Path(path), device=given.get("device", "auto"), batch=most),
+        output=given.get("output", ""),
+        mean=three(given.get("mean", "0,0,0")),
+        std=three(given.get("std", "1,1,1"), above=0.0),
     )

@@ -12,7 +12,7 @@ import numpy as np
 from weakspot.core import Case, Output, WeakspotError, nearest
 from weakspot.core.registry import import_part
 from weakspot.models import options
-from weakspot.models.compute.batches import Batches
+from weakspot.models.compute.batches import Batched, Batches
 from weakspot.models.images import stack_images
 from weakspot.models.onnx.classifier import read_labels
 from weakspot.models.scores import Reading
@@ -21,7 +21,7 @@ from weakspot.models.scores import Reading
 BATCH: Final = 1024
 
 
-class FunctionClassifier:
+class FunctionClassifier(Batched):
     """A function from uint8 images (n, height, width, 3) to probabilities, logits, labels or their numbers.
 
     It may answer with arrays, lists, or tensors of torch on any device.
@@ -49,19 +49,9 @@ class FunctionClassifier:
     ) -> None:
         self.labels = tuple(labels)
         self.parents: Mapping[str, str] = parents or {}
-        self._function, self._size = function, size
+        self._model, self._size, self.device = function, size, _device()
         self._read = Reading(self.labels, outputs=outputs, of=name or "the function")
-        self._batches = Batches(name, batch or BATCH, device=_device())
-
-    @property
-    def about(self) -> str:
-        """One line: what runs where."""
-        return self._batches.about
-
-    @property
-    def batch(self) -> int:
-        """Pictures at once, now."""
-        return self._batches.size
+        self._batches = Batches(name, batch or BATCH, device=self.device)
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
         """See `Target`."""
@@ -69,7 +59,7 @@ class FunctionClassifier:
         return [output for part in parts for output in part]
 
     def _some(self, images: Sequence[Any]) -> list[Output]:
-        raw = _plain(self._function(stack_images(images, self._size)))
+        raw = _plain(self._model(stack_images(images, self._size)))
         if len(raw) == len(images) and all(isinstance(r, str) for r in raw):
             return [Output(self._known(str(label))) for label in raw]
         rows = np.asarray(raw)

@@ -22,7 +22,8 @@ from weakspot.models.compute.batches import Batches
 from weakspot.models.compute.device import Compiled, autocast
 from weakspot.models.compute.gate import computing
 from weakspot.models.images import stack_images
-from weakspot.models.onnx.classifier import OnnxClassifier, probabilities
+from weakspot.models.onnx.classifier import OnnxClassifier
+from weakspot.models.scores import to_probabilities
 
 #: Pictures that are shown at once where nothing is learnt.
 SHOWN: Final = 256
@@ -95,7 +96,7 @@ class Network:
         """See `Target`."""
         if not cases:
             return []
-        values = probabilities(self.logits([case.input for case in cases]).numpy(), len(self.labels))
+        values = to_probabilities(self.logits([case.input for case in cases]).numpy(), len(self.labels))
         return [Output(self.labels[int(row.argmax())], Scores(self.labels, row)) for row in values]
 
     def to(self, device: str) -> Network:

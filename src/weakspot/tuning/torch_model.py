@@ -21,7 +21,7 @@ from weakspot.models import options
 from weakspot.models.compute.batches import Batches, free
 from weakspot.models.compute.device import Compiled, channels_last, choose_dtype, pictures_at_once
 from weakspot.models.images import stack_images
-from weakspot.models.onnx.classifier import _three, read_labels
+from weakspot.models.onnx.classifier import read_labels, three
 from weakspot.models.torch.safetensors_file import read_weights
 from weakspot.tuning.network import SHOWN, Network, digest_of
 
@@ -154,8 +154,8 @@ def load(
     return TorchClassifier(
         found,
         labels=read_labels(Path(labels)),
-        mean=_three(mean),
-        std=_three(std, above=0.0),
+        mean=three(mean),
+        std=three(std, above=0.0),
         size=_size(size),
         origin=path,
         device=device,

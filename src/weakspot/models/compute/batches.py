@@ -21,20 +21,35 @@ class Batches:
         size: To begin with.
         device: Where it runs.
         dtype: The number format, for the log.
+        filled: Every batch is filled up to this size, so that the last one is as large as any.
+
+        note: More for the line that says what runs where.
+        fix: The way out where not even one item fits into memory.
 
     Attributes:
         size: Now.
     """
 
-    def __init__(self, name: str, size: int, *, device: str = "cpu", dtype: str = "") -> None:
+    def __init__(
+        self,
+        name: str,
+        size: int,
+        *,
+        device: str = "cpu",
+        dtype: str = "",
+        filled: bool = False,
+        note: str = "",
+        fix: str = "",
+    ) -> None:
         self.name, self.size, self.device, self.dtype = name, size, device, dtype
+        self.filled, self.note, self.fix = filled, note, fix
         if name:
             log.info("%s", self.about)
 
     @property
     def about(self) -> str:
         """One line: what runs where."""
-        return " · ".join(filter(None, (self.name, self.device, self.dtype, f"batch {self.size}")))
+        return " · ".join(filter(None, (self.name, self.device, self.dtype, self.note, f"batch {self.size}")))
 
     def run(self, items: Sequence[Any], work: Callable[[Sequence[Any]], _T]) -> list[_T]:
         """What `work` gives for some items after the other, in order.
@@ -60,12 +75,14 @@ class Batches:
                 raise
         # Only here, where the error no longer holds what it could not finish.
         free(self.device)
-        if len(some) == 1:
+        size = self.size if self.filled else len(some)
+        if size == 1:
             raise WeakspotError(
                 f"{self.name[:200]} does not fit into the memory of {self.device}, even with a batch of 1",
-                fix="try dtype=float16 or bfloat16, or device=cpu" if self.device != "cpu" else "free some",
+                fix=self.fix
+                or ("free some" if self.device == "cpu" else "try dtype=float16 or bfloat16, or device=cpu"),
             )
-        self.size = len(some) // 2
+        self.size = size // 2
         log.warning("%s: out of memory; batches of %d from now on", self.name, self.size)
         return []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +16,8 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
 from weakspot.models import options
-from weakspot.models.compute.device import choose_device, choose_dtype, free_memory, log, out_of_memory
+from weakspot.models.compute.batches import Batched, Batches
+from weakspot.models.compute.device import choose_device, choose_dtype, free_memory, out_of_memory
 from weakspot.models.compute.gate import computing
 from weakspot.models.diffusers.folder import check_digests, folder_digest
 from weakspot.models.diffusers.loading import (
@@ -33,7 +33,7 @@ from weakspot.models.diffusers.loading import (
 from weakspot.models.hf.files import revision_of
 
 
-class DiffusersGenerator:
+class DiffusersGenerator(Batched):
     """Pictures from texts by a pipeline such as Stable Diffusion; see `weakspot.core.Generator`.
 
     **Promise.** The noise of a seed is made on the CPU and is the same with every device. A picture follows
@@ -109,21 +109,29 @@ class DiffusersGenerator:
             self.device = choose_device(device)
             self.dtype = choose_dtype(dtype, self.device)
             self._torch: Any = import_module("torch")
-            self._pipe, index = load_pipeline(folder, dtype=self.dtype)
+            self._model, index = load_pipeline(folder, dtype=self.dtype)
             if scheduler:
-                use_scheduler(self._pipe, scheduler)
+                use_scheduler(self._model, scheduler)
             self._settings = settings_of(
-                self._pipe, steps=steps, guidance=guidance, negative=negative, size=size
+                self._model, steps=steps, guidance=guidance, negative=negative, size=size
             )
             self._place(compile=compile, offload=offload)
-            self.noise_shape, self.size = noise_of(self._pipe, self._settings)
+            self.noise_shape, self.size = noise_of(self._model, self._settings)
         self._folder, self._components = folder, tuple(index.parts)
-        self.batch = batch or fitting_batch(free_memory(self.device), size=self.size, dtype=self.dtype)
         self.revision = revision_of(folder)
-        log.info("%s", self.about)
+        many = batch or fitting_batch(free_memory(self.device), size=self.size, dtype=self.dtype)
+        self._batches = Batches(
+            self.name,
+            many,
+            device=self.device,
+            dtype=self.dtype,
+            filled=True,
+            note=f"{self.size[0]}×{self.size[1]} pixels",
+            fix="choose a smaller size, half precision (dtype=bfloat16), or on a GPU offload=yes",
+        )
 
     def _place(self, *, compile: bool, offload: bool) -> None:
-        pipe = self._pipe
+        pipe = self._model
         pipe.set_progress_bar_config(disable=True)
         if offload and self.device == "cpu":
             raise WeakspotError("there is nothing to offload from a CPU", fix="leave offload out")
@@ -181,45 +189,24 @@ class DiffusersGenerator:
         # A lone surrogate is not text, and no tokenizer takes it.
         words = [prompt.encode("utf-8", "backslashreplace").decode() for prompt in prompts]
         pictures: list[NDArray[np.uint8]] = []
-        with self._lock, quiet():
-            while len(pictures) < len(words):
-                some = slice(len(pictures), len(pictures) + self.batch)
-                made = self._unless_full(words[some], latents[some], own[some])
-                pictures += made
-                if made and self.on_progress is not None:
-                    self.on_progress(len(pictures), len(words))
-        return pictures
 
-    def _unless_full(
-        self, prompts: Sequence[str], latents: NDArray[np.float32], seeds: Sequence[int]
-    ) -> list[NDArray[np.uint8]]:
-        """One batch of pictures; [] and a smaller batch from now on if memory ran out."""
-        try:
-            return self._run(prompts, latents, seeds)
-        except (RuntimeError, MemoryError) as error:
-            if not out_of_memory(error):
-                raise
-        # Only here, where the error no longer holds what it could not finish.
-        self._free()
-        if self.batch == 1:
-            raise WeakspotError(
-                f"the memory of {self.device} does not do for one picture of {_by(self.size)} pixels",
-                fix="choose a smaller size, half precision (dtype=bfloat16), or on a GPU offload=yes",
-            )
-        self.batch //= 2
-        log.warning("%s: out of memory; batches of %d from now on", self.name, self.batch)
-        return []
+        def some(places: Sequence[int]) -> None:
+            pictures.extend(self._run([words[i] for i in places], latents[places], [own[i] for i in places]))
+            if self.on_progress is not None:
+                self.on_progress(len(pictures), len(words))
+
+        with self._lock, quiet():
+            self._batches.run(range(len(words)), some)
+        return pictures
 
     def _run(
         self, prompts: Sequence[str], latents: NDArray[np.float32], seeds: Sequence[int]
     ) -> list[NDArray[np.uint8]]:
-        if self._pipe is None:
-            raise WeakspotError(f"{self.name} was released", fix="load it again")
         rows = [min(i, len(prompts) - 1) for i in range(self.batch)]  # filled up with the last
         more = {"negative_prompt": [self._negative] * self.batch} if self._negative else {}
         start = self._torch.from_numpy(latents[rows]).to(getattr(self._torch, self.dtype))
         with computing(self.device):
-            made = self._pipe(
+            made = self._model(
                 prompt=[prompts[i] for i in rows],
                 latents=start,
                 generator=[self._randomness(seeds[i]) for i in rows],
@@ -254,24 +241,8 @@ class DiffusersGenerator:
         found = folder_digest(self._folder, self._components)
         return found if self.dtype == "float32" else f"{found}-{self.dtype}"
 
-    @property
-    def about(self) -> str:
-        """One line: what runs where."""
-        return f"{self.name} · {self.device} · {self.dtype} · {_by(self.size)} pixels · batch {self.batch}"
-
     def __repr__(self) -> str:
         return f"<DiffusersGenerator {self.about}>"
-
-    def release(self) -> None:
-        """Free the memory; the generator can no longer be used."""
-        with self._lock:
-            self._pipe = None
-            self._free()
-
-    def _free(self) -> None:
-        gc.collect()
-        if self.device != "cpu":
-            getattr(self._torch, self.device.partition(":")[0]).empty_cache()
 
 
 @contextmanager
@@ -292,10 +263,6 @@ def _seed_of(latents: NDArray[np.float32]) -> int:
 def _same_number(prompts: int, others: int, what: str) -> None:
     if prompts != others:
         raise WeakspotError(f"there are {prompts} prompts and {others} {what}", fix="give one per prompt")
-
-
-def _by(size: tuple[int, int]) -> str:
-    return f"{size[0]}×{size[1]}"
 
 
 def load(

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
-from weakspot.models.compute.batches import free
-from weakspot.models.compute.device import out_of_memory
-from weakspot.models.hf.files import quiet, unloadable
+from weakspot.models import options
+from weakspot.models.compute.batches import Batched, Batches, free
+from weakspot.models.compute.device import choose_device, choose_dtype, out_of_memory
+from weakspot.models.hf.files import folder_digest, quiet, revision_of, unloadable
+from weakspot.models.vectors import in_batches, unit
 
 
 class Trust(NamedTuple):
@@ -32,13 +39,82 @@ class Trust(NamedTuple):
 NOTHING = Trust()
 
 
-class How(TypedDict):
-    """How a model is loaded: where it is to run, in which number format, with how many items at once."""
+class How(TypedDict, total=False):
+    """How a model is loaded.
+
+    Attributes:
+        device: Where it is to run; a CPU where it is not said.
+        dtype: The number format: "float32" where it is not said, "float16" or "bfloat16".
+        batch: Items at once; halved by itself when memory is short.
+        trust: What is read beyond safetensors and run beyond the libraries.
+    """
 
     device: str
     dtype: str
     batch: int | None
     trust: Trust
+
+
+class FolderModel(Batched):
+    """A model that its library saved to a folder.
+
+    Args:
+        folder: On disk, or in the hub's cache.
+        usual: Items at once where `how` does not say it.
+        how: See `How`.
+    """
+
+    def __init__(self, folder: Path, *, usual: int, **how: Unpack[How]) -> None:
+        self.name, self.revision = str(folder), revision_of(folder)
+        self.device, self.dtype = how.get("device", "cpu"), how.get("dtype", "float32")
+        self.trust = how.get("trust", NOTHING)
+        self.digest = f"{folder_digest(folder)}-{self.dtype}"
+        self._torch: Any = import_module("torch")
+        self._batches = Batches(self.name, how.get("batch") or usual, device=self.device, dtype=self.dtype)
+
+    def _network(self, kind: str, *, unused: str = "") -> Any:
+        """The folder's model, a class of transformers."""
+        where = {"device": self.device, "dtype": self.dtype}
+        return load_model(kind, Path(self.name), trust=self.trust, unused=unused, **where)
+
+
+class TextTower(FolderModel, ABC):
+    """See `weakspot.core.TextEncoder`. Texts longer than the model reads are cut."""
+
+    _width: int | None = None
+
+    @abstractmethod
+    def _texts(self, texts: list[str]) -> NDArray[np.float32]:
+        """One row for each of some texts, of any length."""
+
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """See `TextEncoder`."""
+        rows = in_batches([str(t) for t in texts], self._texts, batch=self._batches, width=self._width)
+        return unit(rows, of=self.name)
+
+
+class TwoTowers(TextTower):
+    """See `weakspot.core.Encoder`."""
+
+    @abstractmethod
+    def _pictures(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
+        """One row for each of some pictures, of any length."""
+
+    def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
+        """See `Encoder`."""
+        parts = self._batches.run(images, self._pictures)
+        return unit(np.concatenate(parts) if parts else np.zeros((0, self._width or 0)), of=self.name)
+
+
+def read_options(*, device: str, dtype: str, batch: str, pickle: str = "no", code: str = "no") -> How:
+    """The options `?device=cuda&dtype=bfloat16&batch=256&pickle=yes&code=yes` of a name."""
+    place = choose_device(device)
+    return How(
+        device=place,
+        dtype=choose_dtype(dtype, place),
+        batch=options.whole("batch", batch, most=1 << 16),
+        trust=Trust(options.yes("pickle", pickle), options.yes("code", code)),
+    )
 
 
 def load_model(

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import WeakspotError
-from weakspot.models import options
-from weakspot.models.compute.device import choose_device, choose_dtype
 from weakspot.models.hf.captioner import is_captioner
 from weakspot.models.hf.classifier import is_classifier
 from weakspot.models.hf.files import find_folder, read_config, refuse_pickles
-from weakspot.models.hf.loading import Trust
+from weakspot.models.hf.loading import read_options
 from weakspot.models.hf.sentences import is_text_encoder
 
 
@@ -57,7 +54,7 @@ KINDS: Final = (
         "weakspot.models.hf.captioner:load_folder",
         ("prompt", "tokens", "beams"),
     ),
-    ModelKind("an encoder of texts and pictures", _two_towers, "weakspot.models.hf.clip:load_folder"),
+    ModelKind("an encoder of texts and pictures", _two_towers, "weakspot.models.hf.clip:HfClip"),
     ModelKind(
         "a summariser (BART, T5, Pegasus)",
         _writes,
@@ -67,7 +64,7 @@ KINDS: Final = (
     ModelKind(
         "an encoder of sentences (BERT, MiniLM, MPNet)",
         is_text_encoder,
-        "weakspot.models.hf.sentences:load_folder",
+        "weakspot.models.hf.sentences:HfSentences",
     ),
 )
 
@@ -90,7 +87,8 @@ def load(
 ) -> Any:
     """`hf:microsoft/resnet-50`, `hf:openai/clip-vit-large-patch14?device=cuda`, `hf:FOLDER`."""
     import_module("transformers")  # a missing library is told before anything is fetched
-    trust = Trust(options.yes("pickle", pickle), options.yes("code", code))
+    how = read_options(device=device, dtype=dtype, batch=batch, pickle=pickle, code=code)
+    trust = how["trust"]
     folder = find_folder(path, revision=revision or None, also=trust.fetched)
     config = read_config(folder)
     kind = next((kind for kind in KINDS if kind.fits(config)), None)
@@ -103,22 +101,14 @@ def load(
             said, fix = "a model of timm", f"write timm:{path[:200]}"
         raise WeakspotError(f"hf:{path[:200]} is {said[:80]!r}, which cannot be used here yet", fix=fix)
     own = {
-        "prefix": prefix,
-        "tokens": tokens,
-        "beams": beams,
-        "labels": labels,
-        "prompt": prompt,
+        "prefix": prefix, "tokens": tokens, "beams": beams, "labels": labels, "prompt": prompt,
         "compile": compile,
-    }
+    }  # fmt: skip
     strange = [name for name, value in own.items() if value and name not in kind.options]
     if strange:
         raise WeakspotError(f"{kind.name} has no option {strange[0]!r}", fix="leave it out")
     if not trust.pickle:
         refuse_pickles(folder)
-    place = choose_device(device)
     module, _, attribute = kind.target.partition(":")
     loader: Callable[..., Any] = getattr(import_module(module), attribute)
-    size = options.whole("batch", batch, most=1 << 16)
-    more = {name: own[name] for name in kind.options}
-    number = choose_dtype(dtype, place)
-    return loader(Path(folder), device=place, dtype=number, batch=size, trust=trust, **more)
+    return loader(folder, **how, **{name: own[name] for name in kind.options})

@@ -8,8 +8,7 @@ are averaged.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from importlib import import_module
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Unpack
 
@@ -17,11 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
-from weakspot.models.compute.batches import Batched, Batches
 from weakspot.models.compute.gate import computing
-from weakspot.models.hf.files import folder_digest, read_config, revision_of
-from weakspot.models.hf.loading import NOTHING, How, Trust, load_model, load_tokenizer
-from weakspot.models.vectors import in_batches, unit
+from weakspot.models.hf.files import read_config
+from weakspot.models.hf.loading import How, TextTower, load_tokenizer
 
 MODULES: Final = "modules.json"
 #: Texts at once, and tokens of a text where the model does not say what it can read.
@@ -109,53 +106,22 @@ def _beyond(folder: Path, what: str) -> WeakspotError:
     return WeakspotError(f"{folder} {what}, which hf: does not do", fix=f"write st:{folder}")
 
 
-class HfSentences(Batched):
-    """See `weakspot.core.TextEncoder`. Texts longer than the model reads are cut.
+class HfSentences(TextTower):
+    """A folder as transformers or sentence-transformers saves it: config, safetensors, tokenizer."""
 
-    Args:
-        folder: As `save_pretrained` or sentence-transformers writes it: config, safetensors, tokenizer.
-        device: Where it runs.
-        dtype: The number format: "float32", "float16" or "bfloat16".
-        batch: Texts at once; halved by itself when memory is short.
-        trust: What is read beyond safetensors.
-
-    Attributes:
-        digest: SHA-256 of the folder's files and the number format.
-        revision: The commit on the hub, where it came from there.
-    """
-
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        device: str = "cpu",
-        dtype: str = "float32",
-        batch: int | None = None,
-        trust: Trust = NOTHING,
-    ) -> None:
-        self.name, self.device, self.revision = str(folder), device, revision_of(folder)
+    def __init__(self, folder: Path, **how: Unpack[How]) -> None:
+        super().__init__(folder, usual=BATCH, **how)
         self.reading, config = read_modules(folder), read_config(folder)
-        self._torch: Any = import_module("torch")
-        self._model = load_model(
-            "AutoModel", folder, device=device, dtype=dtype, trust=trust, unused="pooler."
-        )
-        self._tokenizer: Any = load_tokenizer(folder, trust=trust)
+        self._model = self._network("AutoModel", unused="pooler.")
+        self._tokenizer: Any = load_tokenizer(folder, trust=self.trust)
         self._tokenizer.padding_side = "right"
         places = int(config.get("max_position_embeddings") or LONGEST)
         places -= 2 if config.get("model_type") in _SHIFTED else 0
         self._longest = max(1, min(places, self.reading.longest or int(self._tokenizer.model_max_length)))
         self._width = int(config.get("hidden_size") or config.get("dim") or 0) or None
-        self._batches = Batches(str(folder), batch or BATCH, device=device, dtype=dtype)
-        self.dtype = dtype
-        self.digest = f"{folder_digest(folder)}-{dtype}"
 
-    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """See `TextEncoder`."""
-        lower = self.reading.lower
-        words = [str(text).lower() if lower else str(text) for text in texts]
-        return unit(in_batches(words, self._embed, batch=self._batches, width=self._width), of=self.name)
-
-    def _embed(self, texts: list[str]) -> NDArray[np.float32]:
+    def _texts(self, texts: list[str]) -> NDArray[np.float32]:
+        texts = [text.lower() for text in texts] if self.reading.lower else texts
         read = self._tokenizer(
             texts, padding=True, truncation=True, max_length=self._longest, return_tensors="pt"
         )
@@ -168,8 +134,3 @@ class HfSentences(Batched):
                 counts = given["attention_mask"][..., None].float()
                 rows = (tokens * counts).sum(1) / counts.sum(1).clamp(min=1)
             return np.asarray(rows.cpu().numpy(), np.float32)
-
-
-def load_folder(folder: Path, **how: Unpack[How]) -> HfSentences:
-    """For `hf:`."""
-    return HfSentences(folder, **how)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Unpack
 
 from weakspot.core import Case, Output
 from weakspot.models import options
-from weakspot.models.compute.batches import Batched, Batches
 from weakspot.models.compute.gate import computing
-from weakspot.models.hf.files import folder_digest, quiet, read_config, revision_of
-from weakspot.models.hf.loading import NOTHING, How, Trust, load_model, load_tokenizer
+from weakspot.models.hf.files import quiet, read_config
+from weakspot.models.hf.loading import FolderModel, How, load_tokenizer
 from weakspot.models.summarise import said, text_of
 
 #: Texts at once, tokens of a summary, and of a text where the model does not say what it can read.
@@ -21,43 +19,35 @@ BATCH, WRITTEN, READ = 8, 128, 1024
 BEAMS: Final = 4
 
 
-class Seq2Seq(Batched):
+class Seq2Seq(FolderModel):
     """See `weakspot.core.Target`. Texts longer than the model reads are cut.
 
     Args:
-        folder: As `save_pretrained` writes it: config, safetensors, tokenizer.
-        device: Where it runs.
-        dtype: The number format.
-        batch: Texts at once.
+        folder: Config, safetensors, tokenizer.
         prefix: What the model wants before a text; by default what its configuration says of summaries.
         tokens: Of a summary at most.
         beams: Searched at once.
-        trust: What is read beyond safetensors.
+        how: See `How`.
     """
 
     def __init__(
         self,
         folder: Path,
         *,
-        device: str = "cpu",
-        dtype: str = "float32",
-        batch: int | None = None,
         prefix: str | None = None,
         tokens: int = WRITTEN,
         beams: int = BEAMS,
-        trust: Trust = NOTHING,
+        **how: Unpack[How],
     ) -> None:
+        super().__init__(folder, usual=BATCH, **how)
         config = read_config(folder)
-        self.device, self.revision = device, revision_of(folder)
-        self._torch: Any = import_module("torch")
         self.prefix = _prefix(config) if prefix is None else prefix
-        self._model = load_model("AutoModelForSeq2SeqLM", folder, device=device, dtype=dtype, trust=trust)
-        self._tokenizer: Any = load_tokenizer(folder, trust=trust)
-        self._batches = Batches(str(folder), batch or BATCH, device=device, dtype=dtype)
+        self._model = self._network("AutoModelForSeq2SeqLM")
+        self._tokenizer: Any = load_tokenizer(folder, trust=self.trust)
         places = int(config.get("max_position_embeddings") or config.get("n_positions") or READ)
         self._longest = max(min(places, int(self._tokenizer.model_max_length), 1 << 14), 8)
         self._written = {"max_new_tokens": tokens, "num_beams": beams, "do_sample": False}
-        self.digest = f"{folder_digest(folder)}-{dtype}-{tokens}-{beams}-{self.prefix}"
+        self.digest += f"-{tokens}-{beams}-{self.prefix}"
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
         """See `Target`. Texts of like length are read together, so that little is filled up."""

@@ -16,32 +16,83 @@ from weakspot.models.images import stack_images
 from weakspot.models.onnx.graph import Graph, OfGraphs, Tensor
 from weakspot.models.onnx.metadata import read_metadata
 from weakspot.models.preprocess import Preprocess
-from weakspot.models.scores import Reading, distinct, to_probabilities
+from weakspot.models.scores import Reading, distinct
 
 
-class OnnxClassifier(OfGraphs):
-    """A classifier whose graph maps images to logits or probabilities (n, labels).
+class OnnxPictures(OfGraphs):
+    """A graph that maps pictures to rows of numbers.
 
-    The images are (n, 3, height, width) or (n, height, width, 3), whichever the graph says; floating-point
+    The pictures are (n, 3, height, width) or (n, height, width, 3), whichever the graph says; floating-point
     ones are scaled to [0, 1] and normalised, uint8 ones are given as they are. A size or a batch that the
     graph fixes is kept to.
+
+    Args:
+        graph: The file.
+        output: Which of its outputs is meant; by default the first.
+        mean: Subtracted from pixels in [0, 1], per channel.
+        std: Divides the result, per channel.
+        cut: How pictures of another size are resized and cut; by default they are stretched.
+        size: Height and width that pictures are stretched to, for a graph that takes any.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        *,
+        output: str = "",
+        mean: Sequence[float] = (0.0, 0.0, 0.0),
+        std: Sequence[float] = (1.0, 1.0, 1.0),
+        cut: Preprocess | None = None,
+        size: tuple[int, int] | None = None,
+    ) -> None:
+        self._graph, self._cut, self.digest = graph, cut, graph.digest
+        self._takes = _Input.of(graph)
+        self._size = self._takes.size or size
+        if size not in (None, self._size):
+            raise WeakspotError(
+                f"{graph.path} takes pictures of {self._size} pixels, not of {size}", fix="leave size out"
+            )
+        self._gives = _scores(graph, output)
+        if self._takes.dtype == np.uint8 and (any(mean) or set(std) != {1.0}):
+            raise WeakspotError(
+                f"{graph.path} takes pixels as they are, so mean and std mean nothing", fix="leave them out"
+            )
+        self._scale = (1 / (255 * np.asarray(std, np.float32))).reshape(3, 1, 1)
+        self._shift = (np.asarray(mean, np.float32) / np.asarray(std, np.float32)).reshape(3, 1, 1)
+
+    def rows(self, images: Sequence[Any]) -> NDArray[np.float32]:
+        """What the graph gives for each picture; at least one is needed."""
+        fitting = images if self._cut is None else [self._cut.fit(image) for image in images]
+        pixels = stack_images(fitting, self._size)
+        rows: list[NDArray[np.float32]] = []
+        while (start := sum(map(len, rows))) < len(pixels):  # the batch may have halved in between
+            batch = self._prepare(pixels[start : start + self._graph.batch])
+            rows += self._graph.run({self._takes.name: batch}, [self._gives.name])
+        return np.concatenate(rows)
+
+    def _prepare(self, images: NDArray[np.uint8]) -> NDArray[Any]:
+        """The images as the graph takes them. Only a batch at a time: floats are four times the bytes."""
+        batch: NDArray[Any] = images.transpose(0, 3, 1, 2)
+        if self._takes.dtype != np.uint8:
+            batch = np.ascontiguousarray(batch, np.float32) * self._scale - self._shift
+        return batch.transpose(0, 2, 3, 1) if self._takes.channels_last else batch
+
+
+class OnnxClassifier(OnnxPictures):
+    """A classifier whose graph gives logits or probabilities (n, labels).
 
     Args:
         path: The ONNX file.
         labels: Names of the outputs, in order.
         parents: The wider class of each label, where known.
-        mean: Subtracted from pixels in [0, 1], per channel.
-        std: Divides the result, per channel.
-        output: Which of the graph's outputs has the scores; by default the first.
+        outputs: "probabilities", "logits", or "auto" to tell them apart; see `weakspot.models.scores`.
         device: "auto" takes CUDA if onnxruntime offers it; "cpu"; "cuda".
         batch: The largest batch of one run; halved by itself when memory is short.
         threads: Of onnxruntime for one batch; 0 lets it choose.
         digest: The SHA-256 the file must have, if it is to be checked.
-        outputs: "probabilities", "logits", or "auto" to tell them apart; see `weakspot.models.scores`.
-        cut: How pictures of another size are resized and cut; by default they are stretched.
-        size: Height and width that pictures are stretched to, for a graph that takes any.
         graph: The file, if it is open already; device, batch, threads and digest then mean nothing.
         name: For people and for the log; by default the path.
+        pictures: See `OnnxPictures`.
     """
 
     def __init__(
@@ -50,44 +101,27 @@ class OnnxClassifier(OfGraphs):
         *,
         labels: Sequence[str],
         parents: Mapping[str, str] | None = None,
-        mean: Sequence[float] = (0.0, 0.0, 0.0),
-        std: Sequence[float] = (1.0, 1.0, 1.0),
-        output: str = "",
+        outputs: str = "auto",
         device: str = "auto",
         batch: int | None = None,
         threads: int = 0,
         digest: str | None = None,
-        outputs: str = "auto",
-        cut: Preprocess | None = None,
-        size: tuple[int, int] | None = None,
         graph: Graph | None = None,
         name: str = "",
+        **pictures: Any,
     ) -> None:
-        self._read, self._cut = Reading(labels, outputs=outputs, of=str(path)), cut
-        self._graph = graph or Graph(path, digest=digest, device=device, batch=batch, threads=threads)
-        self.digest = self._graph.digest
+        self._read = Reading(labels, outputs=outputs, of=str(path))
+        graph = graph or Graph(path, digest=digest, device=device, batch=batch, threads=threads)
+        super().__init__(graph, **pictures)
         self.labels = tuple(labels)
         self.parents: Mapping[str, str] = parents or {}
-        self._takes = _Input.of(self._graph)
-        self._size = self._takes.size or size
-        if size not in (None, self._size):
-            raise WeakspotError(
-                f"{path} takes pictures of {self._size} pixels, not of {size}", fix="leave size out"
-            )
-        self._gives = _scores(self._graph, output)
         columns = self._gives.shape[-1] if self._gives.shape else None
         if columns is not None and columns != len(self.labels):
             raise WeakspotError(
                 f"{path} has {columns} outputs, and there are {len(self.labels)} labels",
                 fix="check the labels file: one label a line, in the model's order",
             )
-        if self._takes.dtype == np.uint8 and (any(mean) or set(std) != {1.0}):
-            raise WeakspotError(
-                f"{path} takes pixels as they are, so mean and std mean nothing", fix="leave them out"
-            )
-        self._scale = (1 / (255 * np.asarray(std, np.float32))).reshape(3, 1, 1)
-        self._shift = (np.asarray(mean, np.float32) / np.asarray(std, np.float32)).reshape(3, 1, 1)
-        self._made_of(name or str(path), self._graph)
+        self._made_of(name or str(path), graph)
 
     @property
     def doubt(self) -> str:
@@ -96,23 +130,7 @@ class OnnxClassifier(OfGraphs):
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
         """The most probable label of each image, with all probabilities."""
-        if not cases:
-            return []
-        shown = [case.input for case in cases]
-        fitting = shown if self._cut is None else [self._cut.fit(image) for image in shown]
-        images = stack_images(fitting, self._size)
-        rows: list[NDArray[np.float32]] = []
-        while (start := sum(map(len, rows))) < len(images):  # the batch may have halved in between
-            batch = self._prepare(images[start : start + self._graph.batch])
-            rows += self._graph.run({self._takes.name: batch}, [self._gives.name])
-        return self._read(np.concatenate(rows))
-
-    def _prepare(self, images: NDArray[np.uint8]) -> NDArray[Any]:
-        """The images as the graph takes them. Only a batch at a time: floats are four times the bytes."""
-        batch: NDArray[Any] = images.transpose(0, 3, 1, 2)
-        if self._takes.dtype != np.uint8:
-            batch = np.ascontiguousarray(batch, np.float32) * self._scale - self._shift
-        return batch.transpose(0, 2, 3, 1) if self._takes.channels_last else batch
+        return self._read(self.rows([case.input for case in cases])) if cases else []
 
 
 class _Input(NamedTuple):
@@ -158,11 +176,6 @@ def _scores(graph: Graph, name: str) -> Tensor:
     return chosen
 
 
-def probabilities(raw: NDArray[np.float32], labels: int) -> NDArray[np.float32]:
-    """Rows of probabilities from logits or from probabilities; see `to_probabilities`."""
-    return to_probabilities(raw, labels)
-
-
 def read_labels(path: Path) -> list[str]:
     """One label a line; blank lines are an error, since the order carries the meaning."""
     try:
@@ -179,26 +192,11 @@ def read_labels(path: Path) -> list[str]:
 
 
 def load(
-    path: str,
-    *,
-    labels: str = "",
-    mean: str = "",
-    std: str = "",
-    output: str = "",
-    outputs: str = "",
-    device: str = "auto",
-    batch: str = "",
-    threads: str = "0",
-    size: str = "",
+    path: str, *, labels: str, mean: str, std: str, output: str, outputs: str, graph: Graph, size: str
 ) -> OnnxClassifier:
-    """`onnx:model.onnx?labels=labels.txt&mean=0.485,0.456,0.406&std=0.229,0.224,0.225&batch=32&size=224`.
-
-    What is not given is read from the file's metadata and from the files beside it; see `onnx_metadata`.
-    """
+    """For `onnx:`; what is not given is read from the file's metadata and from the files beside it."""
     file, names = Path(path), read_labels(Path(labels)) if labels else []
-    given = (_three(mean) if mean else None, _three(std, above=0.0) if std else None)
-    most = _whole("batch", batch, least=1) if batch else None
-    graph = Graph(file, device=device, batch=most, threads=_whole("threads", threads))
+    given = (three(mean) if mean else None, three(std, above=0.0) if std else None)
     own = read_metadata(file, graph.metadata, prepared=any(given))
     if not (names or own.labels):
         raise WeakspotError(
@@ -211,8 +209,8 @@ def load(
     return OnnxClassifier(
         file,
         labels=distinct(names, of=path) if names else own.labels,
-        mean=given[0] or _three(own.mean or "0,0,0"),
-        std=given[1] or _three(own.std or "1,1,1", above=0.0),
+        mean=given[0] or three(own.mean or "0,0,0"),
+        std=given[1] or three(own.std or "1,1,1", above=0.0),
         output=output,
         outputs=outputs or own.outputs or "auto",
         cut=cut,
@@ -221,13 +219,8 @@ def load(
     )
 
 
-def _whole(option: str, text: str, *, least: int = 0) -> int:
-    if not text.isdecimal() or len(text) > 6 or int(text) < least:
-        raise WeakspotError(f"{option} cannot be {text[:80]!r}", fix=f"write a whole number from {least} on")
-    return int(text)
-
-
-def _three(text: str, *, above: float = -math.inf) -> list[float]:
+def three(text: str, *, above: float = -math.inf) -> list[float]:
+    """Three numbers, one for each channel: `0.485,0.456,0.406`."""
     try:
         numbers = [float(x) for x in text.split(",")]
     except ValueError:

@@ -41,21 +41,11 @@ class OnnxTextEncoder(OfGraphs):
     Args:
         folder: With the graph and the tokenizer.
         text: The name of the graph's file; by default the first of `TEXT` that is there.
-        device: "auto", "cpu" or "cuda".
-        batch: The largest batch; halved by itself when memory is short.
-        threads: Of one run on the CPU; 0 lets onnxruntime choose.
+        how: Device, batch and threads; see `Graph`.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        text: str = "",
-        device: str = "auto",
-        batch: int | None = None,
-        threads: int = 0,
-    ) -> None:
-        self._text = Graph(_file(folder, text, TEXT, "texts"), device=device, batch=batch, threads=threads)
+    def __init__(self, folder: Path, *, text: str = "", **how: Any) -> None:
+        self._text = Graph(_file(folder, text, TEXT, "texts"), **how)
         self._takes = [t.name for t in self._text.inputs]
         if "input_ids" not in self._takes or set(self._takes) - set(_KNOWN):
             raise WeakspotError(
@@ -102,26 +92,13 @@ class OnnxEncoder(OnnxTextEncoder):
     Args:
         folder: With both graphs and the tokenizer.
         image: The name of the image tower's file; by default the first of `IMAGE` that is there.
-        text: As for `OnnxTextEncoder`.
-        device: As for `OnnxTextEncoder`.
-        batch: As for `OnnxTextEncoder`.
-        threads: As for `OnnxTextEncoder`.
+        text: The same of the text tower.
+        how: Device, batch and threads of both; see `Graph`.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        image: str = "",
-        text: str = "",
-        device: str = "auto",
-        batch: int | None = None,
-        threads: int = 0,
-    ) -> None:
-        super().__init__(folder, text=text, device=device, batch=batch, threads=threads)
-        self._image = Graph(
-            _file(folder, image, IMAGE, "pictures"), device=device, batch=batch, threads=threads
-        )
+    def __init__(self, folder: Path, *, image: str = "", text: str = "", **how: Any) -> None:
+        super().__init__(folder, text=text, **how)
+        self._image = Graph(_file(folder, image, IMAGE, "pictures"), **how)
         self._shows = _output(self._image)
         [first] = self._image.inputs[:1]
         if len(self._image.inputs) != 1 or len(first.shape) != 4 or first.shape[1] not in (3, None):
@@ -216,33 +193,19 @@ def load(
     image: str = "",
 ) -> onnx.OnnxClassifier | OnnxTextEncoder:
     """`onnx:model.onnx?labels=labels.txt` is a classifier, `onnx:DIR` an encoder."""
-    folder = Path(path)
+    folder, most = Path(path), options.whole("batch", batch, most=1 << 16)
+    if not threads.isdecimal() or len(threads) > 6:
+        raise WeakspotError(f"threads cannot be {threads[:80]!r}", fix="write a whole number from 0 on")
+    how: dict[str, Any] = {"device": device, "batch": most, "threads": int(threads)}
     if not _is_folder(folder):
-        return onnx.load(
-            path,
-            labels=labels,
-            mean=mean,
-            std=std,
-            output=output,
-            outputs=outputs,
-            device=device,
-            batch=batch,
-            threads=threads,
-            size=size,
-        )
+        graph = Graph(folder, **how)
+        own = {"labels": labels, "mean": mean, "std": std, "output": output, "outputs": outputs}
+        return onnx.load(path, graph=graph, size=size, **own)
     if labels or mean or std or output or outputs or size:
         raise WeakspotError(
             f"{path[:80]} is a folder, so an encoder, which has no labels, mean, std, output or size",
             fix="leave them out, or name the classifier's file",
         )
-    if not threads.isdecimal():
-        raise WeakspotError(f"threads cannot be {threads[:80]!r}", fix="write a whole number from 0 on")
-    settings: dict[str, Any] = {
-        "text": text,
-        "device": device,
-        "batch": options.whole("batch", batch, most=1 << 16),
-        "threads": int(threads),
-    }
     if image or any((folder / name).is_file() for name in IMAGE):
-        return OnnxEncoder(folder, image=image, **settings)
-    return OnnxTextEncoder(folder, **settings)
+        return OnnxEncoder(folder, image=image, text=text, **how)
+    return OnnxTextEncoder(folder, text=text, **how)

@@ -9,27 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError, nearest
-from weakspot.models import options
-from weakspot.models.compute.batches import Batched, Batches
-from weakspot.models.compute.device import autocast, choose_device, choose_dtype
+from weakspot.models.compute.device import autocast
 from weakspot.models.compute.gate import computing
-from weakspot.models.hf.files import (
-    find_folder,
-    folder_digest,
-    quiet,
-    read_config,
-    refuse_pickles,
-    revision_of,
-    unloadable,
-)
+from weakspot.models.hf.files import find_folder, quiet, read_config, refuse_pickles, unloadable
+from weakspot.models.hf.loading import How, TwoTowers, read_options
 from weakspot.models.preprocess import Preprocess
-from weakspot.models.vectors import in_batches, unit
 
 CONFIG: Final = "open_clip_config.json"
 BATCH: Final = 64
@@ -39,51 +29,26 @@ NO_PICKLES: Final = (
 )
 
 
-class OpenClip(Batched):
-    """See `weakspot.core.Encoder`.
+class OpenClip(TwoTowers):
+    """A folder with open_clip_config.json, open_clip_model.safetensors and, if it has one, its tokenizer."""
 
-    Args:
-        folder: With open_clip_config.json, open_clip_model.safetensors and its tokenizer, if it has its own.
-        device: Where it runs.
-        dtype: The number format it multiplies in.
-        batch: Texts or pictures at once; halved by itself when memory is short.
-
-    Attributes:
-        digest: SHA-256 of the folder's files.
-        revision: The commit on the hub, where it came from there.
-    """
-
-    def __init__(
-        self, folder: Path, *, device: str = "cpu", dtype: str = "float32", batch: int | None = None
-    ) -> None:
+    def __init__(self, folder: Path, **how: Unpack[How]) -> None:
         library: Any = import_module("open_clip")
-        self._torch: Any = import_module("torch")
-        self.name, self.device, self.revision = str(folder), device, revision_of(folder)
-        self.dtype = dtype
+        super().__init__(folder, usual=BATCH, **how)
         config = read_config(folder, CONFIG)
         refuse_pickles(folder, fix=NO_PICKLES)
         source = f"local-dir:{folder}"
         with quiet():
             try:
-                self._model = library.create_model(source, device=device, require_pretrained=True).eval()
+                made = library.create_model(source, device=self.device, require_pretrained=True)
+                self._model = made.eval()
                 self._tokenizer: Any = library.get_tokenizer(source)
             except ImportError:
                 raise
             except Exception as error:  # of the files
                 raise unloadable(folder, error) from error
-        found = config.get("preprocess_cfg") or library.get_model_preprocess_cfg(self._model)
-        self._prepare = preprocess(found, library.get_model_preprocess_cfg(self._model))
-        self._batches = Batches(str(folder), batch or BATCH, device=device, dtype=dtype)
-        self.digest = folder_digest(folder) + ("" if dtype == "float32" else f"-{dtype}")
-
-    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """See `TextEncoder`."""
-        return unit(in_batches([str(t) for t in texts], self._texts, batch=self._batches), of=self.name)
-
-    def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
-        """See `Encoder`."""
-        parts = self._batches.run(images, self._pictures)
-        return unit(np.concatenate(parts) if parts else np.zeros((0, 0)), of=self.name)
+        usual = library.get_model_preprocess_cfg(self._model)
+        self._prepare = preprocess(config.get("preprocess_cfg") or usual, usual)
 
     def _pictures(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         return self._run(self._model.encode_image, self._torch.from_numpy(self._prepare(images)))
@@ -133,7 +98,5 @@ def load(
         name = "/".join(name.split("/")[:2])
         if not name:
             raise WeakspotError(f"the weights {tag!r} of {model} are there as a pickle only", fix=NO_PICKLES)
-    size = options.whole("batch", batch, most=1 << 16)
-    place = choose_device(device)
-    folder, number = find_folder(name, revision=revision or None), choose_dtype(dtype, place)
-    return OpenClip(folder, device=place, dtype=number, batch=size)
+    how = read_options(device=device, dtype=dtype, batch=batch)
+    return OpenClip(find_folder(name, revision=revision or None), **how)

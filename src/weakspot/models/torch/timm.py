@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from weakspot.core import WeakspotError, nearest
 from weakspot.models import options
-from weakspot.models.compute.device import choose_device, choose_dtype
 from weakspot.models.hf.files import (
     find_folder,
     folder_digest,
@@ -24,7 +23,7 @@ from weakspot.models.hf.files import (
     refuse_pickles,
     revision_of,
 )
-from weakspot.models.hf.loading import Trust, on_device
+from weakspot.models.hf.loading import Trust, on_device, read_options
 from weakspot.models.onnx.classifier import read_labels
 from weakspot.models.onnx.metadata import in_order
 from weakspot.models.preprocess import Preprocess
@@ -119,7 +118,8 @@ def load(
     """`timm:resnet50.a1_in1k?device=cuda&dtype=bfloat16&batch=256`."""
     library: Any = import_module("timm")
     short = "/" not in path and not Path(path).exists()
-    trust = Trust(pickle=options.yes("pickle", pickle))
+    how = read_options(device=device, dtype=dtype, batch=batch, pickle=pickle)
+    trust, fast = how["trust"], options.yes("compile", compile)
     name = hub_name(library, path) if short else path
     folder = find_folder(name, revision=revision or None, also=trust.fetched)
     config = read_config(folder)
@@ -132,8 +132,6 @@ def load(
             fix="update timm, or name a folder that timm saved",
         )
     head = int(config.get("num_classes") or settings.get("num_classes") or 1000)
-    place = choose_device(device)
-    number, fast = choose_dtype(dtype, place), options.yes("compile", compile)
     with quiet():
         made = library.create_model(
             architecture, pretrained=False, num_classes=head, **(config.get("model_args") or {})
@@ -142,15 +140,15 @@ def load(
     names = read_labels(Path(labels)) if labels else label_names(config, head, of=str(folder))
     columns(head, names, of=str(folder))
     return ImageClassifier(
-        on_device(made, place, of=path),
+        on_device(made, how["device"], of=path),
         name=f"timm:{path}",
         labels=names,
         prepare=preprocess(settings),
-        device=place,
-        dtype=number,
-        batch=options.whole("batch", batch, most=1 << 16),
+        device=how["device"],
+        dtype=how["dtype"],
+        batch=how["batch"],
         compile=fast,
-        digest=f"{folder_digest(folder)}-{number}",
+        digest=f"{folder_digest(folder)}-{how['dtype']}",
         revision=revision_of(folder),
         folder=folder,
     )

@@ -14,8 +14,8 @@ from typing import Any
 
 from weakspot.core import WeakspotError
 from weakspot.models import options
-from weakspot.models.compute.device import choose_device, choose_dtype
-from weakspot.models.onnx.classifier import _three, read_labels
+from weakspot.models.hf.loading import read_options
+from weakspot.models.onnx.classifier import read_labels, three
 from weakspot.models.preprocess import Preprocess
 from weakspot.models.torch.classifier import ImageClassifier
 
@@ -40,8 +40,8 @@ def load(
             fix="add &code=yes where you trust it; or export it as ONNX, or as safetensors with torch:…",
         )
     torch: Any = import_module("torch")
-    place = choose_device(device)
-    number = choose_dtype(dtype, place)
+    how = read_options(device=device, dtype=dtype, batch=batch)
+    place, number = how["device"], how["dtype"]
     try:
         content = Path(path).read_bytes()
         with warnings.catch_warnings():
@@ -60,10 +60,10 @@ def load(
         name=f"torchscript:{path}",
         labels=names,
         prepare=Preprocess(
-            side, resample="BILINEAR", mean=tuple(_three(mean)), std=tuple(_three(std, above=0.0))
+            side, resample="BILINEAR", mean=tuple(three(mean)), std=tuple(three(std, above=0.0))
         ),
         device=place,
         dtype=number,
-        batch=options.whole("batch", batch, most=1 << 16),
+        batch=how["batch"],
         digest=hashlib.sha256(content).hexdigest() + ("" if number == "float32" else f"-{number}"),
     )

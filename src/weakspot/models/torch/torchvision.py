@@ -14,9 +14,8 @@ from typing import Any
 
 from weakspot.core import WeakspotError, nearest
 from weakspot.models import options
-from weakspot.models.compute.device import choose_device, choose_dtype
 from weakspot.models.hf.files import offline, quiet
-from weakspot.models.hf.loading import on_device
+from weakspot.models.hf.loading import on_device, read_options
 from weakspot.models.onnx.classifier import read_labels
 from weakspot.models.preprocess import Preprocess
 from weakspot.models.torch.classifier import ImageClassifier
@@ -78,8 +77,8 @@ def load(
             fix="add ?pickle=yes where you trust it, or ?weights=FILE.safetensors",
         )
     names = read_labels(Path(labels)) if labels else list(entry.meta.get("categories") or ())
-    place = choose_device(device)
-    number, fast = choose_dtype(dtype, place), options.yes("compile", compile)
+    how = read_options(device=device, dtype=dtype, batch=batch)
+    fast = options.yes("compile", compile)
     with quiet():
         made = models.get_model(name, weights=None, num_classes=len(names) or 1000)
         if own:
@@ -90,15 +89,15 @@ def load(
     for key, value in sorted(made.state_dict().items()):
         digest.update(key.encode() + value.detach().cpu().contiguous().numpy().tobytes())
     return ImageClassifier(
-        on_device(made, place, of=name),
+        on_device(made, how["device"], of=name),
         name=f"torchvision:{name}",
         labels=names,
         prepare=preprocess(entry.transforms()),
-        device=place,
-        dtype=number,
-        batch=options.whole("batch", batch, most=1 << 16),
+        device=how["device"],
+        dtype=how["dtype"],
+        batch=how["batch"],
         compile=fast,
-        digest=f"{digest.hexdigest()}-{number}",
+        digest=f"{digest.hexdigest()}-{how['dtype']}",
     )
 
 
