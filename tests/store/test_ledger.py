@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -18,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Status, Tally, Trial, Usage, WeakspotError
-from weakspot.store import Ledger, LedgerError, database, inspect_file, ledger, schema, tally_of
-from weakspot.store.ledger import LONGEST
+from weakspot.store import Ledger, LedgerError, inspect_file, tally_of
+from weakspot.store.rows import LONGEST
 
 FLY = Hypothesis("a fly.")
 BEE = Hypothesis("a bee.", (("rotate", "10"),), origin="caption", parent=FLY.id)
@@ -351,79 +350,15 @@ def test_a_ledger_is_never_made_over_another(book: Ledger) -> None:
         Ledger.create(book.path)
 
 
-@pytest.fixture
-def newer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A weakspot whose schema is one step further."""
-    step = """CREATE TABLE labels (id TEXT PRIMARY KEY, said TEXT);
-              INSERT INTO labels SELECT id, text FROM hypotheses"""
-    monkeypatch.setattr(database, "MIGRATIONS", (*schema.MIGRATIONS, step))
-    for module in (database, ledger):
-        monkeypatch.setattr(module, "VERSION", schema.VERSION + 1)
-
-
-@pytest.mark.usefixtures("newer")
-def test_a_new_ledger_walks_all_migrations(tmp_path: Path) -> None:
-    made = Ledger.create(tmp_path / "new.db")
-    assert made._db.execute("SELECT COUNT(*) FROM labels").fetchone() == (0,)
-    made.close()
-    assert inspect_file(made.path) == schema.VERSION + 1
-
-
-def test_an_older_ledger_is_migrated_with_all_it_holds(book: Ledger, request: pytest.FixtureRequest) -> None:
-    book.record([trial(i, i % 2 == 0) for i in range(50)], {"images": 50})
-    book.set_fact("state", "running")
-    trials, tallies = book.trials(FLY), book.tallies()
+def test_a_ledger_of_an_older_schema_is_refused(book: Ledger) -> None:
     book.close()
-    request.getfixturevalue("newer")
-    with pytest.raises(LedgerError, match="older weakspot") as caught:
-        Ledger.read(book.path)
-    assert "weakspot resume" in caught.value.fix
-    migrated = Ledger.open(book.path)
-    assert (migrated.trials(FLY), migrated.tallies(), migrated.fact("state")) == (trials, tallies, "running")
-    assert migrated._db.execute("SELECT said FROM labels ORDER BY 1").fetchall() == [("a bee.",), ("a fly.",)]
-    migrated.record([trial(50)], {})
-    migrated.close()
-    assert inspect_file(book.path) == schema.VERSION + 1
-    again = Ledger.read(book.path)
-    assert again.count(FLY, Stage.EXPLORE) == 51
-    again.close()
-
-
-def test_killed_right_after_a_migration(book: Ledger, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """The step is done in the log but not yet in the file: it must not be done twice."""
-    book.close()
-    request.getfixturevalue("newer")
-    db = sqlite3.connect(book.path, isolation_level=None)
-    database.migrate(db, schema.VERSION)
-    (tmp_path / "crashed").mkdir()
-    for file in tmp_path.glob("ledger.db*"):
-        shutil.copy(file, tmp_path / "crashed")
+    with sqlite3.connect(book.path, isolation_level=None) as db:
+        db.execute("PRAGMA user_version = 1")
     db.close()
-    crashed = tmp_path / "crashed" / "ledger.db"
-    assert inspect_file(crashed) == schema.VERSION
-    opened = Ledger.open(crashed)
-    assert opened._db.execute("SELECT COUNT(*) FROM labels").fetchone() == (2,)
-    opened.close()
-    assert inspect_file(crashed) == schema.VERSION + 1
-
-
-def test_a_migration_that_fails_changes_nothing(book: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    book.record([trial(0)], {})
-    book.close()
-    with monkeypatch.context() as newer:
-        newer.setattr(
-            database,
-            "MIGRATIONS",
-            (*schema.MIGRATIONS, "CREATE TABLE labels (id); DELETE FROM trials; SELECT nonsense"),
-        )
-        for module in (database, ledger):
-            newer.setattr(module, "VERSION", schema.VERSION + 1)
-        with pytest.raises(LedgerError, match="nonsense"):
-            Ledger.open(book.path)
-    again = Ledger.open(book.path)
-    assert again.count(FLY, Stage.EXPLORE) == 1
-    assert again._db.execute("SELECT COUNT(*) FROM sqlite_master WHERE name = 'labels'").fetchone() == (0,)
-    again.close()
+    for way in (Ledger.open, Ledger.read):
+        with pytest.raises(LedgerError, match="older weakspot") as caught:
+            way(book.path)
+        assert "again" in caught.value.fix
 
 
 # -- trouble with the disk -----------------------------------------------------------------------

@@ -9,43 +9,45 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Final, NamedTuple, Self, TypeVar
+from typing import Final, NamedTuple, Self
 
 from weakspot.core import (
     Case,
     Hypothesis,
     Judge,
-    Output,
     Source,
     Stage,
     Status,
     Tally,
     Target,
-    Trial,
-    Verdict,
     WeakspotError,
-    case_seed,
 )
-from weakspot.core.ports import Placing, available
+from weakspot.core.ports import available
 from weakspot.engine.budget import Budget, BudgetSpent, Spending
 from weakspot.engine.executor import Cluster, Executor, local
+from weakspot.engine.stages import (
+    Batch,
+    Judged,
+    answer_batch,
+    answer_there,
+    call_each,
+    draw_batch,
+    draw_there,
+    judge_batch,
+    judge_there,
+)
 from weakspot.engine.stop import Rule
 from weakspot.engine.watch import Lane, Watch
-from weakspot.store import Outcome, Run, count, encode
-
-T = TypeVar("T")
-R = TypeVar("R")
+from weakspot.store import Outcome, Run, count
 
 #: So many errors in a row, and the run stops: something is broken that more calls will not mend.
 PATIENCE: Final = 50
 #: A stop rule is asked at least after so many draws. No multiple of the batch size: what is drawn must not
 #: depend on how it is cut into batches.
 STRIDE: Final = 1024
-#: Most probable labels kept with a trial.
-KEPT_LABELS: Final = 3
 #: Inputs kept as evidence per hypothesis: (failing, passing).
 KEPT: Final = {Stage.EXPLORE: (12, 4), Stage.CONFIRM: (24, 12)}
 
@@ -65,35 +67,6 @@ class Want(NamedTuple):
     n: int
     stage: Stage = Stage.EXPLORE
     placed: tuple[tuple[int, int], ...] = ()
-
-
-class _Batch(NamedTuple):
-    hypothesis: Hypothesis
-    stage: Stage
-    start: int
-    stop: int
-    placed: tuple[tuple[int, int], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Answered:
-    """A batch on its way; an output is None until the target has been asked."""
-
-    batch: _Batch
-    cases: list[Case]
-    outputs: list[Output | None]
-
-
-class _Judged(NamedTuple):
-    """A batch as it is recorded, but for the seconds.
-
-    Attributes:
-        inputs: By position, the bytes of those that may be kept as evidence: at least those that will be.
-    """
-
-    batch: _Batch
-    trials: list[Trial]
-    inputs: dict[int, bytes]
 
 
 class Engine:
@@ -198,7 +171,7 @@ class Engine:
         self.run.ledger.add_hypotheses(w.hypothesis for w in wants)
         batches, cut = self._plan(wants)
         spent: BudgetSpent | None = None
-        fresh: list[_Batch] = []
+        fresh: list[Batch] = []
         for batch in batches:
             known = self.run.ledger.outcomes(batch.hypothesis, batch.start, batch.stop)
             try:
@@ -241,14 +214,14 @@ class Engine:
             return {}
         self.spending.again(len(indices))
         needed = [i for i in indices if i not in held]
-        drawn = _each(partial(self.source.draw, hypothesis, seed=self.seed), needed, "source", Case)
+        drawn = call_each(partial(self.source.draw, hypothesis, seed=self.seed), needed, "source", Case)
         self.run.ledger.record([], {"images": len(needed)})
         return {i: case for i, (case, _) in zip(needed, drawn, strict=True) if case is not None}
 
-    def _open(self, batch: _Batch) -> list[_Batch]:
+    def _open(self, batch: Batch) -> list[Batch]:
         """The parts of a batch that the ledger does not hold."""
         held = self.run.ledger.indices(batch.hypothesis, batch.start, batch.stop)
-        parts: list[_Batch] = []
+        parts: list[Batch] = []
         for index in (i for i in range(batch.start, batch.stop) if i not in held):
             if parts and parts[-1].stop == index:
                 parts[-1] = parts[-1]._replace(stop=index + 1)
@@ -263,10 +236,10 @@ class Engine:
             for w in wants
         )
 
-    def _plan(self, wants: Sequence[Want]) -> tuple[list[_Batch], tuple[str, float] | None]:
+    def _plan(self, wants: Sequence[Want]) -> tuple[list[Batch], tuple[str, float] | None]:
         """The batches, cut to what the budget has room for; and the limit that cut them, if one did."""
         room = self.spending.room()
-        batches: list[_Batch] = []
+        batches: list[Batch] = []
         planned: dict[tuple[str, Stage], int] = {}  # the same words may be wanted twice
         for want in wants:
             key = (want.hypothesis.id, want.stage)
@@ -279,23 +252,23 @@ class Engine:
                     return batches, self.spending.tightest()
                 start = want.stage.start + at
                 placed = tuple(pair for pair in want.placed if start <= pair[0] < start + size)
-                batches.append(_Batch(want.hypothesis, want.stage, start, start + size, placed))
+                batches.append(Batch(want.hypothesis, want.stage, start, start + size, placed))
                 at, room = at + size, room - size
         return batches, None
 
-    def _judged(self, work: Iterator[_Batch]) -> Iterator[_Judged]:
+    def _judged(self, work: Iterator[Batch]) -> Iterator[Judged]:
         """The batches, drawn, answered and judged, in their order."""
         if isinstance(self._executor, Cluster):
             # How many inputs to keep is known when a batch is recorded; when it is begun, at most how many.
             begun = ((batch, self._kept(batch)) for batch in work)
-            stages = (partial(_draw_there, self.seed), _answer_there, _judge_there)
+            stages = (partial(draw_there, self.seed), answer_there, judge_there)
             yield from self._executor.through(begun, stages)
             return
-        draw, answer = partial(_draw_batch, self.source, self.seed), partial(_answer_batch, self.target)
+        draw, answer = partial(draw_batch, self.source, self.seed), partial(answer_batch, self.target)
         for answered in self._executor.stream(work, draw, answer):
-            yield _judge_batch(self.judge, self._kept(answered.batch), answered)
+            yield judge_batch(self.judge, self._kept(answered.batch), answered)
 
-    def _record(self, judged: _Judged) -> None:
+    def _record(self, judged: Judged) -> None:
         batch, inputs = judged.batch, judged.inputs
         now = time.monotonic()
         seconds, self._clock = (now - self._clock) / len(judged.trials), now
@@ -319,13 +292,13 @@ class Engine:
         )
         self._account(batch, [Outcome(t.failed, t.status, t.usage, t.detail, t.answer) for t in trials])
 
-    def _kept(self, batch: _Batch) -> dict[bool, int]:
+    def _kept(self, batch: Batch) -> dict[bool, int]:
         """How many more failing and passing inputs of a hypothesis to keep."""
         tally = self.tally(batch.hypothesis, batch.stage)
         failing, passing = self.keep[batch.stage]
         return {True: failing - tally.failures, False: passing - (tally.n - tally.failures)}
 
-    def _account(self, batch: _Batch, outcomes: Sequence[Outcome]) -> None:
+    def _account(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
         tally = self.tally(batch.hypothesis, batch.stage)
         wrong, doubted = (
             some.setdefault((batch.hypothesis.id, batch.stage), Counter())
@@ -350,120 +323,3 @@ class Engine:
                 fix=f"mend the cause, then: weakspot resume {self.run.folder}",
             )
         self.spending.check()
-
-
-def _draw_batch(source: Source, seed: int, batch: _Batch) -> _Answered:
-    def draw(indices: Sequence[int]) -> list[Case]:
-        cases = source.draw(batch.hypothesis, indices, seed=seed)
-        asked = [(batch.hypothesis, i) for i in indices]
-        if [(c.hypothesis, c.index) for c in cases if isinstance(c, Case)] not in (asked, []):
-            raise WeakspotError("the cases are not those of the indices asked for, in their order")
-        return cases
-
-    if isinstance(source, Placing):
-        for index, number in batch.placed:
-            source.place(batch.hypothesis, index, number)
-    cases: list[Case] = []
-    outputs: list[Output | None] = []
-    indices = range(batch.start, batch.stop)
-    for index, (case, error) in zip(indices, _each(draw, indices, "source", Case), strict=True):
-        own_seed = case_seed(seed, batch.hypothesis, index)
-        cases.append(case or Case(batch.hypothesis, index, own_seed, None, ""))
-        outputs.append(None if case else Output(None, status=Status.ERROR, detail=error))
-    return _Answered(batch, cases, outputs)
-
-
-def _answer_batch(target: Target, drawn: _Answered) -> _Answered:
-    def answer(cases: Sequence[Case]) -> list[Output]:
-        outputs = target.answer(cases)
-        for scores in (o.scores for o in outputs if isinstance(o, Output) and o.scores):
-            scores.top(KEPT_LABELS)  # scores that do not fit their labels are an error of this very case
-        return outputs
-
-    asked = [i for i, output in enumerate(drawn.outputs) if output is None]
-    outputs = list(drawn.outputs)
-    answers = _each(answer, [drawn.cases[i] for i in asked], "target", Output)
-    for i, (output, error) in zip(asked, answers, strict=True):
-        outputs[i] = output or Output(None, status=Status.ERROR, detail=error)
-    return _Answered(drawn.batch, drawn.cases, outputs)
-
-
-def _judge_batch(judge: Judge, kept: Mapping[bool, int], answered: _Answered) -> _Judged:
-    """Judge a batch, and encode the first so many of its failing and passing inputs."""
-
-    def verdicts(some: Sequence[tuple[Case, Output]]) -> list[Verdict]:
-        return judge.judge([c for c, _ in some], [o for _, o in some])
-
-    cases, outputs, left = answered.cases, answered.outputs, dict(kept)
-    pairs = [(c, o or Output(None, status=Status.ERROR)) for c, o in zip(cases, outputs, strict=True)]
-    trials: list[Trial] = []
-    inputs: dict[int, bytes] = {}
-    for (case, output), (verdict, error) in zip(pairs, _each(verdicts, pairs, "judge", Verdict), strict=True):
-        trial = _trial(case, output, verdict or Verdict(None, status=Status.ERROR, reason=error))
-        if trial.failed is not None and trial.status is not Status.INVALID and left[trial.failed] > 0:
-            content = encode(case.input)
-            if content is not None:
-                left[trial.failed] -= 1
-                inputs[len(trials)] = content
-        trials.append(trial)
-    return _Judged(answered.batch, trials, inputs)
-
-
-# The same three in a worker that has a part of its own. Only what is judged leaves for the driver.
-
-_Begun = tuple[_Batch, dict[bool, int]]
-
-
-def _draw_there(seed: int, source: Source, begun: _Begun) -> _Answered:
-    return _draw_batch(source, seed, begun[0])
-
-
-def _answer_there(target: Target, _: _Begun, drawn: _Answered) -> list[Output | None]:
-    return _answer_batch(target, drawn).outputs
-
-
-def _judge_there(judge: Judge, begun: _Begun, drawn: _Answered, outputs: list[Output | None]) -> _Judged:
-    return _judge_batch(judge, begun[1], replace(drawn, outputs=outputs))
-
-
-def _each(
-    call: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T], who: str, kind: type[R]
-) -> list[tuple[R | None, str]]:
-    """Call with all items at once; if that fails, one by one, to find those at fault.
-
-    Returns:
-        Per item its result, or None and what went wrong.
-    """
-    if not items:
-        return []
-    try:
-        results = call(items)
-        if len(results) != len(items):
-            raise WeakspotError(f"{len(results)} results for {len(items)} cases")
-        for result in results:
-            if not isinstance(result, kind):
-                raise WeakspotError(f"a result is of type {type(result).__name__}, not {kind.__name__}")
-        return [(result, "") for result in results]
-    except Exception as error:  # a part may raise anything; it becomes an error of the trials, not of the run
-        if len(items) == 1:
-            what = error.what if isinstance(error, WeakspotError) else f"{type(error).__name__}: {error}"
-            return [(None, f"{who}: {what}"[:500])]
-    return [pair for item in items for pair in _each(call, [item], who, kind)]
-
-
-def _trial(case: Case, output: Output, verdict: Verdict) -> Trial:
-    error = Status.ERROR in (output.status, verdict.status)
-    status = output.status if output.status is not Status.OK else verdict.status
-    return Trial(
-        hypothesis=case.hypothesis.id,
-        index=case.index,
-        status=Status.ERROR if error else status,
-        failed=None if error else verdict.failed,
-        score=None if error else verdict.score,
-        expected=case.expected,
-        answer=output.answer,
-        top=tuple(output.scores.top(KEPT_LABELS)) if output.scores else (),
-        caption=case.caption,
-        detail=output.detail or verdict.reason,
-        usage=output.usage,
-    )

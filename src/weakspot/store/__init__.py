@@ -3,9 +3,10 @@
 from weakspot.store.blobs import Blobs, encode, png, write_whole
 from weakspot.store.config import RunConfig
 from weakspot.store.database import LedgerError, inspect_file
-from weakspot.store.ledger import Ledger, Outcome, count, tally_of
+from weakspot.store.ledger import Ledger, Outcome
 from weakspot.store.rates import rate
 from weakspot.store.remote import Unreachable, check_url
+from weakspot.store.rows import count, tally_of
 from weakspot.store.run import Run, kept_by
 from weakspot.store.unjudged import Unjudged, unjudged
 

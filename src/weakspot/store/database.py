@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import struct
 from collections.abc import Iterator
@@ -9,18 +10,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from weakspot.core import WeakspotError
-from weakspot.store.schema import APPLICATION_ID, MIGRATIONS, VERSION
+from weakspot.store.schema import APPLICATION_ID, TABLES, VERSION
 
 
 class LedgerError(WeakspotError):
     """The ledger cannot be read or written."""
 
 
-def inspect_file(path: Path) -> int:
-    """Check, without touching it, that a file is a whole ledger of a schema we know; its version.
+def inspect_file(path: Path) -> None:
+    """Check, without touching it, that a file is a whole ledger of our schema.
 
     Raises:
-        LedgerError: It is missing, something else, truncated, or of a newer schema.
+        LedgerError: It is missing, something else, truncated, or of another schema.
     """
     try:
         with path.open("rb") as file:
@@ -42,16 +43,19 @@ def inspect_file(path: Path) -> int:
         raise LedgerError(
             f"{path} is a SQLite file but not a ledger", fix="name the folder of a run (see: runs/)"
         )
-    if version > VERSION:
+    if version != VERSION:
+        other, fix = (
+            ("a newer", "pip install --upgrade weakspot")
+            if version > VERSION
+            else ("an older", "run the study again, or read it with the weakspot that wrote it")
+        )
         raise LedgerError(
-            f"{path} was written by a newer weakspot (schema {version}; this one knows {VERSION})",
-            fix="pip install --upgrade weakspot",
+            f"{path} was written by {other} weakspot (schema {version}; this one reads {VERSION})", fix=fix
         )
     if size < page_size * pages and not in_log:
         raise LedgerError(
             f"{path} is truncated: {size:,} of {page_size * pages:,} bytes are there", fix=broken
         )
-    return int(version)
 
 
 def log_size(path: Path) -> int:
@@ -71,10 +75,18 @@ def connected(database: str) -> Iterator[sqlite3.Connection]:
         raise
 
 
-def migrate(db: sqlite3.Connection, version: int) -> None:
-    """Walk the steps that a ledger of this version has not taken; each is taken whole or not at all."""
-    for step in range(version, VERSION):
-        db.executescript(f"BEGIN; {MIGRATIONS[step]}; PRAGMA user_version = {step + 1}; COMMIT;")
+def create_tables(db: sqlite3.Connection) -> None:
+    """The tables of a new ledger, whole or not at all."""
+    db.executescript(f"BEGIN; {TABLES}; PRAGMA user_version = {VERSION}; COMMIT;")
+
+
+def reading_uri(path: Path) -> str:
+    """The URI under which a ledger is read, also while another process writes it."""
+    inspect_file(path)
+    # A WAL ledger is read with a small file beside it. Where none can be made (a read-only disk, someone
+    # else's folder) and no log waits to be read, the file itself is all there is and nobody writes it.
+    how = "mode=ro" if log_size(path) or os.access(path.parent, os.W_OK) else "immutable=1"
+    return f"{path.resolve().as_uri()}?{how}"
 
 
 def tune(db: sqlite3.Connection) -> None:

@@ -8,22 +8,25 @@ disagree. Rows are keyed by (hypothesis, index).
 from __future__ import annotations
 
 import json
-import math
-import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from weakspot.core import Finding, Hypothesis, Stage, Status, Tally, Trial, Usage
 from weakspot.store.blobs import write_whole
-from weakspot.store.database import LedgerError, connected, explained, inspect_file, log_size, migrate, tune
-from weakspot.store.schema import APPLICATION_ID, VERSION
-
-#: Characters kept of an answer, a caption or an error; a model may answer with a megabyte each time.
-LONGEST: Final = 32_768
+from weakspot.store.database import (
+    LedgerError,
+    connected,
+    create_tables,
+    explained,
+    inspect_file,
+    reading_uri,
+    tune,
+)
+from weakspot.store.rows import row_of, tally_of, trial_of
+from weakspot.store.schema import APPLICATION_ID
 
 
 class Outcome(NamedTuple):
@@ -57,7 +60,7 @@ class Ledger:
         with explained(path), connected(":memory:") as db:
             db.execute("PRAGMA page_size = 8192")
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            migrate(db, 0)
+            create_tables(db)
             content = bytearray(db.serialize())
             db.close()
         # WAL from the first byte (two bytes of SQLite's file header): to switch later takes a journal, and
@@ -69,30 +72,16 @@ class Ledger:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Open for writing; an older schema is brought up to date."""
+        """Open for writing."""
         inspect_file(path)
         with explained(path), connected(f"{path.resolve().as_uri()}?mode=rw") as db:
             tune(db)
-            # Asked of SQLite, not of the file: after a crash the step may be done in the log beside it.
-            version = db.execute("PRAGMA user_version").fetchone()[0]
-            if version < VERSION:
-                migrate(db, version)
-                db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             return cls(db, path)
 
     @classmethod
     def read(cls, path: Path) -> Self:
         """Open for reading only, also while another process writes."""
-        version = inspect_file(path)
-        if version < VERSION:
-            raise LedgerError(
-                f"{path} was written by an older weakspot (schema {version}; this one reads {VERSION})",
-                fix=f"bring it up to date: weakspot resume {path.parent}",
-            )
-        # A WAL ledger is read with a small file beside it. Where none can be made (a read-only disk, someone
-        # else's folder) and no log waits to be read, the file itself is all there is and nobody writes it.
-        how = "mode=ro" if log_size(path) or os.access(path.parent, os.W_OK) else "immutable=1"
-        with explained(path), connected(f"{path.resolve().as_uri()}?{how}") as db:
+        with explained(path), connected(reading_uri(path)) as db:
             return cls(db, path)
 
     def close(self) -> None:
@@ -123,7 +112,7 @@ class Ledger:
             trials: Of hypotheses that were added; none may be there already.
             spend: Amounts by kind ("images", "calls", …), added to what was spent before.
         """
-        rows = [self._row(t) for t in trials]
+        rows = [row_of(t, self._known(t.hypothesis)) for t in trials]
         counts: dict[tuple[int, int], list[int]] = {}
         for row, trial in zip(rows, trials, strict=True):
             counted = counts.setdefault((row[0], trial.index >> 32), [0] * len(Tally._fields))
@@ -225,14 +214,14 @@ class Ledger:
             where.append("blob IS NOT NULL")
         sql = f"SELECT * FROM trials WHERE {' AND '.join(where)} ORDER BY idx LIMIT ?"  # noqa: S608
         rows = self._query(sql, (*values, -1 if limit is None else limit))
-        return [_trial(hypothesis.id, row) for row in rows]
+        return [trial_of(hypothesis.id, row) for row in rows]
 
     def trial(self, hypothesis: Hypothesis, index: int) -> Trial | None:
         """One trial, or None."""
         rows = self._query(
             "SELECT * FROM trials WHERE hypothesis = ? AND idx = ?", (self._key(hypothesis), index)
         )
-        return _trial(hypothesis.id, rows[0]) if rows else None
+        return trial_of(hypothesis.id, rows[0]) if rows else None
 
     def count(self, hypothesis: Hypothesis, stage: Stage) -> int:
         """How many trials a stage has: its first indices, but for the gaps that errors leave (`gaps`)."""
@@ -324,33 +313,12 @@ class Ledger:
     def _key(self, hypothesis: Hypothesis) -> int:
         if hypothesis.id not in self._keys:
             self._keys.update(self._query("SELECT id, key FROM hypotheses"))
-        try:
-            return self._keys[hypothesis.id]
-        except KeyError:
-            raise LedgerError(
-                f"the ledger does not know {hypothesis.text[:80]!r}", fix="add it first"
-            ) from None
+        return self._known(hypothesis.id, repr(hypothesis.text[:80]))
 
-    def _row(self, t: Trial) -> tuple[Any, ...]:
-        if t.hypothesis not in self._keys:
-            raise LedgerError(f"the ledger does not know hypothesis {t.hypothesis}", fix="add it first")
-        # Numbers are converted because SQLite takes numpy's for bytes.
-        return (
-            self._keys[t.hypothesis],
-            t.index,
-            t.status.value,
-            None if t.failed is None else int(t.failed),
-            None if t.score is None else float(t.score),
-            _storable(t.expected),
-            None if t.answer is None else _storable(t.answer),
-            _top_json(t.top) if t.top else None,
-            _storable(t.caption),
-            _storable(t.detail),
-            t.blob,
-            int(t.usage.tokens),
-            float(t.usage.dollars),
-            float(t.usage.seconds),
-        )
+    def _known(self, id: str, name: str = "") -> int:
+        if id not in self._keys:
+            raise LedgerError(f"the ledger does not know {name or f'hypothesis {id}'}", fix="add it first")
+        return self._keys[id]
 
     @contextmanager
     def _transaction(self) -> Any:
@@ -362,57 +330,3 @@ class Ledger:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             raise
-
-
-def tally_of(trial: Trial) -> Tally:
-    """The counts one trial adds."""
-    return count(trial.failed, trial.status)
-
-
-def count(failed: bool | None, status: Status) -> Tally:
-    """The counts one outcome adds; errors, open verdicts, invalid cases stay outside the denominator."""
-    if status is Status.ERROR:
-        return Tally(errors=1)
-    if status is Status.INVALID:
-        return Tally(invalid=1, doubted=int(bool(failed)))
-    if failed is None:
-        return Tally(undecided=1)
-    return Tally(n=1, failures=int(failed))
-
-
-_quoted = lru_cache(maxsize=4096)(json.dumps)
-
-
-def _top_json(top: Sequence[tuple[str, float]]) -> str:
-    """As `json.dumps` would write it, in a quarter of the time; it is most of the cost of a row."""
-    numbers = (f"{p:.5g}" if math.isfinite(p) else json.dumps(float(p)) for _, p in top)
-    return f"[{','.join(f'[{_quoted(label)},{p}]' for (label, _), p in zip(top, numbers, strict=True))}]"
-
-
-def _storable(text: str) -> str:
-    """Text as the ledger takes it: of bounded length, a lone surrogate (no Unicode text) as its escape."""
-    if len(text) > LONGEST:
-        text = f"{text[:LONGEST]}… (cut: {len(text):,} characters)"
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "backslashreplace").decode()
-    return text
-
-
-def _trial(hypothesis: str, row: Sequence[Any]) -> Trial:
-    _, index, status, failed, score, expected, answer, top, caption, detail, blob, *usage = row
-    return Trial(
-        hypothesis=hypothesis,
-        index=index,
-        status=Status(status),
-        failed=None if failed is None else bool(failed),
-        score=score,
-        expected=expected,
-        answer=answer,
-        top=tuple((label, p) for label, p in json.loads(top)) if top else (),
-        caption=caption,
-        detail=detail,
-        blob=blob,
-        usage=Usage(*usage),
-    )

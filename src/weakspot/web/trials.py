@@ -10,7 +10,6 @@ not disturbed.
 from __future__ import annotations
 
 import json
-import os
 import re
 import sqlite3
 import time
@@ -21,8 +20,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import Hypothesis, Stage, Tally
-from weakspot.store.database import LedgerError, connected, explained, inspect_file, log_size
-from weakspot.store.schema import VERSION
+from weakspot.store.database import connected, explained, reading_uri
 
 #: Trials on a page.
 PAGE: Final = 60
@@ -365,13 +363,7 @@ class Trials:
 def reading(folder: Path) -> Iterator[Trials]:
     """The ledger of a run, for reading; the run may be written meanwhile."""
     path = folder / "ledger.db"
-    if (version := inspect_file(path)) < VERSION:
-        raise LedgerError(
-            f"{path} was written by an older weakspot (schema {version}; this one reads {VERSION})",
-            fix=f"bring it up to date: weakspot resume {folder}",
-        )
-    how = "mode=ro" if log_size(path) or os.access(folder, os.W_OK) else "immutable=1"
-    with explained(path), connected(f"{path.resolve().as_uri()}?{how}") as db:
+    with explained(path), connected(reading_uri(path)) as db:
         db.execute("PRAGMA query_only = ON")
         db.execute("PRAGMA cache_size = -8192")
     try:
