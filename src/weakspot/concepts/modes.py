@@ -31,13 +31,9 @@ class Mode:
     """A place where failures are.
 
     Attributes:
-        peak: The worst cell.
-        rate: Believed of it.
         low: The lower end of its interval.
-        high: The upper end.
         cells: All of the mode's, worst first.
         region: A box around the peak, all of it above.
-        words: Of the box.
     """
 
     peak: int

@@ -37,8 +37,6 @@ class Rule(NamedTuple):
 
     Attributes:
         sentences: All are said of the cases it speaks of.
-        failing: Of those, failed.
-        passing: Of those, passed.
         log_evidence: That they fail more often than the cases it does not speak of.
     """
 

@@ -53,10 +53,8 @@ class ConceptSpace:
     """Axes and all combinations of their values.
 
     Attributes:
-        name: For run.yaml and for people.
         axes: In the order in which cells are counted and words are said.
         task: What is varied: pictures ("image"), scenes of the world, texts, prompts.
-        about: One line.
     """
 
     name: str

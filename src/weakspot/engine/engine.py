@@ -73,15 +73,8 @@ class Engine:
     """Draws trials for one run.
 
     Args:
-        run: Where they are recorded.
-        source: Makes the cases.
-        target: Answers them.
-        judge: Decides.
-        seed: Of the run.
         budget: Limits; when one is reached, `BudgetSpent` is raised and nothing is lost.
         batch: Cases per call of the ports.
-        executor: Where the slow stages run.
-        watch: Who is told.
         keep: Inputs kept as evidence per hypothesis and stage: (failing, passing).
         patience: So many errors in a row end the run; None for a target that cannot be mended anyway.
     """

@@ -22,10 +22,8 @@ class Identity(NamedTuple):
     """What tells a model from others; "" where nobody knows.
 
     Attributes:
-        kind: Its class.
         digest: Of its files or weights, without the number format.
         labels: A digest of its labels, in order.
-        dtype: The number format it computes in.
         device: Where it runs; the same model may run elsewhere.
     """
 
@@ -120,11 +118,6 @@ def _around(one: Any) -> Iterator[Any]:
 
 def must_agree(name: str, there: Sequence[Identity], here: Sequence[Identity]) -> None:
     """Refuse a worker whose models are not those of this machine, or compute in another number format.
-
-    Args:
-        name: Of the pool.
-        there: Of the worker.
-        here: Of the driver.
 
     Raises:
         WeakspotError: They differ; it says in what.

@@ -29,8 +29,6 @@ class Claim(NamedTuple):
     """A hypothesis is worse than its baseline, by all failures or by those with one wrong answer.
 
     Attributes:
-        hypothesis: What is drawn.
-        against: Its baseline.
         answer: If given, only failures with this answer count, here and in the baseline.
     """
 
@@ -48,7 +46,6 @@ class RaceSettings:
         lift: A hypothesis is dropped when its rate is shown to be below this multiple of the baseline's, and
             waits when it would be so even with two more failures. A baseline that fails often is not
             multiplied by so much: see `worth`.
-        first: Draws every hypothesis gets.
         most: Draws after which an open hypothesis gets no more.
         share: The part of the run's budget at which the race ends with the rest still open.
         places: The race also ends when so many are ahead and no open hypothesis can still be worse for the

@@ -55,9 +55,7 @@ class Loaded(NamedTuple):
     """What a worker says when it has made its part, or could not.
 
     Attributes:
-        pid: Its process.
         what: What went wrong; "" where nothing did.
-        fix: The way out.
         models: What its part is made of.
     """
 
@@ -104,12 +102,8 @@ class Piece:
     """One piece of work on its way.
 
     Attributes:
-        number: Its place in the order.
-        work: What is to be done.
         results: References to what the stages so far have made.
-        deaths: Workers that died of it.
         done: The last stage's result is there.
-        dropped: Nobody wants it any more.
     """
 
     number: int
@@ -158,13 +152,11 @@ class Crew:
     """All workers of one kind.
 
     Args:
-        name: Of the pool.
         pool: How many, and what each may use.
         recipe: Makes the part; called in the worker.
         here: What the part is made of on this machine; None: as the first worker's, which all must be like.
 
     Attributes:
-        hands: The workers.
         models: What their part is made of, once the first is ready.
     """
 

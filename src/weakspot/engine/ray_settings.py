@@ -40,7 +40,6 @@ class RaySettings:
 
     Attributes:
         address: Of a running cluster ("auto", "HOST:PORT"); "" starts a Ray of one's own on this machine.
-        pools: By name.
         ahead: So many batches may be under way beyond those that workers are busy with.
         cpus: Of a Ray of one's own; None: the machine's, or what the workers ask for if that is more.
         store: MB of shared memory of a Ray of one's own.

@@ -16,7 +16,6 @@ class Rule:
     """A stop rule.
 
     Attributes:
-        words: What it says, for people.
         met: Whether to stop, given the counts and what the run has spent.
         room: How many more draws it allows at most, so that a fixed number is not overshot.
     """

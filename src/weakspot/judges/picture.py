@@ -100,7 +100,6 @@ class PictureJudge:
     """See `weakspot.core.Judge`.
 
     Args:
-        encoder: Of pictures and texts.
         measure: One of `USUAL`.
         epsilon: Failed where Δ is larger.
         attribute: Values that are counted, in words.

@@ -34,7 +34,6 @@ class SimilarityJudge:
     """See the module. The score of a verdict is the similarity.
 
     Attributes:
-        threshold: Alike is above this.
         validity: Says whether a pair differs; None takes every pair to differ.
     """
 

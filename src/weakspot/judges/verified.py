@@ -44,7 +44,6 @@ class ClassifierOpinion:
     """A classifier that must name the expected label.
 
     Args:
-        classifier: Another one than the target.
         top: The label must be among so many of its most probable ones.
         same: By label, labels of its head that are as right.
     """
@@ -81,7 +80,6 @@ class EncoderOpinion:
     """An encoder of pictures and texts that must put the expected label among the nearest.
 
     Args:
-        encoder: Of pictures and texts.
         labels: What is to be told apart: all labels of the target's head.
         top: The label must be among so many of the nearest.
         prompt: How a label is said; {label} is filled in.
@@ -130,7 +128,6 @@ class Verified:
     """A judge whose verdicts count only for cases that every opinion finds valid.
 
     Attributes:
-        judge_alone: Says what a failure is.
         opinions: All must find a case valid.
     """
 

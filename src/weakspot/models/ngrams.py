@@ -28,11 +28,7 @@ COMMON: Final = frozenset(_COMMON.split())
 
 
 class Ngrams:
-    """See `weakspot.core.TextEncoder`.
-
-    Args:
-        size: Numbers of a vector.
-    """
+    """See `weakspot.core.TextEncoder`."""
 
     def __init__(self, *, size: int = SIZE) -> None:
         self.size, self.digest = size, f"ngrams-1-{size}"

@@ -63,10 +63,8 @@ class Preprocess(NamedTuple):
     Attributes:
         size: Height and width of what is given to the tower.
         shortest: Resize the shorter side to this and cut out the middle; None stretches to `size`.
-        resample: The name of Pillow's filter.
         scale: Bytes are multiplied by this; None leaves them bytes.
         mean: Then this is subtracted, per channel.
-        std: And divided by this.
     """
 
     size: tuple[int, int]

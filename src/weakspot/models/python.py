@@ -28,10 +28,7 @@ class FunctionClassifier(Batched):
 
     Args:
         function: Called with one batch of images.
-        labels: Names of the columns, in order.
-        parents: The wider class of each label, where known.
         outputs: "probabilities", "logits", or "auto" to tell them apart; see `weakspot.models.scores`.
-        name: For people and for the log.
         batch: The most pictures at once; halved by itself when memory is short, and remembered.
         size: Height and width that pictures are stretched to; by default they are left alone.
     """

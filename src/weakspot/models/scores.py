@@ -99,7 +99,6 @@ class Reading:
     """Reads what a classifier gives.
 
     Args:
-        labels: Names of the columns, in order.
         outputs: One of `OUTPUTS`.
         of: The model, for the log.
 

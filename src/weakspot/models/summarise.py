@@ -45,7 +45,6 @@ class Extract:
     repeats of those already chosen, and a little for standing early.
 
     Args:
-        count: Sentences of a summary.
         by: One of `WAYS`.
     """
 
@@ -86,7 +85,6 @@ class Asked:
     """A chat model that is asked for summaries.
 
     Args:
-        model: The chat model.
         instruction: With {text} where the text goes.
     """
 

@@ -31,8 +31,6 @@ class Item(NamedTuple):
     """One question of a benchmark.
 
     Attributes:
-        id: Unique within its set.
-        question: What the user says.
         set: `BENIGN`, where an answer is right, or `CONTRAST`, where a refusal is.
         image: The file or its bytes; None if there is none, or none could be found.
         missing: Why there is no picture although there should be one; "" if all is well.
@@ -62,7 +60,6 @@ class Benchmark:
     """Items, and the `Source` that draws them.
 
     Args:
-        name: For people.
         items: Of both sets, ids unique within a set.
         images: Whether pictures are read; a recording needs none.
         limits: What the provider takes; larger pictures are made to fit.

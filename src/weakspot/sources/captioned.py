@@ -45,10 +45,7 @@ class Captioned:
 
     Attributes:
         names: Of the pictures; below the folder, if there is one.
-        captions: Of each, at least one.
         folder: Where they lie; None if they are in memory.
-        pictures: If they are in memory.
-        skipped: Files without captions.
     """
 
     names: tuple[str, ...]

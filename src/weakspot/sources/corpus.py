@@ -70,11 +70,8 @@ class Corpus:
     """Distinct texts, in the order in which they came.
 
     Attributes:
-        name: Where they come from.
-        texts: One line each.
         counts: How often each came, in any form.
         pictures: Of which pictures each is a caption; () where nobody knows.
-        left_out: What is not among them.
         digest: SHA-256 of the texts in their order.
     """
 

@@ -31,9 +31,6 @@ class Documents:
     """Texts in a fixed order.
 
     Attributes:
-        names: One per text, none twice.
-        texts: What is to be summarised.
-        summaries: The references.
         digests: SHA-256 of each text; equal texts have equal ones.
     """
 

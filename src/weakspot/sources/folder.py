@@ -47,7 +47,6 @@ class Picture(NamedTuple):
 
     Attributes:
         name: Its path below the folder, with "/" between the parts.
-        path: Where it lies.
         pixels: RGB, uint8, (height, width, 3); None if it cannot be used.
         reason: Why not; "" if it can.
     """

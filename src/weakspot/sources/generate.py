@@ -23,7 +23,6 @@ class TextToImage:
     therefore said by the one who uses it, and their captions say what was asked for, no more.
 
     Args:
-        generator: Makes the pictures.
         expected: The right answer to every picture, e.g. the label that is hunted.
         template: How a hypothesis becomes a prompt; {text} stands for its words.
         captioner: See `weakspot.core.Captioned`; "" where nobody knows.

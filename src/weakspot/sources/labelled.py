@@ -38,10 +38,7 @@ class LabelledImages:
     """Pictures in a fixed order.
 
     Attributes:
-        names: One per picture, none twice.
-        labels: The right answers.
         digests: SHA-256 of each picture's content, in hexadecimal digits; equal pictures have equal ones.
-        load: The pixels of the i-th.
         skipped: Files that could not be used, and why.
     """
 

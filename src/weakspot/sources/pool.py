@@ -43,11 +43,8 @@ class Pool:
     """The usable pictures of a folder, in the order of their names, none twice.
 
     Attributes:
-        names: Paths below the folder.
-        paths: Where they lie.
         digests: SHA-256 of each, in hexadecimal digits.
         vectors: One row of length 1 per picture; mapped from the cache where there is one.
-        skipped: What was left out.
         digest: Of all pictures and the encoder.
     """
 

@@ -33,10 +33,6 @@ class PromptPictures:
 
     An input that a policy has chosen is the generator's noise. A policy sees nothing of it: what there is to
     see, the prompt, is what it chooses.
-
-    Args:
-        generator: Makes them.
-        space: What is varied.
     """
 
     def __init__(self, generator: Generator, *, space: ConceptSpace) -> None:
@@ -112,11 +108,7 @@ class _Draws(Protocol):
 
 
 class SourceAsGenerator:
-    """A source that draws what words say, used as a generator: `world:renderer`.
-
-    Args:
-        source: Draws pictures.
-    """
+    """A source that draws what words say, used as a generator: `world:renderer`."""
 
     def __init__(self, source: _Draws) -> None:
         self.source, self.cpu_bound = source, cpu_bound(source)

@@ -34,7 +34,6 @@ class LabelWords(NamedTuple):
     """What is said of a label.
 
     Attributes:
-        words: Its name in a prompt.
         parent: Its wider class, or "".
         wordnet: Its id in WordNet, or "".
     """

@@ -25,8 +25,6 @@ class ImageLimits(NamedTuple):
     """What is handed to a model at most. A provider's own limits are tighter: its adapter knows them.
 
     Attributes:
-        longest: Pixels of the longer side.
-        bytes: Of the file.
         mimes: Kinds it reads; others are handed over as JPEG.
     """
 

@@ -64,7 +64,6 @@ class Retrieval:
     """Cases from a pool of pictures.
 
     Args:
-        pool: The pictures and their vectors.
         encoder: That made the vectors; it reads the words.
         expected: The right answer to every picture; None if `known` says it.
         known: What is known of pictures, by name. Where labels are among it and `expected` is given, only

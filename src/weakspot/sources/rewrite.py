@@ -35,7 +35,6 @@ class EditedTexts:
     """Draws texts of a part, edited by the hypothesis' concepts.
 
     Args:
-        documents: All texts.
         space: Its axes are `edit` and, if wanted, `amount`.
         parts: Which texts each stage draws from, by their numbers.
     """

@@ -29,8 +29,6 @@ class TransformedImages:
     """Draws pictures of a part, transformed by the hypothesis' concepts.
 
     Args:
-        images: All pictures.
-        space: What the concepts mean.
         parts: Which pictures each stage draws from, by their numbers.
     """
 

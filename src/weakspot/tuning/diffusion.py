@@ -42,12 +42,8 @@ class Fitted(NamedTuple):
     Attributes:
         folder: The whole pipeline, adapters merged; `diffusers:FOLDER` names it.
         before: The loss on fixed noise before.
-        after: The same afterwards.
-        parameters: Numbers trained.
         curve: A row per round: the first of the pipeline as it was.
         best: The round whose adapters are kept; 0 if none was better than none.
-        rounds: That were done.
-        steps: Of a round.
     """
 
     folder: Path

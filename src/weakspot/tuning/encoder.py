@@ -65,7 +65,6 @@ class TowerSettings:
         learning_rate: Peak; 0 takes the usual one.
         patience: Rounds without one that is kept, after which it ends.
         device: "auto", "cpu", "cuda".
-        seed: Everything random follows from it.
     """
 
     alike: float

@@ -29,7 +29,6 @@ class Place(NamedTuple):
     """A place on the way from the old weights (0) to the new ones (1).
 
     Attributes:
-        way: Where.
         plain: Rate of failures on plain pictures.
         transformed: The same in the weak spots; None where `plain` or `apart` had said enough.
         apart: The same of each kind that is counted by itself; empty where `plain` had said enough.
@@ -101,11 +100,8 @@ class Guards:
     Each is drawn alike every time.
 
     Args:
-        student: What is trained.
         given: From pictures to what the student is given.
-        lessons: Whose pictures they are.
         watched: The numbers of those for validation.
-        seed: Everything random follows from it.
         keep: What the student is given stays the same and is small: it is computed once.
     """
 

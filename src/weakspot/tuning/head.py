@@ -16,8 +16,6 @@ class Head(NamedTuple):
     """The last layer of a classifier.
 
     Attributes:
-        name: In the network.
-        layer: It.
         answers: Whether its output is what the network answers; if not, the network computes something after
             it (a softmax, a temperature), and the whole network has to be run to train it.
     """

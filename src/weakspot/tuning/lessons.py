@@ -32,8 +32,6 @@ class Shown(NamedTuple):
     """Pictures as they are shown in one round.
 
     Attributes:
-        plain: Before the transformation.
-        changed: After it.
         labels: Numbers of the right answers; −1 of a blend of two pictures, which has none.
     """
 
@@ -111,8 +109,6 @@ class TransformedLessons:
     """Pictures that are transformed when they are shown.
 
     Args:
-        pictures: As they are.
-        labels: Numbers of the right answers.
         change: Transforms pictures as a mode says.
         modes: How many modes there are; each is shown as often as the others.
         beside: Others that nothing is learnt from; see `Lessons`.
@@ -192,7 +188,6 @@ class DrawnLessons:
 
     Args:
         weak: Pictures of the weak spots with the numbers of their labels.
-        usual: All others.
         beside: Others that nothing is learnt from; see `Lessons`.
         apart: The same, each counted by itself.
     """

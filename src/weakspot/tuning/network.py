@@ -41,14 +41,11 @@ class Network:
     """A classifier as torch sees it.
 
     Attributes:
-        name: For people.
         module: From what `prepare` gives to logits (n, labels).
         labels: In the order of the logits.
         prepare: From RGB pictures (uint8) to a batch.
         keep: Writes the module's weights into a folder and says under which name they are a target.
         parents: The wider class of a label, where known.
-        device: Where it is.
-        dtype: The number format it multiplies in when it is asked; it is trained in float32.
         batches: How many pictures it is shown at once where nothing is learnt; by default as many as usual.
         compiled: What is asked in place of the module.
         odds: Whether the module answers with logits; with probabilities otherwise.

@@ -48,7 +48,6 @@ class OnnxModule(nn.Module):
     """A classifier read from an ONNX file. Forward takes what the graph takes and gives logits.
 
     Args:
-        path: The file.
         output: Which output has the scores; by default the first.
 
     Raises:

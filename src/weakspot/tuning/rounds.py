@@ -40,7 +40,6 @@ class State:
     """Where the rounds are; a checkpoint holds it beside the tensors.
 
     Attributes:
-        epoch: Rounds that were done.
         best: The one whose weights are kept; 0 if none was better than the old ones.
         best_loss: The least "validation" of a round that was kept.
         lowest: The least of all rounds, and `fresh` the last round that was kept or had it.

@@ -48,14 +48,11 @@ class SummariserSettings:
     """How a summariser is trained.
 
     Attributes:
-        method: full or lora.
         rate: Share of the texts that are edited; the others are shown as they are.
         epochs: Rounds at most; 0 takes the usual number.
         learning_rate: Peak; 0 takes the method's own.
-        rank: Of the adapters.
         patience: Rounds without one that is kept or better than all before, after which it ends.
         device: "auto", "cpu", "cuda".
-        seed: Everything random follows from it.
     """
 
     method: str = "full"

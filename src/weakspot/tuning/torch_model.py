@@ -31,14 +31,11 @@ class TorchClassifier:
 
     Args:
         module: From pictures (n, 3, height, width), scaled and normalised, to logits (n, labels).
-        labels: Names of the outputs, in order.
         mean: Subtracted from pixels in [0, 1], per channel.
-        std: Divides the result, per channel.
         size: Height and width the pictures are resized to; None leaves them as they are.
         origin: Package, module and attribute that make the module, if it is to have a name once repaired.
         parents: The wider class of a label, where known.
         device: "cpu", "cuda", "auto".
-        dtype: The number format it multiplies in; it is trained in float32.
         batch: Pictures at once; by default what the free memory will do for.
         compile: Make it faster with torch.compile: slow to begin.
     """

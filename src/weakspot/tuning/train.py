@@ -55,7 +55,6 @@ class TrainSettings:
         rate: Share of the pictures that are transformed, the others are shown as they are.
         epochs: Rounds over the pictures at most; 0 takes the method's own number.
         learning_rate: Peak; 0 takes the method's own.
-        batch: Pictures per step.
         distil: How much of the wanted answer is the network's own former one to the plain picture.
         patience: Rounds without getting better on the validation pictures, after which it ends.
         validation: Share of the pictures that take no part in training.
@@ -63,10 +62,7 @@ class TrainSettings:
         shift: Pictures are shifted by at most this share of their width.
         blend: Share of the pictures that are blended with another; what is wanted is then the old network's
         answer.
-        reset_head: The last layer begins anew.
-        rank: Of a LoRA adapter.
         device: "auto", "cpu", "cuda".
-        seed: Everything random follows from it.
     """
 
     method: str = "full"
@@ -116,8 +112,6 @@ class Trained(NamedTuple):
     Attributes:
         curve: Per round: training loss, score on validation pictures, their failures transformed and plain.
         best: The round whose weights were kept; 0 if none was better than the old ones.
-        epochs: Rounds that were done.
-        parameters: Numbers that were trained.
         layer: The last layer's name, where only that was trained.
         way: How far on the way from the old weights to those of that round the kept ones lie.
         guard: The places on it that were looked at: way, failures on plain pictures, on each kind that is

@@ -52,10 +52,7 @@ class LlmJudge:
     """Asks a language model, several pairs at a time; pairs it left out are asked again alone.
 
     Args:
-        llm: The model.
-        chunk: Pairs in one prompt.
         attempts: How often a pair is asked for before the answer is None.
-        name: For messages.
 
     Attributes:
         answers: How all calls so far went.

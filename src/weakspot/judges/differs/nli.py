@@ -30,10 +30,7 @@ class NliJudge:
     """See `DiffersJudge`.
 
     Args:
-        folder: As `save_pretrained` writes it: config, safetensors, tokenizer.
         labels: What its outputs mean, in order; by default as its configuration says.
-        device: Where it runs.
-        batch: Pairs at once.
         sure: Below this probability, of following or of not following, it cannot tell.
     """
 

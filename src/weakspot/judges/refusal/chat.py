@@ -71,10 +71,8 @@ class ChatJudge:
     """Says by a chat model whether answers refuse.
 
     Attributes:
-        model: What is asked.
         image: Whether it is shown the picture.
         attempts: How often one judgement is asked for before it is undecided.
-        name: For reasons and tables.
     """
 
     model: Asker

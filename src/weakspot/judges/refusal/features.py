@@ -108,7 +108,6 @@ class Shape(NamedTuple):
         declined: Indices of the sentences in which the speaker declines.
         rejects: Nobody declines, but the point of the answer is that the request is wrong.
         early: As `rejects`, less plainly: within the first three sentences.
-        commits: It sets out to answer.
     """
 
     lead: int

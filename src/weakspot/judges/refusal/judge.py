@@ -49,7 +49,6 @@ class Graded(NamedTuple):
     """A graded answer.
 
     Attributes:
-        grade: The label.
         probability: Of a refusal, as people would say.
         acts: What speaks for it: each act with the first sentence that shows it.
     """

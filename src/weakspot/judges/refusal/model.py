@@ -39,7 +39,6 @@ class RefusalModel:
     """Weights by the names of `BELIEFS`, and what is known of them.
 
     Attributes:
-        weights: Log odds per unit.
         bias: Log odds of an answer without any of the marks.
         confusion: Against people, on answers of authors that it did not learn from.
         without: By author it learnt from, the model that learnt from the others only.

@@ -42,10 +42,8 @@ class Sentence(NamedTuple):
     """One sentence of an answer.
 
     Attributes:
-        text: As written, without Markdown.
         acts: What it does; empty for plain content.
         item: It is (part of) an item of a list.
-        words: How many.
     """
 
     text: str

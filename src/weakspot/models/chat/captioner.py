@@ -35,7 +35,6 @@ class ChatCaptioner:
     """See `weakspot.core.Captioner`.
 
     Args:
-        model: Is asked.
         prompt: What it is asked, beside the picture.
     """
 

@@ -62,7 +62,6 @@ class Spent:
 
     Attributes:
         calls: Requests sent, with every further attempt.
-        tokens: Read and written.
         dollars: By the price; 0 where that is not known.
         max_calls: No request is sent beyond these.
         max_dollars: No request is sent once these are spent.
@@ -104,10 +103,7 @@ class Estimate(NamedTuple):
     Attributes:
         where: The host that everything would go to.
         calls: Questions; a failed call that is tried again comes on top.
-        images: Of these, with a picture.
         resized: Pictures that would be made smaller, or sent in another format.
-        unreadable: Pictures that cannot be sent.
-        read: Tokens, about.
         written: Tokens, if the answers are of typical length.
         dollars: For these; None where the price is not known.
         at_most: Dollars if every answer were as long as allowed; None where price or limit are not known.

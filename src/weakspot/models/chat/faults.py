@@ -21,8 +21,6 @@ class Fault(NamedTuple):
     """A call that brought no answer.
 
     Attributes:
-        what: For a person to read.
-        again: A further attempt can succeed.
         busy: The provider said "too many requests".
         wait: What it asked to wait, in seconds.
         final: No other question will fare better: a wrong key, no such model, no credit.

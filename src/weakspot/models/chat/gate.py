@@ -16,12 +16,10 @@ class Gate:
     """Lets in as many as the limit says; used as `async with gate:` within one event loop.
 
     Args:
-        start: The limit to begin with.
         most: The limit never grows beyond this.
 
     Attributes:
         limit: How many may be inside now.
-        inside: How many are.
         cuts: How often the limit was cut; a call remembers it from when it was sent.
     """
 

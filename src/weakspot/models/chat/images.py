@@ -40,7 +40,6 @@ class ImageRule(NamedTuple):
     Attributes:
         side: The longest side in pixels; larger pictures are refused, or scaled down at the other end.
         size: Of the file in bytes, before base64.
-        formats: As Pillow calls them.
     """
 
     side: int
@@ -61,10 +60,7 @@ class Prepared(NamedTuple):
     """A picture as it is sent.
 
     Attributes:
-        content: The bytes of the file.
         mime: By the bytes, whatever the file is called.
-        width: In pixels.
-        height: In pixels.
         note: What was changed; "" if the bytes are those that were given.
     """
 

@@ -57,11 +57,7 @@ class ChatModel:
         name: "openai/gpt-4o": provider and model as inspect-ai writes them.
         base_url: Of a server that is not the provider's own.
         concurrency: Calls at once. By default as many as the provider stands; see `chat_gate`.
-        timeout: Seconds for one attempt.
-        attempts: For one question.
-        max_tokens: Of an answer.
         temperature: As the provider has it if None.
-        seed: For providers that know one.
         system: The system prompt of questions that bring none.
         price: By default from a small table of list prices; nothing for servers on this machine.
         max_calls: No request is sent beyond these.
@@ -70,7 +66,6 @@ class ChatModel:
         on_progress: Called with (answered, asked) as the answers of a request come in, from another thread.
 
     Attributes:
-        name: As it was given.
         spent: Calls, tokens and dollars so far.
         price: None if it is not known.
     """

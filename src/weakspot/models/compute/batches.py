@@ -17,17 +17,10 @@ class Batches:
     """How many items a model is given at once.
 
     Args:
-        name: Of the model, for the log and for messages.
-        size: To begin with.
-        device: Where it runs.
-        dtype: The number format, for the log.
         filled: Every batch is filled up to this size, so that the last one is as large as any.
 
         note: More for the line that says what runs where.
         fix: The way out where not even one item fits into memory.
-
-    Attributes:
-        size: Now.
     """
 
     def __init__(
@@ -91,9 +84,6 @@ class Batched:
     """What models that lie on a device and run in batches have in common.
 
     A subclass sets `device`, `_model` and `_batches` when it is made.
-
-    Attributes:
-        device: Where it runs.
     """
 
     device: str

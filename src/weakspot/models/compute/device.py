@@ -84,24 +84,14 @@ def autocast(device: str, dtype: str) -> AbstractContextManager[Any]:
 
 
 def channels_last(module: Any, device: str) -> Any:
-    """A network laid out as convolutions on CUDA are fastest; elsewhere as it is.
-
-    Args:
-        module: Already on its device.
-        device: Which one.
-    """
+    """A network laid out as convolutions on CUDA are fastest; elsewhere as it is."""
     if not device.startswith("cuda"):
         return module
     return module.to(memory_format=import_module("torch").channels_last)
 
 
 class Compiled:
-    """A network that torch.compile made faster; as it was where that fails, with a warning.
-
-    Args:
-        module: The network.
-        name: For the warning.
-    """
+    """A network that torch.compile made faster; as it was where that fails, with a warning."""
 
     def __init__(self, module: Callable[..., Any], *, name: str) -> None:
         self.module, self.name = module, name

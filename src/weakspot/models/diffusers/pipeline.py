@@ -68,13 +68,9 @@ class DiffusersGenerator(Batched):
         on_progress: Called with (pictures done, pictures asked for) after each batch of a request.
 
     Attributes:
-        name: As it was given.
-        device: Where it runs.
-        dtype: The number format.
         size: Height and width of the pictures, in pixels.
         noise_shape: Of the noise of one picture.
         batch: How many are made at once, now.
-        revision: The commit on the hub, where it came from there.
     """
 
     def __init__(

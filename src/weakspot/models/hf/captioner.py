@@ -46,12 +46,7 @@ class HfCaptioner(Batched):
 
     Args:
         speaker: The model and how it is asked.
-        name: For people and for the log.
-        batch: Pictures at once; halved by itself when memory is short.
         tokens: Of a caption at most, beyond its prefix.
-        beams: Searched at once.
-        digest: Of the files it was read from.
-        revision: The commit on the hub, where it came from there.
     """
 
     def __init__(

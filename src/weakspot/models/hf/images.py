@@ -28,10 +28,6 @@ FILES: Final = (CONFIG, "processor_config.json")
 class Processor:
     """The library's own image processor, from pictures to what the network is called with, by name.
 
-    Args:
-        library: An image processor of transformers.
-        of: The model, for messages.
-
     Attributes:
         size: Height and width of what it makes, of a square picture.
     """

@@ -44,9 +44,7 @@ class How(TypedDict, total=False):
 
     Attributes:
         device: Where it is to run; a CPU where it is not said.
-        dtype: The number format: "float32" where it is not said, "float16" or "bfloat16".
         batch: Items at once; halved by itself when memory is short.
-        trust: What is read beyond safetensors and run beyond the libraries.
     """
 
     device: str
@@ -61,7 +59,6 @@ class FolderModel(Batched):
     Args:
         folder: On disk, or in the hub's cache.
         usual: Items at once where `how` does not say it.
-        how: See `How`.
     """
 
     def __init__(self, folder: Path, *, usual: int, **how: Unpack[How]) -> None:

@@ -23,11 +23,7 @@ class Seq2Seq(FolderModel):
     """See `weakspot.core.Target`. Texts longer than the model reads are cut.
 
     Args:
-        folder: Config, safetensors, tokenizer.
         prefix: What the model wants before a text; by default what its configuration says of summaries.
-        tokens: Of a summary at most.
-        beams: Searched at once.
-        how: See `How`.
     """
 
     def __init__(

@@ -29,7 +29,6 @@ class Speaker(ABC):
 
     Attributes:
         one_by_one: Pictures take different numbers of places, so that they cannot be batched.
-        longest: Tokens of the longest text.
         pad: A token to fill up with.
     """
 
@@ -62,8 +61,6 @@ class Captions(Speaker):
 
     Args:
         kind: The model's type, as its configuration says.
-        prepare: From pictures to pixels.
-        start: The token before the first.
     """
 
     def __init__(self, *args: Any, kind: str, prepare: Prepare, start: int, **more: Any) -> None:

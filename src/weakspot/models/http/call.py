@@ -47,13 +47,6 @@ class Caller:
     Args:
         url: http or https, without a key in it.
         headers: Further headers; `${NAME}` in them is read from the environment.
-        timeout: Seconds for one attempt.
-        attempts: For one request.
-        concurrency: Requests at once.
-
-    Attributes:
-        url: As it was given.
-        calls: Attempts so far.
     """
 
     def __init__(
@@ -83,12 +76,7 @@ class Caller:
             pool.shutdown(cancel_futures=True)
 
     def json(self, body: bytes, kind: str) -> Any:
-        """The answer to a request, read as JSON.
-
-        Args:
-            body: What is sent.
-            kind: Its content type.
-        """
+        """The answer to a request, read as JSON."""
         content, said = self._post(body, kind)
         try:
             return json.loads(content)

@@ -27,10 +27,8 @@ class OnnxPictures(OfGraphs):
     graph fixes is kept to.
 
     Args:
-        graph: The file.
         output: Which of its outputs is meant; by default the first.
         mean: Subtracted from pixels in [0, 1], per channel.
-        std: Divides the result, per channel.
         cut: How pictures of another size are resized and cut; by default they are stretched.
         size: Height and width that pictures are stretched to, for a graph that takes any.
     """
@@ -82,17 +80,12 @@ class OnnxClassifier(OnnxPictures):
     """A classifier whose graph gives logits or probabilities (n, labels).
 
     Args:
-        path: The ONNX file.
-        labels: Names of the outputs, in order.
-        parents: The wider class of each label, where known.
         outputs: "probabilities", "logits", or "auto" to tell them apart; see `weakspot.models.scores`.
         device: "auto" takes CUDA if onnxruntime offers it; "cpu"; "cuda".
         batch: The largest batch of one run; halved by itself when memory is short.
         threads: Of onnxruntime for one batch; 0 lets it choose.
         digest: The SHA-256 the file must have, if it is to be checked.
         graph: The file, if it is open already; device, batch, threads and digest then mean nothing.
-        name: For people and for the log; by default the path.
-        pictures: See `OnnxPictures`.
     """
 
     def __init__(

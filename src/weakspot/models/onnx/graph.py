@@ -45,7 +45,6 @@ class Tensor(NamedTuple):
     """An input or output of a graph.
 
     Attributes:
-        name: Its name.
         type: As onnxruntime says it, e.g. "tensor(float)".
         shape: Its axes; () where the graph does not say how many.
     """
@@ -74,8 +73,6 @@ class Graph:
         digest: SHA-256 of the file, followed by the files with its weights if it has such.
         device: Where it runs: "cpu" or "cuda".
         batch: The largest batch now; of a graph with a fixed batch always that.
-        inputs: What it takes.
-        outputs: What it gives.
         metadata: What the one who exported it wrote into it.
     """
 
@@ -215,9 +212,6 @@ class OfGraphs:
     """What models that are graphs have in common: where they run, and that they give their memory back.
 
     A subclass says `_made_of(name, graphs)` when it is made.
-
-    Attributes:
-        name: For people and for the log.
     """
 
     name: str

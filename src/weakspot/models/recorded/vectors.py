@@ -31,12 +31,9 @@ class Precomputed:
     Args:
         vectors: One row per text, of any length but zero.
         texts: The texts, or names of pictures.
-        name: For messages.
-        digest: Of where they come from.
 
     Attributes:
         vectors: Rows of length 1.
-        texts: As given.
     """
 
     def __init__(self, vectors: NDArray[Any], texts: Sequence[str], *, name: str, digest: str) -> None:

@@ -27,17 +27,10 @@ class ImageClassifier(Batched):
     Args:
         module: On its device and in float32, from what is prepared, mostly (n, 3, height, width), to logits,
             or to something with `.logits`.
-        name: For people and for the log.
-        labels: Names of the outputs, in order.
         prepare: From pictures to what the module takes.
-        device: Where the module is.
-        dtype: The number format it multiplies in.
         batch: Pictures at once; by default what the free memory will do for. Halved by itself when memory
             is short, and remembered.
         compile: Make it faster with torch.compile: slow to begin.
-        digest: Of the files it was read from.
-        revision: The commit on the hub, where it came from there.
-        parents: The wider class of each label, where known.
         folder: Where its files are, if they are in one.
     """
 
