@@ -1,4 +1,4 @@
-"""The stages of a batch: drawn, answered, judged. A part that raises makes errors of trials, not of the run."""
+"""The stages of a batch: drawn, answered, judged. A part that raises makes errors of trials, not of a run."""
 
 from __future__ import annotations
 
