@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,11 +11,11 @@ import pytest
 from tests.studies.ask.ask_parts import Faulty, Model, Moody, Words, benchmark
 
 from weakspot import ask
-from weakspot.after.leaderboard import board, export, read
+from weakspot.after.leaderboard import board, html, read
+from weakspot.after.submission import export
 from weakspot.core import WeakspotError
-from weakspot.report import ask_board
-from weakspot.report.ask_picture import picture
 from weakspot.sources.benchmark import Benchmark
+from weakspot.studies.ask.figures import points
 from weakspot.studies.ask.result import AskResult
 
 
@@ -31,7 +32,7 @@ def runs(tmp_path: Path) -> list[Path]:
 
 
 def test_the_table(runs: list[Path]) -> None:
-    table = board([row for path in runs for row in read(path)])
+    table = [line.plain() for line in board([row for path in runs for row in read(path)])]
     assert [line["place"] for line in table] == [1, 2, 3]
     assert [line["rate"] for line in table] == sorted(line["rate"] for line in table)
     assert all(line["rate_interval"][0] <= line["rate"] <= line["rate_interval"][1] for line in table)
@@ -46,24 +47,24 @@ def test_the_page(runs: list[Path]) -> None:
     rows = [row for path in runs for row in read(path)]
     evil = "<script>alert(1)</script>"
     lines = board([*rows[:2], replace(rows[2], model=evil)])
-    page = ask_board.html(lines)
-    assert page.count("<circle") == 3
+    page = html(lines)
     assert page.count("<script") == 1  # the one that saves the figure
     assert "http" not in page.replace('http-equiv="Content-Security-Policy"', "")
-    drawn = picture((line["model"], line) for line in lines)
-    assert drawn is not None
-    for point, line in zip(drawn.points, lines, strict=True):
-        assert point.benign.value == line["rate"]
-        assert point.harmful.value == pytest.approx(1 - line["contrast_rate"])
-        assert point.x[1] <= point.x[0] <= point.x[2]
-        assert point.y[2] <= point.y[0] <= point.y[1]  # from above: the upper end is nearer to the top
-    across = sorted((point.benign.value, point.x[0]) for point in drawn.points)
-    assert [x for _, x in across] == sorted(x for _, x in across)
+    drawn = [float(x) for x in re.findall(r'<circle cx="([0-9.]+)"', page)]
+    assert len(drawn) == 3
+    across = [line.row.figures.rate for line in lines]
+    assert [x for _, x in sorted(zip(across, drawn, strict=True))] == sorted(drawn)
+    some = points((line.row.model, line.row.figures) for line in lines)
+    for point, line in zip(some, lines, strict=True):
+        assert line.row.figures.contrast is not None
+        assert point.benign.value == line.row.figures.rate
+        assert point.harmful.value == pytest.approx(1 - (line.row.figures.contrast.rate or 0.0))
+        assert point.harmful.low <= point.harmful.value <= point.harmful.high
 
 
 def test_without_harmful_questions_there_is_no_picture(runs: list[Path], data: Path) -> None:
     published = data / "data" / "mossbench" / "published.json"
-    page = ask_board.html(board(read(published)))
+    page = html(board(read(published)))
     assert "<circle" not in page
     assert "Claude 3 Haiku" in page
 
@@ -109,7 +110,8 @@ def test_exported_answers_replay_the_run(runs: list[Path], tmp_path: Path) -> No
 
 
 def test_published_figures(data: Path) -> None:
-    table = board(read(data / "data" / "mossbench" / "published.json"))
+    lines = board(read(data / "data" / "mossbench" / "published.json"))
+    table = [line.plain() for line in lines]
     haiku = {line["judge"]: line for line in table if line["model"] == "Claude 3 Haiku"}
     assert haiku["published: human"]["rate"] == pytest.approx(0.5533)
     assert haiku["published: gpt judge"]["stimulus"]["negated-harm"] == pytest.approx(0.58)

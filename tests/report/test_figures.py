@@ -44,10 +44,6 @@ CELLS = [((x, y, z), (x + y + z) / 6, HOSTILE) for x in range(3) for y in range(
 BINS = [Bins("random", [0, 3, 9, 1]), Bins(HOSTILE, [0, 0, 2, 5])]
 
 
-class Point:
-    number, name, benign, harmful = 1, HOSTILE, rate(5, 20), rate(3, 20)
-
-
 CHARTS: dict[str, Callable[[], dict[str, Any]]] = {
     "lanes": lambda: vega_charts.lanes(LANES),
     "bars": lambda: vega_charts.lanes(BOTH),
@@ -58,7 +54,6 @@ CHARTS: dict[str, Callable[[], dict[str, Any]]] = {
     "curve": lambda: vega_charts.curve([(0, 0), (10, 4)], across="queries", up="failures"),
     "lines": lambda: vega_charts.lines([(0, "a", 0.2, False), (1, "a", 0.1, True)], across="rounds"),
     "scatter": lambda: vega_charts.scatter(AXES, CELLS, 1.0),
-    "trade-off": lambda: vega_charts.trade_off([Point()]),
 }
 
 

@@ -1,42 +1,50 @@
-"""Many runs of `ask` in one table; recorded results read, and results written as the benchmark wants them.
+"""Many runs of `ask` in one table, and as one page with the trade-off of all models.
 
 A row comes from the folder of a run, or from a file of results: the benchmark's submission file, whose
-verdicts (`rejected`) were somebody else's, or published figures without any answers. Rows from answers are
-compared item by item with the row above; published figures can only stand beside them.
+verdicts (`rejected`) were somebody else's, a report, or published figures without any answers. Rows from
+answers are compared item by item with the row above; published figures can only stand beside them.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from markupsafe import Markup
 from pydantic import ValidationError
 
-from weakspot.core import Status, WeakspotError
+from weakspot._version import __version__
+from weakspot.after.submission import STIMULUS, asked_in, first_answers, prompt_of
+from weakspot.core import WeakspotError
 from weakspot.core.question import BENIGN
 from weakspot.core.rows import read_text
-from weakspot.sources.mossbench import STIMULI
+from weakspot.report import format as show
+from weakspot.report.document import Table
+from weakspot.report.figure import Figure, shown
+from weakspot.report.shell import Part, environment, page
 from weakspot.stats import adjusted_holm
-from weakspot.store import Run, write_whole
+from weakspot.store import Run
 from weakspot.studies.ask.analysis import slices
 from weakspot.studies.ask.comparison import compared
-from weakspot.studies.ask.outcomes import Asked, counted, refused
-from weakspot.studies.ask.reading import Answered, answers, outcome
-from weakspot.studies.ask.result import AskResult, Compared, PromptRates, Slice
+from weakspot.studies.ask.document import rate
+from weakspot.studies.ask.figures import points, trade_off
+from weakspot.studies.ask.outcomes import Asked, counted
+from weakspot.studies.ask.reading import outcome
+from weakspot.studies.ask.result import Compared, Counted, PromptRates, Slice
 
-_TYPES: Final = {ours: theirs for theirs, ours in STIMULI.items()}
-#: Columns of slices that a table has room for.
-COLUMN: Final = "stimulus"
+_KEPT: Final = (
+    "rate", "rate_interval", "rate_corrected", "rate_corrected_interval", "n", "errors", "blocked", "empty",
+    "undecided", "refused",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One line of the table.
+    """What one model did.
 
     Attributes:
         model: Whose answers.
@@ -51,6 +59,56 @@ class Row:
     origin: str
     figures: PromptRates
     asked: tuple[Asked, ...] = ()
+
+
+class Line(NamedTuple):
+    """A row of the table, with its comparison with the one above; None where that cannot be made."""
+
+    place: int
+    row: Row
+    above: Compared | None
+
+    def plain(self) -> dict[str, Any]:
+        """As `--json` has it; what published figures do not say is null."""
+        row = self.row
+        contrast, trade = row.figures.contrast, row.figures.trade_off
+        return {
+            "place": self.place,
+            "model": row.model,
+            "judge": row.judge,
+            "origin": row.origin,
+            **_kept(row.figures),
+            "contrast": None if contrast is None else _kept(contrast),
+            "contrast_rate": contrast and contrast.rate,
+            "contrast_rate_interval": contrast and contrast.rate_interval,
+            "balanced_accuracy": trade and trade.balanced_accuracy,
+            "d_prime": trade and trade.d_prime,
+            STIMULUS: {value: one.rate for value, one in row.figures.slices.get(STIMULUS, {}).items()},
+            "versus_above": None if self.above is None else self.above.plain(),
+        }
+
+
+def _kept(figures: Counted) -> dict[str, Any]:
+    known = figures.model_dump(mode="json", exclude_unset=True)
+    return {name: known.get(name) for name in _KEPT}
+
+
+def board(rows: Sequence[Row]) -> list[Line]:
+    """The table, least oversensitive first; its comparisons are adjusted all together (Holm)."""
+    order = sorted(rows, key=lambda r: (r.figures.rate is None, r.figures.rate or 0.0, r.model))
+    versus = [
+        compared(row.asked, above.asked) if row.asked and above.asked else None
+        for above, row in pairwise(order)
+    ]
+    tested = [one.p for one in versus if one]
+    adjusted = iter(adjusted_holm(tested) if tested else [])
+    versus = [one and one.model_copy(update={"p_adjusted": next(adjusted)}) for one in versus]
+    return [
+        Line(i, row, above) for i, (row, above) in enumerate(zip(order, [None, *versus], strict=False), 1)
+    ]
+
+
+# -- reading -----------------------------------------------------------------------------------------
 
 
 def read(path: Path) -> list[Row]:
@@ -82,68 +140,10 @@ def read(path: Path) -> list[Row]:
     )
 
 
-def board(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """The table, least oversensitive first; `versus_above` compares a row with the one above, item by item.
-
-    Their p-values are adjusted for all of the table's comparisons together (Holm).
-    """
-    order = sorted(rows, key=lambda r: (r.figures.rate is None, r.figures.rate or 0.0, r.model))
-    versus = [
-        compared(row.asked, above.asked) if row.asked and above.asked else None
-        for above, row in pairwise(order)
-    ]
-    adjusted = iter(adjusted_holm([v.p for v in versus if v]) if any(versus) else [])
-    rows_of = zip(order, [None, *versus], strict=False)
-    return [
-        _line(place, row, None if above is None else above.model_copy(update={"p_adjusted": next(adjusted)}))
-        for place, (row, above) in enumerate(rows_of, 1)
-    ]
-
-
-def _line(place: int, row: Row, above: Compared | None) -> dict[str, Any]:
-    contrast, trade = row.figures.contrast, row.figures.trade_off
-    return {
-        "place": place,
-        "model": row.model,
-        "judge": row.judge,
-        "origin": row.origin,
-        **row.figures.model_dump(mode="json", include=_KEPT),
-        "contrast": None if contrast is None else contrast.model_dump(mode="json", include=_KEPT),
-        "contrast_rate": contrast and contrast.rate,
-        "contrast_rate_interval": contrast and contrast.rate_interval,
-        "balanced_accuracy": trade and trade.balanced_accuracy,
-        "d_prime": trade and trade.d_prime,
-        COLUMN: {value: one.rate for value, one in row.figures.slices.get(COLUMN, {}).items()},
-        "versus_above": None if above is None else above.model_dump(mode="json"),
-    }
-
-
-_KEPT: Final = {
-    "rate", "rate_interval", "rate_corrected", "rate_corrected_interval", "n", "errors", "blocked", "empty",
-    "undecided", "refused",
-}  # fmt: skip
-
-
-def _opened(run: Run) -> tuple[AskResult, list[Answered]]:
-    """The result of a run over a benchmark, and the first answers to the questions under its first prompt."""
-    if run.config.study != "ask":
-        raise WeakspotError(f"{run.folder} is a run of {run.config.study}, not of ask", fix="leave it out")
-    result = AskResult.of(run)
-    if result is None or (not result.asked and result.contrast is None):
-        raise WeakspotError(f"{run.folder} has not been analysed", fix=f"weakspot resume {run.folder}")
-    every = (one for one in answers(run, result.order) if not one.repeat and not one.stage)
-    return result, [one for one in every if one.system == _prompt(run)]
-
-
-def _prompt(run: Run) -> str:
-    """The name of the system prompt that the figures are of."""
-    return str(next(iter(run.config.settings.get("prompts") or {"none": ""})))
-
-
 def _from_run(folder: Path) -> Row:
     with Run.read(folder) as run:
-        result, found = _opened(run)
-        prompt = _prompt(run)
+        result, found = first_answers(run)
+        prompt = prompt_of(run)
         return Row(
             model=f"{result.model} ({prompt})" if prompt != "none" else result.model,
             judge=str(run.config.settings.get("judge", "")),
@@ -166,28 +166,9 @@ def _from_report(path: Path, data: Mapping[str, Any]) -> Row:
 
 
 def _from_submission(path: Path, responses: Mapping[str, Any]) -> Row:
-    """The benchmark's own file: its `rejected` are the verdicts, but a null answer is an error."""
-    asked = []
-    for key, entry in responses.items():
-        if not isinstance(entry, dict):
-            raise WeakspotError(f"{path}: the response {key[:40]!r} is no object", fix="see the template")
-        text, verdict = entry.get("response"), entry.get("rejected")
-        metadata = entry.get("metadata")
-        over = metadata.get("over") if isinstance(metadata, dict) else None
-        status, said = Status.OK, None
-        if entry.get("status") in (Status.ERROR, Status.BLOCKED, Status.EMPTY):  # ours alone
-            status = Status(entry["status"])
-        elif text is None and not (entry.get("status") == Status.REFUSED and verdict):
-            status = Status.ERROR
-        elif text is not None and not str(text).strip():
-            status = Status.EMPTY
-        elif verdict in (0, 1, True, False):
-            said = bool(verdict)
-            status = Status.REFUSED if said else Status.OK
-        kind = {COLUMN: (STIMULI.get(str(over), str(over)),)} if over is not None else {}
-        asked.append(Asked(str(entry.get("pid", key)), BENIGN, status, said, slices=kind))
+    asked = tuple(asked_in(path, responses))
     figures = PromptRates(**counted(asked).model_dump(), slices=slices(asked))
-    return Row(model=path.stem, judge="as recorded", origin=str(path), figures=figures, asked=tuple(asked))
+    return Row(model=path.stem, judge="as recorded", origin=str(path), figures=figures, asked=asked)
 
 
 def _from_published(path: Path, models: Mapping[str, Any]) -> list[Row]:
@@ -208,7 +189,7 @@ def _from_published(path: Path, models: Mapping[str, Any]) -> list[Row]:
                 for value, share in by_slice.items()
                 if value != "average" and isinstance(share, int | float)
             }
-            figures = PromptRates(rate=average / 100, slices={COLUMN: shares} if shares else {})
+            figures = PromptRates(rate=average / 100, slices={STIMULUS: shares} if shares else {})
             found.append(Row(model=label, judge=f"published: {judge}", origin=str(path), figures=figures))
     if not found:
         raise WeakspotError(
@@ -217,85 +198,61 @@ def _from_published(path: Path, models: Mapping[str, Any]) -> list[Row]:
     return found
 
 
-# -- export ------------------------------------------------------------------------------------------
+# -- showing -----------------------------------------------------------------------------------------
 
 
-def submission(run: Run, *, which: str = BENIGN) -> dict[str, Any]:
-    """A run in the benchmark's submission format.
-
-    What was not judged has `rejected` null, where the benchmark's own code would have counted a refusal; the
-    rates are over what was judged.
-    """
-    result, found = _opened(run)
-    folder = "data" if which == BENIGN else "data_contrast"
-    responses: dict[str, Any] = {}
-    tallies: dict[str, list[int]] = {}
-    for one in found:
-        if one.set != which:
-            continue
-        trial, about = one.trial, result.items[which][one.item]
-        said = refused(trial)
-        stimulus = next(iter(about.slices.get(COLUMN, ())), "")
-        over = _TYPES.get(stimulus, stimulus)
-        responses[one.item] = {
-            "pid": one.item,
-            "image_path": f"{folder}/images/{about.image or f'{one.item}.png'}",
-            "question": trial.caption,
-            "response": trial.answer if trial.status is not Status.ERROR else None,
-            "rejected": None if said is None else int(said),
-            "reject_reasoning": trial.detail,
-            "metadata": {"over": over},
-            "status": trial.status.value,
-        }
-        for name in ("Total", over.title()):
-            counts = tallies.setdefault(name, [0, 0])
-            counts[0] += said is True
-            counts[1] += said is not None
-    rates = {name: k / n for name, (k, n) in sorted(tallies.items()) if name and n}
-    return {
-        "responses": {key: responses[key] for key in sorted(responses, key=_natural)},
-        "reject Rate": {"Total": rates.pop("Total", None), **rates},
-    }
+def table(lines: Sequence[Line]) -> Table:
+    """The lines as texts, in their order."""
+    values = list(dict.fromkeys(v for line in lines for v in line.row.figures.slices.get(STIMULUS, {})))
+    head = ("model", "judge", "refused", "corrected", "of", "errors", *values, "harmful", "d′", "p to above")
+    rows = [_texts(line, values) for line in lines]
+    return Table("Leaderboard", "Benign questions refused, least first.", head, rows)
 
 
-def export(folders: Iterable[Path], into: Path) -> list[Path]:
-    """Write each run as a submission file, and its answers as JSON lines that `replay:` reads; the paths."""
-    written = []
-    for folder in folders:
-        with Run.read(folder) as run:
-            name = re.sub(r"[^A-Za-z0-9._-]+", "-", run.folder.resolve().name).strip("-.") or "run"
-            whole = submission(run)
-            rows = [
-                {
-                    "id": one.item,
-                    "set": one.set,
-                    "arm": one.system,
-                    "stage": one.stage,
-                    "repeat": one.repeat,
-                    "status": one.trial.status.value,
-                    "response": one.trial.answer,
-                    "detail": one.trial.detail if refused(one.trial) is None else "",
-                }
-                for one in answers(run)
-            ]
-            texts = {
-                f"{name}.json": json.dumps(whole, indent=4),
-                f"{name}.jsonl": "\n".join(json.dumps(row) for row in rows),
-            }
-        written += [save(into / file, f"{text}\n") for file, text in texts.items()]
-    return written
+def _texts(line: Line, values: Sequence[str]) -> tuple[str, ...]:
+    row, figures = line.row, line.row.figures
+    by_value = figures.slices.get(STIMULUS, {})
+    rates = [by_value[value].rate if value in by_value else None for value in values]
+    contrast, trade = figures.contrast, figures.trade_off
+    return (
+        f"{line.place:>2} {row.model}",
+        row.judge,
+        rate(figures) if figures.rate_interval else _percent(figures.rate),
+        rate(figures, corrected=True),
+        show.count(figures.n) if figures.n else "",
+        show.count(figures.errors) if figures.errors else "",
+        *map(_percent, rates),
+        _percent(contrast.rate if contrast else None),
+        f"{trade.d_prime:.1f}" if trade else "",
+        f"{line.above.p_adjusted:.2g}" if line.above else "",
+    )
 
 
-def save(path: Path, text: str) -> Path:
-    """Write a file whole, or say why not."""
-    try:
-        write_whole(path, text.encode("utf-8", "backslashreplace"))
-    except OSError as error:
-        raise WeakspotError(
-            f"{path} cannot be written: {error.strerror}", fix="choose another place"
-        ) from error
-    return path
+def _percent(share: float | None) -> str:
+    return "" if share is None else show.percent(share)
 
 
-def _natural(key: str) -> tuple[int, str]:
-    return (int(key), "") if key.isascii() and key.isdigit() else (1 << 60, key)
+def html(lines: Sequence[Line]) -> str:
+    """The leaderboard as one HTML page, with everything inside."""
+    title = f"Oversensitivity: {show.plural(len(lines), 'row')}"
+    blocks = trade_off(points((f"{one.row.model} ({one.row.judge})", one.row.figures) for one in lines))
+    text = environment().get_template("weakspot.after:leaderboard.html.j2").render(
+        conclusion=_conclusion([line.row for line in lines if line.row.figures.rate is not None]),
+        figures=shown([block for block in blocks if isinstance(block, Figure)]),
+        tables=[*(block for block in blocks if isinstance(block, Table)), table(lines)],
+    )  # fmt: skip
+    part = Part(title, Markup(text), charts=False)  # noqa: S704 - the template escapes
+    return page([part], title=title, study="leaderboard", version=__version__)
+
+
+def _conclusion(rated: Sequence[Row]) -> str:
+    if not rated:
+        return "No row has a rate."
+    first, last = rated[0], rated[-1]
+    least, most = (show.percent(row.figures.rate or 0.0) for row in (first, last))
+    if len(rated) == 1:
+        return f"{first.model} refuses {least} of benign questions."
+    return (
+        f"From {least} ({first.model}, {first.judge}) to {most} ({last.model}, {last.judge}) of benign "
+        "questions are refused."
+    )

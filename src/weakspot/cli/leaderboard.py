@@ -33,21 +33,24 @@ def command(
     Comparisons are item by item (McNemar's exact test, adjusted for all of them). Published figures, which
     have no answers, stand beside.
     """
-    from weakspot.after.leaderboard import board, read, save
-    from weakspot.after.leaderboard import export as write
-    from weakspot.cli.ask import grid
-    from weakspot.cli.screen import columns
-    from weakspot.report import ask_board
+    from weakspot.after.leaderboard import board, read, table
+    from weakspot.after.leaderboard import html as page
+    from weakspot.after.submission import export as write
+    from weakspot.report.terminal import columns, grid
+    from weakspot.study.reports import write_text
 
-    table = board([row for path in runs for row in read(path)])
+    lines = board([row for path in runs for row in read(path)])
     written = write([path for path in runs if path.is_dir()], export) if export is not None else []
     if html is not None:
-        written.append(save(html, ask_board.html(table)))
+        write_text(html, page(lines))
+        written.append(html)
     if as_json:
-        print(json.dumps({"rows": table, "exported": [str(path) for path in written]}, indent=2))
+        rows = [line.plain() for line in lines]
+        print(json.dumps({"rows": rows, "exported": [str(path) for path in written]}, indent=2))
         return 0
-    for line in grid(ask_board.table(table), columns()):
-        print(line)
+    shown = table(lines)
+    for text in grid(shown.head, shown.rows, columns()):
+        print(text)
     for path in written:
         print(f"written  {path}")
     return 0

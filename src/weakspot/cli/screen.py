@@ -246,10 +246,6 @@ def conclude(run: Run, *, as_json: bool = False) -> int:
     from weakspot.report.facts import gather
     from weakspot.study.reports import summary, write
 
-    if run.config.study == "ask":
-        from weakspot.cli import ask
-
-        return ask.conclude(run, as_json=as_json)
     if run.config.study == "map":
         from weakspot.cli import map as map_
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from weakspot.report import format as show
 from weakspot.report.evidence import Example, Room
 from weakspot.report.figure import Figure
 from weakspot.store import Run
+
+#: Kinds of errors that are listed.
+ERRORS: Final = 50
 
 
 class Table(NamedTuple):
@@ -155,7 +158,8 @@ class Document:
         """How the command ends: 3 where a budget ended the run."""
         folder = str(self.run.folder)
         if self.run.state.startswith("stopped"):
-            return Ending(3, ("resume", folder))
+            larger = ("--budget", "…") if " budget of " in self.run.state else ()
+            return Ending(3, ("resume", folder, *larger))
         return Ending(0, ("report", folder, "--open"))
 
     def summary(self) -> dict[str, Any]:
@@ -197,6 +201,15 @@ def spent(run: Run) -> dict[str, float]:
 def errors(run: Run) -> list[dict[str, Any]]:
     """What went wrong in a run, and how often."""
     return [{"what": what, "times": times} for what, times in run.ledger.errors()]
+
+
+def error_table(run: Run) -> Table | None:
+    """The same as a table; None if nothing went wrong."""
+    rows = [
+        (show.count(times), show.shorten(what or "no detail given", 500))
+        for what, times in run.ledger.errors()
+    ]
+    return Table("Errors", "", ("times", "what"), rows[:ERRORS], max(len(rows) - ERRORS, 0)) if rows else None
 
 
 def pairs(rows: Iterable[tuple[str, Any]], *, title: str = "", note: str = "") -> Table:

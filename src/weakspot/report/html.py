@@ -9,7 +9,7 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from weakspot.report import format as show
-from weakspot.report.document import Block, Document, Html, Pictures, Section, Table, Text
+from weakspot.report.document import Block, Document, Html, Pictures, Section, Table, Text, error_table
 from weakspot.report.evidence import Room
 from weakspot.report.figure import Figure, Shown, named, shown
 from weakspot.report.people.tables import people
@@ -17,8 +17,6 @@ from weakspot.report.shell import ALONE, Part, Place, Rest, environment, page
 
 #: Characters of pictures in the whole page.
 PICTURES: Final = 3_200_000
-#: Kinds of errors that are listed.
-ERRORS: Final = 50
 
 
 def html(document: Document, *, beside: bool = False) -> str:
@@ -56,7 +54,7 @@ def body(document: Document, *, place: Place = ALONE) -> Part:
         about=document.about(),
         sections=[_section(section, by_name, around) for section in sections],
         people=people(run),
-        errors=_errors(document),
+        errors=error_table(run),
         again=document.again,
     )  # fmt: skip
     return Part(title, Markup(text), any(one.spec for one in drawn))  # noqa: S704 - the template escapes
@@ -98,9 +96,3 @@ def _figures(block: Block) -> Iterable[Figure]:
 def _rendered(block: Html, around: Mapping[str, Any]) -> Markup:
     text = environment().get_template(block.template).render(**around, **block.values)
     return Markup(text)  # noqa: S704 - the template escapes
-
-
-def _errors(document: Document) -> Table | None:
-    found = document.run.ledger.errors()
-    rows = [(show.count(times), show.shorten(what or "no detail given", 500)) for what, times in found]
-    return Table("Errors", "", ("times", "what"), rows[:ERRORS]) if rows else None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from weakspot.report import format as show
-from weakspot.report.document import Block, Document, Html, Pictures, Section, Table, Text
+from weakspot.report.document import Block, Document, Html, Pictures, Section, Table, Text, error_table
 from weakspot.report.evidence import Room
 
 #: Rows of a table; further ones are only in report.json.
@@ -30,6 +30,9 @@ def markdown(document: Document) -> str:
         blocks.append(f"To go on: {code(show.shell(['weakspot', 'resume', str(run.folder)]))}")
     for section in document.sections(Room(0)):
         blocks += _section(section)
+    if (wrong := error_table(run)) is not None:
+        note = "None of these counts as a failure of the model."
+        blocks += _section(Section("Errors", [wrong], note))
     config = run.config
     for name, pairs in (
         ("Settings", config.settings),

@@ -42,11 +42,10 @@ def summary(run: Run) -> dict[str, Any]:
 
     Where people have labelled items of the run, `people` holds what follows, a value per task.
     """
-    from weakspot.report import ask_words, map_page, plain
+    from weakspot.report import map_page, plain
     from weakspot.report.people.tables import scores
 
     by_study = {
-        "ask": ask_words.summary,
         "map": map_page.summary,
     }
     study = by_study.get(run.config.study)
@@ -57,11 +56,10 @@ def summary(run: Run) -> dict[str, Any]:
 
 def markdown(run: Run) -> str:
     """The report as Markdown, without pictures."""
-    from weakspot.report import ask_page, map_page, words
+    from weakspot.report import map_page, words
     from weakspot.report.people import tables as people
 
     by_study = {
-        "ask": ask_page.markdown,
         "map": map_page.markdown,
     }
     study = by_study.get(run.config.study)
@@ -87,12 +85,11 @@ def html(run: Run, *, beside: bool = False) -> str:
 
 def part(run: Run, *, place: Place | None = None) -> Part:
     """A run's part of a page, by itself or among others."""
-    from weakspot.report import ask_page, map_page, page
+    from weakspot.report import map_page, page
     from weakspot.report.shell import ALONE
 
     place = ALONE if place is None else place
     by_study = {
-        "ask": ask_page.part,
         "map": map_page.part,
     }
     study = by_study.get(run.config.study)

@@ -66,13 +66,13 @@ def lanes(data: Lanes, title: str) -> Markup:
     for (heading, row), marks in rows.items():
         if heading != group:
             group = heading
-            parts.append(_text(0, y + 15, brief(heading, 120), ink="var(--ink)", bold=True))
+            parts.append(text(0, y + 15, brief(heading, 120), ink="var(--ink)", bold=True))
             y += 22
         band = data.bands.get(row)
         if band is not None:
             width = max(x(band.high) - x(band.low), 2)
             parts.append(_rect(x(band.low), y, width, step, "var(--base-bar)", 0.55))
-        parts.append(_text(NAMES - 10, y + step / 2 + 4, brief(row, 44), "end", "var(--ink)"))
+        parts.append(text(NAMES - 10, y + step / 2 + 4, brief(row, 44), "end", "var(--ink)"))
         for mark in marks:
             at = data.series.index(mark.series)
             middle = y + (step / 2 if len(data.series) == 1 else 9 + 12 * at)
@@ -86,7 +86,7 @@ def lanes(data: Lanes, title: str) -> Markup:
         for tick in scale.ticks
     ]
     words = [
-        _text(x(scale.top * tick.x / 100), y + 16, tick.label, "end" if tick.x == 100 else "middle")
+        text(x(scale.top * tick.x / 100), y + 16, tick.label, "end" if tick.x == 100 else "middle")
         for tick in scale.ticks
     ]
     return svg(WIDE, y + FOOT, title, [*foot, *parts, *words, *_legend(data.series, inks)])
@@ -117,7 +117,7 @@ def _legend(series: Sequence[str], inks: Sequence[str]) -> list[Markup]:
     for i, name in enumerate(series if len(series) > 1 else ()):
         parts.append(_rect(at, 3, 10, 10, inks[i % len(inks)], 1))
         name = brief(name, 48)
-        parts.append(_text(at + 15, 12, name))
+        parts.append(text(at + 15, 12, name))
         at += 34 + 6.2 * len(name)
     return parts
 
@@ -139,8 +139,8 @@ def histograms(rows: Sequence[Bins], *, low: float, high: float, cut: float | No
 
     for row in rows:
         most, n = max(row.counts, default=0) or 1, sum(row.counts)
-        parts.append(_text(NAMES - 10, y + 20, brief(row.name, 44), "end", "var(--ink)"))
-        parts.append(_text(NAMES - 10, y + 34, show.plural(n, "pair"), "end"))
+        parts.append(text(NAMES - 10, y + 20, brief(row.name, 44), "end", "var(--ink)"))
+        parts.append(text(NAMES - 10, y + 34, show.plural(n, "pair"), "end"))
         wide = (high - low) / len(row.counts)
         for i, count in enumerate(row.counts):
             if count:
@@ -156,9 +156,7 @@ def histograms(rows: Sequence[Bins], *, low: float, high: float, cut: float | No
     if cut is not None:
         line = Markup('<line class="cut" x1="{0}" x2="{0}" y1="2" y2="{1}"/>')
         parts.append(line.format(x(cut), y - 4))
-    parts += [
-        _text(x(v), y + 12, f"{v:g}".replace("-", "−"), "middle") for v in (low, (low + high) / 2, high)
-    ]
+    parts += [text(x(v), y + 12, f"{v:g}".replace("-", "−"), "middle") for v in (low, (low + high) / 2, high)]
     return svg(WIDE, y + 20, title, parts)
 
 
@@ -170,7 +168,7 @@ def svg(wide: float, high: float, title: str, parts: Sequence[Markup]) -> Markup
     return head.format(wide, high, title) + Markup("").join(parts) + Markup("</svg>")
 
 
-def _text(
+def text(
     x: float, y: float, text: str, anchor: str = "start", ink: str = "var(--soft)", *, bold: bool = False
 ) -> Markup:
     weight = Markup(' font-weight="600"') if bold else ""

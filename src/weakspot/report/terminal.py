@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from typing import Self
 
 from weakspot.report.format import clean, count
@@ -32,6 +33,18 @@ def row(name: str, text: str, wide: int) -> str:
 def columns() -> int:
     """How wide the result may be: the terminal's width, or `WIDE` where there is none."""
     return max(NARROW, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDE
+
+
+def grid(head: Sequence[str], rows: Sequence[Sequence[str]], wide: int) -> Iterator[str]:
+    """A table as aligned lines; columns without anything but zeros or dashes are left out."""
+    cells = [[cut(cell, 48) for cell in row] for row in rows]
+    kept = [i for i in range(len(head)) if i == 0 or any(row[i] not in ("", "0", "–") for row in cells)]
+    lines = [[row[i] for i in kept] for row in [list(head), *cells]]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        first, *rest = zip(line, widths, strict=True)
+        shown = "  ".join([f"  {first[0].ljust(first[1])}", *(cell.rjust(width) for cell, width in rest)])
+        yield shown.rstrip() if len(shown.rstrip()) <= wide else f"{shown[: wide - 1]}…"
 
 
 class Progress:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from weakspot.core import Finding, Hypothesis, Rate, Tally, WeakspotError
-from weakspot.report import ask_words, map_page
+from weakspot.report import map_page
 from weakspot.report.chart import Axis, Bar, axis
 from weakspot.store import Run, RunConfig, rate
 from weakspot.study.reports import document_of
@@ -166,7 +166,7 @@ def told(run: Run, *, cheap: bool) -> str:
         "map": lambda: map_page.conclusion(run),
     }
     if not cheap:
-        tell["ask"] = lambda: str(ask_words.summary(run)["conclusion"])
+        tell["ask"] = lambda: document_of(run).conclusion
     try:
         return tell[run.config.study]() if run.config.study in tell else ""
     except (LookupError, TypeError, ValueError, WeakspotError):  # written by another version, or by hand

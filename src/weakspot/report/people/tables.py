@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from weakspot.core import WeakspotError
 from weakspot.report import format as show
-from weakspot.report.ask_words import Table
+from weakspot.report.document import Table
 from weakspot.report.people.labels import Labels
 from weakspot.report.people.score import score
 from weakspot.report.people.tasks import ASPECTS, task_of

@@ -156,7 +156,7 @@ class RareDocument(Document):
             return ending
         limits = Budget.parse(self.run.ledger.fact("budget", self.run.config.settings["budget"])).limits
         larger = Budget(tuple((kind, limit * (1 if kind == "images" else 2)) for kind, limit in limits))
-        return Ending(ending.code, (*ending.next, "--budget", str(larger)))
+        return Ending(ending.code, ("resume", str(self.run.folder), "--budget", str(larger)))
 
 
 def _numbers(result: RareResult) -> Iterable[tuple[str, str]]:

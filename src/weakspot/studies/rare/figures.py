@@ -161,10 +161,10 @@ def _drawn(rows: Sequence[Line], title: str) -> Markup:
         at = x(10.0**power)
         line = Markup('<line x1="{0}" x2="{0}" y1="{1}" y2="{2}" stroke="var(--line)"/>')
         parts.append(line.format(at, _HEAD, bottom))
-        parts.append(plots._text(at, bottom + 18, _mark(power), "middle"))
+        parts.append(plots.text(at, bottom + 18, _mark(power), "middle"))
     for i, row in enumerate(rows):
         y, ink = _HEAD + _ROW * (i + 0.5), "var(--fail)" if i == 0 else "var(--base)"
-        parts.append(plots._text(plots.NAMES - 10, y + 4, row.name, "end", "var(--ink)"))
+        parts.append(plots.text(plots.NAMES - 10, y + 4, row.name, "end", "var(--ink)"))
         if row.high is not None:
             arm = Markup('<rect x="{}" y="{}" width="{}" height="2" fill="{}"><title>{}</title></rect>')
             left = x(row.low or 0.0)

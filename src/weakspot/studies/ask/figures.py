@@ -1,0 +1,139 @@
+"""The figures of `ask`: refusals by slice, and the trade-off of benign against harmful questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from markupsafe import Markup
+
+from weakspot.core import Rate
+from weakspot.report import format as show
+from weakspot.report import plots, vega_charts
+from weakspot.report.chart import axis
+from weakspot.report.document import Table
+from weakspot.report.figure import Figure
+from weakspot.report.plots import Lanes, Mark
+from weakspot.studies.ask.result import Counted, PromptRates
+
+#: Slices in one picture, and models in the trade-off; more could not be told apart.
+SLICES: Final = 60
+POINTS: Final = 40
+#: The plot of the trade-off: left, top, width, height; and the whole picture.
+_LEFT, _TOP, _WIDTH, _HEIGHT = 64.0, 16.0, 560.0, 320.0
+_SIZE: Final = (640.0, 392.0)
+
+
+class Point(NamedTuple):
+    """A model, or a system prompt: what it refuses of the benign and answers of the harmful questions."""
+
+    name: str
+    benign: Rate
+    harmful: Rate
+
+
+def points(named: Iterable[tuple[str, PromptRates]]) -> list[Point]:
+    """The points of figures by name; those without both rates and their intervals are left out."""
+    found = []
+    for name, figures in named:
+        benign, refused = _rate(figures), _rate(figures.contrast)
+        if benign is not None and refused is not None:
+            n, k = refused.n, refused.failures
+            answered = Rate(1 - refused.value, 1 - refused.high, 1 - refused.low, n, n - k)
+            found.append(Point(name, benign, answered))
+    return found[:POINTS]
+
+
+def trade_off(some: Sequence[Point]) -> list[Figure | Table]:
+    """A point per model; a model that tells the two kinds apart is near the lower left corner."""
+    if not some:
+        return []
+    rows = [(i, p.name, *_ends(p.benign), *_ends(p.harmful)) for i, p in enumerate(some, 1)]
+    ends = ("rate", "low", "high", "n")
+    columns = (
+        "number",
+        "model",
+        *(f"benign refused {end}" for end in ends),
+        *(f"harmful answered {end}" for end in ends),
+    )
+    title = "Benign questions refused against harmful questions answered"
+    texts = [
+        (str(i), show.shorten(p.name, 120), show.rate(p.benign), show.rate(p.harmful))
+        for i, p in enumerate(some, 1)
+    ]
+    return [
+        Figure("trade-off", title, columns, rows, _drawn(some, title)),
+        Table("", "", ("point", "model", "benign refused", "harmful answered"), texts),
+    ]
+
+
+def slices(result: PromptRates) -> list[Figure]:
+    """Refusals by slice, of benign and of harmful questions."""
+    sets = {"harmful": result.contrast.slices if result.contrast else {}, "benign": result.slices}
+    series = tuple(name for name, found in sets.items() if found)
+    marks, rows = [], []
+    for column in dict.fromkeys(column for found in sets.values() for column in found):
+        values = dict.fromkeys(value for found in sets.values() for value in found.get(column, {}))
+        for value in values:
+            for name in series:
+                rate = _rate(sets[name].get(column, {}).get(value))
+                if rate is not None:
+                    words = show.shorten(value, 80) or "(none)"
+                    marks.append(Mark(words, name, rate, show.shorten(column, 60)))
+                    rows.append((column, value, name, *_ends(rate), rate.failures))
+    if not marks:
+        return []
+    kept = list(dict.fromkeys((mark.group, mark.row) for mark in marks))[:SLICES]
+    data = Lanes([mark for mark in marks if (mark.group, mark.row) in kept], series)
+    title = "Refusals by slice"
+    note = "Share of judged answers that refuse, with 95 % intervals."
+    if len(series) > 1:
+        note += " Of benign questions few should be refused, of harmful ones all."
+    names = ("column", "slice", "questions", "refused rate", "low", "high", "n", "refused")
+    picture = plots.lanes(data, title)
+    return [Figure("slices", title, names, rows, picture, lambda: vega_charts.lanes(data), note)]
+
+
+def _rate(figures: Counted | None) -> Rate | None:
+    if figures is None or figures.rate is None or figures.rate_interval is None:
+        return None
+    return Rate(figures.rate, *figures.rate_interval, figures.n, figures.refused)
+
+
+def _ends(rate: Rate) -> tuple[float | int, ...]:
+    return rate.value, rate.low, rate.high, rate.n
+
+
+def _drawn(some: Sequence[Point], title: str) -> Markup:
+    wide, high = axis([p.benign for p in some]), axis([p.harmful for p in some])
+    bottom, right = _TOP + _HEIGHT, _LEFT + _WIDTH
+
+    def x(share: float) -> float:
+        return round(_LEFT + _WIDTH * min(share / wide.top, 1.0), 2)
+
+    def y(share: float) -> float:
+        return round(_TOP + _HEIGHT * (1 - min(share / high.top, 1.0)), 2)
+
+    line = Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" stroke="{}" stroke-width="{}"/>')
+    parts = []
+    for tick in high.ticks:
+        at = y(high.top * tick.x / 100)
+        parts += [line.format(_LEFT, right, at, at, "var(--line)", 1)]
+        parts += [plots.text(_LEFT - 6, at + 4, tick.label, "end")]
+    for tick in wide.ticks:
+        at = x(wide.top * tick.x / 100)
+        parts += [line.format(at, at, _TOP, bottom, "var(--line)", 1)]
+        parts += [plots.text(at, bottom + 18, tick.label, "middle")]
+    ink = "var(--ink)"
+    parts.append(plots.text(_LEFT + _WIDTH / 2, bottom + 46, "benign questions refused", "middle", ink))
+    up = Markup('<g transform="rotate(-90 16 176)">{}</g>')
+    parts.append(up.format(plots.text(16, 176, "harmful questions answered", "middle", ink)))
+    dot = Markup('<circle cx="{}" cy="{}" r="4.5" fill="var(--fail)"><title>{}</title></circle>')
+    for i, (name, b, h) in enumerate(some, 1):
+        across, above = x(b.value), y(h.value)
+        parts += [line.format(x(b.low), x(b.high), above, above, "var(--fail-bar)", 1.5)]
+        parts += [line.format(across, across, y(h.high), y(h.low), "var(--fail-bar)", 1.5)]
+        tip = f"{plots.brief(name, 120)}: {show.rate(b)} benign refused, {show.rate(h)} harmful answered"
+        parts += [dot.format(across, above, tip)]
+        parts += [plots.text(across + 8, above - 7, str(i), ink=ink, bold=True)]
+    return plots.svg(*_SIZE, title, parts)
