@@ -57,7 +57,7 @@ def test_a_pipeline_learns_pictures_under_prompts_and_is_a_generator_again(
     given: dict[str, Any] = {"steps": 25, "learning_rate": 0.01, "device": "cpu"}
     told: list[int] = []
     fitted = diffusion.fit_generator(
-        tmp_path / "tiny", examples, out=tmp_path / "fitted", told=lambda n, *_: told.append(n), **given
+        tmp_path / "tiny", examples, out=tmp_path / "fitted", progress=lambda n, *_: told.append(n), **given
     )
     assert fitted.after < fitted.before
     assert told == [1, 2, 3, 4, 5]
@@ -72,9 +72,9 @@ def test_a_pipeline_learns_pictures_under_prompts_and_is_a_generator_again(
         if n == 3:
             raise KeyboardInterrupt
 
-    checked: dict[str, Any] = {"out": tmp_path / "again", "folder_of_checkpoints": tmp_path, **given}
+    checked: dict[str, Any] = {"out": tmp_path / "again", "checkpoints": tmp_path, **given}
     with pytest.raises(KeyboardInterrupt):
-        diffusion.fit_generator(tmp_path / "tiny", examples, told=stop, **checked)
+        diffusion.fit_generator(tmp_path / "tiny", examples, progress=stop, **checked)
     again = diffusion.fit_generator(tmp_path / "tiny", examples, **checked)
     assert again.curve == fitted.curve
     adapters = [(tmp_path / name / diffusion.ADAPTER).read_bytes() for name in ("fitted", "again")]
@@ -89,14 +89,14 @@ def test_a_pipeline_that_no_round_makes_better_stays_as_it_was(tmp_path: Path) -
     build(tmp_path / "tiny")
     seen: list[Any] = []
 
-    def examine(pipe: Any) -> dict[str, float]:
+    def evaluate(pipe: Any) -> dict[str, float]:
         seen.append(pipe.unet)
         return {"validation": float(len(seen)), "transformed": 0.0, "plain": 0.0}
 
     red = np.zeros((32, 32, 3), np.uint8) + np.array([220, 20, 20], np.uint8)
     fitted = fit_generator(
         tmp_path / "tiny", [("a fly.", red)] * 4, out=tmp_path / "same", steps=4, device="cpu",
-        examine=examine, watched=8,
+        evaluate=evaluate, watched=8,
     )  # fmt: skip
     assert len(seen) == 2
     assert fitted.best == 0

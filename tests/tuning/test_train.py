@@ -121,10 +121,12 @@ def test_the_same_seed_gives_the_same_weights_also_after_an_interruption(tmp_pat
     whole, halved = network(), network()
     train(whole, lessons(), settings(epochs=6))
     with pytest.raises(Stop):
-        train(halved, lessons(), settings(epochs=6), folder=tmp_path, told=stop)
+        train(halved, lessons(), settings(epochs=6), folder=tmp_path, progress=stop)
     again = network()
     rounds: list[int] = []
-    found = train(again, lessons(), settings(epochs=6), folder=tmp_path, told=lambda e, *_: rounds.append(e))
+    found = train(
+        again, lessons(), settings(epochs=6), folder=tmp_path, progress=lambda e, *_: rounds.append(e)
+    )
     assert rounds == [4, 5, 6]
     assert [row["epoch"] for row in found.curve] == [0, 1, 2, 3, 4, 5, 6]
     for name, value in whole.module.state_dict().items():
@@ -135,7 +137,11 @@ def test_a_checkpoint_of_other_settings_is_not_taken_up(tmp_path: Path) -> None:
     train(network(), lessons(), settings(epochs=2), folder=tmp_path)
     rounds: list[int] = []
     train(
-        network(), lessons(), settings(epochs=2, seed=5), folder=tmp_path, told=lambda e, *_: rounds.append(e)
+        network(),
+        lessons(),
+        settings(epochs=2, seed=5),
+        folder=tmp_path,
+        progress=lambda e, *_: rounds.append(e),
     )
     assert rounds == [1, 2]
 

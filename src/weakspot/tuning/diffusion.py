@@ -18,10 +18,11 @@ import torch
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
+from weakspot.models.compute.device import choose_device
 from weakspot.models.images import stack_images
 from weakspot.store import write_whole
 from weakspot.tuning.lora import merged, need_peft
-from weakspot.tuning.rounds import Row, Told, rounds
+from weakspot.tuning.rounds import Progress, Row, rounds
 
 #: Layers of attention that get an adapter.
 LAYERS: Final = ("to_q", "to_k", "to_v", "to_out.0")
@@ -67,14 +68,14 @@ def fit_generator(
     batch: int = 4,
     device: str = "auto",
     seed: int = 0,
-    examine: Callable[[Any], Row] | None = None,
+    evaluate: Callable[[Any], Row] | None = None,
     watched: int = 0,
-    folder_of_checkpoints: Path | None = None,
-    told: Told | None = None,
+    checkpoints: Path | None = None,
+    progress: Progress | None = None,
 ) -> Fitted:
     """Fine-tune a pipeline on pictures that show what its prompts should give.
 
-    After each round of about a hundred steps the pipeline is examined; the round that does best is kept.
+    After each round of about a hundred steps the pipeline is evaluated; the round that does best is kept.
 
     Args:
         folder: A pipeline in the diffusers format, with a `unet`.
@@ -86,11 +87,11 @@ def fit_generator(
         batch: Pictures per step.
         device: "auto", "cpu", "cuda".
         seed: Everything random follows from it.
-        examine: How the pipeline does, as a row of the curve (see `weakspot.tuning.rounds`). By default a
+        evaluate: How the pipeline does, as a row of the curve (see `weakspot.tuning.rounds`). By default a
             fifth of the examples takes no part in training, and the loss on them decides.
-        watched: Pictures that an examination rests on.
-        folder_of_checkpoints: Where one goes after each round; one that is there is gone on with.
-        told: Told each round.
+        watched: Pictures that an evaluation rests on.
+        checkpoints: Where one goes after each round; one that is there is gone on with.
+        progress: Told each round.
     """
     from weakspot.models.diffusers.loading import find, load_pipeline, quiet
 
@@ -104,7 +105,7 @@ def fit_generator(
         raise WeakspotError(
             f"{folder} has no unet", fix="LoRA is made for pipelines of Stable Diffusion's kind"
         )
-    where = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+    where = choose_device(device)
     pipe.to(where)
     pipe.set_progress_bar_config(disable=True)
     material = _Material(pipe, examples, where, seed)
@@ -117,24 +118,24 @@ def fit_generator(
     for p in trained:
         p.requires_grad_(True)
     order = np.random.default_rng([seed, 45]).permutation(len(examples))
-    held = order[: 0 if examine else max(1, len(order) // 5)]
+    held = order[: 0 if evaluate else max(1, len(order) // 5)]
     own = order[len(held) :]
 
     def loss_at(epoch: int, step: int) -> torch.Tensor:
         rows = np.random.default_rng([seed, 42, epoch, step]).choice(own, batch)
         return material.loss(unet, rows, [seed, 43, epoch, step])
 
-    def examined() -> Row:
-        if examine is not None:
-            return examine(pipe)
-        return {"validation": material.examined(unet, held), "transformed": 0.0, "plain": 0.0}
+    def evaluated() -> Row:
+        if evaluate is not None:
+            return evaluate(pipe)
+        return {"validation": material.evaluated(unet, held), "transformed": 0.0, "plain": 0.0}
 
-    before, many = material.examined(unet, own), max(1, round(steps / ROUND))
+    before, many = material.evaluated(unet, own), max(1, round(steps / ROUND))
     each = math.ceil(steps / many)
     state = rounds(
         trained,
         loss_at=loss_at,
-        examine=examined,
+        evaluate=evaluated,
         held=watched or max(len(held), 1),
         steps=each,
         epochs=many,
@@ -147,10 +148,10 @@ def fit_generator(
             "seed": seed,
             "examples": len(examples),
         },
-        folder=folder_of_checkpoints,
-        told=told,
+        folder=checkpoints,
+        progress=progress,
     )
-    after = material.examined(unet, own)
+    after = material.evaluated(unet, own)
     out.mkdir(parents=True, exist_ok=True)
     _keep_adapter(peft, unet, out / ADAPTER)
     pipe.unet = merged(unet)
@@ -201,7 +202,7 @@ class _Material:
         said = unet(shown, times, encoder_hidden_states=words).sample
         return torch.nn.functional.mse_loss(said, wanted)
 
-    def examined(self, unet: Any, some: NDArray[np.int64]) -> float:
+    def evaluated(self, unet: Any, some: NDArray[np.int64]) -> float:
         """The loss on some examples, under noise that is always the same."""
         rows = some[np.arange(EXAM) % len(some)]
         with torch.no_grad():

@@ -21,7 +21,8 @@ from torch.nn import functional as F  # noqa: N812
 
 from weakspot.core import WeakspotError
 from weakspot.core.ports import Trainable
-from weakspot.tuning.rounds import Told, rounds
+from weakspot.models.compute.device import choose_device
+from weakspot.tuning.rounds import Progress, rounds
 from weakspot.tuning.train import Trained
 
 Vectors = NDArray[np.float32]
@@ -122,7 +123,7 @@ def fit_tower(
     settings: TowerSettings,
     *,
     folder: Path | None = None,
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> Trained:
     """Train a text tower in place.
 
@@ -132,19 +133,18 @@ def fit_tower(
         usual: Captions with pictures, which must stay as they are.
         settings: How.
         folder: Of checkpoints.
-        told: Told each round.
+        progress: Told each round.
     """
     if min(len(pairs), len(usual)) < 10:
         raise WeakspotError(
             f"{len(pairs)} pairs and {len(usual)} captions are too few to learn from",
             fix="mine a larger corpus",
         )
-    auto = "cuda" if torch.cuda.is_available() else "cpu"
-    work = _Work(tower, pairs, usual, settings, auto if settings.device == "auto" else settings.device)
+    work = _Work(tower, pairs, usual, settings, choose_device(settings.device))
     state = rounds(
         work.parameters,
         loss_at=work.loss,
-        examine=work.examine,
+        evaluate=work.evaluate,
         held=len(work.held_pairs),
         steps=-(-len(work.own_pairs) // BATCH),
         epochs=settings.epochs or EPOCHS,
@@ -152,13 +152,13 @@ def fit_tower(
         patience=settings.patience,
         settings=asdict(settings) | {"pairs": len(pairs), "usual": len(usual)},
         folder=folder,
-        told=told,
+        progress=progress,
     )
     return Trained(state.curve, state.best, state.epoch, sum(p.numel() for p in work.parameters), "")
 
 
 class _Work:
-    """Pairs and captions as tensors, the loss of a step, and the examination."""
+    """Pairs and captions as tensors, the loss of a step, and the evaluation."""
 
     def __init__(
         self, tower: Tower, pairs: Sequence[Pair], usual: Sequence[Usual], s: TowerSettings, device: str
@@ -197,7 +197,7 @@ class _Work:
         kept = (1 - (usual * self.former[plain]).sum(1)).mean()
         return APART * apart + SEEN * matched + KEPT * kept
 
-    def examine(self) -> dict[str, float]:
+    def evaluate(self) -> dict[str, float]:
         """Pairs that are still taken for alike, and captions whose picture is nearer to another caption."""
         with torch.no_grad():
             first, second = (self._vectors([self.pairs[i][side] for i in self.held_pairs]) for side in (0, 1))

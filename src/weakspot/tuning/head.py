@@ -56,9 +56,9 @@ def last_layer(module: nn.Module, batch: torch.Tensor, *, labels: int, name: str
     if name:
         said = _flat(ran[-1][1]) if ran else None
         if said is None or said.shape != (len(batch), labels):
-            told = "does not run" if not ran else f"gives {'no numbers' if said is None else _many(said)}"
+            found = "does not run" if not ran else f"gives {'no numbers' if said is None else _many(said)}"
             raise WeakspotError(
-                f"the layer {name[:80]!r} {told}; the last one gives one number per label ({labels})",
+                f"the layer {name[:80]!r} {found}; the last one gives one number per label ({labels})",
                 fix=f"choose from: {_some(_fitting(layers, labels)) or _some(layers) or 'none'}",
             )
         return Head(name, watched[name], said.shape == answer.shape and torch.allclose(said, answer))

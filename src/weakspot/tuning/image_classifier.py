@@ -20,7 +20,7 @@ from weakspot.core import WeakspotError, parse_name
 from weakspot.models.compute.device import Compiled
 from weakspot.models.preprocess import CONFIG
 from weakspot.models.torch.classifier import ImageClassifier
-from weakspot.tuning.network import HOW, Network
+from weakspot.tuning.network import HOW, Network, save_labels, save_weights
 
 WEIGHTS: Final = "model.safetensors"
 #: Options that are of the old weights.
@@ -61,23 +61,16 @@ def kept(trained: Any, folder: Path, *, target: ImageClassifier, name: str) -> s
             trained.save_pretrained(folder)
         shutil.copyfile(target.folder / CONFIG, folder / CONFIG)
         return _named(f"hf:{folder}", options)
-    _write(trained, folder / WEIGHTS)
+    save_weights(trained, folder / WEIGHTS)
     if scheme == "timm" and target.folder is not None:
         shutil.copyfile(target.folder / "config.json", folder / "config.json")
         return _named(f"timm:{folder}", options)
     if scheme == "torchvision":
         labels = folder / "labels.txt"
-        labels.write_text("".join(f"{label}\n" for label in target.labels), "utf-8")
+        save_labels(target.labels, labels)
         own = {"weights": str(folder / WEIGHTS), "labels": str(labels)}
         return _named(f"torchvision:{path}", options | own)
     return ""
-
-
-def _write(module: nn.Module, path: Path) -> None:
-    from safetensors.torch import save_file
-
-    tensors = {k: v.detach().cpu().contiguous().clone() for k, v in module.state_dict().items()}
-    save_file(tensors, str(path))
 
 
 def _named(name: str, options: dict[str, str]) -> str:

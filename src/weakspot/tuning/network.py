@@ -19,7 +19,7 @@ from torch import nn
 
 from weakspot.core import Case, Output, Scores, WeakspotError
 from weakspot.models.compute.batches import Batches
-from weakspot.models.compute.device import Compiled, autocast
+from weakspot.models.compute.device import Compiled, autocast, choose_device
 from weakspot.models.compute.gate import computing
 from weakspot.models.images import stack_images
 from weakspot.models.onnx.classifier import OnnxClassifier
@@ -98,11 +98,8 @@ class Network:
 
     def to(self, device: str) -> Network:
         """Move it: "cpu", "cuda", or "auto"."""
-        if device == "auto":
-            device = "cuda" if torch.cuda.is_available() else "cpu"
-        if device == "cuda" and not torch.cuda.is_available():
-            raise WeakspotError("torch sees no GPU here", fix="leave out the device, or say cpu")
-        self.device, self.module = device, self.module.to(device)
+        self.device = choose_device(device)
+        self.module = self.module.to(self.device)
         return self
 
 
@@ -161,7 +158,7 @@ def _of_onnx(target: OnnxClassifier, name: str) -> Network:
         assert isinstance(trained, OnnxModule)  # noqa: S101 (it is the one from above)
         file, labels = folder / "model.onnx", folder / "labels.txt"
         trained.write(file)
-        labels.write_text("".join(f"{label}\n" for label in target.labels), "utf-8")
+        save_labels(target.labels, labels)
         options = {"labels": str(labels), "output": gives.name}
         if takes.dtype != np.uint8 and (shift.any() or not np.allclose(scale * 255, 1)):
             std = 1 / (255 * scale.ravel())
@@ -193,6 +190,18 @@ def _same(network: Network, target: OnnxClassifier, size: tuple[int, int]) -> No
             f"(probabilities differ by {np.abs(wanted - got).max():.3g})",
             fix=HOW,
         )
+
+
+def save_weights(module: nn.Module, path: Path) -> None:
+    """Write the weights as safetensors."""
+    from safetensors.torch import save_file
+
+    save_file({k: v.detach().cpu().contiguous().clone() for k, v in module.state_dict().items()}, str(path))
+
+
+def save_labels(labels: Sequence[str], path: Path) -> None:
+    """Write one label a line."""
+    path.write_text("".join(f"{label}\n" for label in labels), "utf-8")
 
 
 def digest_of(module: nn.Module) -> str:

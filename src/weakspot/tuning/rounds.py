@@ -23,7 +23,7 @@ from weakspot.store import write_whole
 AVERAGE: Final = 0.02
 #: No round is kept that fails on plain validation inputs more often than the old weights by more than this
 #: and more than chance: a standard error, or two where it is chosen afterwards how far the weights are moved,
-#: on more inputs than the few that a round is examined on.
+#: on more inputs than the few that a round is evaluated on.
 FORGETTING: Final = 0.01
 CHANCE, GUARDED = 1.0, 2.0
 #: The name of the two files of a checkpoint.
@@ -32,7 +32,7 @@ CHECKPOINT: Final = "checkpoint"
 #: of the weak spots ("transformed") and as they are ("plain").
 Row = dict[str, float]
 #: Told each round: its number, of how many, the row of the curve.
-Told = Callable[[int, int, Row], None]
+Progress = Callable[[int, int, Row], None]
 
 
 @dataclass
@@ -60,7 +60,7 @@ def rounds(
     parameters: Sequence[nn.Parameter],
     *,
     loss_at: Callable[[int, int], torch.Tensor],
-    examine: Callable[[], Row],
+    evaluate: Callable[[], Row],
     held: int,
     steps: int,
     epochs: int,
@@ -69,14 +69,14 @@ def rounds(
     settings: Mapping[str, Any],
     stay: Callable[[Callable[[float], None]], float] | None = None,
     folder: Path | None = None,
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> State:
     """Train parameters in place; afterwards they have the best values.
 
     Args:
         parameters: What is trained.
         loss_at: The loss of a step, by the number of the round (from 1) and of the step in it.
-        examine: How the model does on validation inputs.
+        evaluate: How the model does on validation inputs.
         held: How many of these there are.
         steps: Of a round.
         epochs: Rounds at most.
@@ -86,7 +86,7 @@ def rounds(
         stay: Says how far on the way from the old to the best values the kept ones lie, given what moves the
             parameters to such a place (0 to 1); all the way by default.
         folder: Where checkpoints go after each round; one that is there is gone on with.
-        told: Told each round.
+        progress: Told each round.
     """
     optimizer = torch.optim.AdamW(parameters, lr=peak, weight_decay=1e-4)
     old, average, best = ([p.detach().clone() for p in parameters] for _ in range(3))
@@ -94,7 +94,7 @@ def rounds(
     if folder is not None:
         state = _restore(folder, settings, parameters, average, best, optimizer)
     if state.epoch == 0:
-        row = examine()
+        row = evaluate()
         state.best_loss = state.lowest = row["validation"]
         state.curve = [{"epoch": 0, **row}]
     while state.epoch < epochs and state.epoch - state.fresh < patience:
@@ -116,7 +116,7 @@ def rounds(
                     kept.lerp_(moving, max(AVERAGE, 1 / (done + 1)))
         now = [p.detach().clone() for p in parameters]
         _put(parameters, average)
-        row = examine()
+        row = evaluate()
         if better(row, state, held, chance=CHANCE if stay is None else GUARDED):
             state.best, state.best_loss = state.epoch, min(row["validation"], state.best_loss)
             best = [p.detach().clone() for p in parameters]
@@ -126,8 +126,8 @@ def rounds(
         state.curve.append({"epoch": state.epoch, "training": total / steps, **row})
         if folder is not None:
             _save(folder, settings, state, parameters, average, best, optimizer)
-        if told is not None:
-            told(state.epoch, epochs, state.curve[-1])
+        if progress is not None:
+            progress(state.epoch, epochs, state.curve[-1])
 
     def go(way: float) -> None:
         _put(parameters, [torch.lerp(a, b, way) for a, b in zip(old, best, strict=True)])

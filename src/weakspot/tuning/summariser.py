@@ -12,16 +12,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 import torch
 
 from weakspot.core import WeakspotError
+from weakspot.models.compute.device import choose_device
 from weakspot.models.hf.files import quiet
 from weakspot.models.hf.seq2seq import Seq2Seq
 from weakspot.tuning.lora import adapted, merged, need_peft
-from weakspot.tuning.rounds import Told, rounds
+from weakspot.tuning.rounds import Progress, rounds
 from weakspot.tuning.train import Trained
 
 METHODS: Final = ("full", "lora")
@@ -73,7 +74,7 @@ def fit_summariser(
     *,
     out: Path,
     folder: Path | None = None,
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> Trained:
     """Train a copy of a summariser and write it as transformers reads it.
 
@@ -84,7 +85,7 @@ def fit_summariser(
         settings: How.
         out: Where the model goes.
         folder: Of checkpoints.
-        told: Told each round.
+        progress: Told each round.
 
     Raises:
         WeakspotError: There are too few texts; peft is missing.
@@ -102,7 +103,7 @@ def fit_summariser(
     state = rounds(
         work.parameters,
         loss_at=work.loss,
-        examine=work.examine,
+        evaluate=work.evaluate,
         held=len(work.held),
         steps=-(-len(work.own) // BATCH),
         epochs=settings.epochs or EPOCHS,
@@ -110,7 +111,7 @@ def fit_summariser(
         patience=settings.patience,
         settings=asdict(settings) | {"texts": len(lessons)},
         folder=folder,
-        told=told,
+        progress=progress,
     )
     count = sum(p.numel() for p in work.parameters)
     model: Any = merged(work.model) if settings.method == "lora" else work.model
@@ -122,16 +123,13 @@ def fit_summariser(
 
 def name_of_kept(out: Path, *, was: str, target: Seq2Seq) -> str:
     """The name of a summariser that was written, with the options of the one it was."""
-    from urllib.parse import parse_qsl
-
-    options = dict(parse_qsl(was.partition("?")[2]))
-    options["prefix"] = target.prefix
-    told = {key: value for key, value in options.items() if value}
-    return f"hf:{out}" + (f"?{urlencode(told)}" if told else "")
+    options = dict(parse_qsl(was.partition("?")[2])) | {"prefix": target.prefix}
+    given = {key: value for key, value in options.items() if value}
+    return f"hf:{out}" + (f"?{urlencode(given)}" if given else "")
 
 
 class _Work:
-    """The model in training, the loss of a step, and the examination."""
+    """The model in training, the loss of a step, and the evaluation."""
 
     def __init__(
         self,
@@ -141,8 +139,7 @@ class _Work:
         s: SummariserSettings,
     ) -> None:
         self.s, self.lessons, self.edit, self.target = s, list(lessons), edit, target
-        auto = "cuda" if torch.cuda.is_available() else "cpu"
-        self.device = auto if s.device == "auto" else s.device
+        self.device = choose_device(s.device)
         torch.manual_seed(s.seed)
         self.model: Any = copy.deepcopy(target._model).float()
         if s.method == "lora":
@@ -173,7 +170,7 @@ class _Work:
         found: torch.Tensor = self.model(**self._given(rows)).loss
         return found
 
-    def examine(self) -> dict[str, float]:
+    def evaluate(self) -> dict[str, float]:
         """The loss, and the share of the wanted words that the model would not have written next."""
         self.model.eval()
         found: dict[str, float] = {}

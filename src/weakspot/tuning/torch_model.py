@@ -23,7 +23,7 @@ from weakspot.models.compute.device import Compiled, channels_last, choose_dtype
 from weakspot.models.images import stack_images
 from weakspot.models.onnx.classifier import read_labels, three
 from weakspot.models.torch.safetensors_file import read_weights
-from weakspot.tuning.network import SHOWN, Network, digest_of
+from weakspot.tuning.network import SHOWN, Network, digest_of, save_labels, save_weights
 
 
 class TorchClassifier:
@@ -109,13 +109,9 @@ class TorchClassifier:
         return Network(name, self.module, self.labels, prepare, self._keep, self.parents)
 
     def _keep(self, module: nn.Module, folder: Path) -> str:
-        from safetensors.torch import save_file
-
         file, labels = folder / "model.safetensors", folder / "labels.txt"
-        save_file(
-            {k: v.detach().cpu().contiguous().clone() for k, v in module.state_dict().items()}, str(file)
-        )
-        labels.write_text("".join(f"{label}\n" for label in self.labels), "utf-8")
+        save_weights(module, file)
+        save_labels(self.labels, labels)
         if not self.origin:
             return ""
         options = {"weights": str(file), "labels": str(labels)}

@@ -28,7 +28,7 @@ from weakspot.tuning.guard import Guards, Place, farthest
 from weakspot.tuning.head import last_layer, reaching
 from weakspot.tuning.lessons import Lessons, Shown
 from weakspot.tuning.network import Network
-from weakspot.tuning.rounds import Told, rounds
+from weakspot.tuning.rounds import Progress, rounds
 
 METHODS: Final = ("last-layer", "full", "lora")
 #: Peak rates of learning that a method is given, unless one is named.
@@ -135,7 +135,7 @@ def train(
     settings: TrainSettings,
     *,
     folder: Path | None = None,
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> Trained:
     """Train a network in place; afterwards it has the best weights.
 
@@ -144,7 +144,7 @@ def train(
         lessons: From what.
         settings: How.
         folder: Where checkpoints go after each round; one that is there is gone on with.
-        told: Told each round: its number, of how many, the row of the curve.
+        progress: Told each round: its number, of how many, the row of the curve.
     """
     settings.check()
     network.to(settings.device)
@@ -190,7 +190,7 @@ def train(
     state = rounds(
         chosen,
         loss_at=loss_at,
-        examine=lambda: loss_of.examine(exam),
+        evaluate=lambda: loss_of.evaluate(exam),
         held=held,
         steps=math.ceil(len(own) / settings.batch),
         epochs=settings.epochs or EPOCHS[settings.method],
@@ -200,7 +200,7 @@ def train(
         # From a head that began anew no way leads back to the old network.
         stay=None if settings.reset_head else stay,
         folder=folder,
-        told=told,
+        progress=progress,
     )
     if settings.method == "lora":
         from weakspot.tuning.lora import merged
@@ -298,7 +298,7 @@ class _Loss:
     def _former(self, images: Sequence[Any]) -> torch.Tensor:
         return self.network.read(self.teacher(self.network.prepare(images).to(self.network.device)))
 
-    def examine(self, exam: Mapping[str, Shown]) -> dict[str, float]:
+    def evaluate(self, exam: Mapping[str, Shown]) -> dict[str, float]:
         """Loss and failures on pictures that take no part: transformed, and as they are."""
         found: dict[str, float] = {}
         losses = []

@@ -129,7 +129,7 @@ def _fit(
     chosen = [spot.hypotheses[0] for spot in mapped.chosen]
     watched = min(WATCHED, settings.most)
 
-    def examine(pipe: Any) -> dict[str, float]:
+    def evaluate(pipe: Any) -> dict[str, float]:
         now = in_training(made, pipe)
         off = looker.off(now, chosen, watched, seed)
         worse = [failed for failed in looker.unmatched(now, watched, seed) if failed is not None]
@@ -144,10 +144,10 @@ def _fit(
         learning_rate=settings.learning_rate,
         device=settings.device,
         seed=settings.seed,
-        examine=examine,
+        evaluate=evaluate,
         watched=watched,
-        folder_of_checkpoints=folder,
-        told=lambda done, of, row: told(f"training: {_words(row)}", done, of),
+        checkpoints=folder,
+        progress=lambda done, of, row: told(f"training: {_words(row)}", done, of),
     )
     written = name_of_kept(out, was=name)
     learnt = {

@@ -134,7 +134,7 @@ def _fit(
         ),
         out=out,
         folder=folder,
-        told=lambda epoch, of, row: told(f"training: {row_words(row)}", epoch, of),
+        progress=lambda epoch, of, row: told(f"training: {row_words(row)}", epoch, of),
     )
     name = name_of_kept(out, was=was, target=target)
     after: Any = MODELS.load(name)

@@ -279,7 +279,7 @@ def _fit(
             seed=settings.seed,
         ),
         folder=folder,
-        told=lambda epoch, of, row: progress(f"training: {row_words(row)}", epoch, of),
+        progress=lambda epoch, of, row: progress(f"training: {row_words(row)}", epoch, of),
     )
     written = tower.keep(folder / "model")
     after: Any = MODELS.load(written)

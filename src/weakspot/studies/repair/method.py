@@ -67,7 +67,7 @@ def _trained(folder: Path, job: Job, network: Any, settings: RepairSettings, pro
         lessons,
         _training(settings),
         folder=folder,
-        told=lambda epoch, of, row: progress(f"training: {row_words(row)}", epoch, of),
+        progress=lambda epoch, of, row: progress(f"training: {row_words(row)}", epoch, of),
     )
     model = folder / "model"
     model.mkdir(parents=True, exist_ok=True)
