@@ -17,6 +17,7 @@ STUDY = Study(
     resolve="settings:resolve",
     race=True,
     workers="parts:workers",
+    rows=None,
     repair="repair_job:hunt_job",
     example={"target": "world:classifier", "label": "fly"},
 )

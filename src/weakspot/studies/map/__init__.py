@@ -18,6 +18,7 @@ STUDY = Study(
     subject="settings:subject",
     named="parts:named",
     workers="parts:workers",
+    rows="export:EXPORT",
     repair="repair:job",
     example={"target": "world:classifier", "images": "world:600"},
 )
