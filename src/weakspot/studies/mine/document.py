@@ -251,12 +251,12 @@ class MineDocument(Document):
 
     def ending(self) -> Ending:
         """Export the pairs, or go on with twice the budget."""
-        ending = super().ending()
-        if ending.code == 0:
-            return Ending(0, ("export", str(self.run.folder), "--format", "csv"))
+        folder = str(self.run.folder)
+        if not self.run.state.startswith("stopped"):
+            return Ending(0, ("export", folder, "--format", "csv"))
         budget = Budget.parse(str(self.run.ledger.fact("budget", self.run.config.settings["budget"])))
         larger = Budget(tuple((kind, 2 * limit) for kind, limit in budget.limits))
-        return Ending(ending.code, (*ending.next, "--budget", str(larger).replace("calls=", "pairs=")))
+        return Ending(3, ("resume", folder, "--budget", str(larger).replace("calls=", "pairs=")))
 
 
 def _rate(rate: Rate) -> str:
