@@ -123,7 +123,7 @@ def export(
     hunt = read_hunt(
         run,
         only_confirmed=settings.only_confirmed,
-        otherwise=f"it leaves nothing to export; see {run.folder / 'report.json'}",
+        otherwise=f"runs of hunt, mine, map and ask can be exported; see {run.folder / 'report.json'}",
     )
     # Beside the folder, so that a rename is enough; the same name each time, so that it is found again.
     part = folder.parent / f".{folder.name}.part"

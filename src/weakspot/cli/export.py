@@ -72,14 +72,13 @@ def command(
     from collections import Counter
 
     from weakspot.after.export import ExportSettings, export
-    from weakspot.cli.screen import program
+    from weakspot.cli.screen import columns, cut, program
     from weakspot.report.format import count, plural, shell
-    from weakspot.report.terminal import Progress, columns, cut
+    from weakspot.report.terminal import Progress
     from weakspot.store import Run
-    from weakspot.study.registry import find_study
 
     with Run.read(run) as opened:
-        if find_study(opened.config.study).rows is not None:
+        if opened.config.study in ("ask", "map", "mine"):
             return _rows(opened, format, out, licence, as_json=as_json)
     if format is None:
         format = Format.IMAGEFOLDER
@@ -145,12 +144,11 @@ def command(
 
 
 def _rows(run: Run, format: Format | None, out: Path | None, licence: str, *, as_json: bool) -> int:
-    """What the study says its rows are."""
-    from weakspot.after.rows_export import export_rows
+    """The pairs of a run of mine, the answers of a run of ask, the queries of a run of map."""
+    from weakspot.after.rows_export import FORMATS, export_rows
     from weakspot.report.format import plural, shell
-    from weakspot.study.registry import find_study
 
-    form = find_study(run.config.study).find("rows").forms[0] if format is None else format.value
+    form = FORMATS[run.config.study][0] if format is None else format.value
     folder, n = export_rows(run, form=form, out=out, licence=licence)
     if as_json:
         told = {"folder": str(folder), "format": form, "rows": n, "exit_code": 0}

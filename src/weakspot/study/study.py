@@ -72,7 +72,7 @@ class Study:
         stays: Why it does, in words that follow "because".
         retries: Which errors a resumed run asks again: those after which it stopped as broken, or all.
         measures: `measures(run)`: rates that can be compared between runs; by default findings and baselines.
-        rows: An `Export`: the run as a table; by default its trials. None where pictures are exported.
+        rows: `rows(run)`: the run as a table, for export; by default its trials.
         repair: `repair(run, settings, target=…)`: the job that a run leaves to the study `repair`.
         example: Values with which the study runs on the embedded world.
         budget: What a budget is counted in, if not in images.
@@ -100,7 +100,7 @@ class Study:
     stays: str = ""
     retries: Literal["broken", "all"] = "broken"
     measures: Lazy = None
-    rows: Lazy = "weakspot.study.export:TRIALS"
+    rows: Lazy = None
     repair: Lazy = None
     example: Mapping[str, Any] = field(default_factory=dict)
     budget: str = "images"

@@ -18,7 +18,6 @@ STUDY = Study(
     preview="preview:preview",
     stays="its calls wait for a server, and one machine keeps as many under way as that server stands",
     retries="all",
-    rows="export:EXPORT",
     example={"target": "world:guide", "benchmark": "world:questions"},
     budget="calls",
 )

@@ -17,7 +17,6 @@ STUDY = Study(
     resolve="settings:resolve",
     race=True,
     workers="parts:workers",
-    rows=None,
     repair="repair_job:hunt_job",
     example={"target": "world:classifier", "label": "fly"},
 )

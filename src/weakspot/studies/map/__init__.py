@@ -18,7 +18,6 @@ STUDY = Study(
     subject="settings:subject",
     named="parts:named",
     workers="parts:workers",
-    rows="export:EXPORT",
     repair="repair:job",
     example={"target": "world:classifier", "images": "world:600"},
 )

@@ -17,7 +17,6 @@ STUDY = Study(
     race=True,
     named="parts:named",
     stays="most of its time goes into embedding one corpus and comparing all of its texts with each other",
-    rows="export:EXPORT",
     repair="repair_job:mine_job",
     example={"encoder": "world:encoder", "reference": "world:scenes", "corpus": "world?texts=1500"},
     budget="pairs",

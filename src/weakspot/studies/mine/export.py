@@ -12,7 +12,6 @@ from weakspot.report.dataset import neutral
 from weakspot.store import Run
 from weakspot.studies.mine.pair_source import pair_of
 from weakspot.studies.mine.result import MinedPair, MineResult
-from weakspot.study.export import Csv, Export
 
 #: Columns of the csv; like the original's, its header names the two texts only.
 PUBLISHED: Final = {"Sample 1": "string", "Sample 2": "string", "similarity": "float64",
@@ -67,27 +66,3 @@ def _new(run: Run) -> Iterator[dict[str, Any]]:
                 "confirmed": hypothesis.id in confirmed,
                 "detail": trial.detail,
             }
-
-
-EXPORT: Final = Export(
-    title="Pairs that {model} was asked about",
-    about="Pairs of texts that differ in one thing. `failed` says that the encoder takes the two for alike "
-    "although they differ; `origin` is `mined` for pairs of the corpus, and how they were made for the "
-    "others.",
-    limits="Mined pairs were selected because the encoder takes them for alike: count rates over the new "
-    "pairs only, and over those with `fresh` for categories that a search picked.",
-    columns={
-        "first": "string", "second": "string", "origin": "string", "category": "string",
-        "similarity": "float64", "reference": "float64", "failed": "bool", "change": "string",
-        "fresh": "bool", "confirmed": "bool", "reason": "string", "detail": "string",
-    },
-    rows=all_pairs,
-    csv=Csv(
-        name="pairs.csv",
-        about="Pairs of texts of the corpus that the encoder takes for alike and the reference tells apart, "
-        "the most alike first, as the published script writes them.",
-        columns=PUBLISHED,
-        rows=mined_pairs,
-        text=published,
-    ),
-)  # fmt: skip

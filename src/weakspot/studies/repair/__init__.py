@@ -16,7 +16,6 @@ STUDY = Study(
     resolve="settings:resolve",
     named="parts:named",
     stays="it trains one model",
-    rows=None,
     notes=(
         "Ctrl-C loses no round: go on with weakspot resume. Exit codes: 0 reduced, 1 cannot, 2 misused, "
         "3 not reduced or traded, 130 interrupted."
