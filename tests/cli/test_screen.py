@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from weakspot.cli.result import rows as rows_of
 from weakspot.cli.screen import _bar, _line, cut, limits
 from weakspot.core import Finding, Hypothesis, Rate, Tally
 from weakspot.engine import Lane, State
+from weakspot.studies.hunt.ending import rows as rows_of
 
 WEAKSPOT = str(Path(sys.executable).with_name("weakspot"))
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

@@ -17,11 +17,11 @@ from markupsafe import Markup
 
 from weakspot.core import Rate, Stage
 from weakspot.report import plots, shell, vega, vega_charts
-from weakspot.report.facts import gather
 from weakspot.report.figure import Figure, named, shown, table
-from weakspot.report.hunt_figures import figures
 from weakspot.report.plots import Bins, Lanes, Mark
 from weakspot.stats import wilson
+from weakspot.studies.hunt.figures import figures
+from weakspot.studies.hunt.listing import Listing
 from weakspot.study import reports as report
 
 Build = Callable[..., Any]
@@ -118,7 +118,7 @@ def test_the_answers_of_a_hunt_are_those_of_the_ledger(build: Build) -> None:
     builder.baseline(8)
     found = builder.finding("it is on a flower.", 63, 100, wrong="bee")
     run = builder.finish()
-    rates, answers = figures(run, gather(run))
+    rates, answers = figures(Listing(run))
     assert rates.rows[0][1:] == ("with these words", *found.rate[:3], 63, 100)
     assert rates.rows[1][5:] == (8, 1000)
     said = {(row[1], row[2]): row[6:] for row in answers.rows}

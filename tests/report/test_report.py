@@ -16,11 +16,11 @@ from PIL import Image
 
 from weakspot.core import Finding, WeakspotError
 from weakspot.report.evidence import data_uri
-from weakspot.report.facts import gather
-from weakspot.report.reproduce import recipe
-from weakspot.report.telling import when
-from weakspot.report.words import escape
+from weakspot.report.markdown import escape
 from weakspot.store import Run
+from weakspot.studies.hunt.cards import redraw
+from weakspot.studies.hunt.listing import Listing
+from weakspot.studies.hunt.phrases import when
 from weakspot.study import reports as report
 
 #: The fixture: settings in, a `Builder` (see conftest.py) out.
@@ -149,20 +149,9 @@ def test_summary_is_plain_json(hunted: Run) -> None:
     data = report.summary(hunted)
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     assert list(data) == [
-        *("format", "study", "subject", "folder", "state", "created", "conclusion", "settings", "baseline"),
-        *(
-            "baselines",
-            "validity",
-            "findings",
-            "tries",
-            "race",
-            "trials",
-            "errors",
-            "skipped",
-            "spend",
-            "digests",
-        ),
-        "versions",
+        *("format", "study", "subject", "folder", "state", "created", "conclusion", "settings", "digests"),
+        *("versions", "baseline", "baselines", "validity", "findings", "tries", "race", "trials", "errors"),
+        *("skipped", "spend"),
     ]
     assert [Finding.from_json(f) for f in data["findings"]] == hunted.findings
     assert data["baseline"]["failures"] == 11
@@ -416,28 +405,23 @@ def test_a_megabyte_of_text_is_cut_with_a_note(build: Build) -> None:
 def test_the_command_repeats_the_run(build: Build) -> None:
     label = 'it\'s a "fly"; rm -rf ~'
     run = build(label=label, judge="label?top=3", fdr=0.01, target_label="bee").run
-    made = recipe(gather(run))
-    assert made is not None
-    assert shlex.split(made.command) == [
+    assert shlex.split(report.command_of(run)) == [
         *("weakspot", "hunt", "world:classifier", "--label", label, "--target-label", "bee"),
         *("--source", "world:renderer", "--judge", "label?top=3", "--seed", "7", "--budget", "images=20000"),
         *("--fdr", "0.01"),
     ]
-    compile(made.python, "python", "exec")
+    compile(report.python_of(run), "python", "exec")
 
 
 def test_objects_without_names_have_no_command(build: Build) -> None:
-    made = recipe(gather(build(target="object:mine.Model").run))
-    assert made is not None
-    assert made.command == ""
+    assert report.command_of(build(target="object:mine.Model").run) == ""
 
 
 def test_failing_cases_can_be_drawn_again(build: Build) -> None:
     builder = build()
     builder.baseline()
     found = builder.finding("it's on a 'flower'.", 3, 5)
-    made = recipe(gather(builder.finish()), found)
-    assert made is not None
+    listing = Listing(builder.finish())
     asked: dict[str, Any] = {}
 
     class Source:
@@ -445,7 +429,7 @@ def test_failing_cases_can_be_drawn_again(build: Build) -> None:
             asked.update(id=hypothesis.id, indices=indices, seed=seed)
             return []
 
-    lines = made.redraw.split("\n")
+    lines = redraw(listing, found.hypothesis, found.failing, "fly").split("\n")
     namespace: dict[str, Any] = {"source": Source()}
     exec(lines[0] + "\n" + lines[2], namespace)
     assert asked == {"id": found.hypothesis.id, "indices": list(found.failing), "seed": 7}

@@ -9,7 +9,7 @@ from weakspot.after.compared import BETTER, UNMEASURED, WORSE, Compared, Row
 from weakspot.after.measures import plural
 from weakspot.core import Rate
 from weakspot.report import format as show
-from weakspot.report.words import escape
+from weakspot.report.markdown import escape
 
 #: Rows of each kind that a person is shown unless they changed.
 ROWS: Final = 12

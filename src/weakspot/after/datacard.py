@@ -12,8 +12,8 @@ import yaml
 from weakspot.core import Finding
 from weakspot.report import format as show
 from weakspot.report.dataset import SPLIT, Record
-from weakspot.report.plain import _plain
-from weakspot.report.words import escape
+from weakspot.report.document import plain as _plain
+from weakspot.report.markdown import escape
 from weakspot.store import RunConfig
 
 #: Findings listed; further ones are in provenance.json.

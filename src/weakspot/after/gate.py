@@ -18,7 +18,7 @@ from weakspot.after.compared import compare
 from weakspot.after.measures import Samples, check_study, measures
 from weakspot.core import Tally, WeakspotError
 from weakspot.report import format as show
-from weakspot.report.words import escape
+from weakspot.report.markdown import escape
 from weakspot.store import Run
 
 ALPHA: Final = 0.05

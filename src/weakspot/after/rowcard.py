@@ -9,7 +9,7 @@ import yaml
 
 from weakspot.report import format as show
 from weakspot.report.dataset import SPLIT
-from weakspot.report.words import escape
+from weakspot.report.markdown import escape
 from weakspot.store import RunConfig
 
 _ABOUT: Final = {

@@ -242,28 +242,11 @@ def interruptible(screen: Screen) -> Iterator[None]:
 
 def conclude(run: Run, *, as_json: bool = False) -> int:
     """Write the report and print the result; the exit code (3 when a budget ended the run)."""
-    from weakspot.cli import result
-    from weakspot.report.facts import gather
-    from weakspot.study.reports import summary, write
-
     if run.config.study == "map":
         from weakspot.cli import map as map_
 
         return map_.conclude(run, as_json=as_json)
-    if run.config.study != "hunt":
-        return _conclude(run, as_json=as_json)
-    with run:
-        path = write(run)
-        code = 3 if run.state.startswith("stopped") else 0
-        if as_json:
-            print(json.dumps(summary(run) | {"report": str(path), "exit_code": code}, indent=2))
-        else:
-            facts = gather(run)
-            for line in result.lines(facts, columns()):
-                print(line)
-            print(f"report   {shell([str(path)])}")
-            print(f"next     {result.next_step(facts)}")
-    return code
+    return _conclude(run, as_json=as_json)
 
 
 def _conclude(run: Run, *, as_json: bool) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from weakspot.core import Hypothesis
 from weakspot.report import format as show
 from weakspot.report.evidence import Example, Room
 from weakspot.report.figure import Figure
@@ -130,6 +131,12 @@ class Document:
         """One or two words that stand above the conclusion; "" where there is no such verdict."""
         return ""
 
+    @property
+    def resume(self) -> str:
+        """The command that goes on with the run."""
+        larger = " --budget …" if "budget" in self.run.state else ""
+        return show.shell(["weakspot", "resume", str(self.run.folder)]) + larger
+
     def tiles(self) -> Sequence[Tile]:
         """The numbers that stand out."""
         return ()
@@ -154,6 +161,11 @@ class Document:
         """What the command prints when the run ends, on a terminal of so many columns."""
         raise NotImplementedError
 
+    def redraw(self, hypothesis: Hypothesis, index: int) -> str:
+        """Python that draws one case again; "" where the study has no such thing."""
+        del hypothesis, index
+        return ""
+
     def ending(self) -> Ending:
         """How the command ends: 3 where a budget ended the run."""
         folder = str(self.run.folder)
@@ -177,7 +189,8 @@ class Document:
             "digests": dict(config.digests),
             "versions": dict(config.versions),
         }
-        return plain(head | dict(self.values()))
+        found: dict[str, Any] = plain(head | dict(self.values()))
+        return found
 
 
 def plain(value: Any) -> Any:
@@ -204,12 +217,17 @@ def errors(run: Run) -> list[dict[str, Any]]:
 
 
 def error_table(run: Run) -> Table | None:
-    """The same as a table; None if nothing went wrong."""
+    """What went wrong, for people; None where nothing did."""
+    tallies, found = run.ledger.tallies().values(), list(run.ledger.errors())
+    wrong, drawn = sum(t.errors for t in tallies), sum(t.drawn for t in tallies)
+    if not found:
+        return None
     rows = [
-        (show.count(times), show.shorten(what or "no detail given", 500))
-        for what, times in run.ledger.errors()
+        (show.count(times), show.shorten(what or "no detail given", 500)) for what, times in found[:ERRORS]
     ]
-    return Table("Errors", "", ("times", "what"), rows[:ERRORS], max(len(rows) - ERRORS, 0)) if rows else None
+    note = f"{show.plural(wrong, 'trial')} of {show.count(drawn)} ended in an error. " if wrong else ""
+    note += "None of these counts as a failure of the model."
+    return Table("Errors", note, ("times", "what"), rows, max(0, len(found) - ERRORS))
 
 
 def pairs(rows: Iterable[tuple[str, Any]], *, title: str = "", note: str = "") -> Table:

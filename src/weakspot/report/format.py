@@ -139,6 +139,12 @@ def shell(words: Iterable[str]) -> str:
     return " ".join(_shell_word(word) for word in words)
 
 
+def literal(value: object) -> str:
+    """A Python literal in printable characters."""
+    text = repr(value)
+    return text if clean(text) == text else ascii(value)
+
+
 def _shell_word(word: str) -> str:
     if clean(word) == word:
         return shlex.quote(word)

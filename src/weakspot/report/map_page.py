@@ -6,13 +6,15 @@ from typing import Any, Final
 
 from weakspot.report import format as show
 from weakspot.report.evidence import Room, examples
+from weakspot.report.html import PICTURES
 from weakspot.report.map_figures import map_figures
 from weakspot.report.map_tables import believed, landscape_of, tables
-from weakspot.report.page import PICTURES
+from weakspot.report.markdown import code as _code
+from weakspot.report.markdown import escape
+from weakspot.report.markdown import table as _table
 from weakspot.report.people.tables import people
 from weakspot.report.shell import ALONE, Part, Place
 from weakspot.report.shell import part as shell_part
-from weakspot.report.words import _code, _table, escape
 from weakspot.store import Run, unjudged
 from weakspot.studies.map.result import MapResult
 from weakspot.study.preferences import Preferences

@@ -27,12 +27,11 @@ def markdown(document: Document) -> str:
         f"{escape(run.state)} · begun {escape(show.date(run.config.created))} · {code(str(run.folder))}",
     ]
     if run.state != "finished":
-        blocks.append(f"To go on: {code(show.shell(['weakspot', 'resume', str(run.folder)]))}")
+        blocks.append(f"To go on: {code(document.resume)}")
     for section in document.sections(Room(0)):
         blocks += _section(section)
-    if (wrong := error_table(run)) is not None:
-        note = "None of these counts as a failure of the model."
-        blocks += _section(Section("Errors", [wrong], note))
+    if (errors := error_table(run)) is not None:
+        blocks += ["## Errors", *_block(errors, errors.title)]
     config = run.config
     for name, pairs in (
         ("Settings", config.settings),

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weakspot.core import WeakspotError
-from weakspot.report import facts as _facts
 from weakspot.store import Run, write_whole
 
 if TYPE_CHECKING:
@@ -42,28 +41,26 @@ def summary(run: Run) -> dict[str, Any]:
 
     Where people have labelled items of the run, `people` holds what follows, a value per task.
     """
-    from weakspot.report import map_page, plain
+    from weakspot.report import map_page
     from weakspot.report.people.tables import scores
 
     by_study = {
         "map": map_page.summary,
     }
-    study = by_study.get(run.config.study)
-    found = plain.summary(_facts.gather(run)) if study is None else study(run)
+    found = by_study[run.config.study](run)
     said = scores(run)
     return found | {"people": said} if said else found
 
 
 def markdown(run: Run) -> str:
     """The report as Markdown, without pictures."""
-    from weakspot.report import map_page, words
+    from weakspot.report import map_page
     from weakspot.report.people import tables as people
 
     by_study = {
         "map": map_page.markdown,
     }
-    study = by_study.get(run.config.study)
-    text = words.markdown(_facts.gather(run)) if study is None else study(run)
+    text = by_study[run.config.study](run)
     said = people.markdown(run)
     return f"{text}\n{said}" if said else text
 
@@ -85,17 +82,14 @@ def html(run: Run, *, beside: bool = False) -> str:
 
 def part(run: Run, *, place: Place | None = None) -> Part:
     """A run's part of a page, by itself or among others."""
-    from weakspot.report import map_page, page
+    from weakspot.report import map_page
     from weakspot.report.shell import ALONE
 
     place = ALONE if place is None else place
     by_study = {
         "map": map_page.part,
     }
-    study = by_study.get(run.config.study)
-    if study is None:
-        return page.part(run, _facts.gather(run), place=place)
-    return study(run, place=place)
+    return by_study[run.config.study](run, place=place)
 
 
 def _write(path: Path, text: str) -> None:

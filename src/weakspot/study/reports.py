@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from weakspot.core import WeakspotError
+from weakspot.core import Hypothesis, WeakspotError
+from weakspot.core.studies import study_names
 from weakspot.report import format as show
 from weakspot.report import html as pages
 from weakspot.report import markdown as texts
@@ -17,11 +19,14 @@ from weakspot.store import Run, write_whole
 from weakspot.study.options import Field
 from weakspot.study.registry import find_study
 
+#: Options that are said even where they are as by default: what is drawn depends on them.
+ALWAYS: Final = ("source", "seed", "budget")
+
 
 def document_of(run: Run) -> Document:
     """A run as it is told."""
     document: Document = find_study(run.config.study).find("document")(run)
-    document.again = command_of(run)
+    document.again = command_of(run) or python_of(run)
     return document
 
 
@@ -98,23 +103,43 @@ def part_of(run: Run, *, place: Place = ALONE) -> Part:
 
 
 def command_of(run: Run) -> str:
-    """The command that makes the same run again; "" where a part of it was an object without a name."""
-    study, settings = find_study(run.config.study), run.config.settings
-    words = ["weakspot", study.name]
-    for field in study.fields.values():
-        value = settings.get(field.name)
-        value = tuple(value) if isinstance(value, list) else value
-        if value in (None, "", ()) or (value == field.default and not field.required):
-            continue
+    """The command that makes the same run again; "" where a shell cannot say it."""
+    words = ["weakspot", run.config.study]
+    for field, value in _asked(run):
         if field.listed and isinstance(value, tuple):
             if any("," in one or one != one.strip() for one in value):
-                return ""  # a shell cannot say it
-            value = ",".join(value)
+                return ""
+            value = f"{','.join(value)}{',' * (len(value) == 1)}"
         for one in value if isinstance(value, tuple) else (value,):
             if str(one).startswith("object:"):
                 return ""
             words += _flagged(field, one)
-    return show.shell(words)
+    return show.shell(words) if len(words) > 2 else ""
+
+
+def python_of(run: Run) -> str:
+    """The same in Python, where objects may take the place of names."""
+    values = [(field, show.literal(value)) for field, value in _asked(run)]
+    arguments = [text if field.option.argument else f"{field.name}={text}" for field, text in values]
+    return f"import weakspot; run = weakspot.{run.config.study}({', '.join(arguments)})" if values else ""
+
+
+def _asked(run: Run) -> Iterator[tuple[Field, Any]]:
+    """The options of a run that are not as by default, and those that say what is drawn."""
+    if run.config.study not in study_names():
+        return
+    for field in find_study(run.config.study).fields.values():
+        value = run.config.settings.get(field.name)
+        if field.name == "budget":
+            value = run.ledger.fact("budget", value)
+        value = tuple(value) if isinstance(value, list) else value
+        if value not in (None, "", ()) and (value != field.default or field.required or field.name in ALWAYS):
+            yield field, value
+
+
+def redraw(run: Run, hypothesis: Hypothesis, index: int) -> str:
+    """Python that draws a case of a run again; "" where that cannot be."""
+    return "" if _old(run) else document_of(run).redraw(hypothesis, index)
 
 
 def _flagged(field: Field, value: Any) -> list[str]:
@@ -126,8 +151,6 @@ def _flagged(field: Field, value: Any) -> list[str]:
 def _old(run: Run) -> bool:
     """Studies whose document still lives in the room of reports."""
     from importlib.util import find_spec
-
-    from weakspot.core.studies import study_names
 
     if run.config.study not in study_names():
         return True

@@ -18,8 +18,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from weakspot.core import WeakspotError
-from weakspot.report.measured import bases_of
 from weakspot.store import Blobs, Run, RunConfig, Unreachable, kept_by
+from weakspot.studies.hunt.listing import baselines_of
 from weakspot.studies.hunt.result import Tries
 from weakspot.web import pages
 from weakspot.web.compare import compared
@@ -193,7 +193,7 @@ class Explorer:
         name, folder = self._folder(request)
         with Run.read(folder) as run:
             known = {h.id: h for h in run.ledger.hypotheses()}
-            bases = bases_of(run) if run.config.study == "hunt" else ()
+            bases = baselines_of(run) if run.config.study == "hunt" else ()
             earlier = [
                 (
                     known[row.hypothesis],

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from weakspot.core import Finding, Hypothesis, Stage, Tally, Trial, case_seed
+from weakspot.core import Hypothesis, Stage, Tally, Trial, case_seed
 from weakspot.report import format as show
-from weakspot.report.facts import Facts
-from weakspot.report.measured import bases_of
-from weakspot.report.reproduce import recipe
-from weakspot.store import Run, rate
+from weakspot.store import Run
+from weakspot.study.reports import command_of, redraw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +53,6 @@ def story(folder: Path, hypothesis: str, index: int) -> Story | None:
         stage = Stage.of(index)
         seed = run.config.settings.get("seed")
         near = run.ledger.indices(words, max(stage.start, index - 1), index + 2)
-        command, python = _again(run, words, index)
         return Story(
             hypothesis=words,
             trial=trial,
@@ -64,8 +61,8 @@ def story(folder: Path, hypothesis: str, index: int) -> Story | None:
             seed=case_seed(seed, words, index) if isinstance(seed, int) else None,
             text=_text(run, trial),
             parents=tuple(_parents(words, known)),
-            command=command,
-            python=python,
+            command=command_of(run),
+            python=redraw(run, words, index),
             before=index - 1 if index - 1 in near else None,
             after=index + 1 if index + 1 in near else None,
             study=run.config.study,
@@ -90,28 +87,6 @@ def _text(run: Run, trial: Trial) -> str:
         return run.blobs.get(trial.blob)[:20_000].decode()
     except Exception:  # missing, damaged, or a picture: all of that is shown elsewhere
         return ""
-
-
-def _again(run: Run, words: Hypothesis, index: int) -> tuple[str, str]:
-    """How to repeat the run, and how to draw this case."""
-    budget = run.ledger.fact("budget")
-    facts = Facts(
-        folder=run.folder,
-        config=run.config,
-        state=run.state,
-        bases=tuple(bases_of(run)) if run.config.study == "hunt" else (),
-        findings=(),
-        lanes=(),
-        trials=Tally(),
-        errors=(),
-        spend={},
-        budget=None if budget is None else str(budget),
-    )
-    none = rate(Tally())
-    found = recipe(facts, Finding(words, "", none, none, 0.0, False, failing=(index,)))
-    if found is None:
-        return "", ""
-    return found.command, found.redraw
 
 
 def shown_command(folder: Path) -> str:

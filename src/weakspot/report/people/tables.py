@@ -46,7 +46,8 @@ def people(run: Run) -> list[Table]:
 
 def markdown(run: Run) -> str:
     """The same tables as Markdown; "" if nobody has said anything."""
-    from weakspot.report.words import _table, escape
+    from weakspot.report.markdown import escape
+    from weakspot.report.markdown import table as _table
 
     tables = people(run)
     blocks = ["## What people say"] if tables else []

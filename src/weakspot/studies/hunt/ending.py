@@ -1,14 +1,10 @@
-"""The last lines of a hunt on a terminal: the baseline, the findings, what it cost, what to do next."""
+"""The last lines of a hunt on a terminal: the baseline, the findings, what it cost; and what to try next."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from weakspot.cli.screen import cut, program
 from weakspot.core import Finding
-from weakspot.engine.budget import Budget
-from weakspot.report.facts import Facts
 from weakspot.report.format import (
     clean,
     count,
@@ -18,59 +14,60 @@ from weakspot.report.format import (
     plural,
     rate,
     seconds,
-    shell,
     times,
 )
+from weakspot.report.terminal import cut
+from weakspot.studies.hunt.listing import Listing
 
 
-def lines(facts: Facts, wide: int) -> Iterator[str]:
+def lines(hunt: Listing, errors: Sequence[tuple[str, int]], wide: int) -> Iterator[str]:
     """The result of a hunt in lines of at most `wide` columns."""
-    spent, errors = facts.spend, facts.trials.errors
-    yield from _usual(facts, wide)
-    shown = rows(facts.confirmed, wide, [facts.label_of(f) for f in facts.confirmed])
+    spent, state, skipped = hunt.run.ledger.spend(), hunt.run.state, hunt.result.skipped
+    yield from _usual(hunt, wide)
+    shown = rows(hunt.confirmed, wide, [hunt.label_of(f) for f in hunt.confirmed])
     yield "─" * min(wide, max((len(row) for row in shown), default=80))
     yield from shown
-    held = f"{plural(len(facts.confirmed), 'finding')} confirmed on fresh images"
-    yield f"{held} (false-discovery rate ≤ {level(float(facts.config.settings.get('fdr', 0.05)))})"
-    yield from _validity(facts, wide)
-    if facts.state.startswith("stopped"):
-        yield cut(f"{facts.state}; a larger budget may find more", wide)
-    costs = [f"{count(spent.get('images', 0))} images", plural(errors, "error")]
+    held = f"{plural(len(hunt.confirmed), 'finding')} confirmed on fresh images"
+    yield f"{held} (false-discovery rate ≤ {level(float(hunt.settings.get('fdr', 0.05)))})"
+    yield from _validity(hunt, wide)
+    if state.startswith("stopped"):
+        yield cut(f"{state}; a larger budget may find more", wide)
+    costs = [f"{count(spent.get('images', 0))} images", plural(hunt.trials.errors, "error")]
     if spent.get("tokens") or spent.get("dollars"):
         costs += [f"{count(spent.get('tokens', 0))} tokens", f"${spent.get('dollars', 0.0):,.2f}"]
     yield f"trials   {' · '.join([*costs, seconds(spent.get('seconds', 0.0))])}"
-    for name, why in facts.skipped[:3]:
-        yield f"skipped  {cut(f'{name}: {why}', wide - 9)}"
-    if len(facts.skipped) > 3:
-        yield f"         and {plural(len(facts.skipped) - 3, 'other file')} (see the report)"
-    for what, how_often in facts.errors[:3]:
+    for one in skipped[:3]:
+        yield f"skipped  {cut(f'{one.name}: {one.reason}', wide - 9)}"
+    if len(skipped) > 3:
+        yield f"         and {plural(len(skipped) - 3, 'other file')} (see the report)"
+    for what, how_often in errors[:3]:
         yield f"error    {cut(f'{count(how_often)}× {what}', wide - 9)}"
-    if len(facts.errors) > 3:
-        yield f"         and {plural(len(facts.errors) - 3, 'other kind')} of error (see the report)"
+    if len(errors) > 3:
+        yield f"         and {plural(len(errors) - 3, 'other kind')} of error (see the report)"
 
 
-def _usual(facts: Facts, wide: int) -> Iterator[str]:
+def _usual(hunt: Listing, wide: int) -> Iterator[str]:
     """The baseline's rate and words, or the rates of several labels."""
-    if facts.base is not None and facts.baseline is not None and facts.baseline.n:
-        usual = f"baseline {rate(facts.baseline)}"
-        yield f"{usual}: {cut(facts.base.text, max(wide - len(usual) - 2, 20))}"
-    known = sorted((b for b in facts.bases if b.tally.n), key=lambda b: -b.rate.value)
-    if facts.labels and known:
+    if hunt.base is not None and hunt.base.rate.n:
+        usual = f"baseline {rate(hunt.base.rate)}"
+        yield f"{usual}: {cut(hunt.base.hypothesis.text, max(wide - len(usual) - 2, 20))}"
+    known = sorted((b for b in hunt.bases if b.tally.n), key=lambda b: -b.rate.value)
+    if hunt.labels and known:
         worst = "; ".join(f"{cut(b.label, 30)} {rate(b.rate)}" for b in known[:3])
         rest = f" … {percent(known[-1].rate.value)}" if len(known) > 3 else ""
-        several = plural(len(facts.labels), "label")
+        several = plural(len(hunt.labels), "label")
         yield f"baseline {cut(f'{several}: {worst}{rest}', wide - 9)}"
 
 
-def _validity(facts: Facts, wide: int) -> Iterator[str]:
+def _validity(hunt: Listing, wide: int) -> Iterator[str]:
     """How the source errs, and the rates without the second opinion."""
-    own = facts.invalid
+    own = hunt.invalid
     if own is None:
         return
-    whole = [rate(f.unchecked or f.rate) for f in facts.confirmed[:3]]
-    base = facts.bases[0].unchecked if len(facts.bases) == 1 else None
+    whole = [rate(f.unchecked or f.rate) for f in hunt.confirmed[:3]]
+    base = hunt.bases[0].unchecked if len(hunt.bases) == 1 else None
     parts = [f"baseline {rate(base)}"] if base is not None else []
-    parts += [f"findings {', '.join(whole)}{' …' if len(facts.confirmed) > 3 else ''}"] if whole else []
+    parts += [f"findings {', '.join(whole)}{' …' if len(hunt.confirmed) > 3 else ''}"] if whole else []
     doubt = "plain images do not show the label, says the second opinion"
     yield f"checked  {cut(f'{rate(own)} {doubt}', wide - 9)}"
     if parts:
@@ -116,18 +113,13 @@ def _instead(finding: Finding, most: int) -> str:
     return f"→ {cut(said[0], most)} {percent(said[1])}" if said else ""
 
 
-def next_step(facts: Facts) -> str:
-    """The command that takes the reader further."""
-    settings: Mapping[str, Any] = facts.config.settings
-    if facts.state.startswith("stopped"):
-        budget = Budget.parse(facts.budget or settings["budget"])
-        larger = Budget(tuple((kind, 2 * limit) for kind, limit in budget.limits))
-        return shell([program(), "resume", str(facts.folder), "--budget", str(larger)])
-    edited = [(f, rung) for f in facts.confirmed for rung in facts.rungs(f)]
+def words_to_try(hunt: Listing) -> tuple[str, ...]:
+    """The command that tries an edit of a finding: few images were drawn of it, so there is more to learn."""
+    edited = [(f, edit) for f in hunt.confirmed for edit in hunt.edits(f)]
     edited.sort(key=lambda pair: pair[1].kind in ("negate", "drop"))  # something else says more than nothing
-    for finding, rung in edited:  # few images were drawn of it, so there is more to learn
-        if len(rung.phrase) <= 120 and clean(rung.phrase) == rung.phrase and rung.rate.n:
-            label = facts.label_of(finding)
-            which = ["--label", label] if label else []
-            return shell([program(), "try", str(facts.folder), rung.phrase, *which])
-    return shell([program(), "report", str(facts.folder), "--open"])
+    for finding, edit in edited:
+        if len(edit.phrase) <= 120 and clean(edit.phrase) == edit.phrase and edit.rate.n:
+            label = hunt.label_of(finding)
+            which = ("--label", label) if label else ()
+            return ("try", str(hunt.run.folder), edit.phrase, *which)
+    return ()

@@ -8,12 +8,11 @@ from typing import Final
 from weakspot.core import Finding, Hypothesis, Rate, Stage
 from weakspot.report import format as show
 from weakspot.report import plots, vega_charts
-from weakspot.report.facts import Facts
 from weakspot.report.figure import Figure
 from weakspot.report.plots import Lanes, Mark
-from weakspot.report.telling import titled
 from weakspot.stats import wilson
-from weakspot.store import Run
+from weakspot.studies.hunt.listing import Listing
+from weakspot.studies.hunt.phrases import titled
 
 #: Findings in a picture, and wrong answers of each.
 RATES, CONFUSED, ANSWERS = 24, 8, 4
@@ -21,16 +20,16 @@ BEFORE, AFTER = "baseline", "with these words"
 _COLUMNS: Final = ("finding", "of", "rate", "low", "high", "failures", "n")
 
 
-def figures(run: Run, facts: Facts) -> list[Figure]:
+def figures(hunt: Listing) -> list[Figure]:
     """The figures, as far as there are confirmed findings."""
-    found = [(rank, f) for rank, f in enumerate(facts.confirmed, start=1) if f.rate.n]
+    found = [(rank, f) for rank, f in enumerate(hunt.confirmed, start=1) if f.rate.n]
     if not found:
         return []
-    return [_rates(facts, found[:RATES]), *_confusions(run, facts, found[:CONFUSED])]
+    return [_rates(hunt, found[:RATES]), *_confusions(hunt, found[:CONFUSED])]
 
 
-def _rates(facts: Facts, found: list[tuple[int, Finding]]) -> Figure:
-    names = [f"{rank}. {titled(facts, f)}" for rank, f in found]
+def _rates(hunt: Listing, found: list[tuple[int, Finding]]) -> Figure:
+    names = [f"{rank}. {titled(hunt, f)}" for rank, f in found]
     marks = [Mark(name, "", f.rate) for name, (_, f) in zip(names, found, strict=True)]
     data = Lanes(
         marks, ("",), {n: f.baseline for n, (_, f) in zip(names, found, strict=True) if f.baseline.n}
@@ -47,14 +46,14 @@ def _rates(facts: Facts, found: list[tuple[int, Finding]]) -> Figure:
     )
 
 
-def _confusions(run: Run, facts: Facts, found: list[tuple[int, Finding]]) -> list[Figure]:
+def _confusions(hunt: Listing, found: list[tuple[int, Finding]]) -> list[Figure]:
     marks, rows = [], []
     for rank, finding in found:
-        base, heading = facts.base_of(finding), f"{rank}. {titled(facts, finding)}"
+        base, heading = hunt.base_of(finding.hypothesis), f"{rank}. {titled(hunt, finding)}"
         if base is None or not base.tally.n:
             continue
-        after, n = _said(run, finding.hypothesis, Stage.CONFIRM), finding.rate.n
-        before = _said(run, base.hypothesis, Stage.EXPLORE) + _said(run, base.hypothesis, Stage.CONFIRM)
+        after, n = _said(hunt, finding.hypothesis, Stage.CONFIRM), finding.rate.n
+        before = _said(hunt, base.hypothesis, Stage.EXPLORE) + _said(hunt, base.hypothesis, Stage.CONFIRM)
         if not n or not after:
             continue
         answers = [a for a, _ in after.most_common(ANSWERS - 1)]
@@ -79,8 +78,8 @@ def _confusions(run: Run, facts: Facts, found: list[tuple[int, Finding]]) -> lis
     ]
 
 
-def _said(run: Run, hypothesis: Hypothesis, stage: Stage) -> Counter[str]:
-    return Counter(run.ledger.answers(hypothesis, stage, failed=True))
+def _said(hunt: Listing, hypothesis: Hypothesis, stage: Stage) -> Counter[str]:
+    return Counter(hunt.run.ledger.answers(hypothesis, stage, failed=True))
 
 
 def _plain(rate: Rate) -> tuple[float | int, ...]:

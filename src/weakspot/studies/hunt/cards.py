@@ -1,0 +1,312 @@
+"""Cards of findings and of people's tries, and the rows of the race: what the page draws in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from markupsafe import Markup
+
+from weakspot.core import Finding, Hypothesis, Rate, Stage
+from weakspot.report import format as show
+from weakspot.report.chart import Axis, Bar, axis
+from weakspot.report.document import Html
+from weakspot.report.evidence import Example, Room, examples
+from weakspot.report.figure import Figure
+from weakspot.report.markdown import bullets, code, escape, table
+from weakspot.studies.hunt.listing import Listing, Racer, Tried
+from weakspot.studies.hunt.phrases import answered, cases, changed, instead, misread, titled
+
+#: Examples per finding.
+FAILING, PASSING = 12, 6
+#: Findings with a card of their own; further ones get a row in a table.
+CARDS: Final = 24
+#: Answers listed by name in a card.
+ANSWERS: Final = 5
+#: Cases drawn again at most, and the longest text that is repeated for it.
+_CASES, _LONGEST = 100, 2_000
+_STATES: Final = ("ahead", "open", "behind", "could not be drawn")
+_HOME: Final = "weakspot.studies.hunt"
+
+
+class Step(NamedTuple):
+    """A row of what a finding depends on: itself, an edit of it, or the baseline."""
+
+    kind: str
+    words: str
+    rate: Rate
+    bar: Bar
+
+
+class Card(NamedTuple):
+    """A finding as the page shows it.
+
+    Attributes:
+        title: Its words, after its label where there are several.
+        said: What was said instead, in short.
+        passes: How many of its fresh draws passed.
+        steps: What it depends on; [] where no edit was measured.
+        redraw: Python that draws the failing cases again; "" where there is none.
+    """
+
+    rank: int
+    finding: Finding
+    title: str
+    cases: str
+    misread: str
+    said: str
+    bar: Bar
+    base: Bar
+    answers: list[tuple[str, float]]
+    failing: list[Example]
+    passing: list[Example]
+    passes: int
+    steps: list[Step]
+    steps_scale: Axis
+    redraw: str
+
+
+class RaceRow(NamedTuple):
+    """A hypothesis of the race as the page shows it.
+
+    Attributes:
+        base: Its baseline's bar.
+        ranks: Of the findings it became.
+        fresh: What fresh draws said of it, if it became none.
+    """
+
+    racer: Racer
+    bar: Bar
+    base: Bar | None
+    ranks: list[int]
+    fresh: str
+
+
+class TryCard(NamedTuple):
+    """A person's try as the page shows it."""
+
+    tried: Tried
+    title: str
+    said: str
+    failing: list[Example]
+    passing: list[Example]
+
+
+# -- findings --------------------------------------------------------------------------------------------
+
+
+def findings(hunt: Listing, room: Room, *, again: str) -> Html:
+    """The confirmed findings at a glance, then the card of each."""
+    scale = axis([r for f in hunt.findings for r in (f.rate, f.baseline)])
+    shown = enumerate(hunt.confirmed[:CARDS], start=1)
+    cards = [_card(hunt, finding, rank, scale, room) for rank, finding in shown]
+    values = {"cards": cards, "scale": scale, "several": bool(hunt.labels), "again": again}
+    texts = [table(HEAD, summed_up(hunt, hunt.confirmed[:CARDS])), only(hunt.confirmed)]
+    texts += [text for card in cards for text in _in_markdown(hunt, card)]
+    drawn = [_data(card) for card in cards]
+    return Html(f"{_HOME}:findings.html.j2", values, "\n\n".join(filter(None, texts)), drawn)
+
+
+#: Findings as rows of a table.
+HEAD: Final = ("#", "words", "rate", "fresh draws", "× usual", "said instead", "e-value")
+
+
+def summed_up(hunt: Listing, some: Sequence[Finding], *, start: int = 1) -> list[tuple[str, ...]]:
+    """A row for each finding."""
+    return [
+        (
+            str(rank),
+            titled(hunt, f),
+            reading(f.rate),
+            show.count(f.rate.n),
+            show.times(f.lift) if f.rate.n else show.NONE,
+            instead(f),
+            show.e_value(f.log_evidence),
+        )
+        for rank, f in enumerate(some, start=start)
+    ]
+
+
+def only(some: Sequence[Finding]) -> str:
+    """How to read findings that are about one wrong answer; "" where there are none."""
+    text = "“Only”: the rates, here and of the baseline, are those of this wrong answer alone."
+    return text if any(f.answer for f in some) else ""
+
+
+def reading(rate: Rate) -> str:
+    """A rate with its interval, in a cell."""
+    return f"{show.percent(rate.value)} {show.interval(rate.low, rate.high)}" if rate.n else show.NONE
+
+
+def _card(hunt: Listing, finding: Finding, rank: int, scale: Axis, room: Room) -> Card:
+    named = [(show.shorten(a, 60) or "(nothing)", share) for a, share in finding.confusions[:ANSWERS]]
+    rest = sum(share for _, share in finding.confusions[ANSWERS:])
+    fresh = hunt.run.ledger.tally(finding.hypothesis, Stage.CONFIRM)
+    edits = hunt.edits(finding)
+    rows = [
+        ("as found", finding.phrase, finding.rate),
+        *((*changed(edit), edit.rate) for edit in edits),
+        ("baseline", "without these words", finding.baseline),
+    ]
+    steps_scale = axis([rate for _, _, rate in rows])
+    return Card(
+        rank=rank,
+        finding=finding,
+        title=titled(hunt, finding),
+        cases=cases(hunt, finding),
+        misread=misread(hunt, finding),
+        said=instead(finding),
+        bar=scale.bar(finding.rate),
+        base=scale.bar(finding.baseline),
+        answers=[*named, ("other answers", rest)] if rest > 0 else named,
+        failing=examples(hunt.run, finding.hypothesis, finding.failing, most=FAILING, room=room),
+        passing=examples(hunt.run, finding.hypothesis, finding.passing, most=PASSING, room=room),
+        passes=fresh.n - fresh.failures,
+        steps=[Step(*row, steps_scale.bar(row[2])) for row in rows] if edits else [],
+        steps_scale=steps_scale,
+        redraw=redraw(
+            hunt, finding.hypothesis, finding.failing, hunt.label_of(finding) or hunt.setting("label")
+        ),
+    )
+
+
+def _data(card: Card) -> Figure:
+    """What the picture in a card is saved from; the template draws it."""
+    rates = (("with these words", card.finding.rate), ("baseline", card.finding.baseline))
+    rows = [(name, r.value, r.low, r.high, r.failures, r.n) for name, r in rates]
+    columns = ("of", "rate", "low", "high", "failures", "n")
+    title = f"the failure rate of finding {card.rank}"
+    return Figure(f"finding-{card.rank}", title, columns, rows, Markup(""))
+
+
+def _in_markdown(hunt: Listing, card: Card) -> Iterable[str]:
+    finding = card.finding
+    said = ", ".join(answered(*pair) for pair in finding.confusions[:ANSWERS])
+    whole = finding.unchecked
+    lines = (
+        escape(f"{show.rate(finding.rate)} fresh {card.cases} {card.misread}"),
+        f"without the second opinion {escape(show.rate(whole))}" if whole is not None else "",
+        f"{show.times(finding.lift)} the baseline: {escape(show.rate(finding.baseline))}",
+        f"said instead: {escape(said)}" if said else "",
+        f"hypothesis {code(finding.hypothesis.id)}: {escape(finding.hypothesis.text)}",
+        f"failing cases: {', '.join(map(str, finding.failing[:24]))}" if finding.failing else "",
+    )
+    yield f"### {card.rank}. {escape(titled(hunt, finding), 240)}"
+    yield bullets(filter(None, lines))
+    if card.steps:
+        rows = [(s.kind, s.words, reading(s.rate), show.count(s.rate.n)) for s in card.steps]
+        yield "What it depends on:"
+        yield table(("edit", "words", "rate", "of"), rows)
+
+
+def redraw(hunt: Listing, hypothesis: Hypothesis, indices: Sequence[int], label: str) -> str:
+    """Python that draws cases again; "" if the text is too long to repeat or the source has no name."""
+    source = hunt.setting("source")
+    if not source or source.startswith("object:") or len(hypothesis.text) > _LONGEST or not indices:
+        return ""
+    shows = "" if source.startswith("world:") else f", label={show.literal(label)}"
+    words = show.literal(hypothesis.text) + (f", {hypothesis.concepts!a}" if hypothesis.concepts else "")
+    return (
+        "from weakspot.core import SOURCES, Hypothesis\n"
+        f"source = SOURCES.load({show.literal(source)}{shows})\n"
+        f"cases = source.draw(Hypothesis({words}), {list(indices[:_CASES])}, "
+        f"seed={show.literal(hunt.settings.get('seed', 0))})"
+    )
+
+
+# -- people's tries --------------------------------------------------------------------------------------
+
+
+def tries(hunt: Listing, room: Room, *, listed: int) -> Html:
+    """What people tried, each with examples."""
+    cards = [_try(hunt, tried, room) for tried in hunt.tries[:CARDS]]
+    rows = [
+        (
+            _named(hunt, t),
+            reading(t.rate),
+            show.count(t.rate.n),
+            show.times(t.lift),
+            t.verdict,
+            answered(*t.answers[0]) if t.answers else "",
+        )
+        for t in hunt.tries[:listed]
+    ]
+    head = ("words", "rate", "of", "× usual", "verdict", "said instead")
+    more = max(0, len(hunt.tries) - CARDS)
+    return Html(f"{_HOME}:tries.html.j2", {"cards": cards, "more": more}, table(head, rows))
+
+
+def _try(hunt: Listing, tried: Tried, room: Room) -> TryCard:
+    run, words = hunt.run, tried.hypothesis
+    return TryCard(
+        tried=tried,
+        title=_named(hunt, tried),
+        said=answered(*tried.answers[0]) if tried.answers else "",
+        failing=examples(run, words, tried.failing, most=PASSING, room=room),
+        passing=examples(run, words, tried.passing, most=PASSING // 2, room=room),
+    )
+
+
+def _named(hunt: Listing, tried: Tried) -> str:
+    return f"{show.shorten(tried.label, 60)}: {tried.phrase}" if hunt.labels else tried.phrase
+
+
+# -- the race --------------------------------------------------------------------------------------------
+
+
+def race(hunt: Listing, *, most: int, listed: int) -> Html:
+    """The race with a bar for each hypothesis.
+
+    Args:
+        hunt: Of which.
+        most: Rows on the page.
+        listed: Rows in Markdown.
+    """
+    scale = axis([racer.rate for racer in hunt.race] + [base.rate for base in hunt.bases])
+    rows = _race_rows(hunt, scale)
+    texts = [
+        (
+            f"{racer.label}: {racer.phrase}" if hunt.labels else racer.phrase,
+            racer.state,
+            reading(racer.rate),
+            show.count(racer.failures),
+            show.count(racer.n),
+            show.count(racer.errors),
+        )
+        for racer in sorted(hunt.race, key=lambda racer: (-racer.rate.value, racer.text))[:listed]
+    ]
+    values = {
+        "rows": rows[:most],
+        "total": len(rows),
+        "more": max(0, len(rows) - most),
+        "scale": scale,
+        "several": bool(hunt.labels),
+    }
+    left_out = f"{show.count(len(rows) - listed)} more are in report.json." if len(rows) > listed else ""
+    text = table(("words", "state", "rate", "failed", "of", "errors"), texts)
+    return Html(f"{_HOME}:race.html.j2", values, "\n\n".join(filter(None, (text, left_out))))
+
+
+def _race_rows(hunt: Listing, scale: Axis) -> list[RaceRow]:
+    ranks: dict[str, list[int]] = {}
+    for rank, finding in enumerate(hunt.confirmed[:CARDS], start=1):
+        ranks.setdefault(finding.hypothesis.id, []).append(rank)
+    fresh = {f.hypothesis.id: "confirmed" if f.confirmed else "not confirmed" for f in hunt.findings[::-1]}
+    usual = {base.label: base for base in hunt.bases}
+    only_one = hunt.bases[0] if len(hunt.bases) == 1 else None
+    order = {state: place for place, state in enumerate(_STATES)}
+    racers = sorted(hunt.race, key=lambda racer: (order.get(racer.state, 1), -racer.rate.value, racer.text))
+    untested = "not tested" if hunt.findings else ""
+    rows = []
+    for racer in racers:
+        base = usual.get(racer.label, only_one)
+        rows.append(
+            RaceRow(
+                racer,
+                scale.bar(racer.rate),
+                scale.bar(base.rate) if base is not None and base.tally.n else None,
+                ranks.get(racer.id, []),
+                fresh.get(racer.id, untested if racer.state == "ahead" else ""),
+            )
+        )
+    return rows

@@ -1,0 +1,365 @@
+"""How a hunt is told: the weak spots, what was not confirmed, the race, and how it was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final
+
+from weakspot.core import Finding, Hypothesis, Rate
+from weakspot.engine.budget import Budget
+from weakspot.report import format as show
+from weakspot.report.document import (
+    Block,
+    Document,
+    Ending,
+    Html,
+    Pictures,
+    Section,
+    Table,
+    Text,
+    Tile,
+    spent,
+)
+from weakspot.report.evidence import Room, examples
+from weakspot.report.markdown import bullets, escape
+from weakspot.store import Run
+from weakspot.studies.hunt import cards, ending
+from weakspot.studies.hunt.cards import CARDS, FAILING, HEAD, PASSING, reading, summed_up
+from weakspot.studies.hunt.figures import figures
+from weakspot.studies.hunt.listing import Baseline, Listing, Tried
+from weakspot.studies.hunt.phrases import cases, conclusion, titled, usual_rates
+
+#: Rows of a table on the page, and in Markdown; further ones are only in report.json.
+ROWS, LISTED = 400, 200
+#: Files that could not be used and are listed.
+SKIPPED: Final = 50
+_FOUND: Final = (
+    "Each was found in the race below and then measured again on fresh draws that took no part in finding "
+    "it. Rates carry 95 % intervals that hold at any time of stopping."
+)
+_NONE: Final = (
+    "None confirmed. That is no proof that there are none: it says that the captions raced below did not "
+    "fail measurably more often than the baseline within this budget."
+)
+_UNPROVED: Final = (
+    "Ahead in the race, but fresh draws did not prove it. They may be real and small, or luck; do not act on "
+    "them."
+)
+_TRIED: Final = (
+    "Words that somebody brought with weakspot try, measured against the baseline. Each verdict is wrong at "
+    "most once in twenty by itself; who tries many words will see some of them look worse by luck."
+)
+_RACED: Final = (
+    "Ahead: shown to fail more often. Behind: shown not to be much worse. Open: undecided when draws ended. "
+    "Not tested: a more general winner covers it, or worse ones took its place. The race selects, so its "
+    "rates exaggerate the winners; the numbers to quote are those of the fresh draws above."
+)
+
+
+class HuntDocument(Document):
+    """See `Document`."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self.hunt = Listing(run)
+
+    @property
+    def title(self) -> str:
+        """The classifier and the label."""
+        subject = show.shorten(self.run.config.subject, 80)
+        subject = subject if self.hunt.labels else f"‘{subject}’"
+        return " · ".join(filter(None, (show.shorten(self.hunt.setting("target"), 120), subject)))
+
+    @property
+    def conclusion(self) -> str:
+        """The run in one or two sentences."""
+        return conclusion(self.hunt)
+
+    def tiles(self) -> Iterable[Tile]:  # type: ignore[override]
+        """Pictures, the usual rate, what was confirmed, errors, time and cost."""
+        hunt, trials = self.hunt, self.hunt.trials
+        spend = self.run.ledger.spend()
+        yield Tile("images", show.count(trials.drawn), f"{show.count(trials.failures)} failed")
+        if hunt.base is not None and hunt.base.rate.n:
+            usual = hunt.base.rate
+            ends = f"{show.interval(usual.low, usual.high)} of {show.count(usual.n)}"
+            yield Tile("baseline", show.percent(usual.value), ends)
+        elif hunt.labels:
+            rates = f"usual rates {usual_rates(hunt) or 'unknown'}"
+            yield Tile("labels", show.count(len(hunt.labels)), rates)
+        if (own := hunt.invalid) is not None:
+            note = f"{show.interval(own.low, own.high)} of {show.count(own.n)} plain pictures"
+            yield Tile("wrongly drawn", show.percent(own.value), note)
+        raced = f"of {show.plural(len(hunt.race), 'caption')} raced" if hunt.race else "nothing raced yet"
+        yield Tile("confirmed", show.count(len(hunt.confirmed)), raced)
+        yield Tile("errors", show.count(trials.errors), "outside every rate")
+        if trials.undecided:
+            yield Tile("undecided", show.count(trials.undecided), "outside every rate")
+        yield Tile("time", show.seconds(spend.get("seconds", 0.0)), "drawing and asking")
+        if spend.get("dollars"):
+            tokens = f"{show.count(spend.get('tokens', 0))} tokens"
+            yield Tile("cost", f"${spend['dollars']:,.2f}", tokens)
+
+    # -- the report ------------------------------------------------------------------------------------
+
+    def sections(self, room: Room) -> Iterable[Section]:
+        """Findings, candidates, figures, tries, the second opinion, the baseline, the race, the method."""
+        hunt = self.hunt
+        yield self._findings(room)
+        if some := hunt.candidates:
+            yield Section("Not confirmed", [self._table("", some)], _UNPROVED)
+        if drawn := figures(hunt):
+            note = "For slides and papers: every figure can be saved as a picture, and its data as a table."
+            yield Section("Figures", drawn, note)
+        if hunt.tries:
+            yield Section("Tried by a person", [cards.tries(hunt, room, listed=LISTED)], _TRIED)
+        if (own := hunt.invalid) is not None:
+            yield Section("Second opinion", [self._with_and_without()], self._checked(own))
+        yield from self._usual(room)
+        if hunt.race:
+            against = "the baseline of its label" if hunt.labels else "the baseline"
+            raced = f"{show.plural(len(hunt.race), 'caption')} raced against {against}. {_RACED}"
+            yield Section("The race", [cards.race(hunt, most=ROWS, listed=LISTED)], raced)
+        else:
+            yet = " yet" if self.run.state == "running" else ""
+            yield Section("The race", [Text(f"No caption has been raced{yet}.", empty=True)])
+        method = list(self._method())
+        text = bullets(f"**{name}** {escape(about, 1000)}" for name, about in method)
+        yield Section(
+            "How it was measured", [Html("weakspot.studies.hunt:method.html.j2", {"items": method}, text)]
+        )
+        if skipped := hunt.result.skipped:
+            rows = [(one.name, one.reason) for one in skipped[:SKIPPED]]
+            table = Table("", "", ("file", "why"), rows, max(0, len(skipped) - SKIPPED))
+            yield Section("Files that could not be used", [table])
+
+    def _findings(self, room: Room) -> Section:
+        hunt = self.hunt
+        if not hunt.confirmed:
+            text = _NONE if self.run.state == "finished" else "None confirmed yet."
+            return Section("Weak spots", [Text(text, empty=True)])
+        blocks: list[Block] = [cards.findings(hunt, room, again=self.again)]
+        if further := hunt.confirmed[CARDS:]:
+            blocks.append(self._table("Further confirmed findings", further, start=CARDS + 1))
+        return Section("Weak spots", blocks, _FOUND)
+
+    def _table(self, title: str, some: Sequence[Finding], *, start: int = 1) -> Table:
+        rows = summed_up(self.hunt, some[:LISTED], start=start)
+        return Table(title, cards.only(some), HEAD, rows, max(0, len(some) - LISTED))
+
+    def _checked(self, own: Rate) -> str:
+        """Who was asked whether pictures show the label, and how often the source erred by that."""
+        hunt = self.hunt
+        return (
+            f"Before a picture counts, {' and '.join(hunt.verifiers)} must see the label in it. By that "
+            f"measure the source itself drew {show.rate(own)} plain {cases(hunt)} wrongly (a 95 % Wilson "
+            f"interval); those count neither as failures nor as passes. Of all "
+            f"{show.count(hunt.trials.drawn)} pictures {show.count(hunt.trials.invalid)} were left out so. "
+            "The second opinion errs as well, and where it errs as the model does, a failure is not seen."
+        )
+
+    def _with_and_without(self) -> Table:
+        """The baselines' rates with and without the second opinion, then the findings'."""
+        hunt = self.hunt
+        rows = [
+            (f"baseline of {b.label}" if hunt.labels else "baseline", b.rate, b.unchecked)
+            for b in hunt.bases[:LISTED]
+        ]
+        rows += [(titled(hunt, f), f.rate, f.unchecked or f.rate) for f in hunt.findings[:LISTED]]
+        cells = [
+            (
+                words,
+                reading(rate),
+                show.count(rate.n),
+                reading(whole),
+                show.count(whole.n),
+                show.percent(1 - rate.n / whole.n if whole.n else 0.0),
+            )
+            for words, rate, whole in rows
+        ]
+        return Table("", "", ("words", "with the check", "of", "without", "of", "left out"), cells)
+
+    def _usual(self, room: Room) -> Iterable[Section]:
+        hunt = self.hunt
+        if hunt.labels and hunt.bases:
+            rows = [
+                (
+                    b.label,
+                    b.hypothesis.text,
+                    reading(b.rate),
+                    show.count(b.rate.failures),
+                    show.count(b.rate.n),
+                )
+                for b in hunt.bases[:ROWS]
+            ]
+            head = ("label", "words", "usual rate", "failed", "of")
+            note = (
+                f"What “usual” means for each of {show.plural(len(hunt.labels), 'label')}. Each finding is "
+                "compared with the baseline of its own label; labels that fail most are drawn most."
+            )
+            yield Section("The baselines", [Table("", "", head, rows, max(0, len(hunt.bases) - ROWS))], note)
+        elif hunt.base is not None:
+            yield self._baseline(hunt.base, room)
+
+    def _baseline(self, base: Baseline, room: Room) -> Section:
+        rate = base.rate
+        measured = (
+            f"Of {show.count(rate.n)} draws {show.count(rate.failures)} failed: {show.percent(rate.value)} "
+            f"{show.interval(rate.low, rate.high)}."
+            if rate.n
+            else "No draw could be judged."
+        )
+        text = f"What “usual” means here: “{show.shorten(base.hypothesis.text, 600)}” {measured}"
+        blocks: list[Block] = [Text(text)]
+        kinds = (
+            ("Failing", "fail", rate.failures, FAILING),
+            ("Passing", "pass", rate.n - rate.failures, PASSING),
+        )
+        for title, kind, total, most in kinds:
+            trials = self.run.ledger.trials(base.hypothesis, failed=kind == "fail", kept=True, limit=24)
+            shown = examples(self.run, base.hypothesis, [t.index for t in trials], most=most, room=room)
+            if shown:
+                note = f"first {len(shown)} of {show.count(total)}"
+                blocks.append(Pictures(title, note, shown, kind))
+        return Section("The baseline", blocks)
+
+    def _method(self) -> Iterable[tuple[str, str]]:
+        """How it was measured: (what, in words)."""
+        hunt, fdr = self.hunt, self.run.config.settings.get("fdr")
+        instead = (
+            "the classifier takes for the wrong answer named in the settings (target_label)"
+            if hunt.setting("target_label")
+            else "the classifier calls something else"
+        )
+        judged = f", as the judge {hunt.setting('judge')} decides" if hunt.setting("judge") else ""
+        yield (
+            "A failure",
+            f"is a picture of the label that {instead}{judged}. The baseline is a plain prompt; each "
+            "hypothesis adds words to it.",
+        )
+        yield (
+            "Fresh draws.",
+            "Exploration and confirmation use separate draws. What exploration picked is measured again from "
+            "nothing: only fresh draws count for it. They are compared with all draws of the baseline, from "
+            "before and fresh ones. That is fair because nobody picked the baseline: whatever its draws "
+            "suggested, captions that are no worse than it gain nothing by its draws being used again.",
+        )
+        yield (
+            "Intervals",
+            "are 95 % confidence sequences: they stay valid however often one looks and whenever one stops.",
+        )
+        bound = f"at most {show.level(fdr)}" if isinstance(fdr, float) else "bounded"
+        yield (
+            "False discoveries.",
+            "The list of confirmed findings is cut by e-BH so that the expected share of false ones is "
+            f"{bound}. An e-value of 100 means: evidence that chance alone would give at most once in 100 "
+            "such tests.",
+        )
+        yield (
+            "Errors",
+            "of the source, the target or the judge are never failures of the model. They leave the "
+            "denominator and are listed below.",
+        )
+        if hunt.verifiers:
+            yield (
+                "Second opinions",
+                "are asked of every picture, right or wrong, so that the rate is one of all valid pictures. "
+                "What they do not recognise is counted apart.",
+            )
+        yield (
+            "Examples are not picked:",
+            "they are the first failing and the first passing draws, in order.",
+        )
+
+    def redraw(self, hypothesis: Hypothesis, index: int) -> str:
+        """The source draws it again from its words, index and seed."""
+        base = self.hunt.base_of(hypothesis)
+        return cards.redraw(self.hunt, hypothesis, [index], base.label if base else "")
+
+    # -- for machines ----------------------------------------------------------------------------------
+
+    @cached_property
+    def _errors(self) -> list[tuple[str, int]]:
+        return list(self.run.ledger.errors()) if self.hunt.trials.errors else []
+
+    def values(self) -> Mapping[str, Any]:
+        """Everything that was measured."""
+        hunt, trials, base = self.hunt, self.hunt.trials, self.hunt.base
+        return {
+            "baseline": None
+            if base is None
+            else {"id": base.hypothesis.id, "text": base.hypothesis.text, **base.rate._asdict()},
+            "baselines": [self._base_values(one) for one in hunt.bases],
+            "validity": self._validity(),
+            "findings": [self._finding_values(f) for f in hunt.findings],
+            "tries": [_try_values(tried) for tried in hunt.tries],
+            "race": [racer._asdict() for racer in hunt.race],
+            "trials": {"drawn": trials.drawn, **trials._asdict()},
+            "errors": [{"what": what, "times": times} for what, times in self._errors],
+            "skipped": [{"file": one.name, "why": one.reason} for one in hunt.result.skipped],
+            "spend": spent(self.run),
+        }
+
+    def _base_values(self, base: Baseline) -> dict[str, Any]:
+        """A label's baseline; with the rate as it would be without the check, where there was one."""
+        checked = self.hunt.verifiers and base.tally.invalid
+        return {
+            "label": base.label,
+            "id": base.hypothesis.id,
+            "text": base.hypothesis.text,
+            **base.rate._asdict(),
+            "unchecked": base.unchecked._asdict() if checked else None,
+        }
+
+    def _validity(self) -> dict[str, Any] | None:
+        """Who was asked whether the cases are valid, and the source's own error rate on plain cases."""
+        own = self.hunt.invalid
+        if own is None:
+            return None
+        counts = {"invalid": own.failures, "n": own.n, "value": own.value, "low": own.low, "high": own.high}
+        return {"verify": list(self.hunt.verifiers), **counts}
+
+    def _finding_values(self, finding: Finding) -> dict[str, Any]:
+        base = self.hunt.base_of(finding.hypothesis)
+        edits = [
+            {
+                "id": edit.hypothesis.id,
+                "text": edit.hypothesis.text,
+                **edit._asdict(),
+                "rate": edit.rate._asdict(),
+            }
+            for edit in self.hunt.edits(finding)
+        ]
+        for edit in edits:
+            del edit["hypothesis"]
+        label = base.label if base is not None else self.hunt.setting("label")
+        return {**finding.to_json(), "label": label, "edits": edits}
+
+    # -- on a terminal ---------------------------------------------------------------------------------
+
+    def lines(self, wide: int) -> Iterable[str]:
+        """The baseline, the findings, what it cost."""
+        return ending.lines(self.hunt, self._errors, wide)
+
+    def ending(self) -> Ending:
+        """On with the run where a budget ended it; else words to try that say what a finding depends on."""
+        usual = super().ending()
+        if usual.code:
+            budget = str(self.run.ledger.fact("budget") or self.hunt.setting("budget"))
+            larger = Budget(tuple((kind, 2 * limit) for kind, limit in Budget.parse(budget).limits))
+            return Ending(usual.code, ("resume", str(self.run.folder), "--budget", str(larger)))
+        return Ending(usual.code, ending.words_to_try(self.hunt) or usual.next)
+
+
+def _try_values(tried: Tried) -> dict[str, Any]:
+    return {
+        "id": tried.hypothesis.id,
+        "text": tried.hypothesis.text,
+        "phrase": tried.phrase,
+        "label": tried.label,
+        "verdict": tried.verdict,
+        "rate": tried.rate._asdict(),
+        "baseline": tried.baseline._asdict(),
+        "confusions": [list(pair) for pair in tried.answers],
+    }

@@ -1,0 +1,266 @@
+"""What a hunt left, read once for its document: baselines, findings, the race, edits, what people tried."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+from weakspot.core import Finding, Hypothesis, Rate, Stage, Status, Tally
+from weakspot.stats import confidence_sequence, wilson
+from weakspot.store import Run, rate
+from weakspot.studies.hunt.result import HuntResult, Tries
+
+#: Hypotheses that came about like this do not race.
+ASIDE: Final = ("baseline", "edit", "person")
+
+
+class Baseline(NamedTuple):
+    """The plain prompt of one label, with the counts of all its draws."""
+
+    label: str
+    hypothesis: Hypothesis
+    tally: Tally
+
+    @property
+    def rate(self) -> Rate:
+        """Failures per valid case."""
+        return rate(self.tally)
+
+    @property
+    def unchecked(self) -> Rate:
+        """Failures per case, had nobody asked whether the cases are valid."""
+        return rate(self.tally.unchecked)
+
+    @property
+    def invalid(self) -> Rate:
+        """How often the source draws this label wrongly; see `drawn_wrongly`."""
+        return drawn_wrongly(self.tally)
+
+
+class Racer(NamedTuple):
+    """One hypothesis of the race, with the counts that the race saw; fresh draws are not among them.
+
+    Attributes:
+        label: Of the baseline it raced against.
+    """
+
+    id: str
+    text: str
+    phrase: str
+    n: int
+    failures: int
+    errors: int
+    low: float
+    high: float
+    state: str
+    label: str = ""
+
+    @property
+    def rate(self) -> Rate:
+        """Failures per trial, with the anytime-valid interval."""
+        return Rate(self.failures / self.n if self.n else 0.0, self.low, self.high, self.n, self.failures)
+
+
+class Edit(NamedTuple):
+    """A finding with some words changed, as `Edited` has it, and the rate with the changed words."""
+
+    hypothesis: Hypothesis
+    phrase: str
+    kind: str
+    before: str
+    after: str
+    rate: Rate
+
+
+class Tried(NamedTuple):
+    """Words that a person brought, measured against a baseline.
+
+    Attributes:
+        verdict: In plain words, as it was when they were last tried.
+        answers: What was said instead, with its share of the failures.
+        failing: Indices of failing trials kept as evidence.
+        passing: Indices of passing trials kept as evidence.
+    """
+
+    label: str
+    hypothesis: Hypothesis
+    phrase: str
+    rate: Rate
+    baseline: Rate
+    verdict: str
+    answers: tuple[tuple[str, float], ...]
+    failing: tuple[int, ...]
+    passing: tuple[int, ...]
+
+    @property
+    def lift(self) -> float:
+        """How many times the baseline's rate; nan where neither failed, or nothing was judged."""
+        if not self.rate.n or not (self.rate.failures or self.baseline.failures):
+            return float("nan")
+        return self.rate.value / self.baseline.value if self.baseline.value > 0 else float("inf")
+
+
+class Listing:
+    """A hunt's run: finished, stopped, still running or just created."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.settings = run, run.config.settings
+        self.result = HuntResult.of(run) or HuntResult()
+        self.known = {h.id: h for h in run.ledger.hypotheses()}
+        self.bases = baselines_of(run)
+        self.findings = [replace(f, unchecked=_unchecked(run, f)) for f in run.findings]
+
+    def setting(self, name: str) -> str:
+        """A setting as text; "" where it is not given."""
+        value = self.settings.get(name)
+        return "" if value is None else str(value)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of a hunt for several; () where there is one."""
+        return tuple(str(label) for label in self.settings.get("labels") or ())
+
+    @property
+    def verifiers(self) -> tuple[str, ...]:
+        """The models that were asked whether the cases are valid."""
+        return tuple(str(name) for name in self.settings.get("verify") or ())
+
+    @property
+    def base(self) -> Baseline | None:
+        """The only baseline, once it has been drawn; None where every label has its own."""
+        one = self.bases[0] if self.bases and not self.labels else None
+        return one if one is not None and one.tally.drawn else None
+
+    @property
+    def confirmed(self) -> list[Finding]:
+        """The findings that fresh draws confirmed."""
+        return [f for f in self.findings if f.confirmed]
+
+    @property
+    def candidates(self) -> list[Finding]:
+        """Those they did not."""
+        return [f for f in self.findings if not f.confirmed]
+
+    @cached_property
+    def trials(self) -> Tally:
+        """Counts of the whole run."""
+        return _sum(self.run.ledger.tallies().values())
+
+    @cached_property
+    def invalid(self) -> Rate | None:
+        """How often the source draws plain cases wrongly; None if nobody was asked."""
+        total = _sum(base.tally for base in self.bases)
+        return drawn_wrongly(total) if self.verifiers and total.n + total.invalid else None
+
+    def base_of(self, hypothesis: Hypothesis) -> Baseline | None:
+        """The baseline that a text begins with, the longest one; the only one where there is one."""
+        fitting = [base for base in self.bases if hypothesis.text.startswith(base.hypothesis.text)]
+        only = self.bases[0] if len(self.bases) == 1 else None
+        return max(fitting, key=lambda base: len(base.hypothesis.text), default=only)
+
+    def label_of(self, finding: Finding) -> str:
+        """The label of a finding; "" where all findings are of one."""
+        base = self.base_of(finding.hypothesis)
+        return base.label if self.labels and base is not None else ""
+
+    @cached_property
+    def race(self) -> list[Racer]:
+        """In the order of the proposals; until the study has decided, whatever may race is open."""
+        states = {row.hypothesis: row.state for row in self.result.race}
+        if self.run.state == "running" or not states:
+            aside = {base.hypothesis.id for base in self.bases}
+            for key, hypothesis in self.known.items():
+                if key not in aside and hypothesis.origin not in ASIDE:
+                    states.setdefault(key, "open")
+        return [self._racer(key, state) for key, state in states.items()]
+
+    def _racer(self, key: str, state: str) -> Racer:
+        if (racing := self.known.get(key)) is None:
+            return Racer(key, "", "(never drawn)", 0, 0, 0, 0.0, 1.0, state)
+        base, tally = self.base_of(racing), self.run.ledger.tally(racing, Stage.EXPLORE)
+        low, high = confidence_sequence(tally.failures, tally.n)
+        words = racing.beyond(base.hypothesis if base else None)
+        counts = (tally.n, tally.failures, tally.errors)
+        return Racer(key, racing.text, words, *counts, low, high, state, base.label if base else "")
+
+    def edits(self, finding: Finding) -> list[Edit]:
+        """The measured edits of a finding, those that fail most first."""
+        base, found = self.base_of(finding.hypothesis), {}
+        for row in self.result.edits:
+            hypothesis = self.known.get(row.hypothesis)
+            if row.finding != finding.hypothesis.id or hypothesis is None:
+                continue
+            tally = self.run.ledger.tally(hypothesis, Stage.EXPLORE)
+            if finding.answer:
+                said = self.run.ledger.answers(hypothesis, Stage.EXPLORE, failed=True)
+                tally = tally._replace(failures=said.get(finding.answer, 0))
+            phrase = hypothesis.beyond(base.hypothesis if base else None)
+            found[row.hypothesis] = Edit(hypothesis, phrase, row.kind, row.before, row.after, rate(tally))
+        return sorted(found.values(), key=lambda edit: (-edit.rate.value, edit.phrase))
+
+    @cached_property
+    def tries(self) -> list[Tried]:
+        """What people tried, in the order in which they began."""
+        usual, ledger, found = {base.hypothesis.id: base for base in self.bases}, self.run.ledger, []
+        for row in (Tries.of(self.run) or Tries()).rows:
+            hypothesis, base = self.known.get(row.hypothesis), usual.get(row.baseline)
+            if hypothesis is None or base is None:
+                continue
+            tally = ledger.tally(hypothesis, Stage.EXPLORE)
+            answers = ledger.answers(hypothesis, Stage.EXPLORE, failed=True)
+            kept: dict[bool, tuple[int, ...]] = {}
+            for failed in (True, False):
+                some = ledger.trials(hypothesis, stage=Stage.EXPLORE, failed=failed, kept=True, limit=24)
+                kept[failed] = tuple(trial.index for trial in some)
+            found.append(
+                Tried(
+                    label=base.label,
+                    hypothesis=hypothesis,
+                    phrase=hypothesis.beyond(base.hypothesis),
+                    rate=rate(tally),
+                    baseline=base.rate,
+                    verdict=row.verdict,
+                    answers=tuple((answer, times / tally.failures) for answer, times in answers.items()),
+                    failing=kept[True],
+                    passing=kept[False],
+                )
+            )
+        return found
+
+
+def baselines_of(run: Run) -> list[Baseline]:
+    """The baselines that have been entered, in the order of the labels."""
+    settings, ledger, found = run.config.settings, run.ledger, []
+    labels = [str(label) for label in settings.get("labels") or [settings.get("label") or ""]]
+    for label, hypothesis in zip(labels, run.baselines, strict=False):
+        found.append(Baseline(label, hypothesis, _sum(ledger.tally(hypothesis, stage) for stage in Stage)))
+    return found
+
+
+def drawn_wrongly(tally: Tally) -> Rate:
+    """How often a source drew what it should not have, by the second opinions: a Wilson interval.
+
+    Cases without a verdict were not shown to them, and do not count.
+    """
+    n = tally.n + tally.invalid
+    low, high = wilson(tally.invalid, n) if n else (0.0, 1.0)
+    return Rate(tally.invalid / n if n else 0.0, low, high, n, tally.invalid)
+
+
+def _unchecked(run: Run, finding: Finding) -> Rate | None:
+    """A finding's rate if nobody had asked whether its cases are valid; None where nobody did."""
+    if finding.unchecked is None or not finding.answer:
+        return finding.unchecked
+    doubted = sum(
+        trial.status is Status.INVALID and bool(trial.failed) and trial.answer == finding.answer
+        for trial in run.ledger.trials(finding.hypothesis, stage=Stage.CONFIRM)
+    )
+    return rate(Tally(finding.unchecked.n, finding.rate.failures + doubted))
+
+
+def _sum(tallies: Any) -> Tally:
+    total = Tally()
+    for tally in tallies:
+        total = total.plus(tally)
+    return total
