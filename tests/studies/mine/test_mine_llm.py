@@ -92,7 +92,7 @@ def test_what_was_asked_is_not_asked_again(tmp_path: Path) -> None:
     with mined(tmp_path / "run", model, budget="pairs=12") as run:
         assert run.state.startswith("stopped")
     asked = model.asked
-    objects = {"encoder": Blind(), "reference": Reader(), "corpus": FEW, "llm": model}
+    objects: dict[str, Any] = {"encoder": Blind(), "reference": Reader(), "corpus": FEW, "llm": model}
     with ws.resume(tmp_path / "run", budget="pairs=9000", **objects) as run:
         assert run.state == "finished"
         assert run.findings[0].confirmed

@@ -29,7 +29,7 @@ CHUNK: Final = 2048
 Progress = Callable[[int, int], None]
 
 
-def cache_folder(option: str = "") -> Path | None:
+def cache_folder(option: str | None) -> Path | None:
     """Where embeddings are kept: a folder, None for "no", by default in the user's cache."""
     if option:
         return None if option == "no" else Path(option)
@@ -60,8 +60,8 @@ def embed_texts(
     if found is None:
         found = _embed(encoder, texts, progress)
         if file is not None and len(texts) and write_table(file, found):
-            found = _load(file, len(texts))
-            assert found is not None  # noqa: S101 (just written)
+            mapped = _load(file, len(texts))
+            found = found if mapped is None else mapped
     elif progress is not None:
         progress(len(texts), len(texts))
     return found
@@ -92,10 +92,10 @@ def cache_file(
     if cache is None or not model:
         return None
     if not digest:
-        told = hashlib.sha256()
+        hashed = hashlib.sha256()
         for text in texts:
-            told.update(text.encode("utf-8", "backslashreplace") + b"\n")
-        digest = told.hexdigest()
+            hashed.update(text.encode("utf-8", "backslashreplace") + b"\n")
+        digest = hashed.hexdigest()
     return cache / f"{hashlib.sha256(f'{model} {digest}'.encode()).hexdigest()[:32]}.npy"
 
 

@@ -217,9 +217,8 @@ def _measure(
     rng = np.random.default_rng([seed, len(trials)])
     others = rng.permutation(len(images))[:OTHERS]
     near = np.asarray(images[others], np.float64) @ gaps.T
-    told = np.where(np.abs(near) <= TIE, 0.5, (near > 0).astype(np.float64))
-    told[others[:, None] == own[None]] = np.nan
-    seen = np.isfinite(told)
+    nearer = np.where(np.abs(near) <= TIE, 0.5, (near > 0).astype(np.float64))
+    nearer[others[:, None] == own[None]] = np.nan
     order = [i for i in np.argsort(margins) if margins[i] < -TIE][:SHOWN]
     rate = clustered_rate(scores, own, LEVEL)
     row: dict[str, Any] = {
@@ -230,7 +229,7 @@ def _measure(
         "high": rate.high,
         "pairs": rate.n,
         "images": rate.clusters,
-        "elsewhere": float(np.nansum(told) / max(seen.sum(), 1)),
+        "elsewhere": float(np.nansum(nearer) / max(np.isfinite(nearer).sum(), 1)),
         "cosine": float(np.einsum("ij,ij->i", captions, foil).mean()),
         "control": float(control.mean()),
         "failures": tuple(

@@ -131,7 +131,7 @@ def mine_images(
             fix="use another encoder as the reference",
         )
     one, two = (
-        read_pool(images, model, cache=cache, progress=_told(progress, what))
+        read_pool(images, model, cache=cache, progress=_of(progress, what))
         for model, what in ((encoder, "pictures by the encoder"), (reference, "pictures by the reference"))
     )
     names, tested, other_rows = shared_rows(one, two)
@@ -141,7 +141,7 @@ def mine_images(
         )
     rule = rule or calibrated(tested, other_rows, alike=ALIKE, apart=APART, seed=seed)
     found = find_pairs(
-        tested, other_rows, rule=rule, limit=CANDIDATES * pairs, progress=_told(progress, "pairs")
+        tested, other_rows, rule=rule, limit=CANDIDATES * pairs, progress=_of(progress, "pairs")
     )
     short = diverse(found, other_rows, wanted=pairs).pairs
     skipped = {s.name: s.reason for pool in (one, two) for s in pool.skipped}
@@ -158,7 +158,7 @@ def mine_images(
     )
 
 
-def _told(progress: Progress | None, what: str) -> Callable[[int, int], None] | None:
+def _of(progress: Progress | None, what: str) -> Callable[[int, int], None] | None:
     return None if progress is None else lambda done, total: progress(what, done, total)
 
 

@@ -21,7 +21,7 @@ KNOWN: Final = (
 )
 
 
-class Row(NamedTuple):
+class PairLine(NamedTuple):
     """A pair and the number of its line (of its item, in a JSON list), from 1."""
 
     line: int
@@ -29,7 +29,7 @@ class Row(NamedTuple):
     second: str
 
 
-class Broken(NamedTuple):
+class BrokenLine(NamedTuple):
     """A line that is no pair, and why."""
 
     line: int
@@ -39,8 +39,8 @@ class Broken(NamedTuple):
 class PairFile(NamedTuple):
     """What a file holds, and the fields that were read."""
 
-    rows: list[Row]
-    broken: list[Broken]
+    rows: list[PairLine]
+    broken: list[BrokenLine]
     fields: tuple[str, str]
 
 
@@ -71,9 +71,9 @@ def read_pair_file(path: Path, *, fields: tuple[str, str] | None = None) -> Pair
     for line, entry in entries:
         found = _pair(entry, names)
         if isinstance(found, str):
-            broken.append(Broken(line, found))
+            broken.append(BrokenLine(line, found))
         else:
-            rows.append(Row(line, *found))
+            rows.append(PairLine(line, *found))
     if not rows:
         hint = nearest(names[0], map(str, objects[0])) if objects else ""
         has = f"its fields are {', '.join(map(str, list(objects[0])[:12]))}; " if objects else ""

@@ -149,8 +149,8 @@ class MineSettings(StudySettings):
     seed: SeedOption = 0
     fdr: FdrOption = 0.05
     cache: Annotated[
-        str, Option("Where embeddings are kept; by default in the user's cache.", "FOLDER|no")
-    ] = ""
+        str | None, Option("Where embeddings are kept; by default in the user's cache.", "FOLDER|no")
+    ] = None
 
     @property
     def judged_by(self) -> str:
