@@ -50,7 +50,7 @@ from benchmarks.frugal import baseline_per_draw, exceeds_each_frugal
 from benchmarks import hunt_cost_show as show
 from benchmarks import sequential
 from weakspot import hunt
-from weakspot.concepts.rules import said
+from weakspot.concepts.rules import sentences_of
 from weakspot.core import MODELS, SOURCES, Case, Hypothesis, Status, WeakspotError
 from weakspot.core.ports import understands
 from weakspot.engine import Lane, Watch
@@ -352,7 +352,7 @@ def true_rates(
 def alike(one: str, other: str) -> bool:
     """Whether two phrases say the same, or one says all that the other does and more."""
     a, b = frozenset(sentences(one)), frozenset(sentences(other))
-    return a <= said(other) or b <= said(one)
+    return a <= sentences_of(other) or b <= sentences_of(one)
 
 
 def compare(pair: Pair, plan: Plan) -> dict[str, Any]:

@@ -37,12 +37,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.map_search_show import SHARES, picture, show
 from benchmarks.map_truth import LANDSCAPES, Truth, truth
 
-from weakspot.concepts.modes import apart, steps_between
+from weakspot.concepts.space import ConceptSpace
 from weakspot.stats.landscape import rates
 from weakspot.studies.map.search.problem import Answers, Cells, Log, Table
 from weakspot.studies.map.search.rl import LEAST
@@ -51,6 +52,28 @@ from weakspot.studies.map.search.searches import SEARCHES, search
 WORST: Final = 5
 #: Landscapes with more cells are measured with other numbers of seeds.
 LARGE: Final = 1000
+
+
+def steps_between(space: ConceptSpace, first: int, second: int) -> int:
+    """How many steps along axes lie between two cells."""
+    steps = 0
+    for axis, i, j in zip(space.axes, space.cell(first), space.cell(second), strict=True):
+        if axis.metric == "categorical":
+            steps += i != j
+        else:
+            steps += (
+                min(abs(i - j), len(axis.values) - abs(i - j)) if axis.metric == "circular" else abs(i - j)
+            )
+    return steps
+
+
+def apart(space: ConceptSpace, rate: NDArray[np.float64], k: int, *, steps: int = 1) -> list[int]:
+    """The k worst cells no two of which are within `steps` of each other: the worst places of a landscape."""
+    chosen: list[int] = []
+    for cell in map(int, np.argsort(-rate, kind="stable")):
+        if len(chosen) < k and all(steps_between(space, cell, other) > steps for other in chosen):
+            chosen.append(cell)
+    return chosen
 
 
 class Noting(Table):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
-from weakspot.concepts.space import Axis, ConceptSpace, load_space, space_from, space_names
+from weakspot.concepts.space import Axis, ConceptSpace, load_space, space_from
 from weakspot.core import Hypothesis, WeakspotError
 
 
@@ -46,7 +46,6 @@ def test_built_in_spaces(name: str, size: int) -> None:
         hypothesis = space.hypothesis(cell)
         assert space.read(hypothesis) == space.region(cell)
         assert space.number(space.cell(cell)) == cell
-    assert name in str(space_names()) or "^" in name or ":" in name
 
 
 def test_every_cell_of_a_space_is_said_differently() -> None:

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from weakspot.concepts.rules import Said, rules, said
+from weakspot.concepts.rules import Sentences, rules, sentences_of
 from weakspot.text.sentences import general_forms
 
 SENTENCES = {
@@ -21,14 +21,14 @@ SENTENCES = {
 }
 
 
-def captions(n: int, seed: int) -> list[Said]:
+def captions(n: int, seed: int) -> list[Sentences]:
     chance = random.Random(seed)
     return [frozenset(s for s, p in SENTENCES.items() if chance.random() < p) for _ in range(n)]
 
 
 def split(
-    all_of: list[Said], where: set[str], rate: float, base: float, seed: int
-) -> tuple[list[Said], list[Said]]:
+    all_of: list[Sentences], where: set[str], rate: float, base: float, seed: int
+) -> tuple[list[Sentences], list[Sentences]]:
     chance = random.Random(seed)
     failed = [chance.random() < (rate if where <= some else base) for some in all_of]
     return [s for s, f in zip(all_of, failed, strict=True) if f], [
@@ -92,7 +92,7 @@ def test_nothing_to_learn_from() -> None:
 
 
 def test_a_caption_implies_its_general_forms() -> None:
-    told = said("a fly. it is on a yellow flower. a red cup is behind it.", "a fly.")
+    told = sentences_of("a fly. it is on a yellow flower. a red cup is behind it.", "a fly.")
     assert told == {
         "it is on a yellow flower.",
         "it is on a flower.",

@@ -16,9 +16,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.bench import learnt, planted
-from weakspot.bench.learnt import Learnt
+from weakspot.bench import planted, trained
 from weakspot.bench.planted import METHODS, Score
+from weakspot.bench.trained import TrainedClassifier
 from weakspot.core import WeakspotError, nearest
 from weakspot.stats import wilson
 from weakspot.world.planted import World, plant
@@ -105,26 +105,26 @@ def _share(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class BenchResult:
     """What a benchmark measured: per world, in order, one score per method.
 
     Attributes:
         settings: What was asked.
         worlds: The planted worlds.
         scores: Of the planted worlds.
-        learnt: The trained classifiers.
-        learnt_scores: Of the trained classifiers.
+        trained: The trained classifiers.
+        trained_scores: Of the trained classifiers.
     """
 
     settings: Mapping[str, Any]
     worlds: tuple[World, ...]
     scores: tuple[tuple[Score, ...], ...]
-    learnt: tuple[Learnt, ...] = ()
-    learnt_scores: tuple[tuple[Score, ...], ...] = ()
+    trained: tuple[TrainedClassifier, ...] = ()
+    trained_scores: tuple[tuple[Score, ...], ...] = ()
 
     def summaries(self, *, trained: bool = False) -> dict[str, Summary]:
         """Figures by method, over planted worlds or trained classifiers; {} if there were none."""
-        rows = self.learnt_scores if trained else self.scores
+        rows = self.trained_scores if trained else self.scores
         return {own[0].method: summarise(own) for own in zip(*rows, strict=True)}
 
     def to_json(self) -> dict[str, Any]:
@@ -135,20 +135,20 @@ class Outcome:
             **{m: s.to_json() for m, s in self.summaries().items()},
             **({"retrained": retrained} if retrained else {}),
             "details": [
-                *(w.to_json() | _told(s) for w, s in zip(self.worlds, self.scores, strict=True)),
+                *(w.to_json() | _by_method(s) for w, s in zip(self.worlds, self.scores, strict=True)),
                 *(
                     {
                         **w._asdict(),
-                        "known": [{"words": s.sentence, "rate": s.rate} for s in learnt.spots(w)],
-                        **_told(own),
+                        "known": [{"words": s.sentence, "rate": s.rate} for s in trained.spots(w)],
+                        **_by_method(own),
                     }
-                    for w, own in zip(self.learnt, self.learnt_scores, strict=True)
+                    for w, own in zip(self.trained, self.trained_scores, strict=True)
                 ),
             ],
         }
 
 
-def _told(scores: Sequence[Score]) -> dict[str, Any]:
+def _by_method(scores: Sequence[Score]) -> dict[str, Any]:
     return {
         "methods": {
             s.method: {n: getattr(s, n) for n in s.__slots__ if n not in ("method", "notable", "texts")}
@@ -187,8 +187,8 @@ def run(
     budget: int = 20_000,
     pictures: bool = False,
     workers: int = 1,
-    told: Callable[[int, int], None] = lambda *_: None,
-) -> Outcome:
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> BenchResult:
     """All methods on planted worlds and on trained classifiers.
 
     Args:
@@ -199,34 +199,36 @@ def run(
         budget: Images that each method may spend on a world.
         pictures: Draw the pictures of planted worlds too, which their classifiers do not need.
         workers: Processes.
-        told: Called with how many worlds are done, and of how many.
+        progress: Called with how many worlds are done, and of how many.
     """
     check(worlds=worlds, retrained=retrained, methods=methods, budget=budget, workers=workers)
     seeds = range(seed * SPAN, seed * SPAN + worlds)
-    trained = learnt.worlds(retrained, seed=seed)
+    classifiers = trained.worlds(retrained, seed=seed)
     names = tuple(methods)
     # The slow ones begin first, so that no process waits for another at the end.
     jobs: list[Callable[[], list[Score]]] = [
-        *(partial(learnt.measure, w, methods=names, budget=budget, seed=seed) for w in trained),
+        *(partial(trained.measure, w, methods=names, budget=budget, seed=seed) for w in classifiers),
         *(partial(planted.measure, s, methods=names, budget=budget, pictures=pictures) for s in seeds),
     ]
     scores: dict[int, tuple[Score, ...]] = {}
-    told(0, len(jobs))
-    for i, own in _spread(jobs, workers):
+    progress(0, len(jobs))
+    for i, own in _in_parallel(jobs, workers):
         scores[i] = tuple(own)
-        told(len(scores), len(jobs))
+        progress(len(scores), len(jobs))
     ordered = [scores[i] for i in range(len(jobs))]
     settings = {"worlds": worlds, "seed": seed, "budget": budget, "methods": list(names)}
-    return Outcome(
+    return BenchResult(
         settings,
         tuple(map(plant, seeds)),
-        tuple(ordered[len(trained) :]),
-        tuple(trained),
-        tuple(ordered[: len(trained)]),
+        tuple(ordered[len(classifiers) :]),
+        tuple(classifiers),
+        tuple(ordered[: len(classifiers)]),
     )
 
 
-def _spread(jobs: Sequence[Callable[[], list[Score]]], workers: int) -> Iterator[tuple[int, list[Score]]]:
+def _in_parallel(
+    jobs: Sequence[Callable[[], list[Score]]], workers: int
+) -> Iterator[tuple[int, list[Score]]]:
     """The jobs' results with their places, as they come."""
     if workers == 1:
         yield from ((i, job()) for i, job in enumerate(jobs))

@@ -203,14 +203,16 @@ def mixture_slices(
     weight = member.sum(0) + 1e-9
     errors = member.T @ seen.wrong / weight
     centres = member.T @ features / weight[:, None] - features.mean(0)
-    told = sorted({pair for said, w in zip(seen.said, seen.wrong, strict=True) if w for pair in _texts(said)})
-    index = [[column[s] for s in text] for text in told]
+    candidates = sorted(
+        {pair for said, w in zip(seen.said, seen.wrong, strict=True) if w for pair in _texts(said)}
+    )
+    index = [[column[s] for s in text] for text in candidates]
     texts: list[str] = []
     for j in np.argsort(-errors, kind="stable"):
-        if errors[j] < WORSE * seen.wrong.mean() or len(texts) == REPORTED or not told:
+        if errors[j] < WORSE * seen.wrong.mean() or len(texts) == REPORTED or not candidates:
             break
         near = [centres[j, columns].sum() / len(columns) ** 0.5 for columns in index]
-        text = " ".join([base.text, *told[int(np.argmax(near))]])
+        text = " ".join([base.text, *candidates[int(np.argmax(near))]])
         if text not in texts:
             texts.append(text)
     return Reported(texts, budget)

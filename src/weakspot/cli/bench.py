@@ -14,7 +14,7 @@ import typer
 from weakspot.cli.flags import AsJson
 
 if TYPE_CHECKING:
-    from weakspot.bench.bench import Outcome, Share
+    from weakspot.bench.bench import BenchResult, Share
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -69,7 +69,7 @@ def planted(
         budget=budget,
         pictures=pictures,
         workers=workers or cores,
-        told=_progress(),
+        progress=_progress(),
     )
     if as_json:
         typer.echo(json.dumps(outcome.to_json(), indent=2))
@@ -82,7 +82,7 @@ def _progress() -> Callable[[int, int], None]:
     """Says on standard error how many worlds are done: in one line on a terminal, else now and then."""
     terminal, said = sys.stderr.isatty(), 0.0
 
-    def told(done: int, of: int) -> None:
+    def progress(done: int, of: int) -> None:
         nonlocal said
         if terminal:
             print(f"\r{done} of {of} worlds", end="\n" if done == of else "", file=sys.stderr, flush=True)
@@ -90,15 +90,15 @@ def _progress() -> Callable[[int, int], None]:
             said = time.monotonic()
             print(f"{done} of {of} worlds", file=sys.stderr, flush=True)
 
-    return told
+    return progress
 
 
-def _lines(outcome: Outcome) -> list[str]:
+def _lines(outcome: BenchResult) -> list[str]:
     from weakspot.bench.planted import ABOUT
     from weakspot.report.format import count, plural
 
     lines: list[str] = []
-    for trained, number in ((False, len(outcome.worlds)), (True, len(outcome.learnt))):
+    for trained, number in ((False, len(outcome.worlds)), (True, len(outcome.trained))):
         if not number:
             continue
         what = plural(number, "trained classifier" if trained else "planted world")

@@ -8,7 +8,6 @@ minimal failing set fixes as few axes as possible: with any one of them set free
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -174,30 +173,3 @@ def minimal_sets(
 
 def _fixed(space: ConceptSpace, region: Region) -> int:
     return sum(len(values) < n for values, n in zip(region, space.shape, strict=True))
-
-
-def apart(space: ConceptSpace, rate: Floats, k: int, *, steps: int = 1) -> list[int]:
-    """The k worst cells no two of which are within `steps` of each other: the worst places of a landscape."""
-    chosen: list[int] = []
-    for cell in map(int, np.argsort(-rate, kind="stable")):
-        if all(steps_between(space, cell, other) > steps for other in chosen):
-            chosen.append(cell)
-            if len(chosen) == k:
-                break
-    return chosen
-
-
-def steps_between(space: ConceptSpace, first: int, second: int) -> int:
-    """How many steps along axes lie between two cells."""
-    return sum(_steps(space, a, i, j) for a, (i, j) in enumerate(_pairs(space, first, second)))
-
-
-def _pairs(space: ConceptSpace, first: int, second: int) -> Sequence[tuple[int, int]]:
-    return list(zip(space.cell(first), space.cell(second), strict=True))
-
-
-def _steps(space: ConceptSpace, axis: int, i: int, j: int) -> int:
-    metric, n = space.axes[axis].metric, space.shape[axis]
-    if metric == "categorical":
-        return int(i != j)
-    return min(abs(i - j), n - abs(i - j)) if metric == "circular" else abs(i - j)

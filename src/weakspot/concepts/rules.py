@@ -29,7 +29,7 @@ _PAIRED: Final = 48
 #: A further sentence is worth saying if it makes failures this many times as frequent.
 WORTH: Final = 2.0
 
-Said = frozenset[str]
+Sentences = frozenset[str]
 
 
 class Rule(NamedTuple):
@@ -51,7 +51,7 @@ class Rule(NamedTuple):
         return " ".join(self.sentences)
 
 
-def said(caption: str, base: str = "") -> Said:
+def sentences_of(caption: str, base: str = "") -> Sentences:
     """The sentences of a caption, and what is true where they are; those of the base are left out."""
     known = frozenset(sentences(base))
     own = [s for s in sentences(caption) if s not in known]
@@ -59,8 +59,8 @@ def said(caption: str, base: str = "") -> Said:
 
 
 def rules(
-    failing: Sequence[Said],
-    passing: Sequence[Said],
+    failing: Sequence[Sentences],
+    passing: Sequence[Sentences],
     *,
     most: int = 8,
     least: float = 0.0,
@@ -100,7 +100,7 @@ def rules(
     return found
 
 
-def _telling(failing: Sequence[Said], passing: Sequence[Said]) -> list[str]:
+def _telling(failing: Sequence[Sentences], passing: Sequence[Sentences]) -> list[str]:
     """The sentences said of failures more often than of passes, those with the largest difference first."""
     a, b = (Counter(s for some in many for s in some) for many in (failing, passing))
     gap = {s: a[s] / len(failing) - b[s] / max(len(passing), 1) for s in a}

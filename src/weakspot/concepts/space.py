@@ -34,7 +34,6 @@ __all__ = [
     "load_space",
     "pairs_of_axes",
     "space_from",
-    "space_names",
 ]
 
 TASKS: Final = ("image", "world", "text", "prompt")
@@ -259,17 +258,6 @@ def load_space(name: str) -> ConceptSpace:
         f"no concept space is called {name[:80]!r}",
         fix=f"{hint + ' ' if hint else ''}there are {', '.join(spaces)}, image-5^k, image:AXIS,…, FILE.yaml",
     )
-
-
-def space_names() -> list[tuple[str, str]]:
-    """The built-in spaces with a line about each."""
-    axes, spaces = _built_in()
-    own = [(space.name, space.about) for space in spaces.values()]
-    return [
-        *own,
-        ("image-5^k", f"the first k of: {', '.join(axes)}"),
-        ("image:AXIS,…", "axes of your choice"),
-    ]
 
 
 def _built_in() -> tuple[dict[str, Axis], dict[str, ConceptSpace]]:

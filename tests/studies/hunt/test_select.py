@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from weakspot.concepts.rules import said
+from weakspot.concepts.rules import sentences_of
 from weakspot.core import Hypothesis, Tally
 from weakspot.engine import Lane, State
 from weakspot.studies.hunt.captions import CaptionedTrial
@@ -24,10 +24,12 @@ class World:
 
     def tell(self, hypothesis: Hypothesis, base: Hypothesis) -> list[CaptionedTrial]:
         if hypothesis.id not in self.drawn:
-            chance, own = random.Random(hypothesis.id), said(hypothesis.text, base.text)
+            chance, own = random.Random(hypothesis.id), sentences_of(hypothesis.text, base.text)
             rows = []
             for _ in range(3000 if hypothesis == BASE else 300):
-                true = own | frozenset().union(*(said(s) for s, p in FREE.items() if chance.random() < p))
+                true = own | frozenset().union(
+                    *(sentences_of(s) for s, p in FREE.items() if chance.random() < p)
+                )
                 fits = [(rate, answer) for words, rate, answer in self.where if words <= true]
                 rate, answer = max(fits, default=(self.base, "dog"))
                 rows.append(CaptionedTrial(true, chance.random() < rate, answer))

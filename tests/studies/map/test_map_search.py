@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.map_search import apart, steps_between
 from tests.studies.map.map_parts import planted, small_space, table
 
-from weakspot.concepts.modes import apart, grow, minimal_sets, modes, steps_between
+from weakspot.concepts.modes import grow, minimal_sets, modes
 from weakspot.core import WeakspotError
 from weakspot.stats.landscape import rates
 from weakspot.studies.map.search.bandit import narrow, spread, worst_cells

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.concepts.cluster import keywords
-from weakspot.concepts.rules import Said, said
+from weakspot.concepts.rules import Sentences, sentences_of
 from weakspot.core import Captioner, Hypothesis, Stage, Trial, WeakspotError
 from weakspot.engine import Engine
 from weakspot.text.sentences import sentences
@@ -34,7 +34,7 @@ class CaptionedTrial(NamedTuple):
         weight: For how many trials it stands, failures being 1: of passes only some may have been looked at.
     """
 
-    said: Said
+    said: Sentences
     failed: bool
     answer: str
     weight: float = 1.0
@@ -84,20 +84,20 @@ class Captions:
 
     def _captioned(self, hypothesis: Hypothesis, base: Hypothesis) -> list[CaptionedTrial]:
         seen = self._seen(hypothesis)
-        own = said(hypothesis.text, base.text)
+        own = sentences_of(hypothesis.text, base.text)
         read = self._reader(base)
         known = [read(trial.caption) for trial in seen]
         if self.captioner is not None and not any(words - own for words in known):
             looked = self._look(hypothesis, base, [t for t in seen if t.blob])
             weight = _weight(seen, looked)
             return [
-                _captioned(t, own | said(looked[t.index], base.text), 1.0 if t.failed else weight)
+                _captioned(t, own | sentences_of(looked[t.index], base.text), 1.0 if t.failed else weight)
                 for t in seen
                 if t.index in looked
             ]
         return [_captioned(t, own | words) for t, words in zip(seen, known, strict=True)]
 
-    def near_misses(self, base: Hypothesis, most: int) -> tuple[list[Said], list[Said]]:
+    def near_misses(self, base: Hypothesis, most: int) -> tuple[list[Sentences], list[Sentences]]:
         """What is said of a baseline's passes with the highest scores, and of its other passes.
 
         Where the source does not know what it drew, those pictures are drawn once more, to be looked at.
@@ -113,7 +113,7 @@ class Captions:
         if self.captioner is not None and not any(words.values()):
             looked = self._look(base, base, [t for t in seen if t.blob and not t.failed])
             looked |= self._look_again(base, list(near.values()))
-            words = {index: said(caption, base.text) for index, caption in looked.items()}
+            words = {index: sentences_of(caption, base.text) for index, caption in looked.items()}
         return (
             [some for index, some in words.items() if index in near],
             [some for index, some in words.items() if index not in near],
@@ -127,19 +127,19 @@ class Captions:
         there = [t for t in trials if t.blob or t.index in drawn or t.index in held]
         return self._look(base, base, there, {index: case.input for index, case in drawn.items()})
 
-    def _reader(self, base: Hypothesis) -> Callable[[str], Said]:
+    def _reader(self, base: Hypothesis) -> Callable[[str], Sentences]:
         """How captions are read: sentence by sentence, or, if no two are alike, word by word."""
         if base.id not in self._by_word:
             captions = [t.caption for t in self._seen(base) if t.caption.removeprefix(base.text).strip()]
             if len(captions) < _ENOUGH:
-                return lambda caption: said(caption, base.text)
+                return lambda caption: sentences_of(caption, base.text)
             # The first ones only: what is decided must not change when more are seen.
-            times = Counter(s for caption in captions[:_ENOUGH] for s in said(caption, base.text))
+            times = Counter(s for caption in captions[:_ENOUGH] for s in sentences_of(caption, base.text))
             self._by_word[base.id] = sum(n for n in times.values() if n > 1) < _ALIKE * times.total()
         known = frozenset(keywords(base.text))
         if self._by_word[base.id]:
             return lambda caption: frozenset(f"{word}." for word in keywords(caption) - known)
-        return lambda caption: said(caption, base.text)
+        return lambda caption: sentences_of(caption, base.text)
 
     def of(self, hypothesis: Hypothesis, base: Hypothesis, trials: Sequence[Trial]) -> list[str]:
         """What the captioner says of trials whose pictures were kept; else what the source does."""
@@ -200,7 +200,7 @@ class Captions:
             return np.asarray(image.convert("RGB"))
 
 
-def _captioned(trial: Trial, words: Said, weight: float = 1.0) -> CaptionedTrial:
+def _captioned(trial: Trial, words: Sentences, weight: float = 1.0) -> CaptionedTrial:
     return CaptionedTrial(words, bool(trial.failed), trial.answer or "", weight)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.concepts.cluster import cluster
-from weakspot.concepts.rules import WORTH, Said, rules
+from weakspot.concepts.rules import WORTH, Sentences, rules
 from weakspot.core import Captioner, Encoder, Hypothesis, ScoringCaptioner, WeakspotError
 from weakspot.engine import Claim, Lane, State
 from weakspot.studies.hunt.captions import CaptionedTrial, InWords
@@ -78,7 +78,7 @@ def from_failures(
 
 
 def from_near_misses(
-    near: Sequence[Said], others: Sequence[Said], base: Hypothesis, *, fits: Fits
+    near: Sequence[Sentences], others: Sequence[Sentences], base: Hypothesis, *, fits: Fits
 ) -> list[Claim]:
     """Claims that passes suggest for which the target was least sure.
 

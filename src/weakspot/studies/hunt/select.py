@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.concepts.rules import WORTH, Said, said
+from weakspot.concepts.rules import WORTH, Sentences, sentences_of
 from weakspot.core import Hypothesis
 from weakspot.engine import Claim, Lane, State
 from weakspot.stats import exceeds, log_evidence
@@ -31,11 +31,11 @@ class Candidate:
         trials: Its own.
     """
 
-    def __init__(self, claim: Claim, words: Said, trials: Sequence[CaptionedTrial]) -> None:
+    def __init__(self, claim: Claim, words: Sentences, trials: Sequence[CaptionedTrial]) -> None:
         self.claim, self.words, self.trials = claim, words, trials
         self._weight = np.array([t.weight for t in trials])
         self._failed = np.array([t.failed and claim.answer in ("", t.answer) for t in trials], np.bool_)
-        self._spoken_of: dict[Said, NDArray[np.bool_]] = {}
+        self._spoken_of: dict[Sentences, NDArray[np.bool_]] = {}
 
     def counts(self, aside: Sequence[Candidate]) -> tuple[int, int]:
         """Failures and trials among those that no other candidate speaks of."""
@@ -46,7 +46,7 @@ class Candidate:
         rest = float(self._weight[left & ~self._failed].sum())
         return failures, failures + round(rest)
 
-    def _of(self, words: Said) -> NDArray[np.bool_]:
+    def _of(self, words: Sentences) -> NDArray[np.bool_]:
         """Of which trials all these sentences are true."""
         if words not in self._spoken_of:
             self._spoken_of[words] = np.array([words <= t.said for t in self.trials], np.bool_)
@@ -102,7 +102,7 @@ def _candidates(lanes: Sequence[Lane], captioned: InWords) -> list[Candidate]:
     return found
 
 
-def said_by(hypothesis: Hypothesis, base: Hypothesis) -> Said:
+def said_by(hypothesis: Hypothesis, base: Hypothesis) -> Sentences:
     """The sentences that a hypothesis adds, as they are said (not their general forms)."""
     known = frozenset(sentences(base.text))
     return frozenset(s for s in sentences(hypothesis.text) if s not in known)
@@ -127,7 +127,7 @@ def _general(one: Candidate, others: Sequence[Candidate], kept: Sequence[Candida
 
 def _says_more(special: Candidate, general: Candidate) -> bool:
     """Whether one says all that the other does, and more."""
-    full = said(" ".join(special.words))
+    full = sentences_of(" ".join(special.words))
     return general is not special and general.words <= full and general.words != special.words
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.concepts.rules import Said, rules, said
+from weakspot.concepts.rules import Sentences, rules, sentences_of
 from weakspot.core import Hypothesis, Stage, Trial
 from weakspot.engine import Engine, Lane, Want, stop
 from weakspot.sources.spaces import CaseSpace
@@ -142,7 +142,10 @@ def describe(
         base: Sentences that are said of all cases.
         note: What is to be known of the method.
     """
-    wrong, all_of = [said(t.caption, base) for t in failing], [said(t.caption, base) for t in others]
+    wrong, all_of = (
+        [sentences_of(t.caption, base) for t in failing],
+        [sentences_of(t.caption, base) for t in others],
+    )
     passing = [words for words, trial in zip(all_of, others, strict=True) if not trial.failed]
     answers = Counter(t.answer or "" for t in failing)
     spread = [failing[i] for i in np.linspace(0, len(failing) - 1, LISTED, dtype=int)] if failing else []
@@ -170,7 +173,9 @@ def describe(
     )
 
 
-def in_common(wrong: Sequence[Said], passing: Sequence[Said], others: Sequence[Said]) -> tuple[Common, ...]:
+def in_common(
+    wrong: Sequence[Sentences], passing: Sequence[Sentences], others: Sequence[Sentences]
+) -> tuple[Common, ...]:
     """What is said of failures and seldom of other cases; with how often it is said of either."""
     found = rules(wrong, passing, most=COMMON) if wrong and passing else []
     return tuple(

@@ -1,6 +1,6 @@
 """The benchmark of hunting on trained networks: the world's own classifiers, whose weak spots were measured.
 
-Their weak spots were not planted but learnt from data, and `world.classifier.truth` knows how often they fail
+Their weak spots were not planted but come from data, and `world.classifier.truth` knows how often they fail
 on each sentence. A sentence is a known weak spot of a label under the conditions of a planted one: captions
 say it, it fails at least five times as often as the label does, and makes one natural picture in a thousand
 fail. What a method reports beyond these may be as true, so its rate is measured on fresh pictures.
@@ -32,7 +32,7 @@ FRESH: Final = 1000
 FAILURES: Final = 8
 
 
-class Learnt(NamedTuple):
+class TrainedClassifier(NamedTuple):
     """A trained classifier and a label on which its weak spots are known."""
 
     model: str
@@ -47,7 +47,7 @@ class Spot(NamedTuple):
     rate: float
 
 
-def spots(world: Learnt) -> list[Spot]:
+def spots(world: TrainedClassifier) -> list[Spot]:
     """The known weak spots, worst first; "on a yellow flower" only where "on a flower" is none."""
     rows = [row for row in classifier.truth(world.model) if row.subject == world.label]
     base = next(row for row in rows if not row.sentence)
@@ -63,14 +63,14 @@ def spots(world: Learnt) -> list[Spot]:
     return sorted((spot for spot in found if spot not in special), key=lambda spot: -spot.rate)
 
 
-def worlds(n: int, *, seed: int) -> list[Learnt]:
+def worlds(n: int, *, seed: int) -> list[TrainedClassifier]:
     """So many trained classifiers and labels with known weak spots, or all there are; in the seed's order."""
     known = [
         world
         for model in classifier.NATURAL
         if _has_table(model)
         for label in SUBJECTS
-        if spots(world := Learnt(model, label))
+        if spots(world := TrainedClassifier(model, label))
     ]
     Random(f"learnt {seed}").shuffle(known)  # noqa: S311
     return known[:n]
@@ -84,7 +84,7 @@ def _has_table(model: str) -> bool:
         return False
 
 
-class Looking:
+class Drawing:
     """A classifier that draws the picture of a scene itself, and only once for all methods.
 
     It goes with `WordsOnly`, whose inputs are the scenes.
@@ -104,10 +104,10 @@ class Looking:
 
 
 def measure(
-    world: Learnt, *, methods: Sequence[str], budget: int, seed: int, fresh: int = FRESH
+    world: TrainedClassifier, *, methods: Sequence[str], budget: int, seed: int, fresh: int = FRESH
 ) -> list[Score]:
     """All methods on one trained classifier and label."""
-    target, source = Looking(classifier.load(world.model)), WordsOnly()
+    target, source = Drawing(classifier.load(world.model)), WordsOnly()
     base = Hypothesis(base_sentence(world.label), origin="baseline")
     usual = classifier.true_rate(world.label, model=world.model).rate
     known = spots(world)
