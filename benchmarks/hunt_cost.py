@@ -255,7 +255,7 @@ class Phases(Watch):
     def __init__(self) -> None:
         self.images: Counter[str] = Counter()
 
-    def update(self, phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> None:  # noqa: ARG002
+    def update(self, phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> None:
         """See `Watch`."""
         self.images[phase] += int(spent.get("images", 0)) - self.images.total()
 

@@ -12,10 +12,10 @@ from tests.results import rare_result
 
 from weakspot.after.compared import BETTER, OPEN, UNMEASURED, WORSE, Row, _judged, compare_folders
 from weakspot.after.compared_words import markdown, sentences, strip, to_json
-from weakspot.after.measures import Measure, Samples, measures
 from weakspot.core import Finding, Hypothesis, Stage, Status, Trial, WeakspotError
 from weakspot.stats.contrast import contrast_paired
 from weakspot.store import Run, RunConfig, rate
+from weakspot.study.rates import Measure, rates_of
 
 BASE = Hypothesis("as they are", (("outside", "dim"),), origin="baseline")
 CELLS = [Hypothesis(f"darkened {i}0 %", (("darken", str(i)),), origin="cell") for i in range(4)]
@@ -147,8 +147,8 @@ def test_a_finding_about_one_answer_counts_that_answer_on_fresh_draws(tmp_path: 
         ]
         run.ledger.set_findings(found)
     with Run.read(folder) as run:
-        read = Samples(run)
-        samples = {m.answer: read(m) for m in measures(run) if m.kind == "finding"}
+        rates = rates_of(run)
+        samples = {m.answer: rates.sample(m) for m in rates.measures() if m.kind == "finding"}
     counted = {
         answer: sample and (sample.tally.failures, sample.tally.n) for answer, sample in samples.items()
     }

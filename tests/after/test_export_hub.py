@@ -159,8 +159,14 @@ def test_queries_of_map(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     assert "weakspot compare RUN OTHER" in capsys.readouterr().err
 
 
-def test_other_studies_say_what_can_be_exported(tmp_path: Path, capsys: Any) -> None:
-    for study in ("rare", "repair"):
-        Run.create(RunConfig(study=study, subject="x", settings={}), folder=tmp_path / study).close()
-        assert cli(["export", str(tmp_path / study)]) == 1
-        assert "runs of hunt, mine, map and ask can be exported" in capsys.readouterr().err
+def test_of_other_studies_every_trial_is_a_row(tmp_path: Path, capsys: Any) -> None:
+    given = ["rare", "world:classifier", "--label", "fly", "--budget", "images=200"]
+    assert cli([*given, "--out", str(tmp_path / "rare")]) == 0
+    assert cli(["export", str(tmp_path / "rare")]) == 0
+    lines = (tmp_path / "rare" / "export-jsonl" / "test.jsonl").read_text().splitlines()
+    assert {json.loads(line)["expected"] for line in lines} == {"fly"}
+    assert len(lines) == 200
+    Run.create(RunConfig(study="rare", subject="x", settings={}), folder=tmp_path / "empty").close()
+    capsys.readouterr()
+    assert cli(["export", str(tmp_path / "empty")]) == 1
+    assert "has nothing to export yet" in capsys.readouterr().err

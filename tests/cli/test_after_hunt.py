@@ -103,7 +103,7 @@ def test_what_is_no_hunt_is_refused(over: Path, capsys: Any) -> None:
         assert "there is no run folder nowhere" in capsys.readouterr().err
     text = Path("run/run.yaml").read_text().replace("study: hunt", "study: rare")
     Path("run/run.yaml").write_text(text)
-    assert cli(["export", "run"]) == 1
+    assert cli(["transfer", "run", "--target", MILDER]) == 1
     assert "not of hunt" in capsys.readouterr().err
 
 

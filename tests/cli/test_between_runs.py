@@ -19,10 +19,10 @@ from tests.after.after_parts import FLOWER, OTHERS, YELLOW, hunted
 from tests.conftest import ROOT, TOY
 
 from weakspot.after.compared import compare_folders
-from weakspot.after.measures import Sample
 from weakspot.cli import run as cli
 from weakspot.core import Rate, Tally
 from weakspot.store import Run
+from weakspot.study.rates import Sample
 
 MILDER = "python:others:milder?labels=labels.txt"
 #: A chat model that refuses everything, one that the network fails, and a classifier that got worse.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -13,20 +12,11 @@ import yaml
 from weakspot.cli import run as cli
 from weakspot.cli.environment import command_tree
 from weakspot.cli.init import template
-from weakspot.cli.studies import command_for
-from weakspot.cli.study_checks import check_study, missing_libraries
-from weakspot.cli.study_file import read_study
-from weakspot.cli.study_options import STUDIES, command_of, options_of
 from weakspot.core.registry import MODELS, Entry
+from weakspot.core.studies import study_names
+from weakspot.study.checks import check_study, missing_libraries
+from weakspot.study.files import options_of, read_study
 from weakspot.study.registry import find_study
-
-COMMANDS: dict[str, Any] = {}
-
-
-def function_of(study: str) -> Any:
-    """What the command calls."""
-    return COMMANDS[study].command if study in COMMANDS else command_for(find_study(study))
-
 
 BAD = """\
 study: hunt
@@ -57,42 +47,27 @@ def problems(text: str, **how: Any) -> list[str]:
     return [f"{problem.line}: {problem.what} ({problem.fix})" for problem in found]
 
 
-@pytest.mark.parametrize("study", STUDIES)
+@pytest.mark.parametrize("study", study_names())
 def test_a_template_has_every_option_with_its_default_and_is_valid(
     study: str, here: Path, capsys: Any
 ) -> None:
-    assert cli(["init", study]) == 0
+    assert cli(["init", study, "--schema", "study.json"]) == 0
     text = capsys.readouterr().out
+    assert text.startswith("# yaml-language-server: $schema=study.json\n")
     values = yaml.safe_load(text)
     assert values.pop("study") == study
-    own = inspect.signature(function_of(study)).parameters
-    wanted = {name: p for name, p in own.items() if name not in ("context", "as_json", "dry_run")}
-    assert list(values) == list(wanted)
-    for name, value in values.items():
-        if name not in STUDIES[study]:
-            default = options_of(study)[name].default
-            assert value == (list(default) if isinstance(default, tuple) else default), name
-    for option in options_of(study).values():
-        assert option.help in " ".join(text.replace("\n# ", " ").split()), option.name
-    assert problems(text) == []
+    example = find_study(study).example
+    schema = json.loads(Path("study.json").read_text())
+    assert [*schema["properties"]] == ["study", *values]
+    for field in options_of(study).values():
+        wanted = example.get(field.name, field.default)
+        assert values[field.name] == (list(wanted) or None if isinstance(wanted, tuple) else wanted), (
+            field.name
+        )
+        assert field.option.help in " ".join(text.replace("\n# ", " ").split()), field.name
+    missing = [field.name for field in options_of(study).values() if field.required and not example]
+    assert [problem.split("'")[1] for problem in problems(text)] == missing
     assert max(map(len, text.splitlines())) <= 110
-
-
-@pytest.mark.parametrize("study", STUDIES)
-def test_what_a_file_says_reaches_the_command_as_the_flags_do(study: str, here: Path) -> None:
-    """Every option, with a value that is not its default, through the file and back out of the parser."""
-    values: dict[str, Any] = {}
-    for option in options_of(study).values():
-        value: Any = {"yes or no": True, "whole number": 3, "number": 0.25}.get(option.kind, "a: #b = 'c'")
-        values[option.name] = [value, "-x"] if option.many else value
-    Path("study.yaml").write_text(yaml.safe_dump({"study": study, **values}))
-    found = read_study(Path("study.yaml"))
-    assert found.problems == []
-    context = command_of(study).make_context(study, found.arguments())
-    for name, value in values.items():
-        got = context.params[name]
-        plain = str(got) if isinstance(got, Path) else list(got) if isinstance(value, list) else got
-        assert plain == value, name
 
 
 def test_all_that_is_wrong_is_told_at_once_with_its_line(here: Path, capsys: Any) -> None:
@@ -193,9 +168,9 @@ def test_files_that_are_none(here: Path, capsys: Any) -> None:
 
 def test_a_library_that_is_missing_is_said_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     entry, _ = MODELS.find("openclip:ViT-B-32/laion400m")
-    monkeypatch.setattr("weakspot.cli.study_checks._installed", lambda name: "clip" not in name)
+    monkeypatch.setattr("weakspot.study.checks._installed", lambda name: "clip" not in name)
     assert [name.replace("-", "_") for name in missing_libraries(entry)] == ["open_clip_torch"]
-    monkeypatch.setattr("weakspot.cli.study_checks._installed", lambda name: True)
+    monkeypatch.setattr("weakspot.study.checks._installed", lambda name: True)
     assert missing_libraries(entry) == []
     assert missing_libraries(Entry("world:classifier", "weakspot.world.classifier:load")) == []
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from weakspot.after.measures import Measure, Sample, Samples, asks_items, check_study, measures, plural
 from weakspot.core import Rate, WeakspotError, nearest
 from weakspot.report.format import clean
 from weakspot.stats import adjusted_bh, adjusted_holm
 from weakspot.stats.contrast import Contrast, contrast_paired, contrast_separate, joined
 from weakspot.stats.intervals import Interval
 from weakspot.store import Run, RunConfig
+from weakspot.study.rates import FINDING, OVERALL, Measure, Rates, Sample, plural, rates_of
 
 #: How p-values of many comparisons are adjusted, by name.
 ADJUSTMENTS: Final[Mapping[str, Callable[[Sequence[float]], list[float]]]] = {
@@ -28,15 +28,8 @@ ADJUSTMENTS: Final[Mapping[str, Callable[[Sequence[float]], list[float]]]] = {
 WORSE, BETTER, OPEN, UNMEASURED = "worse", "better", "no difference shown", "not measured in both"
 #: Slices, cells and categories with fewer cases in both are left out: nothing could come of it.
 FEWEST: Final = 10
-#: Settings that decide what is drawn, and those that decide what a failure is.
-DRAWN: Final = ("seed", "source", "images", "corpus", "texts", "noise", "benchmark", "space", "parts")
+#: Settings that decide what a failure is.
 JUDGED: Final = ("judge", "label", "labels", "target_label", "verify", "sense", "threshold", "validity")
-#: Kinds of which there may be very many.
-_PARTS: Final = ("cell", "category", "slice")
-#: Digests of these say nothing about the draws.
-_ANSWERS: Final = (
-    "target", "encoder", "judge", "captioner", "reference", "llm", "verify", "downstream", "matcher",
-)  # fmt: skip
 
 
 class Side(NamedTuple):
@@ -88,6 +81,7 @@ class Compared:
         adjustment: "holm" or "bh".
         alpha: Of the adjusted p-values.
         watched: The numbers of cases depended on what was seen.
+        tested_by: How it was tested, where that does not follow from counts.
     """
 
     study: str
@@ -100,6 +94,7 @@ class Compared:
     adjustment: str
     alpha: float
     watched: bool
+    tested_by: str = ""
 
     def changed(self, change: str) -> list[Row]:
         """The rows that became so."""
@@ -143,15 +138,14 @@ def compare(
         )
     if not 0 < alpha < 1:
         raise WeakspotError(f"alpha cannot be {alpha}", fix="choose e.g. 0.05")
-    for run in (first, second):
-        check_study(run)
-    if first.config.study != second.config.study or asks_items(first) != asks_items(second):
+    one, two = rates_of(first), rates_of(second)
+    if one.name != two.name:
         raise WeakspotError(
-            f"{first.folder} is a run of {_name(first)}, {second.folder} one of {_name(second)}",
+            f"{first.folder} is a run of {one.name}, {second.folder} one of {two.name}",
             fix="compare two runs of the same study",
         )
-    separate = why_separate(first.config, second.config)
-    rows = [_row(*both, separate=separate, level=level) for both in _joined(first, second)]
+    separate = one.separate(second.config)
+    rows = [_row(*both, separate=separate, level=level) for both in _joined(one, two)]
     few = [row for row in rows if _too_few(row)]
     rows = _judged([row for row in rows if not _too_few(row)], adjustment, alpha)
     return Compared(
@@ -160,11 +154,12 @@ def compare(
         second=_side(second),
         settings=differing(first.config, second.config),
         separate=separate,
-        notes=tuple(_notes(first, second, rows, few)),
+        notes=tuple(_notes(one, two, rows, few)),
         rows=tuple(rows),
         adjustment=adjustment,
         alpha=alpha,
-        watched=not asks_items(first) and first.config.study != "rare",
+        watched=one.watched,
+        tested_by=one.tests,
     )
 
 
@@ -172,23 +167,6 @@ def compare_folders(first: Path, second: Path, **how: Any) -> Compared:
     """`compare` of two folders."""
     with Run.read(first) as one, Run.read(second) as two:
         return compare(one, two, **how)
-
-
-def why_separate(first: RunConfig, second: RunConfig) -> str:
-    """Why two runs did not draw the same cases, in a sentence without its beginning; "" if they did."""
-    ours, theirs = first.settings, second.settings
-    if first.study == "rare":
-        return "the rates are estimates, not counts of cases"
-    if first.study == "ask" and ours.get("scenarios") is None:
-        return ""  # items are recognised by their id and words
-    for key in DRAWN:
-        if ours.get(key) != theirs.get(key):
-            return f"they have another {key}"
-    for key in sorted(first.digests.keys() & second.digests.keys()):
-        # A second verifier is "verify 2".
-        if key.split()[0] not in _ANSWERS and first.digests[key] != second.digests[key]:
-            return f"the {key} changed between them"
-    return ""
 
 
 def differing(first: RunConfig, second: RunConfig) -> tuple[tuple[str, str, str], ...]:
@@ -201,22 +179,28 @@ def differing(first: RunConfig, second: RunConfig) -> tuple[tuple[str, str, str]
     )
 
 
-def _joined(first: Run, second: Run) -> list[tuple[Measure, tuple[bool, bool], Sample | None, Sample | None]]:
+def _joined(
+    first: Rates, second: Rates
+) -> list[tuple[Measure, tuple[bool, bool], Sample | None, Sample | None]]:
     """The measures of either run with what both drew for them."""
-    own = {m.key: m for m in measures(first)}, {m.key: m for m in measures(second)}
+    own = {m.key: m for m in first.measures()}, {m.key: m for m in second.measures()}
     every = own[0] | own[1]
-    found = {m.hypothesis for m in every.values() if m.kind == "finding" and not m.answer}
-    samples = Samples(first), Samples(second)
+    found = {m.hypothesis for m in every.values() if m.kind == FINDING and not m.answer}
     rows = []
     for key, measure in every.items():
-        if measure.kind in _PARTS and measure.hypothesis in found:
+        if _is_part(measure) and measure.hypothesis in found:
             continue  # it is there as a finding
         which = tuple(key in some and some[key].found for some in own)
-        one, two = (read(measure) for read in samples)
-        if measure.kind in _PARTS and (one is None or two is None):
+        one, two = first.sample(measure), second.sample(measure)
+        if _is_part(measure) and (one is None or two is None):
             continue  # cells that only one search visited say nothing about the other
         rows.append((measure, (which[0], which[1]), one, two))
     return rows
+
+
+def _is_part(measure: Measure) -> bool:
+    """Whether it is of a kind of which there may be very many."""
+    return measure.kind not in (OVERALL, FINDING)
 
 
 def _row(
@@ -271,7 +255,7 @@ def _estimates(one: Rate, two: Rate) -> Contrast:
 
 
 def _too_few(row: Row) -> bool:
-    return row.measure.kind in _PARTS and row.contrast is not None and row.contrast.n < FEWEST
+    return _is_part(row.measure) and row.contrast is not None and row.contrast.n < FEWEST
 
 
 def _judged(rows: Sequence[Row], adjustment: str, alpha: float) -> list[Row]:
@@ -298,8 +282,8 @@ def _judged(rows: Sequence[Row], adjustment: str, alpha: float) -> list[Row]:
     )
 
 
-def _notes(first: Run, second: Run, rows: Sequence[Row], few: Sequence[Row]) -> list[str]:
-    found = []
+def _notes(one: Rates, two: Rates, rows: Sequence[Row], few: Sequence[Row]) -> list[str]:
+    found, first, second = list[str](), one.run, two.run
     if few:
         which = "1 is" if len(few) == 1 else f"{len(few)} are"
         found.append(
@@ -309,11 +293,7 @@ def _notes(first: Run, second: Run, rows: Sequence[Row], few: Sequence[Row]) -> 
         found.append(
             f"What counts as a failure is not the same in both: they have another {', '.join(changed)}."
         )
-    alike = [_threshold(run) for run in (first, second)]
-    if None not in alike and alike[0] != alike[1]:
-        found.append(
-            f"Alike is above {alike[0]:.3g} in the first run and above {alike[1]:.3g} in the second."
-        )
+    found += one.notes(two)
     unfinished = [run for run in (first, second) if run.state != "finished"]
     found += [f"{run.folder} is not finished ({run.state})." for run in unfinished]
     same = [run.config.digests.get("target") for run in (first, second)]
@@ -327,14 +307,6 @@ def _notes(first: Run, second: Run, rows: Sequence[Row], few: Sequence[Row]) -> 
     return found
 
 
-def _threshold(run: Run) -> float | None:
-    """Above which similarity two texts are alike, where that is what a failure is."""
-    from weakspot.studies.mine.result import MineResult
-
-    found = MineResult.of(run) if run.config.study == "mine" else None
-    return found.mined.threshold.value if found is not None and found.mined is not None else None
-
-
 def _side(run: Run) -> Side:
     confirmed = sum(finding.confirmed for finding in run.findings)
     return Side(str(run.folder), _model(run.config), run.state, run.config.created, confirmed)
@@ -342,10 +314,6 @@ def _side(run: Run) -> Side:
 
 def _model(config: RunConfig) -> str:
     return clean(str(config.settings.get("target") or config.settings.get("encoder") or ""))
-
-
-def _name(run: Run) -> str:
-    return f"{run.config.study}{' --scenarios' if run.config.settings.get('scenarios') else ''}"
 
 
 def _plain(value: object) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from weakspot.after.compared import BETTER, UNMEASURED, WORSE, Compared, Row
-from weakspot.after.measures import plural
 from weakspot.core import Rate
 from weakspot.report import format as show
 from weakspot.report.markdown import escape
+from weakspot.study.rates import plural
 
 #: Rows of each kind that a person is shown unless they changed.
 ROWS: Final = 12
@@ -61,8 +61,8 @@ def method(found: Compared) -> str:
         parts.append(f"{show.plural(found.tests - pairs, 'comparison')} of separate cases ({why})")
     if not parts:
         return ""
-    if found.study == "rare":
-        tests = "95 % intervals of the two estimates, joined"
+    if found.tested_by:
+        tests = found.tested_by
     elif found.watched:
         tests = "tests and intervals that hold whenever a run stops"
     else:

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from weakspot.after.compared import compare
-from weakspot.after.measures import Samples, check_study, measures
 from weakspot.core import Tally, WeakspotError
 from weakspot.report import format as show
 from weakspot.report.markdown import escape
 from weakspot.store import Run
+from weakspot.study.rates import OVERALL, rates_of
 
 ALPHA: Final = 0.05
 #: What a check is about.
@@ -156,7 +156,7 @@ def _check(limits: Limits) -> None:
 
 def _whole(run: Run, most: float) -> list[str]:
     """Refuse a run of which nothing can be said; notes on one that was cut short."""
-    check_study(run)
+    rates_of(run)  # refused where it has none
     state = run.state
     if state == "running" or state.startswith("stopped: broken"):
         raise WeakspotError(f"{run.folder} is not over ({state})", fix=f"weakspot resume {run.folder}")
@@ -175,20 +175,20 @@ def _checks(
     run: Run, against: Run | None, limits: Limits, increase: float | None, *, level: float
 ) -> list[Check]:
     found = []
-    samples = Samples(run)
-    for measure in measures(run):
-        limit = limits.rate if measure.kind == "overall" else limits.part_rate
+    rates = rates_of(run)
+    for measure in rates.measures():
+        limit = limits.rate if measure.kind == OVERALL else limits.part_rate
         if limit is None or not _wanted(measure.words, limits.only):
             continue
-        sample = samples(measure)
+        sample = rates.sample(measure)
         rate = None if sample is None else sample.rate(level)
         if rate is None or not rate.n:
-            if measure.kind == "overall":
+            if measure.kind == OVERALL:
                 raise WeakspotError(
                     f"nothing was measured of ‘{measure.words[:100]}’ in {run.folder}", fix="run it again"
                 )
             continue
-        what = RATE if measure.kind == "overall" else PART
+        what = RATE if measure.kind == OVERALL else PART
         passed = _passed(rate.low, rate.high, limit, limits.strict)
         found.append(Check(what, measure.words, *rate[:4], limit, passed))
     if limits.findings is not None:

@@ -13,7 +13,6 @@ from markupsafe import Markup
 from weakspot.after import compared_words as words
 from weakspot.after.compared import Compared, compare
 from weakspot.after.compared import Row as Change
-from weakspot.after.measures import STUDIES, asks_items, plural
 from weakspot.core import Rate, WeakspotError
 from weakspot.report import format as show
 from weakspot.report import plots, vega_charts
@@ -22,6 +21,7 @@ from weakspot.report.plots import Lanes, Mark
 from weakspot.report.shell import Part, Place, page
 from weakspot.report.shell import part as shell_part
 from weakspot.store import Run
+from weakspot.study.rates import comparable, plural, rates_of
 from weakspot.study.reports import part_of, write_text
 
 #: Runs in one page, and rows of a picture.
@@ -106,10 +106,10 @@ def comparisons(runs: Sequence[Run]) -> list[tuple[int, int, Compared]]:
 
 
 def _groups(runs: Sequence[Run]) -> list[list[int]]:
-    groups: dict[tuple[str, bool], list[int]] = {}
+    groups: dict[str, list[int]] = {}
     for i, run in enumerate(runs, start=1):
-        if run.config.study in STUDIES:
-            groups.setdefault((run.config.study, asks_items(run)), []).append(i)
+        if comparable(run):
+            groups.setdefault(rates_of(run).name, []).append(i)
     return [group for group in groups.values() if len(group) > 1]
 
 

@@ -76,9 +76,10 @@ def command(
     from weakspot.report.format import count, plural, shell
     from weakspot.report.terminal import Progress
     from weakspot.store import Run
+    from weakspot.study.registry import find_study
 
     with Run.read(run) as opened:
-        if opened.config.study in ("ask", "map", "mine"):
+        if not find_study(opened.config.study).pictures:
             return _rows(opened, format, out, licence, as_json=as_json)
     if format is None:
         format = Format.IMAGEFOLDER
@@ -144,11 +145,12 @@ def command(
 
 
 def _rows(run: Run, format: Format | None, out: Path | None, licence: str, *, as_json: bool) -> int:
-    """The pairs of a run of mine, the answers of a run of ask, the queries of a run of map."""
-    from weakspot.after.rows_export import FORMATS, export_rows
+    """A run as a table."""
+    from weakspot.after.rows_export import export_rows
     from weakspot.report.format import plural, shell
+    from weakspot.study.rows import rows_of
 
-    form = FORMATS[run.config.study][0] if format is None else format.value
+    form = rows_of(run).forms[0] if format is None else format.value
     folder, n = export_rows(run, form=form, out=out, licence=licence)
     if as_json:
         told = {"folder": str(folder), "format": form, "rows": n, "exit_code": 0}

@@ -2,52 +2,63 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 
 def command(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="hunt, mine, map, ask or rare.")],
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="hunt, mine, map, ask, rare or repair.")],
+    schema: Annotated[
+        Path | None,
+        typer.Option(
+            "--schema",
+            metavar="FILE",
+            help="Also write a JSON Schema, and name it in the YAML: editors then complete and check it.",
+        ),
+    ] = None,
 ) -> int:
     """Print a study as YAML: every option with its default and what it is for.
 
     As printed it runs on the embedded world, with nothing to download: weakspot init hunt > study.yaml, then
     weakspot validate study.yaml, then weakspot run study.yaml.
     """
-    from weakspot.cli.study_options import STUDIES
-    from weakspot.core import WeakspotError, nearest
+    from weakspot.study.registry import find_study
+    from weakspot.study.schema import schema_of
 
-    if study not in STUDIES:
-        raise WeakspotError(
-            f"no study is called {study[:60]!r}",
-            fix=nearest(study, STUDIES) or f"choose from: {', '.join(STUDIES)}",
-        )
+    chosen = find_study(study)
+    if schema is not None:
+        schema.write_text(json.dumps(schema_of(chosen), indent=2) + "\n", "utf-8")
+        typer.echo(f"# yaml-language-server: $schema={schema}")
     for line in template(study):
         typer.echo(line)
     return 0
 
 
-def template(study: str) -> Iterator[str]:
+def template(name: str) -> Iterator[str]:
     """The lines of the file."""
     from weakspot.cli.environment import PREFIX
-    from weakspot.cli.study_options import STUDIES, about, options_of
+    from weakspot.study.options import fields_of
+    from weakspot.study.registry import find_study
 
-    yield from _comment(f"weakspot {study}: {about(study)}")
+    study = find_study(name)
+    yield from _comment(f"weakspot {name}: {study.about}")
     yield from _comment(
         "Check it: weakspot validate FILE. Run it: weakspot run FILE. What is null is not given; what is left"
-        f" out has its default, or the value of its variable: {PREFIX}_{study.upper()}_ and its flag."
+        f" out has its default, or the value of its variable: {PREFIX}_{name.upper()}_ and its flag."
     )
-    yield f"study: {study}"
-    for option in options_of(study).values():
-        told = option.help if option.help.endswith(".") else f"{option.help}."
-        lists = " A list." if option.many else ""
-        needed = " Needed." if option.required else ""
+    yield f"study: {name}"
+    for field in fields_of(study):
+        explained = field.option.help if field.option.help.endswith(".") else f"{field.option.help}."
+        lists = " A list." if field.many else ""
+        needed = " Needed." if field.required else ""
         yield ""
-        yield from _comment(f"{told}{lists}{needed}")
-        yield f"{option.name}: {_value(STUDIES[study].get(option.name, option.default))}"
+        yield from _comment(f"{explained}{lists}{needed}")
+        yield f"{field.name}: {_value(study.example.get(field.name, field.default))}"
 
 
 def _comment(text: str) -> list[str]:
@@ -60,5 +71,6 @@ def _value(value: Any) -> str:
     """A value as YAML on one line."""
     import yaml
 
-    text: str = yaml.safe_dump(value, default_flow_style=True, width=10_000, allow_unicode=True)
+    plain = list(value) or None if isinstance(value, tuple) else value
+    text: str = yaml.safe_dump(plain, default_flow_style=True, width=10_000, allow_unicode=True)
     return text.removesuffix("\n").removesuffix("\n...").strip()

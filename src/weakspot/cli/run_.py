@@ -30,20 +30,20 @@ def command(
     read from the current folder. What the file says comes before environment variables. Exit codes: those of
     the study; 1 if the file is not right.
     """
-    from weakspot.cli.study_checks import check_study
-    from weakspot.cli.study_file import read_study, told
-    from weakspot.cli.study_options import command_of
+    from weakspot.cli.studies import parser_of
     from weakspot.core import WeakspotError
     from weakspot.report.format import clean, plural
+    from weakspot.study.checks import check_study
+    from weakspot.study.files import described, read_study
 
     given = [*(changes or ()), *([] if out is None else [f"out={out}"])]
     found = read_study(file, changes=given)
     if problems := check_study(found):
-        for line in told(file, problems):
+        for line in described(file, problems):
             print(clean(line), file=sys.stderr)
         what = f"{file} is not right: {plural(len(problems), 'problem')}"
         raise WeakspotError(what, fix=f"mend the file; to see it again: weakspot validate {file}")
-    study = copy(command_of(found.study))
+    study = copy(parser_of(found.study))
     study.params = [copy(parameter) for parameter in study.params]
     for parameter in study.params:
         if found.values.get(parameter.name) is not None:

@@ -37,10 +37,16 @@ _MARK: Final = {
 }
 
 
-def limits(budget: str) -> str:
-    """A budget in words: "up to 20,000 images, 600 seconds"."""
+def limits(budget: str, unit: str = "") -> str:
+    """A budget in words: "up to 20,000 images, 600 seconds".
+
+    Args:
+        budget: As the user wrote it.
+        unit: What the study counts where the engine counts calls.
+    """
+    names = {"calls": unit or "calls"}
     words = [
-        f"${amount:,.2f}" if kind == "dollars" else f"{amount:,.10g} {kind}"
+        f"${amount:,.2f}" if kind == "dollars" else f"{amount:,.10g} {names.get(kind, kind)}"
         for kind, amount in Budget.parse(budget).limits
     ]
     return f"up to {', '.join(words)}"
@@ -121,9 +127,8 @@ class Screen(Watch):
     def began(self, folder: str) -> None:
         """See `Watch`."""
         self.folder = folder
-        told = f"{limits(self._budget)} · " if self._budget else ""
-        told = told.replace(" calls", f" {self._unit}") if self._unit else told
-        self.say(f"{cut(self._title, 200)} · {told}seed {self._seed}")
+        budget = f"{limits(self._budget, self._unit)} · " if self._budget else ""
+        self.say(f"{cut(self._title, 200)} · {budget}seed {self._seed}")
         if self._console.is_terminal:
             from rich.live import Live
             from rich.text import Text

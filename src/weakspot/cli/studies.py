@@ -38,6 +38,14 @@ def commands_of(name: str) -> typer.Typer | Callable[..., int]:
     return app
 
 
+def parser_of(name: str) -> Any:
+    """The study's own command as click has it, with the variables of its flags."""
+    from weakspot.cli.environment import command_tree
+
+    command = command_tree(name).commands[name]
+    return command.commands[DEFAULT] if find_study(name).tools else command
+
+
 def command_for(study: Study) -> Callable[..., int]:
     """The command of a study, as a function that typer reads its flags from."""
 

@@ -27,10 +27,10 @@ def command(
     is not, 2 misused.
     """
     from weakspot.cli.screen import limits
-    from weakspot.cli.study_checks import check_study
-    from weakspot.cli.study_file import read_study, told
-    from weakspot.cli.study_options import options_of
     from weakspot.report.format import clean, plural
+    from weakspot.study.checks import check_study
+    from weakspot.study.files import described, read_study
+    from weakspot.study.registry import find_study
 
     found = read_study(file, changes=changes or ())
     problems = check_study(found, load=load)
@@ -39,13 +39,16 @@ def command(
         document = {"file": str(file), "study": found.study or None, "valid": not problems, "problems": rows}
         typer.echo(json.dumps(document | {"exit_code": int(bool(problems))}, indent=2))
         return int(bool(problems))
-    for line in told(file, problems):
+    for line in described(file, problems):
         typer.echo(clean(line))
     if problems:
         typer.echo(f"{plural(len(problems), 'problem')}; nothing was spent", err=True)
         return 1
-    options = options_of(found.study)
-    budget = found.values.get("budget") or options["budget"].default
-    spent = f"up to {budget}" if found.study == "mine" else limits(budget)
-    typer.echo(f"{clean(str(file))} is right: {found.study}, {spent}")
+    study = find_study(found.study)
+    settings, _ = study.separate(
+        {k: v for k, v in found.values.items() if v is not None and k in study.fields}
+    )
+    unit = "" if study.budget == "images" else study.budget
+    spent = f", {limits(str(settings.plain()['budget']), unit)}" if "budget" in study.fields else ""
+    typer.echo(f"{clean(str(file))} is right: {found.study}{spent}")
     return 0

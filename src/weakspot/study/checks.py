@@ -48,7 +48,7 @@ def check_study(found: StudyFile, *, load: bool = False) -> list[Problem]:
     study = find_study(found.study)
     for field in options_of(found.study).values():
         value = found.values.get(field.name)
-        if value is None:
+        if value in (None, ""):
             continue
         wrong = list(_unfit(study, field, value))
         for one in value if isinstance(value, list) else [value]:

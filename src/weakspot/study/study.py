@@ -71,8 +71,10 @@ class Study:
             source, target and judge. Without it the study stays on one machine.
         stays: Why it does, in words that follow "because".
         retries: Which errors a resumed run asks again: those after which it stopped as broken, or all.
-        measures: `measures(run)`: rates that can be compared between runs; by default findings and baselines.
-        rows: `rows(run)`: the run as a table, for export; by default its trials.
+        rates: `rates(run) -> Rates`: what can be compared between runs; by default baselines and findings.
+        incomparable: Why nothing can be compared, where `rates` is None.
+        rows: `rows(run) -> Rows`: the run as a table, for export; by default a row per trial.
+        pictures: Its findings are words under which a classifier misreads pictures; these are exported.
         repair: `repair(run, settings, target=…)`: the job that a run leaves to the study `repair`.
         example: Values with which the study runs on the embedded world.
         budget: What a budget is counted in, if not in images.
@@ -99,8 +101,10 @@ class Study:
     workers: Lazy = None
     stays: str = ""
     retries: Literal["broken", "all"] = "broken"
-    measures: Lazy = None
-    rows: Lazy = None
+    rates: Lazy = "weakspot.study.rates:Rates"
+    incomparable: str = ""
+    rows: Lazy = "weakspot.study.rows:Rows"
+    pictures: bool = False
     repair: Lazy = None
     example: Mapping[str, Any] = field(default_factory=dict)
     budget: str = "images"

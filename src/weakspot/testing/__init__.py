@@ -13,6 +13,7 @@ adapters' tests run the same functions.
 from weakspot.testing.contract import ContractError
 from weakspot.testing.models import check_captioner, check_encoder, check_generator
 from weakspot.testing.ports import check_judge, check_source, check_target
+from weakspot.testing.studies import check_study
 
 __all__ = [
     "ContractError",
@@ -21,5 +22,6 @@ __all__ = [
     "check_generator",
     "check_judge",
     "check_source",
+    "check_study",
     "check_target",
 ]

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from weakspot.after.compared import differing, why_separate
-from weakspot.after.measures import asks_items, item_order
+from weakspot.after.compared import differing
 from weakspot.core import Hypothesis, Rate, Tally
 from weakspot.report.chart import Axis, Bar, axis
 from weakspot.stats import adjusted_holm
 from weakspot.stats.contrast import contrast_paired
 from weakspot.store import Run, rate
+from weakspot.study.rates import Rates, comparable, rates_of
 from weakspot.web.runs import phrases
 from weakspot.web.trials import reading
 
@@ -85,7 +85,8 @@ class Comparison:
 def compared(first: Path, second: Path) -> Comparison:
     """Read both; either may be running."""
     with Run.read(first) as one, Run.read(second) as two, reading(first) as left, reading(second) as right:
-        same = not why_separate(one.config, two.config) and "seed" in one.config.settings
+        rates = [rates_of(run) if comparable(run) else Rates(run) for run in (one, two)]
+        same = not rates[0].separate(two.config) and "seed" in one.config.settings
         keys = {h.id: key for key, h in left.hypotheses().items()}
         words = phrases(left.hypotheses().values())
         pairs = [(h, keys[h.id], key) for key, h in right.hypotheses().items() if h.id in keys]
@@ -95,7 +96,6 @@ def compared(first: Path, second: Path) -> Comparison:
         ]
         rated = [row for row in rated if row[3].n and row[4].n]
         rated.sort(key=lambda row: -abs(row[3].value - row[4].value))
-        orders = item_order(one), item_order(two)
         scale = axis([r for row in rated[:MOST] for r in row[3:]])
         lines = [
             Line(
@@ -104,8 +104,8 @@ def compared(first: Path, second: Path) -> Comparison:
                 before,
                 after,
                 (scale.bar(before), scale.bar(after)),
-                _paired(left.verdicts(a, CASES), right.verdicts(b, CASES), watched=not asks_items(one))
-                if same and orders[0].get(h.id) == orders[1].get(h.id)
+                _paired(left.verdicts(a, CASES), right.verdicts(b, CASES), watched=rates[0].watched)
+                if same and rates[0].order(h) == rates[1].order(h)
                 else None,
             )
             for h, a, b, before, after in rated[:MOST]

@@ -16,6 +16,7 @@ STUDY = Study(
     one_of=("label", "labels"),
     resolve="settings:resolve",
     race=True,
+    pictures=True,
     workers="parts:workers",
     repair="repair_job:hunt_job",
     example={"target": "world:classifier", "label": "fly"},

@@ -4,7 +4,7 @@ from weakspot.study import Study
 
 STUDY = Study(
     name="mine",
-    about="Find pairs that an image–text encoder confuses, and what they have in common.",
+    about="Find pairs that an image–text encoder confuses.",
     home=__name__,
     settings="settings:MineSettings",
     parts="parts:load",
@@ -16,6 +16,8 @@ STUDY = Study(
     progress="settings:progress",
     race=True,
     named="parts:named",
+    rates="rates:MineRates",
+    rows="rows:MineRows",
     stays="most of its time goes into embedding one corpus and comparing all of its texts with each other",
     repair="repair_job:mine_job",
     example={"encoder": "world:encoder", "reference": "world:scenes", "corpus": "world?texts=1500"},

@@ -14,6 +14,7 @@ STUDY = Study(
     title="settings:title",
     subject="settings:subject",
     progress="settings:progress",
+    rates="rates:RareRates",
     stays="each picture begins from one that was judged before it, in this process",
     example={"target": "world:classifier", "label": "fly"},
 )

@@ -15,6 +15,8 @@ STUDY = Study(
     subject="parts:subject",
     resolve="settings:resolve",
     named="parts:named",
+    rates=None,
+    incomparable="it compares before and after itself",
     stays="it trains one model",
     notes=(
         "Ctrl-C loses no round: go on with weakspot resume. Exit codes: 0 reduced, 1 cannot, 2 misused, "

@@ -1,0 +1,43 @@
+"""A run of `map` as a table: its queries, by the concepts of their cell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from weakspot.study.rows import Rows
+
+
+class MapRows(Rows):
+    """See `Rows`."""
+
+    columns: ClassVar[Mapping[str, str]] = {
+        "cell": "string", "concepts": "string", "policy": "string", "input": "string", "seed": "int64",
+        "expected": "string", "answer": "string", "status": "string", "failed": "bool",
+        "discrepancy": "float64", "baseline": "bool", "fresh": "bool", "confirmed": "bool",
+        "reason": "string", "picture": "string", "model": "string",
+    }  # fmt: skip
+    title = "Queries of {model}, by concepts"
+    about = (
+        "One row per query: the cell of the concept space in words and as values, which input was changed, "
+        "what was expected, what the model answered, and how far that was off (`discrepancy`). `failed` says "
+        "that it was too far; it is empty where `status` is an error. `picture` is the SHA-256 of a picture "
+        "that the run kept in its folder `blobs`."
+    )
+    limits = (
+        "A search asked where it expected failures: count rates over rows with `fresh`, which it never saw, "
+        "or cell by cell; rows with `baseline` are the inputs as they are."
+    )
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """See `Rows`."""
+        for row in super().__iter__():
+            concepts = json.loads(row["concepts"])
+            yield row | {
+                "cell": row["hypothesis"],
+                "policy": str(concepts.pop("policy", "") or ""),
+                "concepts": json.dumps(concepts, ensure_ascii=False),
+                "discrepancy": row["score"],
+                "picture": row["kept"],
+            }
