@@ -181,8 +181,8 @@ def test_other_models_compute_inside_too(which: str, tmp_path: Path, monkeypatch
 
         monkeypatch.setattr("weakspot.models.diffusers.pipeline.computing", as_gpu)
         generator = DiffusersGenerator(build(tmp_path / "sd"), device="cpu", steps=1, guidance=1.0)
-        watched = Watched(generator._pipe)
-        generator._pipe = watched
+        watched = Watched(generator._model)
+        generator._model = watched
         work = lambda: generator.generate(["a fly"], [1])  # noqa: E731
     found: list[Any] = []
     thread = threading.Thread(target=lambda: found.append(work()))

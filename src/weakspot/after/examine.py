@@ -18,6 +18,7 @@ import numpy as np
 from weakspot.after.label_order import LEAST, label_order
 from weakspot.core import (
     MODELS,
+    PICTURES,
     Captioner,
     Case,
     Classifier,
@@ -167,7 +168,7 @@ def _check(model: Any, found: Examined, *, images: str | None, measured: float) 
 
 def _classifier(model: Classifier, found: Examined, *, images: str | None, measured: float) -> None:
     labels = model.labels
-    where = images or ("world:80" if _of_the_world(labels) else None)
+    where = images or _shown_to(labels)
     cases = _labelled(where, labels) if where else [_case(i, p) for i, p in enumerate(_pictures())]
     few = cases[: min(len(cases), 16)]
     if len({case.input.shape for case in cases}) > 1:
@@ -257,7 +258,7 @@ def _case(index: int, shown: Any) -> Case:
 def _pictures() -> list[Any]:
     from weakspot.sources.labelled import labelled_images
 
-    some = labelled_images("world:8")
+    some = labelled_images(f"{next(iter(PICTURES)).name}:8")
     return [some.picture(i) for i in range(len(some))]
 
 
@@ -270,10 +271,12 @@ def _labelled(where: str, labels: Sequence[str]) -> list[Case]:
     return [Case(words, i, i, found.picture(i), found.labels[i]) for i in some]
 
 
-def _of_the_world(labels: Sequence[str]) -> bool:
+def _shown_to(labels: Sequence[str]) -> str | None:
+    """A registered set of pictures of which a model has all labels."""
     from weakspot.sources.labelled import labelled_images
 
-    return {*labelled_images("world:64").labels} <= {*labels}
+    names = (entry.name for entry in PICTURES)
+    return next((f"{n}:80" for n in names if {*labelled_images(f"{n}:64").labels} <= {*labels}), None)
 
 
 def resident() -> int | None:

@@ -106,11 +106,11 @@ class Screen(Watch):
             settings: What it is asked to do.
             title: In place of the study's own.
         """
-        own = study.find("title")
+        own, values = study.find("title"), dict(settings)
         return cls(
             title or (own(settings) if own is not None else study.name),
-            budget=str(getattr(settings, "budget", "")),
-            seed=int(getattr(settings, "seed", 0)),
+            budget=str(values.get("budget", "")),
+            seed=int(values.get("seed", 0)),
             line=study.find("progress"),
             table=study.race,
             unit="" if study.budget == "images" else study.budget,

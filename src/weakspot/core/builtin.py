@@ -46,6 +46,7 @@ MODELS: Final = (
         "a text-to-image pipeline of the world's own",
         extra="hf",
         ports=("generator",),
+        beside=(("judge", "picture?encoder=world:encoder"),),
     ),
     Entry(
         "world:generator-small",
@@ -53,6 +54,7 @@ MODELS: Final = (
         "another one, a quarter as large, that errs more often",
         extra="hf",
         ports=("generator",),
+        beside=(("judge", "picture?encoder=world:encoder"),),
     ),
     Entry(
         "world:encoder",
@@ -252,18 +254,25 @@ SOURCES: Final = (
         "weakspot.world.cells:load",
         "scenes of the world by the cells of a concept space, for map",
     ),
-    Entry("world:renderer", "weakspot.world.renderer:load", "draws the world exactly as the words say"),
+    Entry(
+        "world:renderer",
+        "weakspot.world.renderer:load",
+        "draws the world exactly as the words say",
+        beside=(("matcher", "world:captioner"), ("judge", "picture?encoder=world:encoder")),
+    ),
     Entry(
         "world:generator",
         "weakspot.world.generator:source",
         "pictures of the world by its own text-to-image model",
         extra="hf",
+        beside=(("matcher", "world:captioner"),),
     ),
     Entry(
         "world:generator-small",
         "weakspot.world.generator:small_source",
         "the same by the smaller model",
         extra="hf",
+        beside=(("matcher", "world:captioner"),),
     ),
     Entry("python", "weakspot.core.registry:import_part", "your own Source", "python:package.module:attr"),
     Entry(
@@ -353,8 +362,9 @@ CORPORA: Final = (
     Entry(
         "world",
         "weakspot.world.corpus:load",
-        "captions of scenes of the drawn world",
+        "captions of drawn scenes",
         "world?texts=5000&seed=0",
+        beside=(("validity", "world"),),
     ),
 )
 

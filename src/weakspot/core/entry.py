@@ -71,6 +71,7 @@ class Entry:
         origin: The distribution that brings it.
         ports: What a model can be: "classifier", "captioner", "encoder", "generator", "summariser", "chat".
         examples: By port, how it is written where `example` is of another.
+        beside: By option of a study, the name that goes with this one where nobody says otherwise.
     """
 
     name: str
@@ -81,3 +82,4 @@ class Entry:
     origin: str = "weakspot"
     ports: tuple[str, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
+    beside: tuple[tuple[str, str], ...] = ()

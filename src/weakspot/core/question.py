@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from weakspot.core.errors import WeakspotError
 
@@ -52,6 +52,26 @@ BENIGN: Final = "benign"
 CONTRAST: Final = "contrast"
 #: What is expected of the model, by the set a question belongs to: `Case.expected`.
 EXPECTED: Final = {BENIGN: "answer", CONTRAST: "refusal"}
+
+
+@runtime_checkable
+class ImageFile(Protocol):
+    """A picture that is there as the bytes of its file."""
+
+    @property
+    def content(self) -> bytes:
+        """PNG, JPEG, WebP or GIF."""
+        ...
+
+
+@runtime_checkable
+class Noted(Protocol):
+    """A picture of which a person should know something, such as that it was made smaller."""
+
+    @property
+    def note(self) -> str:
+        """In a few words; "" for nothing."""
+        ...
 
 
 class QuestionImage(NamedTuple):

@@ -50,6 +50,15 @@ class Registry:
         full = text.strip().partition("?")[0]
         return full in self._entries or full.partition(":")[0] in self._entries
 
+    def beside(self, text: str, option: str) -> str:
+        """The name that goes with a name as an option of a study; "" where none is known to."""
+        return dict(self.find(text)[0].beside).get(option, "") if self.knows(text) else ""
+
+    def takes(self, text: str, option: str) -> bool:
+        """Whether what a name names can be told something, such as the label of its pictures."""
+        known = _keywords(_attribute(self.find(text)[0])) if self.knows(text) else set()
+        return known is None or option in known
+
     def find(self, text: str) -> tuple[Entry, Name]:
         """The entry behind a name; a wrong name is an error that says the nearest right one."""
         self._read_plugins()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from weakspot.core import WeakspotError, nearest, parse_name
+from weakspot.core import SOURCES, WeakspotError, nearest, parse_name
 from weakspot.judges.label import Relation, kin_of
 from weakspot.sources.prompts import LabelWords, parents_of, words_of
 from weakspot.text.wordnet import AmbiguousLabel, UnknownWord, WordNet
@@ -37,7 +37,7 @@ class Meanings:
         """WordNet, if a label needs it and it is there. Who brings a source of their own knows its words."""
         hunted, labels = self.task.hunted, self.labels
         known = all(h in labels and (h in self.parents or self.parents) for h in hunted)
-        own = self.task.source.startswith(("python:", "object:", "world:"))
+        own = not SOURCES.takes(self.task.source, "label")
         if not self.senses and (known or (own and not labels) or (own and {*hunted} <= {*labels})):
             return None
         return self._found()

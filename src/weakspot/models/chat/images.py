@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from weakspot.core import WeakspotError
+from weakspot.core.question import ImageFile, Noted
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -88,7 +89,7 @@ def prepare(image: Any, rule: ImageRule) -> Prepared:
     """
     from PIL import Image
 
-    note = str(getattr(image, "note", "") or "")
+    note = str(image.note or "") if isinstance(image, Noted) else ""
     content = _content(image)
     try:
         with _one_at_a_time, warnings.catch_warnings():
@@ -129,9 +130,8 @@ def _content(image: Any) -> bytes:
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or "not a path"
             raise WeakspotError(f"{str(image)[:200]!r} cannot be read: {why}") from None
-    content = getattr(image, "content", None)
-    if isinstance(content, bytes):
-        return content
+    if isinstance(image, ImageFile) and isinstance(image.content, bytes):
+        return image.content
     raise WeakspotError(
         f"a {type(image).__name__} is not a picture", fix="give RGB of uint8, a file's bytes, or its path"
     )

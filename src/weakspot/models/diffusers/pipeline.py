@@ -92,6 +92,9 @@ class DiffusersGenerator(Batched):
         on_progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self.name = str(path)
+        told = {"steps": steps, "guidance": guidance, "dtype": None if dtype == "auto" else dtype}
+        #: Options that its files do not say.
+        self.options = {key: str(value) for key, value in told.items() if value is not None}
         for what, count in (("steps", steps), ("batch", batch)):
             if count is not None and count < 1:
                 raise WeakspotError(f"{what} cannot be {count}", fix="choose 1 or more")

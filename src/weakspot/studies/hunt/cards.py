@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
-from weakspot.core import Finding, Hypothesis, Rate, Stage
+from weakspot.core import SOURCES, Finding, Hypothesis, Rate, Stage
 from weakspot.report import format as show
 from weakspot.report.chart import Axis, Bar, axis
 from weakspot.report.document import Html
@@ -204,7 +204,7 @@ def redraw(hunt: Listing, hypothesis: Hypothesis, indices: Sequence[int], label:
     source = hunt.setting("source")
     if not source or source.startswith("object:") or len(hypothesis.text) > _LONGEST or not indices:
         return ""
-    shows = "" if source.startswith("world:") else f", label={show.literal(label)}"
+    shows = f", label={show.literal(label)}" if SOURCES.takes(source, "label") else ""
     words = show.literal(hypothesis.text) + (f", {hypothesis.concepts!a}" if hypothesis.concepts else "")
     return (
         "from weakspot.core import SOURCES, Hypothesis\n"

@@ -94,10 +94,10 @@ class Looker:
 
     def unmatched(self, made: Any, n: int, seed: int) -> list[bool | None]:
         """Of pictures of any prompt, whether they match it worse than most did before."""
-        encoder, anywhere = getattr(self.judge, "encoder", None), self.space.outside()
-        if encoder is None:
+        anywhere = self.space.outside()
+        if not isinstance(self.judge, PictureJudge):
             return [failed for _, _, failed in self.judged(made, anywhere, range(n), seed)]
-        match = PictureJudge(encoder, measure="match")
+        match = PictureJudge(self.judge.encoder, measure="match")
         deltas = match.deltas(self.drawn(made, anywhere, range(n), seed))
         if (n, seed) not in self._limits:
             own = deltas

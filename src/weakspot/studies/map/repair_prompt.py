@@ -101,15 +101,9 @@ def folder_of_pipeline(made: Any, name: str) -> Path:
     return made._folder
 
 
-def name_of_kept(out: Path, *, was: str) -> str:
+def name_of_kept(out: Path, *, was: str, made: Any) -> str:
     """The name of a pipeline that was written, with the options of the one it was."""
-    scheme, _, given = was.partition("?")
-    options = dict(parse_qsl(given))
-    if scheme.startswith("world:"):  # its usual options are not in its files
-        from weakspot.world.generator import GUIDANCE, STEPS
-
-        usual = str(GUIDANCE[scheme.removeprefix("world:")])
-        options = {"steps": str(STEPS), "guidance": usual, "dtype": "float32"} | options
+    options = made.options | dict(parse_qsl(was.partition("?")[2]))
     options.pop("revision", None)
     return f"diffusers:{out}" + (f"?{urlencode(options)}" if options else "")
 
@@ -149,7 +143,7 @@ def _fit(
         checkpoints=folder,
         progress=lambda done, of, row: told(f"training: {_words(row)}", done, of),
     )
-    written = name_of_kept(out, was=name)
+    written = name_of_kept(out, was=name, made=made)
     learnt = {
         "curve": fitted.curve,
         "best": fitted.best,

@@ -177,7 +177,8 @@ class Prompts(MapParts):
     @property
     def usual_judge(self) -> str:
         """See `MapParts`."""
-        return "picture?encoder=world:encoder" if self.settings.target.startswith("world:") else "picture"
+        known = (registry.beside(self.settings.target, "judge") for registry in (MODELS, SOURCES))
+        return next(filter(None, known), "picture")
 
     @cached_property
     def source(self) -> PromptPictures:

@@ -112,7 +112,8 @@ def load(
     draws = matches = model = None
     if settings.downstream is not None:
         draws = part(downstream, settings.downstream, SOURCES, object, without_name=_AGAIN)
-        matches = part(matcher, settings.matcher or "world:captioner", MODELS, object, without_name=_AGAIN)
+        known = settings.matcher or SOURCES.beside(settings.downstream, "matcher")
+        matches = part(matcher, known, MODELS, object, without_name=_AGAIN)
     if settings.llm is not None:
         model = part(
             llm, settings.llm, MODELS, Asked, without_name=_AGAIN, wanted="name a chat model: chat:…"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import AfterValidator, ConfigDict, model_validator
 
-from weakspot.core import MODELS, WeakspotError
+from weakspot.core import CORPORA, DIFFERS, SOURCES, WeakspotError
 from weakspot.study.loading import name_of
 from weakspot.study.options import FdrOption, Option, SeedOption, StudySettings
 
@@ -36,8 +36,8 @@ def _name_of_texts(corpus: str | Path | Sequence[str] | Corpus) -> str:
 
 
 def _judge_of_differences(name: str) -> None:
-    if name not in ("rules", "world", "none"):
-        MODELS.find(name)
+    if name != "none":
+        DIFFERS.find(name)
 
 
 class MineSettings(StudySettings):
@@ -155,7 +155,7 @@ class MineSettings(StudySettings):
     @property
     def judged_by(self) -> str:
         """The name of the judge of differences."""
-        own = "world" if self.corpus.partition("?")[0] == "world" else "rules"
+        own = CORPORA.beside(self.corpus, "validity") or "rules"
         return own if self.validity is None else self.validity
 
     @model_validator(mode="after")
@@ -186,7 +186,7 @@ class MineSettings(StudySettings):
                 "the encoder under test cannot say what pictures show",
                 fix="name another encoder with --matcher",
             )
-        if self.downstream and self.matcher is None and not self.downstream.startswith("world:"):
+        if self.downstream and self.matcher is None and not SOURCES.beside(self.downstream, "matcher"):
             raise WeakspotError(
                 "nobody says which text a drawn picture shows", fix="name an encoder: --matcher openclip:NAME"
             )
