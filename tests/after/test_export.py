@@ -18,10 +18,9 @@ from PIL import Image
 from tests.after.after_parts import BASE, FLOWER, YELLOW, hunted
 
 from weakspot.after.export import Exported, ExportSettings, export
-from weakspot.after.journal import held
 from weakspot.core import MODELS, SOURCES, Case, Hypothesis, Stage, WeakspotError, case_seed
 from weakspot.report.dataset import Record
-from weakspot.store import Run
+from weakspot.store import Run, RunConfig
 
 
 def exported(
@@ -131,10 +130,8 @@ def test_after_a_kill_the_same_command_goes_on_and_ends_the_same(
     with pytest.raises(KeyboardInterrupt):
         exported(folder, draw=250, per_caption=120)
     assert not Path("set").exists()
-    journal = Path(".set.part/journal.jsonl")
-    assert len(journal.read_text().splitlines()) > 60
-    with journal.open("a") as file:
-        file.write('{"hypothesis": "cut off in the mid')
+    with Run.read(Path(".set.part")) as drawn:
+        assert sum(tally.drawn for tally in drawn.ledger.tallies().values()) > 60
     monkeypatch.setattr(module.Counting, "stop_at", 10**9)
     done = exported(folder, draw=250, per_caption=120)
     assert module.Counting.drawn < needed + 200
@@ -148,16 +145,17 @@ def test_what_another_export_left_is_not_mixed_in(run_folder: Path, others: Path
     with pytest.raises(WeakspotError, match="is there already"):
         exported(run_folder, "bad")
     Path("bad").rmdir()
-    from weakspot.after.journal import Journal
-
-    Journal(Path(".set.part"), {"another": "run"})
+    Run.create(
+        RunConfig(study="export", subject="", settings={"another": "run"}), folder=Path(".set.part")
+    ).close()
     with pytest.raises(WeakspotError, match="other settings"):
         exported(other)
     assert not Path("set").exists()
 
 
 def test_two_at_once_do_not_write_the_same_folder(run_folder: Path) -> None:
-    with held(Path(".set.part")), pytest.raises(WeakspotError, match="another process"):
+    config = RunConfig(study="export", subject="", settings={})
+    with Run.create(config, folder=Path(".set.part")), pytest.raises(WeakspotError, match="another process"):
         exported(run_folder)
 
 

@@ -11,22 +11,23 @@ import math
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from weakspot.after.asking import BATCH, Member, ask, batches, failed
 from weakspot.after.datacard import Counts, card, provenance
-from weakspot.after.journal import Draw, Journal, held
-from weakspot.after.panel import BATCH, Batch, Member, ask
 from weakspot.core import (
     Finding,
     Hypothesis,
     Judge,
     Source,
     Stage,
+    Status,
     Target,
-    Usage,
+    Trial,
     WeakspotError,
     case_seed,
     nearest,
@@ -35,7 +36,7 @@ from weakspot.core.ports import available
 from weakspot.engine.budget import Budget, BudgetSpent, Spending
 from weakspot.engine.executor import local
 from weakspot.report.dataset import FORMATS, PICTURES, Record, front_of, need_pyarrow
-from weakspot.store import Run
+from weakspot.store import Run, RunConfig
 from weakspot.studies.hunt.finished import (
     FinishedHunt,
     load_judge,
@@ -128,11 +129,10 @@ def export(
     # Beside the folder, so that a rename is enough; the same name each time, so that it is found again.
     part = folder.parent / f".{folder.name}.part"
     try:
-        with held(part):
+        with _beside(part, hunt) as drawn:
             if os.path.lexists(folder):  # made while this waited for the lock
                 raise _there(folder)
-            journal = Journal(part, _about(hunt, settings))
-            collected = _Collected(hunt, settings, journal)
+            collected = _Collected(hunt, settings, drawn)
             collected.kept()
             if settings.draw:
                 collected.draw(target, source, judge, progress)
@@ -175,8 +175,8 @@ def judge_name(hunt: FinishedHunt) -> str:
 class _Collected:
     """The pictures as they come together."""
 
-    def __init__(self, hunt: FinishedHunt, settings: ExportSettings, journal: Journal) -> None:
-        self.hunt, self.settings, self.journal = hunt, settings, journal
+    def __init__(self, hunt: FinishedHunt, settings: ExportSettings, drawn: Run) -> None:
+        self.hunt, self.settings, self.drawn = hunt, settings, drawn
         self.records: list[Record] = []
         self.counts = Counts()
         self._seen: set[tuple[str, str]] = set()
@@ -184,7 +184,7 @@ class _Collected:
 
     def content(self, record: Record) -> bytes:
         """The PNG file of a record, checked against its digest."""
-        blobs = self.hunt.run.blobs if record.origin == "kept" else self.journal.blobs
+        blobs = (self.hunt.run if record.origin == "kept" else self.drawn).blobs
         content = blobs.get(record.sha256)
         if not content.startswith(_PNG):
             raise WeakspotError(
@@ -199,19 +199,7 @@ class _Collected:
             trials = self.hunt.run.ledger.trials(finding.hypothesis, failed=True, kept=True)
             for trial in sorted(trials, key=lambda t: (-Stage.of(t.index), t.index)):
                 if self.wanted(at) and trial.blob is not None and _is_about(finding, trial.answer):
-                    draw = Draw(
-                        hypothesis=trial.hypothesis,
-                        index=trial.index,
-                        failed=True,
-                        expected=trial.expected,
-                        answer=trial.answer,
-                        caption=trial.caption,
-                        seed=case_seed(self.hunt.settings.seed, finding.hypothesis, trial.index),
-                        score=trial.score,
-                        top=trial.top,
-                        blob=trial.blob,
-                    )
-                    self._take(at, draw, "kept")
+                    self._take(at, trial, "kept")
 
     def wanted(self, at: int) -> int:
         """How many more pictures a finding may have."""
@@ -266,9 +254,9 @@ class _Collected:
                     return
                 draws = self._draws(plan, hypothesis, source, member, executor)
                 for draw in draws:
-                    spending.add(Usage(draw.tokens, draw.dollars, draw.seconds))
+                    spending.add(draw.usage)
                     self._count(draw, known=draw.index in failed_before)
-                    misread = draw.failed and draw.blob is not None and _is_about(finding, draw.answer)
+                    misread = failed(draw) and draw.blob is not None and _is_about(finding, draw.answer)
                     if misread and self.wanted(at):
                         self._take(at, draw, "drawn")
                 tried += len(draws)
@@ -276,20 +264,27 @@ class _Collected:
                     words = f"{finding.phrase} · {self._number[at]} of {self.settings.per_caption}"
                     progress(words, tried, self.settings.draw)
                 last = draws[-BATCH:]
-                if all(draw.status == "error" and draw.detail.startswith("source:") for draw in last):
+                if all(draw.status is Status.ERROR and draw.detail.startswith("source:") for draw in last):
                     return  # the source has no more, or cannot draw these words
                 spending.check()
 
     def _draws(
         self, plan: list[int], hypothesis: Hypothesis, source: Source, member: Member, executor: Any
-    ) -> list[Draw]:
-        """The draws at these indices, in order; those the journal has are not drawn again."""
-        new = [index for index in plan if self.journal.get(hypothesis.id, index) is None]
-        work = (Batch(hypothesis, tuple(new[at : at + BATCH])) for at in range(0, len(new), BATCH))
-        for _, asked in ask(source, [member], work, seed=self.hunt.settings.seed, executor=executor):
-            self.journal.add([self.journal.draw_of(hypothesis.id, each) for each in asked])
-        found = (self.journal.get(hypothesis.id, index) for index in plan)
-        return [draw for draw in found if draw is not None]
+    ) -> list[Trial]:
+        """The trials at these indices, in order; those that were drawn already are not drawn again."""
+        ledger, seed = self.drawn.ledger, self.hunt.settings.seed
+        ledger.add_hypotheses([hypothesis])
+        work = batches(hypothesis, (index for index in plan if ledger.trial(hypothesis, index) is None))
+        for asked in ask(source, [member], work, seed=seed, executor=executor, keep=True):
+            (one,) = asked.judged
+            blobs = {at: self.drawn.blobs.put(content) for at, content in one.inputs.items()}
+            trials = [
+                replace(trial, usage=asked.usage(at), blob=blobs.get(at))
+                for at, trial in enumerate(one.trials)
+            ]
+            ledger.record(trials, {"images": len(trials)})
+        found = (ledger.trial(hypothesis, index) for index in plan)
+        return [trial for trial in found if trial is not None]
 
     def _not_kept(self, finding: Finding) -> list[int]:
         trials = self.hunt.run.ledger.trials(finding.hypothesis, failed=True)
@@ -303,16 +298,16 @@ class _Collected:
         there = available(source, hypothesis, seed=self.hunt.settings.seed, stage=Stage.CONFIRM)
         yield from range(start + fresh, start + there)
 
-    def _count(self, draw: Draw, *, known: bool) -> None:
+    def _count(self, draw: Trial, *, known: bool) -> None:
         add = {
             "tried": 1,
-            "errors": int(draw.status == "error"),
-            "invalid": int(draw.status == "invalid"),
-            "recovered": int(known and draw.failed is False),
+            "errors": int(draw.status is Status.ERROR),
+            "invalid": int(draw.status is Status.INVALID),
+            "recovered": int(known and failed(draw) is False),
         }
         self.counts = self.counts._replace(**{k: getattr(self.counts, k) + v for k, v in add.items()})
 
-    def _take(self, at: int, draw: Draw, origin: str) -> None:
+    def _take(self, at: int, draw: Trial, origin: str) -> None:
         """Put a picture into the data set, unless it is there."""
         key = (draw.expected, draw.blob or "")
         if key in self._seen:
@@ -333,7 +328,7 @@ class _Collected:
                 finding=at + 1,
                 confirmed=finding.confirmed,
                 index=draw.index,
-                seed=draw.seed,
+                seed=case_seed(hunt.settings.seed, finding.hypothesis, draw.index),
                 origin=origin,
                 score=draw.score,
                 top=draw.top,
@@ -386,18 +381,28 @@ def _write(folder: Path, collected: _Collected, progress: Progress | None) -> No
     (folder / "provenance.json").write_text(told, encoding="utf-8")
 
 
-def _about(hunt: FinishedHunt, settings: ExportSettings) -> dict[str, Any]:
-    """What the draws depend on: the run, whatever it was called with. The cap and the format may change."""
-    del settings
-    config = hunt.run.config
-    return {
-        "created": config.created,
+@contextmanager
+def _beside(folder: Path, hunt: FinishedHunt) -> Iterator[Run]:
+    """What is drawn for an export, as a run of its own that a kill leaves whole: its trials are read again.
+
+    It depends on the hunt alone, whatever the export was called with: the cap and the format may change.
+    """
+    about = {
+        "created": hunt.run.config.created,
         "target": hunt.settings.target,
         "source": hunt.settings.source,
         "judge": judge_name(hunt),
         "seed": hunt.settings.seed,
-        "digests": config.digests,
     }
+    config = RunConfig(study="export", subject="", settings=about, digests=hunt.run.config.digests)
+    there = (folder / "run.yaml").exists()
+    with Run.open(folder) if there else Run.create(config, folder=folder) as drawn:
+        if (drawn.config.settings, drawn.config.digests) != (config.settings, config.digests):
+            raise WeakspotError(
+                f"{folder} was left by an export with other settings",
+                fix="remove that folder, or choose another --out",
+            )
+        yield drawn
 
 
 def _there(folder: Path) -> WeakspotError:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from weakspot.after.panel import BATCH, Asked, Batch, Member, Said, ask, judged
+from weakspot.after.asking import BATCH, Asked, Member, ask, batches, failed, judged
 from weakspot.after.transfer_values import (
     Cell,
     Heard,
@@ -34,8 +34,9 @@ from weakspot.core import (
     Judge,
     Source,
     Stage,
+    Status,
     Target,
-    Usage,
+    Trial,
     WeakspotError,
     case_seed,
     nearest,
@@ -43,6 +44,7 @@ from weakspot.core import (
 from weakspot.core.ports import Finite, available
 from weakspot.engine.budget import FAR, Budget, BudgetSpent, Spending
 from weakspot.engine.executor import local
+from weakspot.engine.stages import Batch
 from weakspot.store import Run
 from weakspot.studies.hunt.finished import (
     FinishedHunt,
@@ -55,6 +57,7 @@ from weakspot.studies.hunt.finished import (
     read_hunt,
     same_for,
 )
+from weakspot.study.loading import name_of
 
 __all__ = ["Transfer", "transfer"]
 
@@ -100,8 +103,8 @@ def transfer(
     rows = _rows(hunt)
     labels = {row.hypothesis.id: row.label for row in rows}
     members = _members(hunt, targets, target, judge, same, sorted({*labels.values()}))
-    names = tuple(dict.fromkeys([hunt.settings.source, *map(_name, sources)]))
-    others = {_name(s): s for s in sources}
+    names = tuple(dict.fromkeys([hunt.settings.source, *map(name_of, sources)]))
+    others = {name_of(s): s for s in sources}
     spending = Spending(Budget.parse(budget) if budget else Budget())
     each, limit = _affordable(spending, n, captions=len(labels) * len(names), models=len(members))
     measured = _Measured(hunt, rows, members, spending, each, len(labels) * len(names), progress)
@@ -168,7 +171,7 @@ def _members(
     """The hunted model and the others, each checked to know the labels."""
     given: dict[str, str | Target] = {hunt.settings.target: own if own is not None else hunt.settings.target}
     for each in targets:
-        given.setdefault(_name(each), each)
+        given.setdefault(name_of(each), each)
     if len(given) < 2:
         raise WeakspotError(
             "there is no other model to compare with", fix="name one: --target world:classifier-vit-1"
@@ -230,11 +233,10 @@ class _Measured:
         with local(source) as executor:
             work = self._work(source, captions, own, dead)
             seed = self.hunt.settings.seed
-            for batch, asked in ask(source, self.members, work, seed=seed, executor=executor):
-                for one in asked:
-                    self._add(name, batch.hypothesis, one, own)
-                if all(one.case is None for one in asked):
-                    dead.add(batch.hypothesis.id)  # the source has no more of it, or cannot draw these words
+            for asked in ask(source, self.members, work, seed=seed, executor=executor):
+                self._add(name, asked, own)
+                if asked.undrawn:
+                    dead.add(asked.batch.hypothesis.id)  # there is no more of it, or it cannot be drawn
                 if self._progress is not None:
                     self._progress(f"asking about pictures of {name}", self.images, self._total)
                 self.spending.check()
@@ -256,19 +258,20 @@ class _Measured:
                 elif own:
                     start += self.hunt.run.ledger.count(hypothesis, Stage.CONFIRM)
                 if size > 0:
-                    yield Batch(hypothesis, tuple(range(start + at, start + at + size)))
+                    yield from batches(hypothesis, range(start + at, start + at + size))
 
-    def _add(self, name: str, hypothesis: Hypothesis, asked: Asked, own: bool) -> None:
-        self.images += 1
-        heard = _heard(asked.said) or ((None, None),) * len(self.members)
-        self._heard.setdefault((name, hypothesis.id), []).append(heard)
-        for i in range(len(self.members)):
-            self._failed[name, hypothesis.id, i] += bool(asked.said[i].error) if asked.said else 1
-        usage = [said.output.usage for said in asked.said]
-        self.spending.add(Usage(sum(u.tokens for u in usage), sum(u.dollars for u in usage), asked.seconds))
-        self.errors.update({asked.error, *(said.error for said in asked.said)} - {""})
-        if own and heard[0][0]:
-            self._failing[hypothesis.id, asked.index] = heard
+    def _add(self, name: str, asked: Asked, own: bool) -> None:
+        hypothesis = asked.batch.hypothesis
+        for at, trials in enumerate(zip(*(one.trials for one in asked.judged), strict=True)):
+            heard = tuple(map(_heard, trials))
+            self.images += 1
+            self._heard.setdefault((name, hypothesis.id), []).append(heard)
+            for i, trial in enumerate(trials):
+                self._failed[name, hypothesis.id, i] += trial.status is Status.ERROR
+            self.spending.add(asked.usage(at))
+            self.errors.update({t.detail or "error" for t in trials if t.status is Status.ERROR})
+            if own and heard[0][0]:
+                self._failing[hypothesis.id, trials[0].index] = heard
 
     def evidence(self) -> None:
         """The misread pictures that the run kept, for the published measure: they are asked about as well."""
@@ -292,8 +295,10 @@ class _Measured:
                     )
                     for trial in part
                 ]
-                for trial, said in zip(part, judged(self.members[1:], cases), strict=True):
-                    self._failing[hypothesis.id, trial.index] = ((True, trial.answer), *_heard(said))
+                others = [one.trials for one in judged(self.members[1:], hypothesis, cases)]
+                for at_case, trial in enumerate(part):
+                    heard = (_heard(trials[at_case]) for trials in others)
+                    self._failing[hypothesis.id, trial.index] = ((True, trial.answer), *heard)
 
     def cells(self, sources: Sequence[str]) -> Iterator[Cell]:
         """The matrix, source by source, row by row, model by model."""
@@ -332,9 +337,5 @@ class _Measured:
             yield Shared(None, member.name, rate([*every.values()]))
 
 
-def _heard(said: Sequence[Said]) -> tuple[Heard, ...]:
-    return tuple((one.failed, one.output.answer) for one in said)
-
-
-def _name(part: object) -> str:
-    return part if isinstance(part, str) else f"object:{type(part).__module__}.{type(part).__qualname__}"
+def _heard(trial: Trial) -> Heard:
+    return failed(trial), trial.answer

@@ -105,7 +105,8 @@ class Shelf:
         """Folders of runs by name, newest first."""
         if (self.root / "run.yaml").is_file():
             return {self.root.name: self.given}
-        found = [p.parent for pattern in ("*/run.yaml", "*/*/run.yaml") for p in self.given.glob(pattern)]
+        levels = ("[!.]*/run.yaml", "[!.]*/[!.]*/run.yaml")
+        found = [path.parent for level in levels for path in self.given.glob(level)]
         found = [folder for folder in found if folder.resolve().is_relative_to(self.root)]
         found.sort(key=lambda folder: (-_written(folder), folder.name))
         return {"~".join(folder.relative_to(self.given).parts): folder for folder in found[:MOST]}
