@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from weakspot.core import Rate, WeakspotError, nearest
+from weakspot.core import Rate, WeakspotError, check_known
 from weakspot.report.format import clean
 from weakspot.stats import adjusted_bh, adjusted_holm
 from weakspot.stats.contrast import Contrast, contrast_paired, contrast_separate, joined
@@ -131,11 +131,7 @@ def compare(
     Raises:
         WeakspotError: They are of different studies, or of one that has no rates.
     """
-    if adjustment not in ADJUSTMENTS:
-        raise WeakspotError(
-            f"no adjustment is called {adjustment[:60]!r}",
-            fix=nearest(adjustment, ADJUSTMENTS) or f"choose from: {', '.join(ADJUSTMENTS)}",
-        )
+    check_known(adjustment, ADJUSTMENTS, f"no adjustment is called {adjustment[:60]!r}")
     if not 0 < alpha < 1:
         raise WeakspotError(f"alpha cannot be {alpha}", fix="choose e.g. 0.05")
     one, two = rates_of(first), rates_of(second)

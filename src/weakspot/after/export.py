@@ -30,7 +30,7 @@ from weakspot.core import (
     Trial,
     WeakspotError,
     case_seed,
-    nearest,
+    check_known,
 )
 from weakspot.core.ports import available
 from weakspot.engine.budget import Budget, BudgetSpent, Spending
@@ -149,11 +149,7 @@ def export(
 
 def check(settings: ExportSettings, folder: Path) -> None:
     """Refuse what cannot be meant, before anything is loaded or drawn."""
-    if settings.format not in FORMATS:
-        hint = nearest(settings.format, FORMATS)
-        raise WeakspotError(
-            f"no format is called {settings.format[:80]!r}", fix=hint or f"choose from: {', '.join(FORMATS)}"
-        )
+    check_known(settings.format, FORMATS, f"no format is called {settings.format[:80]!r}")
     if settings.per_caption < 1:
         raise WeakspotError(f"{settings.per_caption} pictures per caption are none", fix="choose e.g. 50")
     if settings.draw < 0:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from weakspot.bench import planted, trained
 from weakspot.bench.planted import METHODS, Score
 from weakspot.bench.trained import TrainedClassifier
-from weakspot.core import WeakspotError, nearest
+from weakspot.core import WeakspotError, check_known
 from weakspot.stats import wilson
 from weakspot.world.planted import World, plant
 
@@ -161,11 +161,7 @@ def _by_method(scores: Sequence[Score]) -> dict[str, Any]:
 def check(*, worlds: int, retrained: int, methods: Sequence[str], budget: int, workers: int = 1) -> None:
     """Refuse what cannot be meant, before the first image."""
     for method in methods:
-        if method not in METHODS:
-            hint = nearest(method, METHODS)
-            raise WeakspotError(
-                f"no method is called {method[:80]!r}", fix=hint or f"there are: {', '.join(METHODS)}"
-            )
+        check_known(method, METHODS, f"no method is called {method[:80]!r}")
     if not methods or len(set(methods)) != len(methods):
         raise WeakspotError("a method is given twice, or none", fix=f"choose from: {', '.join(METHODS)}")
     if min(worlds, retrained) < 0 or not 0 < worlds + retrained <= SPAN:

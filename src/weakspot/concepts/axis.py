@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import WeakspotError, nearest
+from weakspot.core import WeakspotError, check_known
 
 METRICS: Final = ("ordered", "circular", "categorical")
 #: The concept of draws that lie outside the space: the inputs as they are.
@@ -54,11 +54,7 @@ class Axis:
             raise WeakspotError(f"{own} has a value twice", fix="give each value once")
         if any(not v.strip() or OR in v or len(v) > 200 or not v.isprintable() for v in self.values):
             raise WeakspotError(f"{own} has a value that is no short text without {OR!r}", fix="rename it")
-        if self.metric not in METRICS:
-            raise WeakspotError(
-                f"{own} has the metric {self.metric[:60]!r}",
-                fix=nearest(self.metric, METRICS) or f"choose from: {', '.join(METRICS)}",
-            )
+        check_known(self.metric, METRICS, f"{own} has the metric {self.metric[:60]!r}")
         if self.plain is not None and self.plain not in self.values:
             raise WeakspotError(
                 f"{own} has no value {self.plain[:60]!r} to be plain", fix="name one of its values"

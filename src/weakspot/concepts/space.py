@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.concepts.axis import METRICS, OR, OUTSIDE, Axis, as_text
-from weakspot.core import Hypothesis, WeakspotError, nearest
+from weakspot.core import Hypothesis, WeakspotError, check_known, nearest
 
 __all__ = [
     "AS_IS",
@@ -67,11 +67,7 @@ class ConceptSpace:
         names = [axis.name for axis in self.axes]
         if len(set(names)) < len(names):
             raise WeakspotError(f"the space {self.name[:60]!r} has an axis twice", fix="name each axis once")
-        if self.task not in TASKS:
-            raise WeakspotError(
-                f"no task is called {self.task[:60]!r}",
-                fix=nearest(self.task, TASKS) or f"choose from: {', '.join(TASKS)}",
-            )
+        check_known(self.task, TASKS, f"no task is called {self.task[:60]!r}")
         if self.size > MOST_CELLS:
             raise WeakspotError(
                 f"the space {self.name[:60]!r} has {self.size:,} cells, and {MOST_CELLS:,} is the most",
@@ -247,11 +243,7 @@ def load_space(name: str) -> ConceptSpace:
     if name.startswith("image:"):
         wanted = [part.strip() for part in name.removeprefix("image:").split(",")]
         for one in wanted:
-            if one not in axes:
-                raise WeakspotError(
-                    f"pictures have no axis {one[:60]!r}",
-                    fix=nearest(one, axes) or f"choose from: {', '.join(axes)}",
-                )
+            check_known(one, axes, f"pictures have no axis {one[:60]!r}")
         return ConceptSpace(name, tuple(axes[one] for one in wanted), about="pictures, transformed")
     hint = nearest(name, [*spaces, "image-5^4"])
     raise WeakspotError(

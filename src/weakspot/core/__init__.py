@@ -1,6 +1,6 @@
 """The vocabulary, the ports, the registry of names, the one base error. Imports nothing of ours."""
 
-from weakspot.core.errors import WeakspotError, nearest
+from weakspot.core.errors import WeakspotError, check_known, nearest
 from weakspot.core.ports import (
     Captioner,
     Classifier,
@@ -79,6 +79,7 @@ __all__ = [
     "Verdict",
     "WeakspotError",
     "case_seed",
+    "check_known",
     "nearest",
     "parse_name",
 ]

@@ -22,3 +22,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """' Did you mean …?' for the closest known name, or '' when nothing is close."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f"did you mean {close[0]!r}?" if close else ""
+
+
+def check_known(name: str, known: Iterable[str], what: str) -> None:
+    """Refuse a name that is not known: `what` says so, and the fix is the nearest one or all of them."""
+    names = list(known)
+    if name not in names:
+        raise WeakspotError(what, fix=nearest(name, names) or f"choose from: {', '.join(names)}")

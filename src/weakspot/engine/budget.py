@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from weakspot.core import Usage, WeakspotError, nearest
+from weakspot.core import Usage, WeakspotError, check_known
 
 KINDS: Final = ("images", "calls", "tokens", "dollars", "seconds")
 #: Every trial costs exactly one of these, so the last one is known before it is drawn.
@@ -45,11 +45,7 @@ class Budget:
                 raise WeakspotError(
                     "the budget is empty" if not part else f"{part[:60]!r} is not a budget", fix=example
                 )
-            if kind not in KINDS:
-                hint = nearest(kind, KINDS)
-                raise WeakspotError(
-                    f"no budget is called {kind[:60]!r}", fix=hint or f"choose from: {', '.join(KINDS)}"
-                )
+            check_known(kind, KINDS, f"no budget is called {kind[:60]!r}")
             match = re.fullmatch(
                 r"((?:[0-9][0-9_]*)?\.?[0-9][0-9_]*(?:e[+-]?[0-9]+)?)([km]?)", amount.lower()
             )

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from weakspot.core import Case, Output, Scores, Status, Verdict, WeakspotError, nearest
+from weakspot.core import Case, Output, Scores, Status, Verdict, WeakspotError, check_known, nearest
 
 Measure = Callable[[Case, Output], float]
 #: The smallest probability that is told from zero.
@@ -96,18 +96,35 @@ def _scores(case: Case, output: Output) -> Scores:
 
 def load(*, measure: str = "margin", epsilon: str = "") -> Discrepancy:
     """`discrepancy`, `discrepancy?measure=doubt&epsilon=0.9`."""
-    if measure not in MEASURES:
-        raise WeakspotError(
-            f"no measure is called {measure[:60]!r}",
-            fix=nearest(measure, MEASURES) or f"choose from: {', '.join(MEASURES)}",
-        )
+    check_known(measure, MEASURES, f"no measure is called {measure[:60]!r}")
     function, usual = MEASURES[measure]
+    given = limit(epsilon)
+    return Discrepancy(function, usual if given is None else given, measure)
+
+
+def limit(epsilon: str) -> float | None:
+    """ε as a number; None if it is not given."""
     if not epsilon:
-        return Discrepancy(function, usual, measure)
+        return None
     try:
-        limit = float(epsilon)
+        found = float(epsilon)
     except ValueError:
-        limit = math.nan
-    if not math.isfinite(limit):
+        found = math.nan
+    if not math.isfinite(found):
         raise WeakspotError(f"epsilon cannot be {epsilon[:60]!r}", fix="write a number, e.g. epsilon=0.5")
-    return Discrepancy(function, limit, measure)
+    return found
+
+
+def judge_by(
+    deltas: Callable[[Sequence[int]], Sequence[float]],
+    cases: Sequence[Case],
+    outputs: Sequence[Output],
+    *,
+    epsilon: float,
+    what: str,
+) -> list[Verdict]:
+    """Verdicts by the Δ of all answers together; `deltas` is given the places of those that there are."""
+    answered = [i for i, o in enumerate(outputs) if o.status is Status.OK and o.answer is not None]
+    found = deltas(answered) if answered else []
+    by_case = {id(cases[i]): delta for i, delta in zip(answered, found, strict=True)}
+    return Discrepancy(lambda case, _: by_case[id(case)], epsilon, what).judge(cases, outputs)

@@ -19,8 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from weakspot.core import Case, Output, Status, Verdict, WeakspotError
-from weakspot.judges.discrepancy import Discrepancy
-from weakspot.judges.summary import limit
+from weakspot.judges.discrepancy import Discrepancy, limit
 
 FILE: Final = "ratings.csv"
 COLUMNS: Final = ("case", "file", "expected", "answer", "rating")

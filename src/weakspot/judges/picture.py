@@ -26,10 +26,10 @@ from weakspot.core import (
     Status,
     Verdict,
     WeakspotError,
+    check_known,
     nearest,
 )
-from weakspot.judges.discrepancy import Discrepancy
-from weakspot.judges.summary import limit
+from weakspot.judges.discrepancy import judge_by, limit
 
 #: By measure, the usual ε. A match of 0.25 is what CLIPs give to pictures that show what was asked for.
 USUAL: Final[Mapping[str, float]] = {"match": 0.75, "quality": 0.5, "shows": 0.5}
@@ -144,11 +144,11 @@ class PictureJudge:
 
     def judge(self, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
         """See `Judge`. The score is Δ."""
-        shown = [i for i, o in enumerate(outputs) if o.status is Status.OK and o.answer is not None]
-        deltas = self.deltas([cases[i] for i in shown]) if shown else []
-        by_case = {id(cases[i]): delta for i, delta in zip(shown, deltas, strict=True)}
-        judge = Discrepancy(lambda case, _: by_case[id(case)], self.epsilon, self.measure)
-        return judge.judge(cases, outputs)
+
+        def deltas(which: Sequence[int]) -> list[float]:
+            return self.deltas([cases[i] for i in which])
+
+        return judge_by(deltas, cases, outputs, epsilon=self.epsilon, what=self.measure)
 
     def deltas(self, cases: Sequence[Case]) -> list[float]:
         """Δ of each picture."""
@@ -181,11 +181,7 @@ def load(
     bad: str = BAD,
 ) -> PictureJudge:
     """`picture?encoder=openclip:ViT-L-14/openai&attribute=a man|a woman&wanted=0.5,0.5`."""
-    if measure not in USUAL:
-        raise WeakspotError(
-            f"no measure of pictures is called {measure[:60]!r}",
-            fix=nearest(measure, USUAL) or f"choose from: {', '.join(USUAL)}",
-        )
+    check_known(measure, USUAL, f"no measure of pictures is called {measure[:60]!r}")
     if not encoder:
         raise WeakspotError(
             "no encoder is named that looks at the pictures",

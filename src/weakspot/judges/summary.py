@@ -13,8 +13,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from weakspot.core import MODELS, Case, Output, Status, TextEncoder, Verdict, WeakspotError, nearest
-from weakspot.judges.discrepancy import Discrepancy
+from weakspot.core import (
+    MODELS,
+    Case,
+    Output,
+    Status,
+    TextEncoder,
+    Verdict,
+    WeakspotError,
+    check_known,
+)
+from weakspot.judges.discrepancy import judge_by, limit
 from weakspot.stats.overlap import bleu, rouge, rouge_l
 
 #: From candidate and reference to Δ.
@@ -44,16 +53,14 @@ class SummaryJudge:
     def judge(self, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
         """See `Judge`. The score is Δ."""
         outputs = [_empty(output) for output in outputs]
-        told = [i for i, o in enumerate(outputs) if o.status is Status.OK and o.answer is not None]
-        deltas = self.deltas([str(outputs[i].answer) for i in told], [cases[i].expected for i in told])
-        by_case = {id(cases[i]): delta for i, delta in zip(told, deltas, strict=True)}
-        judge = Discrepancy(lambda case, _: by_case[id(case)], self.epsilon, self.measure)
-        return judge.judge(cases, outputs)
+
+        def deltas(which: Sequence[int]) -> list[float]:
+            return self.deltas([str(outputs[i].answer) for i in which], [cases[i].expected for i in which])
+
+        return judge_by(deltas, cases, outputs, epsilon=self.epsilon, what=self.measure)
 
     def deltas(self, texts: Sequence[str], references: Sequence[str]) -> list[float]:
         """Δ of each text and its reference."""
-        if not texts:
-            return []
         columns = [
             [delta(own, reference) for own, reference in zip(texts, references, strict=True)]
             for name, delta in TEXTS.items()
@@ -81,25 +88,8 @@ def _empty(output: Output) -> Output:
 
 def load(*, measure: str = "blend", epsilon: str = "", encoder: str = "ngrams") -> SummaryJudge:
     """`summary`, `summary?measure=rougeL&epsilon=0.8`, `summary?encoder=st:all-mpnet-base-v2`."""
-    if measure not in USUAL:
-        raise WeakspotError(
-            f"no measure of summaries is called {measure[:60]!r}",
-            fix=nearest(measure, USUAL) or f"choose from: {', '.join(USUAL)}",
-        )
+    check_known(measure, USUAL, f"no measure of summaries is called {measure[:60]!r}")
     model: Any = MODELS.load(encoder)
     if not isinstance(model, TextEncoder):
         raise WeakspotError(f"{encoder[:80]} is no encoder of texts", fix="use ngrams, or st:NAME")
     return SummaryJudge(measure=measure, epsilon=limit(epsilon), encoder=model)
-
-
-def limit(epsilon: str) -> float | None:
-    """ε as a number; None if it is not given."""
-    if not epsilon:
-        return None
-    try:
-        found = float(epsilon)
-    except ValueError:
-        found = math.nan
-    if not math.isfinite(found):
-        raise WeakspotError(f"epsilon cannot be {epsilon[:60]!r}", fix="write a number, e.g. epsilon=0.7")
-    return found

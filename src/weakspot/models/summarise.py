@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 import numpy as np
 
-from weakspot.core import Case, Output, Status, WeakspotError
+from weakspot.core import Case, Output, Status, WeakspotError, check_known
 from weakspot.models.ngrams import Ngrams
 
 #: How sentences are chosen: the first ones, or those that lie nearest to the whole text.
@@ -113,8 +113,5 @@ def load(count: str = "3", *, by: str = "centroid") -> Extract:
     """`extract:3`, `extract:2?by=lead`."""
     if not (count.isdecimal() and 1 <= int(count[:7]) <= 100):
         raise WeakspotError(f"a summary cannot have {count[:60]!r} sentences", fix="write e.g. extract:3")
-    if by not in WAYS:
-        raise WeakspotError(
-            f"sentences cannot be chosen by {by[:60]!r}", fix=f"choose from: {', '.join(WAYS)}"
-        )
+    check_known(by, WAYS, f"sentences cannot be chosen by {by[:60]!r}")
     return Extract(int(count), by=by)

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import WeakspotError, nearest
+from weakspot.core import WeakspotError, check_known
 
 Floats = NDArray[np.float32]
 #: A picture with less contrast (standard deviation, of 255) shows nothing any more.
@@ -138,11 +138,7 @@ def amounts_of(assignment: Mapping[str, str]) -> dict[str, float]:
     """
     found = {}
     for name, value in assignment.items():
-        if name not in CHANGES:
-            raise WeakspotError(
-                f"no transformation of pictures is called {name[:60]!r}",
-                fix=nearest(name, CHANGES) or f"choose from: {', '.join(CHANGES)}",
-            )
+        check_known(name, CHANGES, f"no transformation of pictures is called {name[:60]!r}")
         low, high = CHANGES[name][2]
         try:
             amount = float(value)

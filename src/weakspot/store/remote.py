@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from weakspot.core import WeakspotError, nearest
+from weakspot.core import WeakspotError, check_known
 from weakspot.store.blobs import Blobs
 
 _T = TypeVar("_T")
@@ -46,11 +46,7 @@ def check_url(url: str | None) -> None:
             f"{url[:200]!r} is no address for kept inputs",
             fix="write e.g. s3://bucket/folder or file:///mnt/shared/folder",
         )
-    if protocol not in PROTOCOLS:
-        raise WeakspotError(
-            f"inputs cannot be kept at {protocol[:40]!r} addresses",
-            fix=nearest(protocol, PROTOCOLS) or f"choose from: {', '.join(PROTOCOLS)}",
-        )
+    check_known(protocol, PROTOCOLS, f"inputs cannot be kept at {protocol[:40]!r} addresses")
     try:
         parts = urlsplit(url)
         key = parts.password or parts.query or parts.fragment

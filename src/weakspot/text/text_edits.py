@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from weakspot.core import WeakspotError, nearest
+from weakspot.core import WeakspotError, check_known
 from weakspot.text.changes import Span, replaced
 from weakspot.text.inflection import numbers, tenses
 from weakspot.text.lexicon import section, words
@@ -142,10 +142,7 @@ def edit(text: str, name: str, *, seed: int, share: float | None = None) -> str:
         seed: Where chance has a part, it follows from this.
         share: Of what the edit can change, above 0 and at most 1; one place is changed at least.
     """
-    if name not in EDITS:
-        raise WeakspotError(
-            f"no edit is called {name[:60]!r}", fix=nearest(name, EDITS) or f"choose from: {', '.join(EDITS)}"
-        )
+    check_known(name, EDITS, f"no edit is called {name[:60]!r}")
     if share is not None and not 0 < share <= 1:
         raise WeakspotError(f"a share cannot be {share}", fix="choose a number above 0 and at most 1")
     rule, rng = EDITS[name], random.Random(seed)  # noqa: S311

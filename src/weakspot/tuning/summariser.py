@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlencode
 import numpy as np
 import torch
 
-from weakspot.core import WeakspotError
+from weakspot.core import WeakspotError, check_known
 from weakspot.models.compute.device import choose_device
 from weakspot.models.hf.files import quiet
 from weakspot.models.hf.seq2seq import Seq2Seq
@@ -90,11 +90,7 @@ def fit_summariser(
     Raises:
         WeakspotError: There are too few texts; peft is missing.
     """
-    if settings.method not in METHODS:
-        raise WeakspotError(
-            f"the method {settings.method[:60]!r} is not for summarisers",
-            fix=f"choose from: {', '.join(METHODS)}",
-        )
+    check_known(settings.method, METHODS, f"the method {settings.method[:60]!r} is not for summarisers")
     if settings.method == "lora":
         need_peft()
     if len(lessons) < 5:

@@ -149,7 +149,7 @@ def load(
         labels=read_labels(Path(labels)),
         mean=three(mean),
         std=three(std, above=0.0),
-        size=_size(size),
+        size=options.size(size),
         origin=path,
         device=device,
         dtype=dtype,
@@ -169,14 +169,3 @@ def _made(path: str) -> nn.Module:
             fix="name a module, or a class or function without arguments that makes one",
         )
     return found
-
-
-def _size(text: str) -> tuple[int, int] | None:
-    if not text:
-        return None
-    parts = text.lower().split("x")
-    if len(parts) > 2 or not all(part.isdecimal() and 0 < int(part) <= 4096 for part in parts):
-        raise WeakspotError(
-            f"size cannot be {text[:60]!r}", fix="write size=224, or size=224x320 (height, width)"
-        )
-    return int(parts[0]), int(parts[-1])

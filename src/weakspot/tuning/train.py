@@ -23,7 +23,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812
 
-from weakspot.core import WeakspotError
+from weakspot.core import WeakspotError, check_known
 from weakspot.tuning.guard import Guards, Place, farthest
 from weakspot.tuning.head import last_layer, reaching
 from weakspot.tuning.lessons import Lessons, Shown
@@ -84,10 +84,7 @@ class TrainSettings:
 
     def check(self) -> None:
         """Refuse what cannot be meant."""
-        if self.method not in METHODS:
-            raise WeakspotError(
-                f"no method is called {self.method[:60]!r}", fix=f"choose from: {', '.join(METHODS)}"
-            )
+        check_known(self.method, METHODS, f"no method is called {self.method[:60]!r}")
         for name, low, high in (
             ("rate", 0, 1),
             ("distil", 0, 1),

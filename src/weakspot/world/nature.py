@@ -21,7 +21,7 @@ from random import Random
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from weakspot.core.errors import WeakspotError, nearest
+from weakspot.core.errors import WeakspotError, check_known, nearest
 from weakspot.world.scene import ATTRIBUTES, DEFAULTS, SUBJECTS, Scene, SceneSet
 
 Weights = Mapping[str, float]
@@ -72,10 +72,8 @@ def probabilities(subject: str, attribute: str, *, given: str | None = None) -> 
         given: for "on_color" and "companion_at" the value of "on" or "companion" to condition on;
             without it they are averaged over their parent. No other attribute takes it.
     """
-    if subject not in SUBJECTS:
-        raise WeakspotError(f"no subject {subject!r}", fix=nearest(subject, SUBJECTS))
-    if attribute not in ATTRIBUTES:
-        raise WeakspotError(f"no attribute {attribute!r}", fix=nearest(attribute, ATTRIBUTES))
+    check_known(subject, SUBJECTS, f"no subject {subject!r}")
+    check_known(attribute, ATTRIBUTES, f"no attribute {attribute!r}")
     parent = PARENT_OF.get(attribute)
     if parent is None:
         if given is not None:
@@ -124,8 +122,7 @@ def _even(scenes: SceneSet, subject: str, factor: tuple[str, ...]) -> list[Optio
 
 def probability(scenes: SceneSet, subject: str) -> float:
     """The natural probability that a scene of this subject lies in the set (0 if it is another subject's)."""
-    if subject not in SUBJECTS:
-        raise WeakspotError(f"no subject {subject!r}", fix=nearest(subject, SUBJECTS))
+    check_known(subject, SUBJECTS, f"no subject {subject!r}")
     if subject not in scenes["subject"]:
         return 0.0
     named = {name for name, _ in scenes.allowed}

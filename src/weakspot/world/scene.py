@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, Final
 
-from weakspot.core.errors import WeakspotError
+from weakspot.core.errors import WeakspotError, check_known
 
 #: Every subject with its parent in the sense of WordNet; the order is the classifier's label order.
 PARENTS: Final[Mapping[str, str]] = MappingProxyType(
@@ -157,8 +157,7 @@ class SceneSet:
         """From a mapping of attribute to the values left; raises if a name, a value or nothing fits."""
         rows: list[tuple[str, tuple[str, ...]]] = []
         for name in allowed:
-            if name not in ATTRIBUTES:
-                raise WeakspotError(f"no attribute {name!r}", fix=f"choose from: {', '.join(ATTRIBUTES)}")
+            check_known(name, ATTRIBUTES, f"no attribute {name!r}")
         for name, values in ATTRIBUTES.items():
             if name not in allowed:
                 continue

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import AfterValidator, model_validator
 
-from weakspot.core import WeakspotError, nearest
+from weakspot.core import WeakspotError, check_known
 from weakspot.study.options import Option, SeedOption, StudySettings
 
 METHODS: Final = ("last-layer", "full", "lora", "data")
@@ -17,11 +17,7 @@ LEAST: Final = 20
 
 
 def _method(name: str) -> str:
-    if name not in METHODS:
-        raise WeakspotError(
-            f"no method is called {name[:60]!r}",
-            fix=nearest(name, METHODS) or f"choose from: {', '.join(METHODS)}",
-        )
+    check_known(name, METHODS, f"no method is called {name[:60]!r}")
     return name
 
 
