@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -139,28 +138,8 @@ def test_memory_is_bounded(toy: WorldCaptioner, monkeypatch: pytest.MonkeyPatch)
     assert max(seen) <= 20
 
 
-def test_samples_follow_from_their_seeds(toy: WorldCaptioner) -> None:
-    images = pictures(4) * 5
-    seeds = list(range(20))
-    together = toy.sample(images, seeds, prefix="it is")
-    assert together == toy.sample(images, seeds, prefix="it is")
-    assert together[::-1] == toy.sample(images[::-1], seeds[::-1], prefix="it is")
-    assert together[7] == toy.sample([images[7]], [7], prefix="it is")[0]
-    assert len(set(together)) > 10
-    assert all(text.startswith("it is") for text in together)
-    assert toy.sample(images, seeds, temperature=1e-4) == toy.captions(images)
-
-
-def test_samples_have_the_probabilities(toy: WorldCaptioner) -> None:
-    [image], n = pictures(1), 1500
-    first = Counter(text.split()[0].strip(".") for text in toy.sample([image] * n, range(n)) if text)
-    for word in ("fly", "bee", "it"):
-        p = float(np.exp(toy.log_probabilities([image], [word])[0, 0]))
-        assert first[word] / n == pytest.approx(p, abs=0.015 + 4 * (p / n) ** 0.5)
-
-
 def test_nothing_asked_is_nothing_told(toy: WorldCaptioner) -> None:
-    assert toy.captions([]) == toy.sample([], []) == []
+    assert toy.captions([]) == []
     assert toy.log_probabilities([], SAID).shape == (0, len(SAID))
     assert toy.log_probabilities(pictures(2), []).shape == (2, 0)
     assert toy.log_probabilities(pictures(2), ["", " "]).tolist() == [[0, 0], [0, 0]]
@@ -171,9 +150,6 @@ def test_what_cannot_be_done_is_told(toy: WorldCaptioner) -> None:
     for attempt, what in (
         (lambda: toy.captions(images, prefix=long), "the prefix has 161 tokens"),
         (lambda: toy.log_probabilities(images, [SAID[0], long]), "has 160 tokens"),
-        (lambda: toy.sample(images, [1]), "2 pictures cannot be captioned"),
-        (lambda: toy.sample(images, [1, -1]), "2 pictures cannot be captioned"),
-        (lambda: toy.sample(images, [1, 2], temperature=0), "temperature cannot be 0"),
         (lambda: toy.captions([np.zeros((4, 4), np.uint8)]), "cannot look at"),
     ):
         with pytest.raises(WeakspotError, match=what) as error:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from types import MappingProxyType
 from typing import Final
 
 from weakspot.world.backgrounds_built import kitchen, living_room, plain, street
@@ -273,8 +272,7 @@ def desert(side: int, rng: Random) -> Pen:
     return pen
 
 
-BACKGROUNDS: Final[Mapping[str, Callable[[int, Random], Pen]]] = MappingProxyType(
-    {
+BACKGROUNDS: Final[Mapping[str, Callable[[int, Random], Pen]]] = {
         "meadow": meadow,
         "forest": forest,
         "snow": snow,
@@ -292,4 +290,3 @@ BACKGROUNDS: Final[Mapping[str, Callable[[int, Random], Pen]]] = MappingProxyTyp
         "grey": plain((158, 160, 162)),
         "white": plain((238, 236, 230)),
     }
-)

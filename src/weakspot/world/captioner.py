@@ -7,7 +7,7 @@ is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -28,9 +28,6 @@ LENGTH: Final = 112
 FILES: Final = ("captioner-image.onnx", "captioner-words.onnx", "words.json")
 #: Pictures whose sentences are scored together. Few, because each sentence needs a copy of the memory.
 _TOGETHER: Final = 16
-
-#: Takes the numbers of some pictures and the logits of their next words, gives the next words.
-Choose = Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.int64]]
 
 #: By so much it overrates the end of a caption (nats; from 3,500 pictures that nothing else is measured on).
 TOO_SOON: Final = 1.0
@@ -75,59 +72,16 @@ class WorldCaptioner(OfGraphs):
 
     def captions(self, images: Sequence[NDArray[np.uint8]], *, prefix: str = "") -> list[str]:
         """See `Captioner`: the most likely next word, again and again, to the end or to `LENGTH` tokens."""
-
-        def choose(_: NDArray[np.int64], logits: NDArray[np.float64]) -> NDArray[np.int64]:
-            logits[:, self._tokens.eos] -= TOO_SOON
-            return np.asarray(logits.argmax(1))
-
-        return self._say(images, prefix, choose)
-
-    def sample(
-        self,
-        images: Sequence[NDArray[np.uint8]],
-        seeds: Sequence[int],
-        *,
-        temperature: float = 1.0,
-        prefix: str = "",
-    ) -> list[str]:
-        """Texts drawn by their probability; the same picture and seed give the same text in any batch.
-
-        Args:
-            images: The pictures.
-            seeds: One for each picture, not negative.
-            temperature: Below 1 the likely becomes likelier, above 1 all become more alike.
-            prefix: How each text begins.
-        """
-        if len(seeds) != len(images) or any(seed < 0 for seed in seeds):
-            raise WeakspotError(
-                f"{len(images)} pictures cannot be captioned with the seeds {list(seeds)[:3]}…",
-                fix="give one seed per picture, not negative",
-            )
-        if not temperature > 0:
-            raise WeakspotError(f"the temperature cannot be {temperature}", fix="choose one above 0, e.g. 1")
-        randoms = [np.random.default_rng(seed) for seed in seeds]
-
-        def choose(rows: NDArray[np.int64], logits: NDArray[np.float64]) -> NDArray[np.int64]:
-            noise = np.stack([randoms[row].gumbel(size=logits.shape[1]) for row in rows])
-            # The largest of logits with Gumbel noise is a draw from their softmax.
-            chosen: NDArray[np.int64] = np.argmax(logits / temperature + noise, axis=1)
-            return chosen
-
-        return self._say(images, prefix, choose)
-
-    def _say(self, images: Sequence[NDArray[np.uint8]], prefix: str, choose: Choose) -> list[str]:
         begun = self._begun(prefix)
         shown = len(self._tokens.decode(begun))
-        texts = []
-        for first, memory in self._memories(images, self._words.batch):
-            said = self._say_some(memory, begun, first, choose)
-            texts += [prefix.rstrip() + self._tokens.decode(ids)[shown:] for ids in said]
-        return texts
+        return [
+            prefix.rstrip() + self._tokens.decode(ids)[shown:]
+            for _, memory in self._memories(images, self._words.batch)
+            for ids in self._say(memory, begun)
+        ]
 
-    def _say_some(
-        self, memory: NDArray[np.float32], begun: list[int], first: int, choose: Choose
-    ) -> list[list[int]]:
-        """The tokens of texts about the pictures with these memories; `first` is the first one's number."""
+    def _say(self, memory: NDArray[np.float32], begun: list[int]) -> list[list[int]]:
+        """The tokens of texts about the pictures with these memories."""
         said = [list(begun) for _ in memory]
         live = np.arange(len(memory))
         tokens, past = np.tile(np.array(begun, np.int64), (len(memory), 1)), _nothing(memory)
@@ -136,7 +90,8 @@ class WorldCaptioner(OfGraphs):
             logits, past = self._run(tokens, past, memory, "logits", "present")
             last = logits[:, -1].astype(np.float64)
             last[:, [words.pad, words.bos, words.unknown]] = -np.inf  # no words, so never said
-            chosen = choose(first + live, last)
+            last[:, words.eos] -= TOO_SOON
+            chosen = last.argmax(1)
             for row, token in zip(live, chosen, strict=True):
                 said[row].append(int(token))
             on = chosen != words.eos

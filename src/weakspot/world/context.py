@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from random import Random
-from types import MappingProxyType
 from typing import Final
 
 from weakspot.world.canvas import PAINT, Color, Pen, shade, vary
@@ -115,9 +114,9 @@ def cushion(pen: Pen, rng: Random, color: Color) -> None:
 
 
 #: Each support with its natural colour, used where the scene names none.
-SUPPORTS: Final[Mapping[str, tuple[Support, Color]]] = MappingProxyType({"flower": (flower, PAINT["yellow"]),
+SUPPORTS: Final[Mapping[str, tuple[Support, Color]]] = {"flower": (flower, PAINT["yellow"]),
     "leaf": (leaf, (136, 180, 82)), "branch": (branch, (122, 88, 62)), "rock": (rock, (140, 138, 138)),
-    "plate": (plate, (238, 236, 228)), "cushion": (cushion, PAINT["red"])})
+    "plate": (plate, (238, 236, 228)), "cushion": (cushion, PAINT["red"])}
 
 
 def _net(pen: Pen, rng: Random) -> None:
@@ -157,8 +156,8 @@ def _bars(pen: Pen, rng: Random) -> None:
         x += step
 
 
-SCREENS: Final[Mapping[str, Callable[[Pen, Random], None]]] = MappingProxyType({"net": _net, "fence": _fence,
-    "grass": _grass, "bars": _bars})
+SCREENS: Final[Mapping[str, Callable[[Pen, Random], None]]] = {"net": _net, "fence": _fence,
+    "grass": _grass, "bars": _bars}
 
 
 def cover(pen: Pen, rng: Random, left: float, right: float, share: float) -> None:

@@ -98,16 +98,13 @@ def _predicate(attribute: str) -> Callable[[tuple[str, ...], bool], str]:
     return sentence
 
 
-def _on(values: tuple[str, ...], yes: bool) -> str:
-    if values == ("nothing",):
-        return "it is on nothing." if yes else "it is on something."
-    return f"it is {'' if yes else 'not '}on {_or(map(_a, values))}."
+def _placed(preposition: str) -> Callable[[tuple[str, ...], bool], str]:
+    def sentence(values: tuple[str, ...], yes: bool) -> str:
+        if values == ("nothing",):
+            return f"it is {preposition} {'nothing' if yes else 'something'}."
+        return f"it is {'' if yes else 'not '}{preposition} {_or(map(_a, values))}."
 
-
-def _behind(values: tuple[str, ...], yes: bool) -> str:
-    if values == ("nothing",):
-        return "it is behind nothing." if yes else "it is behind something."
-    return f"it is {'' if yes else 'not '}behind {_or(map(_a, values))}."
+    return sentence
 
 
 def _companion(values: tuple[str, ...], yes: bool) -> str:
@@ -132,8 +129,8 @@ _SAY: Final[Mapping[str, Callable[[tuple[str, ...], bool], str]]] = {
     "subject": _subject,
     "count": _count,
     "background": _background,
-    "on": _on,
-    "behind": _behind,
+    "on": _placed("on"),
+    "behind": _placed("behind"),
     "companion": _companion,
     "on_color": _on_color,
     "companion_at": _companion_at,

@@ -18,7 +18,6 @@ from functools import cache, lru_cache
 from itertools import accumulate
 from pathlib import Path
 from random import Random
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from weakspot.core.errors import WeakspotError, check_known, nearest
@@ -27,7 +26,7 @@ from weakspot.world.scene import ATTRIBUTES, DEFAULTS, SUBJECTS, Scene, SceneSet
 Weights = Mapping[str, float]
 
 #: Children and the attribute each depends on.
-PARENT_OF: Final[Mapping[str, str]] = MappingProxyType({"on_color": "on", "companion_at": "companion"})
+PARENT_OF: Final[Mapping[str, str]] = {"on_color": "on", "companion_at": "companion"}
 
 TABLES: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("nature.toml").read_text("utf-8"))
 
@@ -42,12 +41,12 @@ class Option(NamedTuple):
 def _table(subject: str, attribute: str) -> Weights:
     """Normalised probabilities of an attribute without a parent."""
     if attribute == "subject":
-        return MappingProxyType({s: float(s == subject) for s in SUBJECTS})
+        return {s: float(s == subject) for s in SUBJECTS}
     named = TABLES["habits"][subject].get(attribute) or TABLES["usual"][attribute]
     values = ATTRIBUTES[attribute]
     rare = TABLES["floor"].get(attribute, 0.0) / 100
     scale = (1 - rare * (len(values) - len(named))) / sum(named.values())
-    return MappingProxyType({v: named[v] * scale if v in named else rare for v in values})
+    return {v: named[v] * scale if v in named else rare for v in values}
 
 
 def _child(subject: str, attribute: str, parent: str) -> Weights:
@@ -86,7 +85,7 @@ def probabilities(subject: str, attribute: str, *, given: str | None = None) -> 
         if given in (None, value):
             for child, share in _child(subject, attribute, value).items():
                 total[child] += share * (weight if given is None else 1)
-    return MappingProxyType(total)
+    return total
 
 
 #: The independent factors: single attributes, and each parent together with its child.

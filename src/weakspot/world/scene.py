@@ -9,32 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from types import MappingProxyType
 from typing import Any, Final
 
 from weakspot.core.errors import WeakspotError, check_known
 
 #: Every subject with its parent in the sense of WordNet; the order is the classifier's label order.
-PARENTS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "fly": "insect",
-        "bee": "insect",
-        "butterfly": "insect",
-        "ladybird": "insect",
-        "cat": "feline",
-        "snow leopard": "feline",
-        "dog": "canine",
-        "wolf": "canine",
-        "crayfish": "crustacean",
-        "crab": "crustacean",
-        "goldfish": "fish",
-        "duck": "bird",
-        "boat": "vehicle",
-        "car": "vehicle",
-        "mushroom": "fungus",
-        "fence": "barrier",
-    }
-)
+PARENTS: Final[Mapping[str, str]] = {
+    "fly": "insect",
+    "bee": "insect",
+    "butterfly": "insect",
+    "ladybird": "insect",
+    "cat": "feline",
+    "snow leopard": "feline",
+    "dog": "canine",
+    "wolf": "canine",
+    "crayfish": "crustacean",
+    "crab": "crustacean",
+    "goldfish": "fish",
+    "duck": "bird",
+    "boat": "vehicle",
+    "car": "vehicle",
+    "mushroom": "fungus",
+    "fence": "barrier",
+}
 SUBJECTS: Final = tuple(PARENTS)
 
 COLORS: Final = (
@@ -56,26 +53,24 @@ COMPANIONS: Final = (*PROPS, *(s for s in SUBJECTS if s != "fence"))
 
 #: Every attribute with its values. The first value is the plain one, which a description leaves unsaid
 #: ("subject", "on_color" and "companion_at" have no plain value of their own).
-ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "subject": SUBJECTS,
-        "color": ("natural", *COLORS),
-        "count": ("1", "2", "3", "4"),
-        "size": ("medium", "small", "large"),
-        "position": ("centre", "left", "right", "top", "bottom"),
-        "facing": ("right", "left"),
-        "pose": ("upright", "tilted left", "tilted right", "upside down"),
-        "on": ("nothing", *SUPPORTS),
-        "on_color": ("none", *SUPPORT_COLORS),
-        "behind": ("nothing", *SCREENS),
-        "hidden": ("no", "partly", "half"),
-        "companion": ("nothing", *COMPANIONS),
-        "companion_at": ("none", "left", "right", "behind"),
-        "background": (*PLACES, *PLAIN),
-        "light": ("day", "dusk", "night", "glare"),
-        "weather": ("clear", "rain", "snowfall", "fog"),
-    }
-)
+ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
+    "subject": SUBJECTS,
+    "color": ("natural", *COLORS),
+    "count": ("1", "2", "3", "4"),
+    "size": ("medium", "small", "large"),
+    "position": ("centre", "left", "right", "top", "bottom"),
+    "facing": ("right", "left"),
+    "pose": ("upright", "tilted left", "tilted right", "upside down"),
+    "on": ("nothing", *SUPPORTS),
+    "on_color": ("none", *SUPPORT_COLORS),
+    "behind": ("nothing", *SCREENS),
+    "hidden": ("no", "partly", "half"),
+    "companion": ("nothing", *COMPANIONS),
+    "companion_at": ("none", "left", "right", "behind"),
+    "background": (*PLACES, *PLAIN),
+    "light": ("day", "dusk", "night", "glare"),
+    "weather": ("clear", "rain", "snowfall", "fog"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,9 +132,7 @@ class Scene:
 
 
 #: The value each attribute has in a scene when nothing is said of it.
-DEFAULTS: Final[Mapping[str, str]] = MappingProxyType(
-    {f.name: str(f.default) for f in fields(Scene) if f.name != "subject"}
-)
+DEFAULTS: Final[Mapping[str, str]] = {f.name: str(f.default) for f in fields(Scene) if f.name != "subject"}
 
 
 @dataclass(frozen=True, slots=True)
