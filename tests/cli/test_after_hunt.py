@@ -139,7 +139,7 @@ def test_ctrl_c_says_that_nothing_is_lost(over: Path, capsys: Any, monkeypatch: 
     def stopped(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("weakspot.after.export.ask", stopped)
+    monkeypatch.setattr("weakspot.engine.Engine.draw_at", stopped)
     assert cli(["export", "run", "--draw", "9", "--per-caption", "99", "--out", "set"]) == 130
     assert "the same command goes on" in capsys.readouterr().err
     assert not Path("set").exists()

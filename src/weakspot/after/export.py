@@ -11,13 +11,11 @@ import math
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from weakspot.after.asking import BATCH, Member, ask, batches, failed
 from weakspot.after.datacard import Counts, card, provenance
 from weakspot.core import (
     Finding,
@@ -33,8 +31,7 @@ from weakspot.core import (
     check_known,
 )
 from weakspot.core.ports import available
-from weakspot.engine.budget import Budget, BudgetSpent, Spending
-from weakspot.engine.executor import local
+from weakspot.engine import Budget, BudgetSpent, Engine, Spending
 from weakspot.report.dataset import FORMATS, PICTURES, Record, front_of, need_pyarrow
 from weakspot.store import Run, RunConfig
 from weakspot.studies.hunt.finished import (
@@ -51,6 +48,8 @@ from weakspot.studies.hunt.finished import (
 ROUND: Final = 512
 #: The least rate of misread pictures that is planned with.
 _LEAST: Final = 0.02
+#: Inputs kept of what is drawn: every failing one.
+_KEPT: Final = dict.fromkeys(Stage, (1 << 40, 0))
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
 
 #: Told what is being done, how much of it is done, and of how much.
@@ -130,7 +129,7 @@ def export(
     part = folder.parent / f".{folder.name}.part"
     try:
         with _beside(part, hunt) as drawn:
-            if os.path.lexists(folder):  # made while this waited for the lock
+            if os.path.lexists(folder):  # made by another process, just now
                 raise _there(folder)
             collected = _Collected(hunt, settings, drawn)
             collected.kept()
@@ -138,7 +137,7 @@ def export(
                 collected.draw(target, source, judge, progress)
             _write(part / "out", collected, progress)
             (part / "out").rename(folder)
-            shutil.rmtree(part)
+        shutil.rmtree(part)
     except OSError as error:
         raise WeakspotError(
             f"the data set cannot be written to {folder}: {error.strerror or error}",
@@ -169,7 +168,7 @@ def judge_name(hunt: FinishedHunt) -> str:
 
 
 class _Collected:
-    """The pictures as they come together."""
+    """The pictures as they come together; what is drawn for them is recorded in a run of its own."""
 
     def __init__(self, hunt: FinishedHunt, settings: ExportSettings, drawn: Run) -> None:
         self.hunt, self.settings, self.drawn = hunt, settings, drawn
@@ -180,7 +179,7 @@ class _Collected:
 
     def content(self, record: Record) -> bytes:
         """The PNG file of a record, checked against its digest."""
-        blobs = (self.hunt.run if record.origin == "kept" else self.drawn).blobs
+        blobs = self.hunt.run.blobs if record.origin == "kept" else self.drawn.blobs
         content = blobs.get(record.sha256)
         if not content.startswith(_PNG):
             raise WeakspotError(
@@ -215,7 +214,6 @@ class _Collected:
             same = same_for(self.hunt, target, labels, None) or None
             opinions = load_opinions(self.hunt, target, same=same)
             judge = load_judge(self.hunt, target, same=same, opinions=opinions)
-        member = Member(self.hunt.settings.target, target, judge)
         spending = Spending(Budget.parse(self.settings.budget))
         sources: dict[str, Source] = {}
         try:
@@ -225,62 +223,50 @@ class _Collected:
                     named = self.hunt.settings.source
                     sources[label] = load_source(named, label=label) if source is None else source
                     self.hunt.check_digest("source", sources[label])
-                self._draw_one(at, sources[label], member, spending, progress)
+                with Engine(
+                    self.drawn,
+                    source=sources[label],
+                    target=target,
+                    judge=judge,
+                    keep=_KEPT,
+                    seed=self.hunt.settings.seed,
+                    patience=None,
+                ) as engine:
+                    engine.spending = spending
+                    self._draw_one(at, engine, progress)
         except BudgetSpent as limit:
             self.counts = self.counts._replace(limit=f"{limit}")
 
-    def _draw_one(
-        self, at: int, source: Source, member: Member, spending: Spending, progress: Progress | None
-    ) -> None:
-        finding = self.hunt.findings[at]
+    def _draw_one(self, at: int, engine: Engine, progress: Progress | None) -> None:
+        finding, spending = self.hunt.findings[at], engine.spending
         hypothesis, failed_before = finding.hypothesis, self._not_kept(finding)
-        indices = islice(self._indices(failed_before, hypothesis, source), self.settings.draw)
+        indices = islice(self._indices(failed_before, hypothesis, engine.source), self.settings.draw)
         tried = 0
-        with local(source) as executor:
-            while self.wanted(at):
-                room = spending.room()
-                # What failed before will fail again; of the others, about as many as the rate says.
-                sure = max(len(failed_before) - tried, 0)
-                rate = 1.0 if sure else max(finding.rate.value, _LEAST)
-                size = min(math.ceil(1.1 * self.wanted(at) / rate), ROUND, room, sure or ROUND)
-                plan = list(islice(indices, size))
-                if not plan:
-                    if room <= 0:
-                        raise BudgetSpent(*spending.tightest())
-                    return
-                draws = self._draws(plan, hypothesis, source, member, executor)
-                for draw in draws:
-                    spending.add(draw.usage)
-                    self._count(draw, known=draw.index in failed_before)
-                    misread = failed(draw) and draw.blob is not None and _is_about(finding, draw.answer)
-                    if misread and self.wanted(at):
-                        self._take(at, draw, "drawn")
-                tried += len(draws)
-                if progress is not None:
-                    words = f"{finding.phrase} · {self._number[at]} of {self.settings.per_caption}"
-                    progress(words, tried, self.settings.draw)
-                last = draws[-BATCH:]
-                if all(draw.status is Status.ERROR and draw.detail.startswith("source:") for draw in last):
-                    return  # the source has no more, or cannot draw these words
-                spending.check()
-
-    def _draws(
-        self, plan: list[int], hypothesis: Hypothesis, source: Source, member: Member, executor: Any
-    ) -> list[Trial]:
-        """The trials at these indices, in order; those that were drawn already are not drawn again."""
-        ledger, seed = self.drawn.ledger, self.hunt.settings.seed
-        ledger.add_hypotheses([hypothesis])
-        work = batches(hypothesis, (index for index in plan if ledger.trial(hypothesis, index) is None))
-        for asked in ask(source, [member], work, seed=seed, executor=executor, keep=True):
-            (one,) = asked.judged
-            blobs = {at: self.drawn.blobs.put(content) for at, content in one.inputs.items()}
-            trials = [
-                replace(trial, usage=asked.usage(at), blob=blobs.get(at))
-                for at, trial in enumerate(one.trials)
-            ]
-            ledger.record(trials, {"images": len(trials)})
-        found = (ledger.trial(hypothesis, index) for index in plan)
-        return [trial for trial in found if trial is not None]
+        while self.wanted(at):
+            room = spending.room()
+            # What failed before will fail again; of the others, about as many as the rate says.
+            sure = max(len(failed_before) - tried, 0)
+            rate = 1.0 if sure else max(finding.rate.value, _LEAST)
+            size = min(math.ceil(1.1 * self.wanted(at) / rate), ROUND, room, sure or ROUND)
+            plan = list(islice(indices, size))
+            if not plan:
+                if room <= 0:
+                    raise BudgetSpent(*spending.tightest())
+                return
+            trials = engine.draw_at(hypothesis, plan)
+            for trial in trials:
+                self._count(trial, known=trial.index in failed_before)
+                misread = trial.failed and trial.blob is not None and _is_about(finding, trial.answer)
+                if misread and self.wanted(at):
+                    self._take(at, trial, "drawn")
+            tried += len(trials)
+            if progress is not None:
+                words = f"{finding.phrase} · {self._number[at]} of {self.settings.per_caption}"
+                progress(words, tried, self.settings.draw)
+            last = trials[-engine.batch :]
+            if all(one.status is Status.ERROR and one.detail.startswith("source:") for one in last):
+                return  # the source has no more, or cannot draw these words
+            spending.check()
 
     def _not_kept(self, finding: Finding) -> list[int]:
         trials = self.hunt.run.ledger.trials(finding.hypothesis, failed=True)
@@ -294,18 +280,18 @@ class _Collected:
         there = available(source, hypothesis, seed=self.hunt.settings.seed, stage=Stage.CONFIRM)
         yield from range(start + fresh, start + there)
 
-    def _count(self, draw: Trial, *, known: bool) -> None:
+    def _count(self, trial: Trial, *, known: bool) -> None:
         add = {
             "tried": 1,
-            "errors": int(draw.status is Status.ERROR),
-            "invalid": int(draw.status is Status.INVALID),
-            "recovered": int(known and failed(draw) is False),
+            "errors": int(trial.status is Status.ERROR),
+            "invalid": int(trial.status is Status.INVALID),
+            "recovered": int(known and trial.failed is False),
         }
         self.counts = self.counts._replace(**{k: getattr(self.counts, k) + v for k, v in add.items()})
 
-    def _take(self, at: int, draw: Trial, origin: str) -> None:
+    def _take(self, at: int, trial: Trial, origin: str) -> None:
         """Put a picture into the data set, unless it is there."""
-        key = (draw.expected, draw.blob or "")
+        key = (trial.expected, trial.blob or "")
         if key in self._seen:
             self.counts = self.counts._replace(twice=self.counts.twice + 1)
             return
@@ -315,26 +301,26 @@ class _Collected:
         self.counts = self.counts._replace(**{origin: getattr(self.counts, origin) + 1})
         self.records.append(
             Record(
-                label=draw.expected,
-                predicted=draw.answer,
+                label=trial.expected,
+                predicted=trial.answer,
                 phrase=finding.phrase,
-                caption=draw.caption,
+                caption=trial.caption,
                 prompt=finding.hypothesis.text,
                 hypothesis=finding.hypothesis.id,
                 finding=at + 1,
                 confirmed=finding.confirmed,
-                index=draw.index,
-                seed=case_seed(hunt.settings.seed, finding.hypothesis, draw.index),
+                index=trial.index,
+                seed=case_seed(hunt.settings.seed, finding.hypothesis, trial.index),
                 origin=origin,
-                score=draw.score,
-                top=draw.top,
+                score=trial.score,
+                top=trial.top,
                 target=hunt.settings.target,
                 source=hunt.settings.source,
                 judge=judge_name(hunt),
                 run=hunt.run.folder.resolve().name,
                 run_seed=hunt.settings.seed,
                 licence=self.settings.licence,
-                sha256=draw.blob or "",
+                sha256=trial.blob or "",
             )
         )
 
@@ -377,28 +363,30 @@ def _write(folder: Path, collected: _Collected, progress: Progress | None) -> No
     (folder / "provenance.json").write_text(told, encoding="utf-8")
 
 
-@contextmanager
-def _beside(folder: Path, hunt: FinishedHunt) -> Iterator[Run]:
-    """What is drawn for an export, as a run of its own that a kill leaves whole: its trials are read again.
+def _beside(part: Path, hunt: FinishedHunt) -> Run:
+    """The run of what is drawn for the data set, new or left by an export that was killed.
 
-    It depends on the hunt alone, whatever the export was called with: the cap and the format may change.
+    It depends on the hunt, whatever the export was called with: the cap and the format may change.
     """
+    config, settings = hunt.run.config, hunt.settings
     about = {
-        "created": hunt.run.config.created,
-        "target": hunt.settings.target,
-        "source": hunt.settings.source,
+        "created": config.created,
+        "target": settings.target,
+        "source": settings.source,
         "judge": judge_name(hunt),
-        "seed": hunt.settings.seed,
+        "seed": settings.seed,
+        "digests": config.digests,
     }
-    config = RunConfig(study="export", subject="", settings=about, digests=hunt.run.config.digests)
-    there = (folder / "run.yaml").exists()
-    with Run.open(folder) if there else Run.create(config, folder=folder) as drawn:
-        if (drawn.config.settings, drawn.config.digests) != (config.settings, config.digests):
-            raise WeakspotError(
-                f"{folder} was left by an export with other settings",
-                fix="remove that folder, or choose another --out",
-            )
-        yield drawn
+    if not (part / "run.yaml").exists():
+        return Run.create(RunConfig(study="export", subject=config.subject, settings=about), folder=part)
+    run = Run.open(part)
+    if run.config.settings != about:
+        run.close()
+        raise WeakspotError(
+            f"{part} was left by an export with other settings",
+            fix="remove that folder, or choose another --out",
+        )
+    return run
 
 
 def _there(folder: Path) -> WeakspotError:

@@ -11,10 +11,12 @@ same is done with theirs. Three questions are answered, each with its uncertaint
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Final, NamedTuple
 
-from weakspot.after.asking import BATCH, Asked, Member, ask, batches, failed, judged
 from weakspot.after.transfer_values import (
     Cell,
     Heard,
@@ -37,6 +39,7 @@ from weakspot.core import (
     Status,
     Target,
     Trial,
+    Usage,
     WeakspotError,
     case_seed,
     nearest,
@@ -44,7 +47,7 @@ from weakspot.core import (
 from weakspot.core.ports import Finite, available
 from weakspot.engine.budget import FAR, Budget, BudgetSpent, Spending
 from weakspot.engine.executor import local
-from weakspot.engine.stages import Batch
+from weakspot.engine.stages import Answered, Batch, answer_batch, draw_batch, judge_batch
 from weakspot.store import Run
 from weakspot.studies.hunt.finished import (
     FinishedHunt,
@@ -57,10 +60,11 @@ from weakspot.studies.hunt.finished import (
     read_hunt,
     same_for,
 )
-from weakspot.study.loading import name_of
 
 __all__ = ["Transfer", "transfer"]
 
+#: Cases per call of the ports.
+BATCH: Final = 64
 #: Told what is being done, how much of it is done, and of how much.
 Progress = Callable[[str, int, int], None]
 #: Other studies name their cases themselves: with the same seed another model is shown the same ones.
@@ -103,8 +107,8 @@ def transfer(
     rows = _rows(hunt)
     labels = {row.hypothesis.id: row.label for row in rows}
     members = _members(hunt, targets, target, judge, same, sorted({*labels.values()}))
-    names = tuple(dict.fromkeys([hunt.settings.source, *map(name_of, sources)]))
-    others = {name_of(s): s for s in sources}
+    names = tuple(dict.fromkeys([hunt.settings.source, *map(_name, sources)]))
+    others = {_name(s): s for s in sources}
     spending = Spending(Budget.parse(budget) if budget else Budget())
     each, limit = _affordable(spending, n, captions=len(labels) * len(names), models=len(members))
     measured = _Measured(hunt, rows, members, spending, each, len(labels) * len(names), progress)
@@ -171,7 +175,7 @@ def _members(
     """The hunted model and the others, each checked to know the labels."""
     given: dict[str, str | Target] = {hunt.settings.target: own if own is not None else hunt.settings.target}
     for each in targets:
-        given.setdefault(name_of(each), each)
+        given.setdefault(_name(each), each)
     if len(given) < 2:
         raise WeakspotError(
             "there is no other model to compare with", fix="name one: --target world:classifier-vit-1"
@@ -207,6 +211,22 @@ def _check_same(same: Same | None, labels: Sequence[str], heads: Sequence[Sequen
             )
 
 
+class Member(NamedTuple):
+    """A model under the name people know it by, and who judges it."""
+
+    name: str
+    target: Target
+    judge: Judge
+
+
+def _asked(members: Sequence[Member], drawn: Answered) -> tuple[Batch, list[list[Trial]]]:
+    """What the members make of the very same cases: by member, their trials."""
+    none_kept = {True: 0, False: 0}
+    return drawn.batch, [
+        judge_batch(member.judge, none_kept, answer_batch(member.target, drawn)).trials for member in members
+    ]
+
+
 class _Measured:
     """Draws, and keeps what the models said."""
 
@@ -222,7 +242,7 @@ class _Measured:
     ) -> None:
         self.hunt, self.rows, self.members, self.spending, self.n = hunt, rows, members, spending, n
         self.images, self.errors = 0, Counter[str]()
-        self._total, self._progress = n * captions, progress
+        self._total, self._progress, self._clock = n * captions, progress, time.monotonic()
         self._heard: dict[tuple[str, str], list[tuple[Heard, ...]]] = {}
         self._failed: Counter[tuple[str, str, int]] = Counter()  # errors by source, hypothesis and member
         self._failing: dict[tuple[str, int], tuple[Heard, ...]] = {}  # of the hunted model, by case
@@ -233,10 +253,16 @@ class _Measured:
         with local(source) as executor:
             work = self._work(source, captions, own, dead)
             seed = self.hunt.settings.seed
-            for asked in ask(source, self.members, work, seed=seed, executor=executor):
-                self._add(name, asked, own)
-                if asked.undrawn:
-                    dead.add(asked.batch.hypothesis.id)  # there is no more of it, or it cannot be drawn
+            draw, answer = partial(draw_batch, source, seed), partial(_asked, self.members)
+            for batch, by_member in executor.stream(work, draw, answer):
+                trials = list(zip(*by_member, strict=True))
+                now = time.monotonic()
+                seconds, self._clock = (now - self._clock) / len(trials), now
+                for one in trials:
+                    self._add(name, batch.hypothesis, one, seconds, own)
+                undrawn = (t.status is Status.ERROR and t.detail.startswith("source:") for t, *_ in trials)
+                if all(undrawn):
+                    dead.add(batch.hypothesis.id)  # the source has no more of it, or cannot draw these words
                 if self._progress is not None:
                     self._progress(f"asking about pictures of {name}", self.images, self._total)
                 self.spending.check()
@@ -258,20 +284,23 @@ class _Measured:
                 elif own:
                     start += self.hunt.run.ledger.count(hypothesis, Stage.CONFIRM)
                 if size > 0:
-                    yield from batches(hypothesis, range(start + at, start + at + size))
+                    yield Batch(hypothesis, Stage.CONFIRM, start + at, start + at + size)
 
-    def _add(self, name: str, asked: Asked, own: bool) -> None:
-        hypothesis = asked.batch.hypothesis
-        for at, trials in enumerate(zip(*(one.trials for one in asked.judged), strict=True)):
-            heard = tuple(map(_heard, trials))
-            self.images += 1
-            self._heard.setdefault((name, hypothesis.id), []).append(heard)
-            for i, trial in enumerate(trials):
-                self._failed[name, hypothesis.id, i] += trial.status is Status.ERROR
-            self.spending.add(asked.usage(at))
-            self.errors.update({t.detail or "error" for t in trials if t.status is Status.ERROR})
-            if own and heard[0][0]:
-                self._failing[hypothesis.id, trials[0].index] = heard
+    def _add(
+        self, name: str, hypothesis: Hypothesis, trials: Sequence[Trial], seconds: float, own: bool
+    ) -> None:
+        """Count one case: a trial of each member."""
+        self.images += 1
+        heard = tuple(map(_heard, trials))
+        self._heard.setdefault((name, hypothesis.id), []).append(heard)
+        wrong = [trial.detail or "error" for trial in trials if trial.status is Status.ERROR]
+        for i, trial in enumerate(trials):
+            self._failed[name, hypothesis.id, i] += trial.status is Status.ERROR
+        tokens, dollars = (sum(t.usage[i] for t in trials) for i in (0, 1))
+        self.spending.add(Usage(int(tokens), dollars, seconds))
+        self.errors.update(set(wrong))
+        if own and heard[0][0]:
+            self._failing[hypothesis.id, trials[0].index] = heard
 
     def evidence(self) -> None:
         """The misread pictures that the run kept, for the published measure: they are asked about as well."""
@@ -295,10 +324,11 @@ class _Measured:
                     )
                     for trial in part
                 ]
-                others = [one.trials for one in judged(self.members[1:], hypothesis, cases)]
-                for at_case, trial in enumerate(part):
-                    heard = (_heard(trials[at_case]) for trials in others)
-                    self._failing[hypothesis.id, trial.index] = ((True, trial.answer), *heard)
+                batch = Batch(hypothesis, Stage.CONFIRM, 0, len(part))
+                _, others = _asked(self.members[1:], Answered(batch, cases, [None] * len(part)))
+                for trial, *said in zip(part, *others, strict=True):
+                    heard = ((True, trial.answer), *map(_heard, said))
+                    self._failing[hypothesis.id, trial.index] = heard
 
     def cells(self, sources: Sequence[str]) -> Iterator[Cell]:
         """The matrix, source by source, row by row, model by model."""
@@ -338,4 +368,9 @@ class _Measured:
 
 
 def _heard(trial: Trial) -> Heard:
-    return failed(trial), trial.answer
+    """Whether the model failed, where that can be said of a valid case, and its answer."""
+    return None if trial.status is Status.INVALID else trial.failed, trial.answer
+
+
+def _name(part: object) -> str:
+    return part if isinstance(part, str) else f"object:{type(part).__module__}.{type(part).__qualname__}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple, Self
@@ -23,6 +24,7 @@ from weakspot.core import (
     Status,
     Tally,
     Target,
+    Trial,
     WeakspotError,
 )
 from weakspot.core.ports import available
@@ -172,7 +174,9 @@ class Engine:
             except BudgetSpent as limit:  # as below: what was under way then is in the ledger, and counts
                 spent = limit
             if len(known) < batch.stop - batch.start:
-                fresh += self._open(batch) if known else [batch]
+                held = self.run.ledger.indices(batch.hypothesis, batch.start, batch.stop)
+                missing = tuple(i for i in batch.indices if i not in held)
+                fresh.append(batch._replace(only=missing) if held else batch)
         work, wanted = iter(() if spent else fresh), dict.fromkeys((w.hypothesis, w.stage) for w in wants)
         for judged in self._judged(work):
             try:
@@ -211,16 +215,21 @@ class Engine:
         self.run.ledger.record([], {"images": len(needed)})
         return {i: case for i, (case, _) in zip(needed, drawn, strict=True) if case is not None}
 
-    def _open(self, batch: Batch) -> list[Batch]:
-        """The parts of a batch that the ledger does not hold."""
-        held = self.run.ledger.indices(batch.hypothesis, batch.start, batch.stop)
-        parts: list[Batch] = []
-        for index in (i for i in range(batch.start, batch.stop) if i not in held):
-            if parts and parts[-1].stop == index:
-                parts[-1] = parts[-1]._replace(stop=index + 1)
-            else:
-                parts.append(batch._replace(start=index, stop=index + 1))
-        return parts
+    def draw_at(self, hypothesis: Hypothesis, indices: Sequence[int]) -> list[Trial]:
+        """The trials at any indices, recorded or new; the limits of the budget are the caller's to check."""
+        ledger = self.run.ledger
+        ledger.add_hypotheses([hypothesis])
+        held = {trial.index: trial for trial in ledger.trials(hypothesis)}
+        whole = Batch(hypothesis, Stage.CONFIRM, 0, 0)
+        with suppress(BudgetSpent):
+            self._account(whole, [_outcome(held[i]) for i in indices if i in held])
+        new = [i for i in indices if i not in held]
+        some = [tuple(new[at : at + self.batch]) for at in range(0, len(new), self.batch)]
+        for judged in self._judged(whole._replace(only=only) for only in some):
+            with suppress(BudgetSpent):
+                self._record(judged)
+        held = {trial.index: trial for trial in ledger.trials(hypothesis)}
+        return [held[i] for i in indices]
 
     def missing(self, wants: Sequence[Want]) -> int:
         """How many trials `draw` would add to what was seen."""
@@ -283,7 +292,7 @@ class Engine:
                 "seconds": sum(u.seconds for u in usage),
             },
         )
-        self._account(batch, [Outcome(t.failed, t.status, t.usage, t.detail, t.answer) for t in trials])
+        self._account(batch, [_outcome(trial) for trial in trials])
 
     def _kept(self, batch: Batch) -> dict[bool, int]:
         """How many more failing and passing inputs of a hypothesis to keep."""
@@ -316,3 +325,7 @@ class Engine:
                 fix=f"mend the cause, then: weakspot resume {self.run.folder}",
             )
         self.spending.check()
+
+
+def _outcome(trial: Trial) -> Outcome:
+    return Outcome(trial.failed, trial.status, trial.usage, trial.detail, trial.answer)

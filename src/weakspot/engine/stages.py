@@ -31,13 +31,19 @@ KEPT_LABELS: Final = 3
 
 
 class Batch(NamedTuple):
-    """Trials of one hypothesis that are drawn together: the indices from `start` to `stop`."""
+    """Trials of one hypothesis that are drawn together: those from `start` to `stop`, or `only` some."""
 
     hypothesis: Hypothesis
     stage: Stage
     start: int
     stop: int
     placed: tuple[tuple[int, int], ...] = ()
+    only: tuple[int, ...] = ()
+
+    @property
+    def indices(self) -> Sequence[int]:
+        """Which trials it has."""
+        return self.only or range(self.start, self.stop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +82,8 @@ def draw_batch(source: Source, seed: int, batch: Batch) -> Answered:
             source.place(batch.hypothesis, index, number)
     cases: list[Case] = []
     outputs: list[Output | None] = []
-    indices = range(batch.start, batch.stop)
-    for index, (case, error) in zip(indices, call_each(draw, indices, "source", Case), strict=True):
+    drawn = call_each(draw, batch.indices, "source", Case)
+    for index, (case, error) in zip(batch.indices, drawn, strict=True):
         own_seed = case_seed(seed, batch.hypothesis, index)
         cases.append(case or Case(batch.hypothesis, index, own_seed, None, ""))
         outputs.append(None if case else Output(None, status=Status.ERROR, detail=error))

@@ -16,7 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 from weakspot.core import WeakspotError, nearest
 from weakspot.core.ports import cpu_bound
 from weakspot.engine import BudgetSpent, Cluster, Executor, Watch
-from weakspot.store import Run, RunConfig, check_url
+from weakspot.store import LedgerError, Run, RunConfig, check_url
 from weakspot.study.context import Context
 from weakspot.study.executors import check_executor, executor_for
 from weakspot.study.loading import pinned, tell_models
@@ -216,6 +216,8 @@ def _carry_out(study: Study, context: Context[Any, Any]) -> None:
             raise context.broken
     except BudgetSpent as spent:
         context.end(f"the {spent}")
+    except LedgerError:  # nothing more can be written: the run is as it was
+        raise
     except WeakspotError as broken:
         ledger.set_fact("state", f"stopped: broken: {broken.what}")
         raise
