@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tests.engine import engine_parts
 
-from weakspot import hunt, studies
+from weakspot import hunt, resume
 from weakspot.core import WeakspotError
 from weakspot.store import Run
 
@@ -28,7 +28,7 @@ BUDGET = "images=4000"
 
 def attempt(folder: Path) -> None:
     if (folder / "run.yaml").exists():
-        studies.resume(folder).close()
+        resume(folder).close()
     else:
         begin(folder)
 

@@ -17,7 +17,7 @@ import pytest
 from tests.engine import kill_often
 from tests.engine.engine_parts import content
 
-from weakspot import studies
+from weakspot import resume
 from weakspot.core import WeakspotError
 from weakspot.store import Run
 
@@ -58,7 +58,7 @@ def test_a_hunt_that_filled_the_disk_goes_on_when_there_is_room(tmp_path: Path) 
         with Run.read(disk / "run") as run:
             assert 0 < run.ledger.spend()["images"] < 3000
             assert run.state == "running"
-        studies.resume(disk / "run").close()
+        resume(disk / "run").close()
         assert_same(content(disk / "run"), content(tmp_path / "never"))
         assert_evidence_is_whole(disk / "run")
     finally:
