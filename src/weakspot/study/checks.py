@@ -50,26 +50,26 @@ def check_study(found: StudyFile, *, load: bool = False) -> list[Problem]:
         value = found.values.get(field.name)
         if value in (None, ""):
             continue
-        wrong = list(_unfit(study, field, value))
-        for one in value if isinstance(value, list) else [value]:
+        meant, wrong = _meant(study, field, value)
+        for one in meant if isinstance(meant, list | tuple) else [meant]:
             wrong += _names_nothing(field, str(one))
         line = found.lines.get(field.name, 0)
         problems += [Problem(line, f"{field.name}: {what}", fix) for what, fix in wrong]
     return problems or _cannot_be_meant(study, found, load=load)
 
 
-def _unfit(study: Study, field: Field, value: Any) -> Iterator[tuple[str, str]]:
-    """What the option itself says against a value."""
+def _meant(study: Study, field: Field, value: Any) -> tuple[Any, list[tuple[str, str]]]:
+    """A value as the option reads it, and what the option itself says against it."""
     info = study.options.model_fields.get(field.name)
     if info is None:
-        return
+        return value, []
     given = tuple(value) if isinstance(value, list) else value
     try:
-        _adapter(info).validate_python(given)
+        return _adapter(info).validate_python(given), []
     except WeakspotError as error:
-        yield error.what, error.fix
+        return value, [(error.what, error.fix)]
     except ValidationError as error:
-        yield error.errors()[0]["msg"].lower(), f"it takes a {field.takes}"
+        return value, [(error.errors()[0]["msg"].lower(), f"it takes a {field.takes}")]
 
 
 def _adapter(info: FieldInfo) -> TypeAdapter[Any]:
