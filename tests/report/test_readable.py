@@ -17,7 +17,7 @@ from PIL import Image
 from weakspot.report import evidence
 from weakspot.report.document import Html, Section
 from weakspot.report.evidence import Room
-from weakspot.report.figure import Figure, shown
+from weakspot.report.figure import Figure
 from weakspot.report.html import PICTURES, html
 from weakspot.report.plots import svg
 from weakspot.report.shell import _kinds
@@ -85,7 +85,7 @@ def test_short_columns_stay_on_one_line() -> None:
 
 def test_wide_pictures_are_scrolled_and_narrow_ones_shrink() -> None:
     figures = [Figure("f", "t", ("a",), [(1,)], svg(wide, 10, "t", [])) for wide in (920, 400)]
-    assert [one.broad for one in shown(figures)] == [True, False]
+    assert [one.broad for one in figures] == [True, False]
 
 
 def test_pictures_of_a_repair_can_be_seen(tmp_path: Path) -> None:

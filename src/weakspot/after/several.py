@@ -15,7 +15,7 @@ from weakspot.after.compared import Compared, compare
 from weakspot.after.compared import Row as Change
 from weakspot.core import Rate, WeakspotError
 from weakspot.report import format as show
-from weakspot.report import plots, vega_charts
+from weakspot.report import plots
 from weakspot.report.figure import Figure, named
 from weakspot.report.plots import Lanes, Mark
 from weakspot.report.shell import Part, Place, page
@@ -222,7 +222,6 @@ def _figure(found: Sequence[tuple[int, int, Compared]], names: dict[int, str]) -
         _COLUMNS,
         rows,
         plots.lanes(data, title),
-        lambda: vega_charts.lanes(data),
         "What at least two runs measured, with 95 % intervals of each by itself.",
     )
 

@@ -23,7 +23,6 @@ EXTRAS: Final = {
     "vision": ("timm", "open_clip_torch"),
     "chat": ("inspect-ai", "openai", "anthropic", "google-genai"),
     "data": ("pyarrow",),
-    "report": ("altair", "vl-convert-python"),
     "web": ("starlette", "uvicorn"),
     "scale": ("ray",),
 }

@@ -247,14 +247,6 @@ def interruptible(screen: Screen) -> Iterator[None]:
 
 def conclude(run: Run, *, as_json: bool = False) -> int:
     """Write the report and print the result; the exit code (3 when a budget ended the run)."""
-    if run.config.study == "map":
-        from weakspot.cli import map as map_
-
-        return map_.conclude(run, as_json=as_json)
-    return _conclude(run, as_json=as_json)
-
-
-def _conclude(run: Run, *, as_json: bool) -> int:
     from weakspot.study.reports import document_of, summary, write
 
     with run:

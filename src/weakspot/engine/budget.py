@@ -60,6 +60,10 @@ class Budget:
     def __getitem__(self, kind: str) -> float:
         return dict(self.limits).get(kind, float("inf"))
 
+    def larger(self, *, but: str = "") -> Budget:
+        """Twice the limits, but for one that cannot be raised."""
+        return Budget(tuple((kind, limit * (1 if kind == but else 2)) for kind, limit in self.limits))
+
     def __str__(self) -> str:
         return ",".join(f"{kind}={amount:.10g}" for kind, amount in self.limits)
 

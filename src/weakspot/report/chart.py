@@ -53,9 +53,15 @@ class Axis(NamedTuple):
 def axis(rates: Iterable[Rate]) -> Axis:
     """The shortest axis with round marks that holds all these intervals."""
     highest = max((r.high for r in rates if r.n and math.isfinite(r.high)), default=1.0)
-    highest = min(max(highest, 1e-6), 1.0)
+    top, step = steps(min(max(highest, 1e-6), 1.0))
+    parts = round(top / step)
+    ticks = (Tick(round(100 * i / parts, 3), show.percent(round(step * i, 9))) for i in range(parts + 1))
+    return Axis(top, tuple(ticks))
+
+
+def steps(highest: float) -> tuple[float, float]:
+    """The end of the shortest axis from zero that holds a number, and the distance of its round marks."""
+    highest = highest if highest > 0 else 1.0
     power = 10.0 ** math.floor(math.log10(highest / 4))
     step = next(s * power for s in _STEPS if highest <= 5 * s * power * (1 + 1e-9))
-    parts = math.ceil(highest / step - 1e-9)
-    ticks = (Tick(round(100 * i / parts, 3), show.percent(round(step * i, 9))) for i in range(parts + 1))
-    return Axis(step * parts, tuple(ticks))
+    return step * math.ceil(highest / step - 1e-9), step

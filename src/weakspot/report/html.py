@@ -11,7 +11,7 @@ from markupsafe import Markup
 from weakspot.report import format as show
 from weakspot.report.document import Block, Document, Html, Pictures, Section, Table, Text, error_table
 from weakspot.report.evidence import Room
-from weakspot.report.figure import Figure, Shown, named, shown
+from weakspot.report.figure import Figure, named
 from weakspot.report.people.tables import people
 from weakspot.report.shell import ALONE, Part, Place, Rest, environment, page
 
@@ -36,8 +36,7 @@ def body(document: Document, *, place: Place = ALONE) -> Part:
     run = document.run
     sections = [one for one in document.sections(Room(PICTURES // place.of)) if one.blocks]
     figures = [figure for section in sections for block in section.blocks for figure in _figures(block)]
-    drawn = shown([figure._replace(name=f"{place.at}{figure.name}") for figure in figures])
-    by_name = {figure.name: one for figure, one in zip(figures, drawn, strict=True)}
+    by_name = {figure.name: figure._replace(name=f"{place.at}{figure.name}") for figure in figures}
     around = {"at": place.at, "alone": place.alone, "figures": by_name}
     title = show.shorten(document.title, 300)
     text = environment().get_template("document.html.j2").render(
@@ -57,10 +56,10 @@ def body(document: Document, *, place: Place = ALONE) -> Part:
         errors=error_table(run),
         again=document.again,
     )  # fmt: skip
-    return Part(title, Markup(text), any(one.spec for one in drawn))  # noqa: S704 - the template escapes
+    return Part(title, Markup(text))  # noqa: S704 - the template escapes
 
 
-def _section(section: Section, drawn: Mapping[str, Shown], around: Mapping[str, Any]) -> dict[str, Any]:
+def _section(section: Section, drawn: Mapping[str, Figure], around: Mapping[str, Any]) -> dict[str, Any]:
     blocks: list[tuple[str, Any]] = []
     for kind, some in groupby(section.blocks, key=_kind):
         if kind == "figures":

@@ -1,10 +1,11 @@
-"""Pictures drawn as SVG without a library: rates with intervals in rows, histograms above one another.
+"""Pictures drawn as SVG: rates with intervals in rows, histograms above one another, curves.
 
 Colours are the page's, by their names, so that a picture is right in the light, in the dark and on paper.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -12,7 +13,7 @@ from markupsafe import Markup
 
 from weakspot.core import Rate
 from weakspot.report import format as show
-from weakspot.report.chart import axis
+from weakspot.report.chart import axis, steps
 
 #: The whole picture, the names at its left, one row, and the axis at its foot.
 WIDE, NAMES, ROW, FOOT = 920.0, 310.0, 24.0, 26.0
@@ -92,15 +93,15 @@ def lanes(data: Lanes, title: str) -> Markup:
     return svg(WIDE, y + FOOT, title, [*foot, *parts, *words, *_legend(data.series, inks)])
 
 
-def brief(text: str, most: int) -> str:
+def brief(words: object, most: int) -> str:
     """The beginning of a text, as it may stand in a picture."""
-    text = show.clean(text[: most + 1])
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+    cut = show.clean(str(words)[: most + 1])
+    return cut if len(cut) <= most else f"{cut[: most - 1].rstrip()}…"
 
 
 def _mark(mark: Mark, x: Any, y: float, ink: str, *, bars: bool) -> list[Markup]:
     rate = mark.rate
-    tip = ", ".join(brief(text, 160) for text in (mark.row, mark.series) if text) + f": {show.rate(rate)}"
+    tip = ", ".join(brief(words, 160) for words in (mark.row, mark.series) if words) + f": {show.rate(rate)}"
     if not rate.n:
         return []
     line = Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" stroke="{}" stroke-width="1.6"/>')
@@ -156,8 +157,64 @@ def histograms(rows: Sequence[Bins], *, low: float, high: float, cut: float | No
     if cut is not None:
         line = Markup('<line class="cut" x1="{0}" x2="{0}" y1="2" y2="{1}"/>')
         parts.append(line.format(x(cut), y - 4))
-    parts += [text(x(v), y + 12, f"{v:g}".replace("-", "−"), "middle") for v in (low, (low + high) / 2, high)]
+    size = steps(high - low)[1]
+    marks = [size * i for i in range(math.ceil(low / size - 1e-9), math.floor(high / size + 1e-9) + 1)]
+    parts += [text(x(v), y + 12, f"{v:.4g}".replace("-", "−"), "middle") for v in marks]
     return svg(WIDE, y + 20, title, parts)
+
+
+class Curve(NamedTuple):
+    """A line through points from left to right; the one at `marked` is a dot."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    marked: float | None = None
+
+
+def curves(some: Sequence[Curve], title: str, *, across: str, up: str = "", shares: bool = False) -> Markup:
+    """Lines over counts; a single one with its area.
+
+    Args:
+        some: The lines, the first in the colour of failures.
+        title: Of the picture.
+        across: What is counted.
+        up: What is shown of it, where the lines have no names.
+        shares: It is shares, and shown in percent.
+    """
+    left, head, wide, high = 62.0, 24.0, 400.0, 170.0
+    points = [point for curve in some for point in curve.points]
+    (last, step), (most, rise) = (steps(max(column, default=0)) for column in zip(*points, strict=True))
+    inks = ("var(--fail)", "var(--base)", *INKS[2:])
+
+    def at(point: tuple[float, float]) -> tuple[float, float]:
+        return round(left + wide * point[0] / last, 1), round(head + high * (1 - point[1] / most), 1)
+
+    line = Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" stroke="var(--line)"/>')
+    parts = []
+    for i in range(round(most / rise) + 1):
+        _, y = at((0, rise * i))
+        parts.append(line.format(left, left + wide, y, y))
+        parts.append(text(left - 8, y + 4, show.percent(rise * i) if shares else f"{rise * i:,g}", "end"))
+    for i in range(round(last / step) + 1):
+        x, y = at((step * i, 0))
+        if (step * i) % 1 == 0:
+            parts.append(text(x, y + 18, f"{step * i:,g}", "middle"))
+    parts.append(text(left + wide / 2, head + high + 36, across, "middle", "var(--ink)"))
+    parts.append(text(left, 12, up, ink="var(--ink)"))
+    for i, (curve, ink) in enumerate(zip(some, inks, strict=False)):
+        path = " ".join(f"{x},{y}" for x, y in map(at, curve.points))
+        if len(some) == 1:
+            (first, foot), (end, _) = at((curve.points[0][0], 0)), at(curve.points[-1])
+            area = Markup('<polygon points="{},{} {} {},{}" fill="var(--fail-bar)" opacity="0.15"/>')
+            parts.append(area.format(first, foot, path, end, foot))
+        drawn = Markup('<polyline points="{}" fill="none" stroke="{}" stroke-width="2"/>')
+        parts.append(drawn.format(path, ink))
+        for x, y in (at(point) for point in curve.points if point[0] == curve.marked):
+            parts.append(Markup('<circle cx="{}" cy="{}" r="5" fill="{}"/>').format(x, y, ink))
+        if len(some) > 1:
+            parts.append(_rect(left + 110 * i, 3, 10, 10, ink, 1))
+            parts.append(text(left + 110 * i + 15, 12, brief(curve.name, 14)))
+    return svg(left + wide + 20, head + high + 44, title, parts)
 
 
 def svg(wide: float, high: float, title: str, parts: Sequence[Markup]) -> Markup:
@@ -165,15 +222,16 @@ def svg(wide: float, high: float, title: str, parts: Sequence[Markup]) -> Markup
     head = Markup(
         '<svg viewBox="0 0 {0:.0f} {1:.0f}" width="{0:.0f}" height="{1:.0f}" role="img" aria-label="{2}">'
     )
-    return head.format(wide, high, title) + Markup("").join(parts) + Markup("</svg>")
+    return head.format(wide, high, brief(title, 200)) + Markup("").join(parts) + Markup("</svg>")
 
 
 def text(
-    x: float, y: float, text: str, anchor: str = "start", ink: str = "var(--soft)", *, bold: bool = False
+    x: float, y: float, words: str, anchor: str = "start", ink: str = "var(--soft)", *, bold: bool = False
 ) -> Markup:
+    """Words at a place."""
     weight = Markup(' font-weight="600"') if bold else ""
     found = Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}" fill="{}" font-size="12"{}>{}</text>')
-    return found.format(x, y, anchor, ink, weight, text)
+    return found.format(x, y, anchor, ink, weight, show.clean(words))
 
 
 def _rect(x: float, y: float, wide: float, high: float, ink: str, opacity: float) -> Markup:

@@ -14,10 +14,8 @@ from jinja2 import BaseLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from weakspot.report import format as show
-from weakspot.report.figure import Figure, shown
+from weakspot.report.figure import Figure
 
-#: A report is no longer than this; the scripts of the charts are left out where they do not fit.
-LARGEST: Final = 5_000_000
 #: Characters of one piece of text, wherever it comes from.
 TEXT: Final = 4_000
 #: Characters of a cell that stays on one line.
@@ -30,12 +28,10 @@ class Part(NamedTuple):
     Attributes:
         title: Of the run.
         body: Its sections.
-        charts: Whether there is a chart that scripts could bring to life.
     """
 
     title: str
     body: Markup
-    charts: bool
 
 
 class Rest(NamedTuple):
@@ -64,39 +60,24 @@ def part(
     template: str, *, place: Place = ALONE, title: str, plots: Sequence[Figure] = (), **values: Any
 ) -> Part:
     """A run's part, from its template; the template finds the figures under their names."""
-    drawn = shown([figure._replace(name=f"{place.at}{figure.name}") for figure in plots])
-    by_name = {figure.name: one for figure, one in zip(plots, drawn, strict=True)}
+    by_name = {figure.name: figure._replace(name=f"{place.at}{figure.name}") for figure in plots}
     text = (
         environment()
         .get_template(template)
         .render(title=title, at=place.at, alone=place.alone, plots=by_name, **values)
     )
-    return Part(title, Markup(text), any(one.spec for one in drawn))  # noqa: S704 - the template escapes
+    return Part(title, Markup(text))  # noqa: S704 - the template escapes
 
 
 def page(
     parts: Sequence[Part], *, title: str, study: str, version: str = "", rest: Rest | None = None
 ) -> str:
     """The whole file; what it does not hold is linked where it lies beside it."""
-    from weakspot.report import vega
-
-    scripts = [_script()]
-    body = Markup("\n").join(one.body for one in parts)
-    template = environment().get_template("page.html.j2")
-
-    def whole() -> str:
-        return template.render(
-            title=title, study=study, version=version, body=body, rest=rest, policy=_policy(scripts),
-            scripts=[Markup(text) for text in scripts],  # noqa: S704 - ours, and vl-convert's
-        )  # fmt: skip
-
-    text = whole()
-    if any(one.charts for one in parts):
-        scripts.insert(0, vega.bundle())
-        with_charts = whole()
-        if len(with_charts.encode("utf-8", "backslashreplace")) <= LARGEST:
-            return with_charts
-    return text
+    script = _script()
+    return environment().get_template("page.html.j2").render(
+        title=title, study=study, version=version, rest=rest, policy=_policy(script),
+        body=Markup("\n").join(one.body for one in parts), script=Markup(script),  # noqa: S704 - ours
+    )  # fmt: skip
 
 
 @cache
@@ -104,13 +85,11 @@ def _script() -> str:
     return (files("weakspot.report") / "templates" / "report.js").read_text(encoding="utf-8")
 
 
-def _policy(scripts: Sequence[str]) -> Markup:
-    """Only these very scripts run, and nothing is loaded. Vega makes functions of its own expressions."""
-    digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
-    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
-    more = " 'unsafe-eval'" if len(scripts) > 1 else ""
+def _policy(script: str) -> Markup:
+    """Only this very script runs, and nothing is loaded."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return Markup(  # noqa: S704 - ours
-        f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {allowed}{more}"
+        f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     )
 
 

@@ -32,10 +32,6 @@ def document_of(run: Run) -> Document:
 
 def summary(run: Run, document: Document | None = None) -> dict[str, Any]:
     """What report.json holds and `--json` prints; `people` where somebody has labelled items of the run."""
-    if _old(run):
-        from weakspot.report import old
-
-        return old.summary(run)
     said = people.scores(run)
     return (document or document_of(run)).summary() | ({"people": said} if said else {})
 
@@ -49,10 +45,6 @@ def write(run: Run, *, folder: Path | None = None) -> Path:
     Returns:
         The path of report.html.
     """
-    if _old(run):
-        from weakspot.report import old
-
-        return old.write(run, folder=folder)
     folder = run.folder if folder is None else folder
     found = {
         "report.json": json.dumps(summary(run), indent=2, allow_nan=False) + "\n",
@@ -66,19 +58,11 @@ def write(run: Run, *, folder: Path | None = None) -> Path:
 
 def html(run: Run, *, beside: bool = False) -> str:
     """The report as one page with everything inside; `beside` links the files of the run's folder."""
-    if _old(run):
-        from weakspot.report import old
-
-        return old.html(run, beside=beside)
     return pages.html(document_of(run), beside=beside)
 
 
 def markdown(run: Run) -> str:
     """The report as Markdown, without pictures."""
-    if _old(run):
-        from weakspot.report import old
-
-        return old.markdown(run)
     return "\n".join(filter(None, (texts.markdown(document_of(run)), people.markdown(run))))
 
 
@@ -95,10 +79,6 @@ def write_text(path: Path, text: str) -> None:
 
 def part_of(run: Run, *, place: Place = ALONE) -> Part:
     """A run's part of a page of several runs."""
-    if _old(run):
-        from weakspot.report import old
-
-        return old.part(run, place=place)
     return pages.body(document_of(run), place=place)
 
 
@@ -139,23 +119,10 @@ def _asked(run: Run) -> Iterator[tuple[Field, Any]]:
 
 def redraw(run: Run, hypothesis: Hypothesis, index: int) -> str:
     """Python that draws a case of a run again; "" where that cannot be."""
-    return "" if _old(run) else document_of(run).redraw(hypothesis, index)
+    return document_of(run).redraw(hypothesis, index)
 
 
 def _flagged(field: Field, value: Any) -> list[str]:
     if field.kind is bool:
         return [field.flag if value else f"--no-{field.flag.removeprefix('--')}"]
     return [str(value)] if field.option.argument else [field.flag, str(value)]
-
-
-def _old(run: Run) -> bool:
-    """Studies whose document still lives in the room of reports."""
-    from importlib.util import find_spec
-
-    if run.config.study not in study_names():
-        return True
-    document = find_study(run.config.study).document
-    if not isinstance(document, str):
-        return False
-    home, module = find_study(run.config.study).home, document.partition(":")[0]
-    return find_spec(module if module.startswith("weakspot.") else f"{home}.{module}") is None

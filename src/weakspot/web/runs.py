@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 from weakspot.core import Finding, Hypothesis, Rate, Tally, WeakspotError
-from weakspot.report import map_page
 from weakspot.report.chart import Axis, Bar, axis
 from weakspot.store import Run, RunConfig, rate
 from weakspot.study.reports import document_of
@@ -164,7 +163,7 @@ def told(run: Run, *, cheap: bool) -> str:
         "rare": lambda: document_of(run).conclusion,
         "repair": lambda: document_of(run).conclusion,
         "mine": lambda: document_of(run).conclusion,
-        "map": lambda: map_page.conclusion(run),
+        "map": lambda: document_of(run).conclusion,
     }
     if not cheap:
         tell["ask"] = lambda: document_of(run).conclusion

@@ -14,9 +14,9 @@ from tests.studies.map.map_toy import SPACE, Dim, write_pictures
 import weakspot
 from weakspot.concepts.space import load_space
 from weakspot.core import Stage, WeakspotError
-from weakspot.report.map_figures import map_figures
 from weakspot.sources.labelled import labelled_images, split
 from weakspot.store import Run
+from weakspot.studies.map.figures import figures
 from weakspot.studies.map.result import Landscape, MapResult
 from weakspot.studies.repair.figures import landscapes
 from weakspot.study.lifecycle import resume
@@ -310,7 +310,7 @@ def test_a_large_landscape_shows_its_worst_cells_in_space(
 def test_one_axis_is_shown_as_bars_with_intervals(world: Path, tmp_path: Path) -> None:
     (tmp_path / "one.yaml").write_text("axes: [{name: darken, values: [0, 0.2, 0.4, 0.6], plain: 0}]")
     with mapped(world, tmp_path / "run", space=str(tmp_path / "one.yaml"), budget="images=200") as run:
-        [_, bars] = map_figures(result_of(run))
+        [_, bars] = figures(landscape_of(run), result_of(run).every_cell)
         assert bars.title == "Rate by darken"
         assert [row[0] for row in bars.rows] == ["0", "0.2", "0.4", "0.6"]
         assert all(low <= rate <= high and n for _, _, rate, low, high, _, n in bars.rows)

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from weakspot.core import Rate
 from weakspot.report import format as show
-from weakspot.report import plots, vega_charts
+from weakspot.report import plots
 from weakspot.report.chart import axis
 from weakspot.report.document import Table
 from weakspot.report.figure import Figure
@@ -91,7 +91,7 @@ def slices(result: PromptRates) -> list[Figure]:
         note += " Of benign questions few should be refused, of harmful ones all."
     names = ("column", "slice", "questions", "refused rate", "low", "high", "n", "refused")
     picture = plots.lanes(data, title)
-    return [Figure("slices", title, names, rows, picture, lambda: vega_charts.lanes(data), note)]
+    return [Figure("slices", title, names, rows, picture, note)]
 
 
 def _rate(figures: Counted | None) -> Rate | None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage
 from weakspot.report import format as show
-from weakspot.report import plots, vega_charts
+from weakspot.report import plots
 from weakspot.report.figure import Figure
 from weakspot.report.plots import Lanes, Mark
 from weakspot.stats import wilson
@@ -41,9 +41,7 @@ def _rates(hunt: Listing, found: list[tuple[int, Finding]]) -> Figure:
     ]
     title = "Failure rates of the weak spots"
     note = "Points with 95 % intervals on fresh draws; the blue band is the baseline’s interval."
-    return Figure(
-        "rates", title, _COLUMNS, rows, plots.lanes(data, title), lambda: vega_charts.lanes(data), note
-    )
+    return Figure("rates", title, _COLUMNS, rows, plots.lanes(data, title), note)
 
 
 def _confusions(hunt: Listing, found: list[tuple[int, Finding]]) -> list[Figure]:
@@ -71,11 +69,7 @@ def _confusions(hunt: Listing, found: list[tuple[int, Finding]]) -> list[Figure]
     title = "What is said instead, before and after"
     note = "Wrong answers as a share of all draws, with 95 % Wilson intervals."
     columns = ("finding", "answer", "of", "share", "low", "high", "times", "n")
-    return [
-        Figure(
-            "answers", title, columns, rows, plots.lanes(data, title), lambda: vega_charts.lanes(data), note
-        )
-    ]
+    return [Figure("answers", title, columns, rows, plots.lanes(data, title), note)]
 
 
 def _said(hunt: Listing, hypothesis: Hypothesis, stage: Stage) -> Counter[str]:

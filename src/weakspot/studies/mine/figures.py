@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
 from weakspot.report import format as show
-from weakspot.report import plots, vega_charts
+from weakspot.report import plots
 from weakspot.report.figure import Figure
 from weakspot.report.plots import Bins, Lanes, Mark
 from weakspot.studies.mine.categories import BINS, CategoryShown
@@ -41,7 +41,7 @@ def rates(rows: Sequence[CategoryShown], bases: Sequence[CategoryShown]) -> Iter
     note = "Shares with 95 % intervals; the blue band is the interval of captions with any word replaced."
     columns = ("category", "state", "share", "low", "high", "alike", "n")
     picture = plots.lanes(data, title)
-    yield Figure("rates", title, columns, values, picture, lambda: vega_charts.lanes(data), note)
+    yield Figure("rates", title, columns, values, picture, note)
 
 
 def similarities(
@@ -67,8 +67,7 @@ def similarities(
     note = f"Cosines. Right of the dashed line, {cut:.3f}, pairs are taken for alike."
     yield Figure(
         "similarities", title, ("pairs", "from", "to", "count"), data,
-        plots.histograms(shapes, low=low, high=high, cut=cut, title=title),
-        lambda: vega_charts.histograms(shapes, low=low, high=high, cut=cut, unit="pair"), note,
+        plots.histograms(shapes, low=low, high=high, cut=cut, title=title), note,
     )  # fmt: skip
 
 

@@ -154,9 +154,9 @@ class RareDocument(Document):
         ending = super().ending()
         if ending.code == 0:
             return ending
-        limits = Budget.parse(self.run.ledger.fact("budget", self.run.config.settings["budget"])).limits
-        larger = Budget(tuple((kind, limit * (1 if kind == "images" else 2)) for kind, limit in limits))
-        return Ending(ending.code, ("resume", str(self.run.folder), "--budget", str(larger)))
+        budget = Budget.parse(self.run.ledger.fact("budget", self.run.config.settings["budget"]))
+        larger = str(budget.larger(but="images"))
+        return Ending(ending.code, ("resume", str(self.run.folder), "--budget", larger))
 
 
 def _numbers(result: RareResult) -> Iterable[tuple[str, str]]:

@@ -10,14 +10,14 @@ from markupsafe import Markup
 
 from weakspot.core import Rate
 from weakspot.report import format as show
-from weakspot.report import plots, vega_charts
-from weakspot.report.figure import Figure, Spec, values
+from weakspot.report import plots
+from weakspot.report.figure import Figure
 from weakspot.report.plots import Lanes, Mark
 from weakspot.stats import wilson
 from weakspot.studies.rare.result import RareResult
 
 FAILING, USUAL = "of the failures", "of all pictures"
-#: Of the picture that is drawn without a library: one row, and what is above and below all of them.
+#: Of the picture: one row, and what is above and below all of them.
 _ROW, _HEAD, _FOOT = 30.0, 8.0, 30.0
 _SMALL: Final = 1e-3
 
@@ -75,9 +75,7 @@ def rate_figure(result: RareResult) -> Figure:
     note = "On a logarithmic axis: every mark is ten times the one before it."
     if result.repeats:
         note += " The repeats are independent estimates of the same rate."
-    return Figure(
-        "rate", title, ("what", "rate", "low", "high"), data, _drawn(rows, title), lambda: _spec(rows), note
-    )
+    return Figure("rate", title, ("what", "rate", "low", "high"), data, _drawn(rows, title), note)
 
 
 def common_figure(result: RareResult) -> Figure:
@@ -100,9 +98,7 @@ def common_figure(result: RareResult) -> Figure:
         else "; the failures descend from few first draws: no interval."
     )
     columns = ("words", "of", "share", "low", "high", "times", "n")
-    return Figure(
-        "common", title, columns, rows, plots.lanes(data, title), lambda: vega_charts.lanes(data), note
-    )
+    return Figure("common", title, columns, rows, plots.lanes(data, title), note)
 
 
 def answers_figure(result: RareResult) -> Figure:
@@ -117,9 +113,7 @@ def answers_figure(result: RareResult) -> Figure:
     )
     columns = ("answer", "share", "low", "high", "times", "n")
     rows = [(name, r.value, r.low, r.high, r.failures, r.n) for name, r in named]
-    return Figure(
-        "answers", title, columns, rows, plots.lanes(data, title), lambda: vega_charts.lanes(data), note
-    )
+    return Figure("answers", title, columns, rows, plots.lanes(data, title), note)
 
 
 def _share(share: float, n: int, *, certain: bool) -> Rate:
@@ -143,11 +137,10 @@ def _range(rows: Sequence[Line]) -> tuple[int, int]:
 
 
 def _mark(power: int) -> str:
-    return f"{10 ** (power + 6):g} per million" if power < -3 else show.percent(10.0**power)
+    return f"{10 ** (power + 6):g} per million" if power < -3 else show.level(10.0**power)
 
 
 def _drawn(rows: Sequence[Line], title: str) -> Markup:
-    """The picture without a library."""
     first, last = _range(rows)
     span = plots.WIDE - plots.NAMES - 60
 
@@ -175,46 +168,3 @@ def _drawn(rows: Sequence[Line], title: str) -> Markup:
             dot.format(x(p), y, 3.5 if many else 5, ink, size(p) if many else row.told) for p in row.points
         ]
     return plots.svg(plots.WIDE, bottom + _FOOT, title, parts)
-
-
-def _spec(rows: Sequence[Line]) -> Spec:
-    """The same as a Vega-Lite chart."""
-    import altair as alt
-
-    first, last = _range(rows)
-    least = 10.0**first
-    names = [row.name for row in rows]
-    inks = ["var(--fail)", *["var(--base)"] * (len(rows) - 1)]
-    arms = [(row.name, row.low or least, row.high, row.told) for row in rows if row.high is not None]
-    dots = [
-        (
-            row.name,
-            max(p, least),
-            size(p) if len(row.points) > 1 else row.told,
-            45 if len(row.points) > 1 else 110,
-        )
-        for row in rows
-        for p in row.points
-    ]
-    scale = alt.Scale(type="log", domain=[least, 10.0**last], nice=False)
-    ticks = alt.Axis(
-        values=[10.0**power for power in range(first, last + 1)],
-        labelExpr="datum.value < 0.0009 ? format(1e6 * datum.value, '~g') + ' per million' : "
-        "format(100 * datum.value, '~g') + ' %'",
-        labelFlush=False,
-    )
-    y = alt.Y("name:N").sort(names).title(None).axis(labelLimit=280, domain=False, labelColor="var(--ink)")
-    colour = alt.Color("name:N").scale(domain=names, range=inks).legend(None)
-    line = alt.Chart(alt.Data(values=values(("name", "low", "high", "told"), arms)))
-    line = line.mark_rule(strokeWidth=1.8, aria=False).encode(
-        x=alt.X("low:Q").scale(scale).axis(ticks).title(None), x2="high:Q", y=y, color=colour,
-        tooltip=[alt.Tooltip("name:N").title("what"), alt.Tooltip("told:N").title("rate")],
-    )  # fmt: skip
-    point = alt.Chart(alt.Data(values=values(("name", "rate", "told", "size"), dots)))
-    point = point.mark_circle(opacity=0.85, aria=False).encode(
-        x=alt.X("rate:Q").scale(scale).axis(ticks).title(None), y=y, color=colour,
-        size=alt.Size("size:Q").scale(None).legend(None),
-        tooltip=[alt.Tooltip("name:N").title("what"), alt.Tooltip("told:N").title("rate")],
-    )  # fmt: skip
-    chart = alt.layer(line, point).properties(width=600, height=alt.Step(34))
-    return dict(chart.to_dict()) | {"padding": {"left": 40, "right": 44, "top": 2, "bottom": 2}}

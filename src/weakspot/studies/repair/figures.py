@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from markupsafe import Markup
 
 from weakspot.core import Rate
 from weakspot.report import format as show
-from weakspot.report import map_charts as charts
-from weakspot.report import plots, vega_charts
+from weakspot.report import plots
+from weakspot.report.cells import Axis, axis_figure, heat_figure
 from weakspot.report.figure import Figure
-from weakspot.report.map_figures import bars, heat
 from weakspot.report.plots import Lanes, Mark
 from weakspot.stats import wilson
 
@@ -28,8 +26,8 @@ def landscapes(landscape: Mapping[str, Any]) -> list[Figure]:
     found: list[Figure] = []
     if landscape["before"] is None:
         return found
-    axes = landscape["axes"]
-    shape = [len(axis["values"]) for axis in axes]
+    axes = [Axis(axis["name"], axis["values"]) for axis in landscape["axes"]]
+    shape = [len(axis.values) for axis in axes]
     if len(axes) == 1:
         each = max(1, landscape["n"] // shape[0])
         rates = {
@@ -37,14 +35,14 @@ def landscapes(landscape: Mapping[str, Any]) -> list[Figure]:
             for when, key in ((AFTER, AFTER), (BEFORE, BEFORE))
         }
         note = f"On the same cases, about {show.count(each)} of each value, with 95 % Wilson intervals."
-        return [*found, bars(axes[0], rates, "axis-before-after", "Rate by {} before and after", note)]
+        return [axis_figure(axes[0], rates, "axis-before-after", "Rate by {} before and after", note)]
     grids = [np.array(landscape[key]).reshape(shape) for key in (BEFORE, AFTER)]
     for a, b in list(itertools.combinations(range(len(axes)), 2))[:REPAIRED]:
         rest = tuple(i for i in range(len(axes)) if i not in (a, b))
         means = [grid.mean(axis=rest) for grid in grids]
         top = float(max(mean.max() for mean in means))
         for when, mean in zip((BEFORE, AFTER), means, strict=True):
-            found.append(heat(axes, {"axes": [a, b], "rates": mean.tolist()}, top, when=when))
+            found.append(heat_figure(axes, (a, b), mean.tolist(), top, when=when))
     return found
 
 
@@ -66,7 +64,6 @@ def changes(found: Sequence[Mapping[str, Any]]) -> Figure:
         ("where", "when", "rate", "low", "high", "failures", "n"),
         rows,
         plots.lanes(data, title),
-        lambda: vega_charts.lanes(data),
         "On the same cases, with 95 % Wilson intervals.",
     )
 
@@ -79,39 +76,14 @@ def rounds(curve: Sequence[Mapping[str, float]], best: int) -> Figure:
         "Validation failures against rounds",
         ("round", "pictures", "share failed", "kept"),
         rows,
-        _drawn(curve, best),
-        lambda: vega_charts.lines(rows, across="rounds"),
+        plots.curves(
+            [plots.Curve(key, [(row["epoch"], row[key]) for row in curve], best) for key in series],
+            "validation failures against rounds",
+            across="rounds",
+            shares=True,
+        ),
         "The round that was kept is marked.",
     )
-
-
-def _drawn(curve: Sequence[Mapping[str, float]], best: int) -> Markup:
-    """Validation failures per round, transformed and as they are; the round that was kept is marked."""
-    wide, high, left, foot = 460, 200, 56, 30
-    last = max(1, int(curve[-1]["epoch"]))
-    most = max(max(row["transformed"], row["plain"]) for row in curve) or 1.0
-
-    def at(row: Mapping[str, float], key: str) -> tuple[float, float]:
-        x = left + (wide - left - 10) * row["epoch"] / last
-        return x, high - foot - (high - foot - 18) * row[key] / most
-
-    parts = []
-    for key, ink in (("transformed", "#a81c24"), ("plain", "#2f6f9f")):
-        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(row, key) for row in curve))
-        parts.append(
-            Markup('<polyline points="{}" fill="none" stroke="{}" stroke-width="2"/>').format(points, ink)
-        )
-        x, y = at(curve[-1], key)
-        parts.append(charts._text(x, y - 5, key, "end", ink))
-        chosen = next((row for row in curve if row["epoch"] == best), curve[0])
-        x, y = at(chosen, key)
-        parts.append(Markup('<circle cx="{:.1f}" cy="{:.1f}" r="4" fill="{}"/>').format(x, y, ink))
-    parts += [
-        charts._text(left - 6, 22, show.percent(most), "end"),
-        charts._text(left - 6, high - foot + 4, "0", "end"),
-        charts._text(wide - 10, high - 12, f"{last} rounds", "end"),
-    ]
-    return charts._svg(wide, high, "validation failures against rounds", parts)
 
 
 def _rate_of(rate: float, n: int) -> Rate:

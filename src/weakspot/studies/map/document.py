@@ -1,0 +1,296 @@
+"""How a map is told: what held, the modes in words, the landscape in pictures, how much of it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from weakspot.core import Rate
+from weakspot.engine.budget import Budget
+from weakspot.report import format as show
+from weakspot.report.document import Block, Document, Ending, Pictures, Section, Table, errors, pairs, spent
+from weakspot.report.evidence import Room, examples
+from weakspot.report.terminal import cut
+from weakspot.store import Run, unjudged
+from weakspot.studies.map.figures import figures
+from weakspot.studies.map.result import BiasFound, Compared, Estimate, Landscape, MapResult
+from weakspot.study.preferences import Preferences
+
+#: Pictures of one finding in the page.
+SHOWN: Final = 6
+#: Causes of missing verdicts that are listed; the others are counted together.
+CAUSES: Final = 12
+
+
+class MapDocument(Document):
+    """See `Document`."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self.result = MapResult.of(run) or MapResult()
+        self.landscape = self.result.landscape
+        self.preferences = Preferences.of(run)
+
+    @property
+    def title(self) -> str:
+        """The model and the space."""
+        return f"{self.run.config.settings.get('target', '')} · {self.run.config.subject}"
+
+    @property
+    def conclusion(self) -> str:
+        """How often it fails over all, where most, and what held."""
+        landscape = self.landscape
+        who = show.shorten(str(self.run.config.settings.get("target")), 80)
+        if landscape is None:
+            reasons = unjudged(self.run)
+            if reasons and not any(tally.n for tally in self.run.ledger.tallies().values()):
+                times = show.count(sum(row.times for row in reasons))
+                return f"None of {times} answers of {who} could be judged: {reasons[0]}."
+            return f"The landscape of {who} is not known yet."
+        text = (
+            f"Over {show.count(landscape.cells)} cells {who} fails {believed(landscape.whole)} of the time "
+            f"({show.count(landscape.whole.n)} queries at random inputs)"
+        )
+        if not landscape.modes:
+            return f"{text}, and no cell is believed to fail {show.percent(landscape.above)} of the time."
+        first = landscape.modes[0]
+        words = show.shorten(first.words.rstrip("."), 160)
+        text += f"; most where {words}: {believed(first)} in the worst cell ({_failed(first)} failed there)."
+        if confirmed := [f for f in self.run.findings if f.confirmed]:
+            text += f" {show.plural(len(confirmed), 'finding')} held on inputs that the search never saw."
+        return text
+
+    def sections(self, room: Room) -> Iterable[Section]:
+        """What held, the modes, the landscape, what is known of it, what gave no verdict."""
+        landscape = self.landscape
+        if landscape is not None:
+            yield from self._findings(room)
+            yield from self._modes(landscape)
+            note = (
+                "Believed failure rates, averaged over the axes that are not shown. The stronger the colour, "
+                "the worse; each picture has its own scale."
+            )
+            yield Section("The landscape", list(figures(landscape, self.result.every_cell)), note)
+            note = "Intervals are for 95 %. Entropy is 0 if all failures lie in one cell, 1 if everywhere."
+            yield Section("What is known", [pairs(_known(landscape))], note)
+            if landscape.compared is not None:
+                yield _compared(landscape.compared)
+            if self.result.bias is not None:
+                yield _bias(self.result.bias)
+            note = "Believed rates; n are the queries at random inputs in the cell itself."
+            yield _estimates("Worst cells", note, "cell", landscape.worst)
+            note = "The widest intervals: where more queries would tell most."
+            yield _estimates("Uncertain cells", note, "cell", landscape.uncertain)
+        yield from self._without_verdict()
+
+    def _findings(self, room: Room) -> Iterable[Section]:
+        if not self.run.findings:
+            return
+        rows = [
+            (
+                show.shorten(f.phrase, 200),
+                show.rate(f.rate),
+                show.rate(f.baseline),
+                "yes" if f.confirmed else "no",
+            )
+            for f in self.run.findings
+        ]
+        blocks: list[Block] = [Table("", "", ("where", "fails", "as they are", "confirmed"), rows)]
+        for finding in self.run.findings:
+            shown = examples(self.run, finding.hypothesis, finding.failing, most=SHOWN, room=room)
+            blocks.append(
+                Pictures(show.shorten(finding.phrase, 200), "failing, with what was said instead", shown)
+            )
+        note = (
+            "Modes and the fewest concepts that are enough, drawn again on inputs that the search never saw. "
+            "‘Confirmed’ controls the false-discovery rate."
+        )
+        yield Section("Confirmed on fresh inputs", blocks, note)
+
+    def _modes(self, landscape: Landscape) -> Iterable[Section]:
+        chosen = () if self.preferences is None else self.preferences.chosen
+        rows = [
+            (
+                f"{number}{' ★' if number in chosen else ''}",
+                show.shorten(mode.words, 200),
+                show.shorten(mode.peak_words, 200),
+                believed(mode),
+                _failed(mode),
+                show.count(mode.cells),
+            )
+            for number, mode in enumerate(landscape.modes, start=1)
+        ]
+        if rows:
+            head = ("mode", "where", "worst cell", "believed rate there", "failed there", "cells")
+            note = (
+                f"Connected regions of cells believed to fail at least {show.percent(landscape.above)} of "
+                "the time, worst first. The number is for weakspot prefer and weakspot repair."
+            )
+            yield Section("Modes", [Table("", "", head, rows)], note)
+        note = (
+            "Values that are enough, whatever the other axes are; with any one set free it is no longer so. "
+            "The rate is the mean of all cells with these values."
+        )
+        yield _estimates("Minimal failing sets", note, "values", landscape.sets)
+
+    def _without_verdict(self) -> Iterable[Section]:
+        causes = unjudged(self.run)
+        if not causes:
+            return
+        rows = [(c.status, show.shorten(c.reason, 300), show.count(c.times)) for c in causes[:CAUSES]]
+        if rest := sum(c.times for c in causes[CAUSES:]):
+            rows.append(("", f"{show.count(len(causes) - CAUSES)} other causes", show.count(rest)))
+        drawn = sum(tally.drawn for tally in self.run.ledger.tallies().values())
+        note = (
+            f"{show.count(sum(c.times for c in causes))} of {show.count(drawn)} queries count neither as "
+            "failed nor as passed. What was said of them, without the names of inputs:"
+        )
+        yield Section("Without a verdict", [Table("", "", ("what", "cause", "queries"), rows)], note)
+
+    def values(self) -> Mapping[str, Any]:
+        """The landscape, what follows from it, and what people said of it."""
+        tallies, known = self.run.ledger.tallies().values(), self.result.plain()
+        return {
+            "result": known["landscape"],
+            "landscape": known["every_cell"],
+            "parts": known["parts"],
+            "preferences": None if self.preferences is None else self.preferences.plain(),
+            "bias": known["bias"],
+            "findings": [finding.to_json() for finding in self.run.findings],
+            "trials": {"drawn": sum(t.drawn for t in tallies), "errors": sum(t.errors for t in tallies)},
+            "errors": errors(self.run),
+            "unjudged": [row.to_json() for row in unjudged(self.run)],
+            "spend": spent(self.run),
+        }
+
+    def lines(self, wide: int) -> Iterable[str]:
+        """The modes, what held, how much is known."""
+        landscape = self.landscape
+        yield cut(self.conclusion, 3 * wide)
+        if landscape is None:
+            yield cut(self.run.state, wide)
+        else:
+            for number, mode in enumerate(landscape.modes, start=1):
+                ends = f"{believed(mode)} in the worst cell"
+                yield f"mode {number:<2}  {cut(mode.words, max(wide - len(ends) - 12, 20))}  {ends}"
+            for finding in self.run.findings:
+                mark = "●" if finding.confirmed else "·"
+                yield f"{mark} {cut(finding.phrase, max(wide - 40, 20))}  {show.rate(finding.rate)}"
+            yield (
+                f"known    {show.percent(landscape.coverage.known)} of the cells to ± 5 points; "
+                f"chance of something clearly worse: {_missed(landscape)}"
+            )
+            if compared := landscape.compared:
+                arms = _arms(compared)
+                yield (
+                    f"agent    {compared.agent} failures per query {arms['trained']}, untrained "
+                    f"{arms['untrained']}, random {arms['random']}"
+                    + ("" if compared.won else " (no win beyond chance)")
+                )
+            if self.result.bias is not None and self.result.bias.rows:
+                row = self.result.bias.rows[0]
+                ends = f"{show.percent(row.apart)} {show.interval(row.low, row.high)}"
+                yield f"bias     {ends} from the wanted shares, over {show.plural(row.n, 'picture')}"
+            if landscape.note:
+                yield f"note     {cut(landscape.note, 3 * wide)}"
+        if causes := unjudged(self.run):
+            none = _queries(sum(c.times for c in causes))
+            yield f"verdict  {cut(f'none for {none}, most often: {causes[0]}', 2 * wide)}"
+        told = self.values()
+        drawn, wrong = told["trials"]["drawn"], told["trials"]["errors"]
+        seconds = show.seconds(float(told["spend"].get("seconds", 0.0)))
+        yield f"trials   {_queries(drawn)} · {show.plural(wrong, 'error')} · {seconds}"
+
+    def ending(self) -> Ending:
+        """Say which modes matter; the number of images cannot be raised, other limits can."""
+        ending = super().ending()
+        if ending.code:
+            budget = Budget.parse(self.run.ledger.fact("budget", self.run.config.settings["budget"]))
+            return Ending(ending.code, (*ending.next, "--budget", str(budget.larger(but="images"))))
+        return Ending(0, ("prefer", str(self.run.folder), "--modes", "1")) if self.result.modes else ending
+
+
+def believed(one: Estimate) -> str:
+    """A believed rate with its interval: "43 % [19, 60]"."""
+    return f"{show.percent(one.rate)} {show.interval(one.low, one.high)}"
+
+
+def _failed(one: Estimate) -> str:
+    return f"{show.count(one.failures)} of {show.count(one.n)}"
+
+
+def _queries(count: int) -> str:
+    return show.plural(count, "query").replace("querys", "queries")
+
+
+def _missed(landscape: Landscape) -> str:
+    """The chance that something worse was missed; as few as no draw of so many are not none."""
+    draws = landscape.missed_draws
+    if not draws:
+        return "none (every cell is in a mode)"
+    return show.percent(landscape.missed) if landscape.missed else f"< {show.level(1 / draws)}"
+
+
+def _estimates(title: str, note: str, what: str, some: Iterable[Any]) -> Section:
+    """Cells or regions with their rates."""
+    rows = [(show.shorten(one.words, 200), believed(one), _failed(one)) for one in some]
+    head = (what, "believed rate", "failed there")
+    return Section(title, [Table("", "", head, rows)] if rows else [], note)
+
+
+def _known(landscape: Landscape) -> Iterable[tuple[str, str]]:
+    found = f"{show.count(landscape.failures)} failures in {_queries(landscape.queries)}"
+    yield "search", f"{landscape.search}, {found}"
+    whole = landscape.whole
+    yield "mean over all cells", f"{believed(whole)}, from {_queries(whole.n)} at random inputs"
+    yield "cells asked", show.percent(landscape.coverage.asked)
+    yield "cells known to ± 5 points", show.percent(landscape.coverage.known)
+    yield "cells in modes", show.percent(landscape.coverage.above)
+    yield "chance that something clearly worse was missed", _missed(landscape)
+    yield "entropy of the failures", f"{landscape.entropy:.3f}"
+    if landscape.note:
+        yield "note", landscape.note
+
+
+def _arms(compared: Compared) -> dict[str, str]:
+    return {who: show.rate(Rate(*dict(rate).values())) for who, rate in compared.rates.items()}
+
+
+def _compared(compared: Compared) -> Section:
+    said = "won against both beyond chance" if compared.won else "did not win beyond chance"
+    shown, arms = show.plural(compared.inputs, "input"), _arms(compared)
+    if compared.paired:
+        how = f"All three were shown the same {shown}, which no training saw, each once."
+    else:
+        how = f"Inputs cannot be chosen here: {shown} were drawn anew for each of the three."
+    sees = "The agent sees nothing of an input: it can learn which cells fail, not for which input."
+    if compared.sees:
+        sees = f"Before it chooses, the agent sees {compared.sees}."
+    rows = [
+        (compared.agent, arms["trained"], ""),
+        ("its untrained copy", arms["untrained"], f"{compared.p_untrained:.2g}"),
+        ("random cells", arms["random"], f"{compared.p_random:.2g}"),
+    ]
+    head = ("who", "failures per query", "p-value of ‘no better’")
+    return Section(
+        "Did the agent learn?", [Table("", "", head, rows)], f"{compared.agent} {said}. {how} {sees}"
+    )
+
+
+def _bias(bias: BiasFound) -> Section:
+    values = [show.shorten(value, 60) for value in bias.attribute]
+    wanted = ", ".join(f"{v} {show.percent(w)}" for v, w in zip(values, bias.wanted, strict=True))
+    rows = [
+        (
+            show.shorten(row.where, 200),
+            *(show.percent(count / row.n) for count in row.counts),
+            show.count(row.n),
+            f"{show.percent(row.apart)} {show.interval(row.low, row.high)}",
+        )
+        for row in bias.rows
+    ]
+    note = (
+        f"How often each value is seen, all cells alike; wanted are {wanted}. The distance is the total "
+        "variation from these shares: 0 if they are met, at most 1."
+    )
+    return Section("Bias", [Table("", "", ("where", *values, "pictures", "distance"), rows)], note)
