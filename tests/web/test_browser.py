@@ -72,7 +72,9 @@ def test_explore_a_live_run(chromium: Any, toy: Path) -> None:
         with Run.read(folder) as run:
             mine = [h for h in run.ledger.hypotheses() if h.text.endswith("yellow flower.")]
             assert mine[0].origin == "person"
-            assert Tries.of(run).rows[0].hypothesis == mine[0].id
+            tries = Tries.of(run)
+            assert tries is not None
+            assert tries.rows[0].hypothesis == mine[0].id
 
         page.set_viewport_size({"width": 360, "height": 740})
         for path in (

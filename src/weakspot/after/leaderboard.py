@@ -24,7 +24,7 @@ from weakspot.core.question import BENIGN
 from weakspot.core.rows import read_text
 from weakspot.report import format as show
 from weakspot.report.document import Table
-from weakspot.report.figure import Figure, shown
+from weakspot.report.figure import Figure
 from weakspot.report.shell import Part, environment, page
 from weakspot.stats import adjusted_holm
 from weakspot.store import Run
@@ -238,10 +238,10 @@ def html(lines: Sequence[Line]) -> str:
     blocks = trade_off(points((f"{one.row.model} ({one.row.judge})", one.row.figures) for one in lines))
     text = environment().get_template("weakspot.after:leaderboard.html.j2").render(
         conclusion=_conclusion([line.row for line in lines if line.row.figures.rate is not None]),
-        figures=shown([block for block in blocks if isinstance(block, Figure)]),
+        figures=[block for block in blocks if isinstance(block, Figure)],
         tables=[*(block for block in blocks if isinstance(block, Table)), table(lines)],
     )  # fmt: skip
-    part = Part(title, Markup(text), charts=False)  # noqa: S704 - the template escapes
+    part = Part(title, Markup(text))  # noqa: S704 - the template escapes
     return page([part], title=title, study="leaderboard", version=__version__)
 
 

@@ -72,9 +72,9 @@ def command(
     from collections import Counter
 
     from weakspot.after.export import ExportSettings, export
-    from weakspot.cli.screen import columns, cut, program
+    from weakspot.cli.screen import program
     from weakspot.report.format import count, plural, shell
-    from weakspot.report.terminal import Progress
+    from weakspot.report.terminal import Progress, columns, cut
     from weakspot.store import Run
     from weakspot.study.registry import find_study
 

@@ -56,8 +56,8 @@ def command(
     --strict (95 %).
     """
     from weakspot.after.gate import CannotSay, Limits, cells, conclusion, gate, markdown, rule, to_json
-    from weakspot.cli.screen import columns, cut
     from weakspot.core import WeakspotError
+    from weakspot.report.terminal import columns, cut
     from weakspot.store import Run
 
     limits = Limits(

@@ -25,8 +25,8 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> int:
     """List the names of models, sources, judges and inputs, plugins included."""
-    from weakspot.cli.screen import columns
     from weakspot.core import registry
+    from weakspot.report.terminal import columns
 
     found: registry.Registry = getattr(registry, what.name)
     entries = list(found)

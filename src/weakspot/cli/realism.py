@@ -27,9 +27,8 @@ def command(
 ) -> int:
     """Say how far the pictures in a folder are from those in another: FID, and KID with an interval."""
     from weakspot.after.realism import realism
-    from weakspot.cli.screen import columns, cut
     from weakspot.report.format import count, plural
-    from weakspot.report.terminal import Progress
+    from weakspot.report.terminal import Progress, columns, cut
 
     with Progress(f"realism of {folder} against {reference} by {features}") as progress:
         found = realism(folder, reference=reference, features=features, seed=seed, progress=progress)

@@ -48,9 +48,8 @@ def command(
     """
     from weakspot.after.matrix import markdown, svg
     from weakspot.after.transfer import transfer
-    from weakspot.cli.screen import columns
     from weakspot.report.format import shell
-    from weakspot.report.terminal import Progress
+    from weakspot.report.terminal import Progress, columns
     from weakspot.store import Run, write_whole
 
     pairs = parse_same(same or [])
@@ -95,8 +94,8 @@ def parse_same(given: list[str]) -> dict[str, list[str]]:
 def tell(data: Mapping[str, Any], wide: int) -> Iterator[str]:
     """The result in lines of at most `wide` columns."""
     from weakspot.after.matrix import cells_of, rate_of, worse
-    from weakspot.cli.screen import cut
     from weakspot.report.format import count, interval, percent, plural
+    from weakspot.report.terminal import cut
 
     names = data["targets"]
     width = max(len(cut(name, 40)) for name in names)

@@ -46,10 +46,10 @@ def command(
     words will see some of them look worse by luck. Exit code 3 if a budget ended it undecided.
     """
     from weakspot.after.tries import MOST, try_words
-    from weakspot.cli.screen import columns, program
+    from weakspot.cli.screen import program
     from weakspot.engine.watch import Watch
     from weakspot.report.format import shell
-    from weakspot.report.terminal import Progress
+    from weakspot.report.terminal import Progress, columns
     from weakspot.store import Run
     from weakspot.study.reports import write
 
@@ -80,8 +80,8 @@ def command(
 
 def lines(found: Tried, wide: int) -> Iterator[str]:
     """The result in lines of at most `wide` columns."""
-    from weakspot.cli.screen import cut
     from weakspot.report.format import NONE, count, e_value, percent, plural, rate, times
+    from weakspot.report.terminal import cut
 
     def line(name: str, text: str) -> str:
         return f"{name:<9}{cut(text, wide - 9)}"
