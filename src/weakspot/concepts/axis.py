@@ -21,14 +21,10 @@ OR: Final = "|"
 
 @dataclass(frozen=True)
 class Axis:
-    """One concept.
+    """One concept: its values as text, how they are said, and how far they are from each other.
 
-    Attributes:
-        name: As YAML and sources call it.
-        values: As text; numbers as they are written (1.0 and 1 are the same).
-        metric: How far values are from each other: along a line, around a circle, or all alike.
-        words: A template with {value} and {percent}, or a phrase for each value.
-        plain: The value of which nothing is said, if there is one.
+    `words` is a template with {value} and {percent}, or a phrase for each value; nothing is said of `plain`.
+    Values lie on a line (ordered), around a circle, or all alike (categorical).
     """
 
     name: str

@@ -39,12 +39,9 @@ Matrix = NDArray[np.float64]
 
 
 class Group(NamedTuple):
-    """Failures with one wrong answer that look alike.
+    """Positions of failures with one wrong answer that look alike, the most typical first.
 
-    Attributes:
-        label: What the model said of them.
-        members: Their positions in what was clustered, the most typical first.
-        leftover: They are like no group; what they share is only the label, and that they are odd.
+    A leftover group shares only its label: its members are like no group.
     """
 
     label: str
@@ -61,26 +58,15 @@ def cluster(
     dimensions: int = 8,
     most: int = 4096,
 ) -> list[Group]:
-    """Group failures: by the label the model gave, then by cosine geometry of their features.
+    """Group failures: by the label the model gave, then by cosine geometry of their features (one row each).
 
-    Every failure is in exactly one group. Of each label, rows are divided by their length, reduced to their
-    principal components and given to HDBSCAN. What it calls noise is kept apart in one leftover group of
-    the label, since a group is to be described and strangers would blur that. Where it finds no group, the
-    label is one. The same input gives the same groups.
-
-    Args:
-        labels: What the model said, one for each failure; None where it said nothing.
-        features: One row per failure, from any encoder or network. A row that is not finite, or nothing but
-            zeros, has no direction and is left over.
-        least: Members of the smallest group; a label with fewer than twice as many is one group, of any size.
-        largest: Members of the largest group; a larger one is halved, across the component in which it
-            varies most, until it fits.
-        dimensions: Principal components that are kept.
-        most: Rows of one label that are clustered, evenly chosen; further ones go where their nearest
-            neighbour among those went.
-
-    Returns:
-        The largest first, leftovers last.
+    Of each label, rows are divided by their length, reduced to `dimensions` principal components and given to
+    HDBSCAN. What it calls noise, and rows without a direction, are kept apart in one leftover group of the
+    label, since a group is to be described and strangers would blur that. Where it finds no group, the label
+    is one, as it is with fewer than twice `least` failures. A group larger than `largest` is halved across
+    the component in which it varies most. Of a label at most `most` rows, evenly chosen, are clustered; the
+    others go where their nearest neighbour went. The same input gives the same groups, the largest first,
+    leftovers last.
     """
     rows = np.asarray(features, np.float64)
     if rows.ndim != 2 or len(rows) != len(labels):
@@ -194,12 +180,7 @@ def rank_keywords(
 ) -> list[Sentence]:
     """What is said of wrong images more often than of right ones, most telling first, with its counts.
 
-    Args:
-        wrong: Captions of images the model got wrong.
-        right: Captions of images it got right.
-        words: What to look for in a caption: `keywords`, or `weakspot.text.sentences.sentences`.
-        least: Wrong images of which it must be said.
-        most: How many to give.
+    `words` says what to look for in a caption; `least` is how many wrong images it must be said of.
     """
     failing, passing = ([frozenset(words(caption[:READ])) for caption in some] for some in (wrong, right))
     in_failing = Counter(word for said in failing for word in said)

@@ -27,13 +27,7 @@ MOST_CELLS: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """A place where failures are.
-
-    Attributes:
-        low: The lower end of its interval.
-        cells: All of the mode's, worst first.
-        region: A box around the peak, all of it above.
-    """
+    """A place where failures are: a peak, its cells (worst first), and a box around it, all of it above."""
 
     peak: int
     rate: float
@@ -53,16 +47,7 @@ def modes(
     high: Floats | None = None,
     dip: float = DIP,
 ) -> list[Mode]:
-    """The modes of a landscape, worst first.
-
-    Args:
-        space: Its cells.
-        rate: Of every cell.
-        above: Cells with at least this rate belong to a mode.
-        low: The lower ends of the intervals.
-        high: The upper ends.
-        dip: See `DIP`.
-    """
+    """The modes of a landscape, worst first: `rate`, `low` and `high` are of every cell."""
     order = np.argsort(-rate, kind="stable")
     order = order[rate[order] >= above][:MOST_CELLS]
     owner: dict[int, int] = {}  # cell → its mode's peak
@@ -127,12 +112,8 @@ def grow(space: ConceptSpace, rate: Floats, peak: int, *, above: float) -> Regio
 
 @dataclass(frozen=True, slots=True)
 class FailingSet:
-    """Values of few axes that are enough for failures, whatever the others are.
-
-    Attributes:
-        region: With all values of the axes that are free.
-        rate: The mean over the region's cells.
-        words: Of the values that are fixed.
+    """Values of few axes that are enough for failures, whatever the others are; the rate is their cells'
+    mean.
     """
 
     region: Region

@@ -33,11 +33,8 @@ Sentences = frozenset[str]
 
 
 class Rule(NamedTuple):
-    """Sentences that together go with failure.
-
-    Attributes:
-        sentences: All are said of the cases it speaks of.
-        log_evidence: That they fail more often than the cases it does not speak of.
+    """Sentences that together go with failure; the evidence is that cases of which all are said fail more
+    often.
     """
 
     sentences: tuple[str, ...]
@@ -68,16 +65,10 @@ def rules(
     known: Iterable[Collection[str]] = (),
     fits: Callable[[tuple[str, ...]], bool] | None = None,
 ) -> list[Rule]:
-    """Rules that explain the failures, in the order in which they were found.
+    """Rules that explain the failures, in the order in which they were found, from what is said of each case.
 
-    Args:
-        failing: What is said of the failing cases.
-        passing: What is said of the passing ones.
-        most: How many rules at most.
-        least: Evidence (natural log) that a rule must have.
-        lift: Times as often as the rest that cases of a rule must fail.
-        known: Rules that are known already: their cases are set aside first.
-        fits: Whether sentences can be said together; all can by default.
+    A rule has at least this evidence (natural log), and its cases fail at least `lift` times as often as the
+    rest. Cases of a known rule are set aside first; `fits` says whether sentences can be said together.
     """
     both = [*failing, *passing]
     failed = np.arange(len(both)) < len(failing)

@@ -49,11 +49,8 @@ Region = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True)
 class ConceptSpace:
-    """Axes and all combinations of their values.
-
-    Attributes:
-        axes: In the order in which cells are counted and words are said.
-        task: What is varied: pictures ("image"), scenes of the world, texts, prompts.
+    """Axes and all combinations of their values; cells are counted, and words said, in the order of the
+    axes.
     """
 
     name: str
@@ -76,12 +73,10 @@ class ConceptSpace:
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """How many values each axis has."""
         return tuple(len(axis.values) for axis in self.axes)
 
     @property
     def size(self) -> int:
-        """How many cells there are."""
         return math.prod(len(axis.values) for axis in self.axes)
 
     def cell(self, number: int) -> tuple[int, ...]:
@@ -99,11 +94,9 @@ class ConceptSpace:
 
     @cached_property
     def whole(self) -> Region:
-        """The region of all cells."""
         return tuple(tuple(range(n)) for n in self.shape)
 
     def region(self, cell: int | Sequence[int]) -> Region:
-        """The region of one cell."""
         return tuple((i,) for i in (self.cell(cell) if isinstance(cell, int) else cell))
 
     def cells(self, region: Region) -> NDArray[np.int64]:
@@ -136,13 +129,10 @@ class ConceptSpace:
         return (" " if all(phrase.endswith(".") for phrase in said) else ", ").join(said)
 
     def hypothesis(self, where: int | Region, *, origin: str = "cell", policy: str = "") -> Hypothesis:
-        """A cell or a region as a hypothesis.
+        """A cell or a region as a hypothesis; axes of which all values are left are not named.
 
-        Args:
-            where: The cell's number, or a region; axes of which all values are left are not named.
-            origin: See `Hypothesis`.
-            policy: Who chose the inputs, where they were not drawn at random; part of the identity, since
-                such draws say nothing of the cell's rate.
+        A policy that chose the inputs, where they were not drawn at random, is part of the hypothesis's
+        identity, since such draws say nothing of the cell's rate.
         """
         region = self.region(where) if isinstance(where, int) else where
         concepts = [
@@ -158,11 +148,7 @@ class ConceptSpace:
         return Hypothesis("as they are", ((OUTSIDE, self.name),), origin="baseline")
 
     def read(self, hypothesis: Hypothesis) -> Region | None:
-        """The region of a hypothesis; None of the baseline.
-
-        Raises:
-            WeakspotError: It names an axis or a value that this space has not.
-        """
+        """The region of a hypothesis of this space; None of the baseline."""
         given = dict(hypothesis.concepts)
         if OUTSIDE in given:
             return None
@@ -205,11 +191,7 @@ class ConceptSpace:
 
 
 def space_from(data: Any, *, where: str = "the space") -> ConceptSpace:
-    """A space from plain values, as YAML has them.
-
-    Raises:
-        WeakspotError: It is no space; it says what is wrong.
-    """
+    """A space from plain values, as YAML has them; the error says what is wrong with them."""
     if not isinstance(data, Mapping) or not isinstance(data.get("axes"), list):
         raise WeakspotError(f"{where} has no list of axes", fix="see: weakspot map --help, and docs/map.md")
     if strange := set(map(str, data)) - {"name", "axes", "task", "about"}:
@@ -225,11 +207,7 @@ def space_from(data: Any, *, where: str = "the space") -> ConceptSpace:
 
 
 def load_space(name: str) -> ConceptSpace:
-    """The space of a name: a built-in one, `image-5^4`, `image:rotate,fog`, or a YAML file's.
-
-    Raises:
-        WeakspotError: There is no such space, or the file holds none.
-    """
+    """The space of a name: a built-in one, `image-5^4`, `image:rotate,fog`, or a YAML file's."""
     if Path(name).suffix.lower() in (".yaml", ".yml"):
         data = _read(Path(name))
         if isinstance(data, Mapping) and "spaces" in data:
@@ -299,5 +277,4 @@ def _read(path: Path) -> Any:
 
 
 def pairs_of_axes(space: ConceptSpace) -> Iterator[tuple[int, int]]:
-    """All pairs of axes, earlier first."""
     return itertools.combinations(range(len(space.axes)), 2)

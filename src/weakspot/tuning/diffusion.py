@@ -38,13 +38,10 @@ ADAPTER: Final = "adapter.safetensors"
 
 
 class Fitted(NamedTuple):
-    """A generator that was fine-tuned.
+    """A fine-tuned generator: its whole pipeline in a folder, and the loss under fixed noise before and
+    after.
 
-    Attributes:
-        folder: The whole pipeline, adapters merged; `diffusers:FOLDER` names it.
-        before: The loss on fixed noise before.
-        curve: A row per round: the first of the pipeline as it was.
-        best: The round whose adapters are kept; 0 if none was better than none.
+    `curve` and `best` are as in `weakspot.tuning.rounds.State`; `steps` are those of one round.
     """
 
     folder: Path
@@ -73,25 +70,13 @@ def fit_generator(
     checkpoints: Path | None = None,
     progress: Progress | None = None,
 ) -> Fitted:
-    """Fine-tune a pipeline on pictures that show what its prompts should give.
+    """Fine-tune a pipeline of diffusers (one with a `unet`) on pictures that show what its prompts should
+    give.
 
-    After each round of about a hundred steps the pipeline is evaluated; the round that does best is kept.
-
-    Args:
-        folder: A pipeline in the diffusers format, with a `unet`.
-        examples: Prompts, each with a picture; some twenty are enough for a bias.
-        out: Where the pipeline goes.
-        rank: Of the adapters.
-        steps: Of training, at most.
-        learning_rate: Peak; 0 takes one that fits the network's width.
-        batch: Pictures per step.
-        device: "auto", "cpu", "cuda".
-        seed: Everything random follows from it.
-        evaluate: How the pipeline does, as a row of the curve (see `weakspot.tuning.rounds`). By default a
-            fifth of the examples takes no part in training, and the loss on them decides.
-        watched: Pictures that an evaluation rests on.
-        checkpoints: Where one goes after each round; one that is there is gone on with.
-        progress: Told each round.
+    Some twenty examples are enough for a bias. After each round of about a hundred steps `evaluate` says how
+    the pipeline does, on `watched` pictures, and the best round is kept. Without it, a fifth of the examples
+    takes no part in training and the loss on them decides. A learning rate of 0 is the one that fits the
+    width.
     """
     from weakspot.models.diffusers.loading import find, load_pipeline, quiet
 

@@ -58,15 +58,7 @@ class Usual(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TowerSettings:
-    """How a text tower is trained.
-
-    Attributes:
-        alike: The similarity above which two texts count as alike.
-        epochs: Rounds at most; 0 takes the usual number.
-        learning_rate: Peak; 0 takes the usual one.
-        patience: Rounds without one that is kept, after which it ends.
-        device: "auto", "cpu", "cuda".
-    """
+    """How a text tower is trained: texts more similar than `alike` count as alike; 0 is the usual number."""
 
     alike: float
     epochs: int = 0
@@ -77,13 +69,7 @@ class TowerSettings:
 
 
 class Tower(NamedTuple):
-    """A text tower that can be trained.
-
-    Attributes:
-        module: From tokens to vectors of length 1.
-        tokens: Of texts, filled up to one length.
-        keep: Writes the tower into a folder and says under which name the encoder has it.
-    """
+    """A text tower that can be trained; `keep` writes it to a folder and returns the encoder's new name."""
 
     module: nn.Module
     tokens: Callable[[Sequence[str]], torch.Tensor]
@@ -91,11 +77,7 @@ class Tower(NamedTuple):
 
 
 def tower_of(encoder: Any, *, name: str) -> Tower:
-    """The text tower of an encoder.
-
-    Raises:
-        WeakspotError: It cannot be trained here.
-    """
+    """The text tower of an encoder; an error where it cannot be trained here."""
     from weakspot.tuning.onnx_module import OnnxModule
 
     if not isinstance(encoder, Trainable):
@@ -125,16 +107,7 @@ def fit_tower(
     folder: Path | None = None,
     progress: Progress | None = None,
 ) -> Trained:
-    """Train a text tower in place.
-
-    Args:
-        tower: What is trained.
-        pairs: That differ and must be kept apart.
-        usual: Captions with pictures, which must stay as they are.
-        settings: How.
-        folder: Of checkpoints.
-        progress: Told each round.
-    """
+    """Train a text tower in place: keep the pairs apart, and the usual captions where they are."""
     if min(len(pairs), len(usual)) < 10:
         raise WeakspotError(
             f"{len(pairs)} pairs and {len(usual)} captions are too few to learn from",
@@ -179,7 +152,6 @@ class _Work:
         return found
 
     def loss(self, epoch: int, step: int) -> torch.Tensor:
-        """See the module."""
         rng = np.random.default_rng([self.s.seed, 52, epoch])
         some = rng.permutation(self.own_pairs)[step * BATCH : (step + 1) * BATCH]
         plain = np.random.default_rng([self.s.seed, 53, epoch, step]).choice(self.own_usual, len(some))

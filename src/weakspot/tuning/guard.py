@@ -26,12 +26,9 @@ STEP: Final = 0.05
 
 
 class Place(NamedTuple):
-    """A place on the way from the old weights (0) to the new ones (1).
+    """A place on the way from the old weights (0) to the new ones (1), and the rates of failure there.
 
-    Attributes:
-        plain: Rate of failures on plain pictures.
-        transformed: The same in the weak spots; None where `plain` or `apart` had said enough.
-        apart: The same of each kind that is counted by itself; empty where `plain` had said enough.
+    `transformed` is None, and `apart` empty, where an earlier rate was already beyond the limit.
     """
 
     way: float
@@ -49,18 +46,11 @@ def farthest(
     most: float = 1.0,
     margin: float = MARGIN,
 ) -> list[Place]:
-    """Places that were looked at; the last one is where to stay, and the model is there.
+    """Look at places on the way, from `most` backwards; the last one returned is where the model stays.
 
-    From the far end back to the first place that is within the margin, and further as long as the weak spots
-    fail less often there. If none is better than the old weights, these are what is left.
-
-    Args:
-        go: Moves the model to a place.
-        plain: Its rate of failures on plain pictures, where it is now.
-        transformed: The same in the weak spots.
-        apart: The same of each kind that must not fail more often by itself.
-        most: The far end.
-        margin: How much more often it may fail on plain pictures, and on each kind.
+    The first place within the margin is taken, or one further back while the weak spots fail less often
+    there. If none is better than the old weights, these stay. `apart` gives the rates of each kind of
+    pictures that must not fail more often by itself.
     """
     go(0.0)
     old = best = Place(0.0, plain(), transformed(), tuple(apart()))
@@ -97,12 +87,7 @@ def _failures(place: Place) -> float:
 class Guards:
     """Failures on pictures that take no part: those for validation, and those beside the lessons.
 
-    Each is drawn alike every time.
-
-    Args:
-        given: From pictures to what the student is given.
-        watched: The numbers of those for validation.
-        keep: What the student is given stays the same and is small: it is computed once.
+    They are drawn alike every time. With `keep`, what the student is given is computed only once.
     """
 
     def __init__(

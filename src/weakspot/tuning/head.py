@@ -13,11 +13,9 @@ from weakspot.tuning.network import logits_of
 
 
 class Head(NamedTuple):
-    """The last layer of a classifier.
+    """The last layer of a classifier; `answers` where its output is what the network answers.
 
-    Attributes:
-        answers: Whether its output is what the network answers; if not, the network computes something after
-            it (a softmax, a temperature), and the whole network has to be run to train it.
+    If not, the network computes something after it (a softmax, a temperature), and all of it must be run.
     """
 
     name: str
@@ -26,14 +24,8 @@ class Head(NamedTuple):
 
 
 def last_layer(module: nn.Module, batch: torch.Tensor, *, labels: int, name: str = "") -> Head:
-    """The layer that says the logits: it has one output per label.
-
-    Without a name, the layers that run are watched on one batch: it is the last linear layer (or
-    convolution) whose output is what the module answers.
-
-    Raises:
-        WeakspotError: There is none, or none of that name, or it has not one output per label; it says how
-            to name it.
+    """The layer with one output per label: the one named, or the last linear or convolutional layer whose
+    output on one batch is what the module answers. The error says how to name it.
     """
     layers: dict[str, nn.Module] = {
         key: layer for key, layer in module.named_modules() if isinstance(layer, nn.Linear | nn.Conv2d)

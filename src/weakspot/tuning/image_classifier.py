@@ -28,10 +28,8 @@ _OLD: Final = ("revision", "pickle", "weights")
 
 
 def of_library(target: ImageClassifier, name: str) -> Network:
-    """A copy of the classifier that can be trained; the target stays as it was.
-
-    Raises:
-        WeakspotError: It is a TorchScript file, whose layers cannot be changed.
+    """A copy of the classifier that can be trained; an error for TorchScript, whose layers cannot be
+    changed.
     """
     module: Any = target._model.module if isinstance(target._model, Compiled) else target._model
     if isinstance(module, torch.jit.ScriptModule):
@@ -48,9 +46,8 @@ def of_library(target: ImageClassifier, name: str) -> Network:
 
 
 def kept(trained: Any, folder: Path, *, target: ImageClassifier, name: str) -> str:
-    """Write a classifier as its library reads it, and say under which name it is a target.
-
-    Of an object that has no name only the weights are written, and the name is "".
+    """Write a classifier as its library reads it, and return its name as a target; "" for an object without
+    one.
     """
     from weakspot.models.hf.files import quiet
 

@@ -29,11 +29,7 @@ Change = Callable[[list[Image], Sequence[int], Sequence[int]], list[Image]]
 
 
 class Shown(NamedTuple):
-    """Pictures as they are shown in one round.
-
-    Attributes:
-        labels: Numbers of the right answers; −1 of a blend of two pictures, which has none.
-    """
+    """Pictures as they are shown in one round; the label of a blend of two, which has none, is −1."""
 
     plain: list[Image]
     changed: list[Image]
@@ -43,27 +39,20 @@ class Shown(NamedTuple):
 class Lessons(Protocol):
     """What is learnt from.
 
-    Attributes:
-        unlearns: Whether a wrong answer to a plain picture is to be unlearnt with full force. That is so
-            where plain pictures are themselves the weak spots; where pictures are transformed, it would be
-            learning by heart.
-        beside: Lessons of the same kind that nothing is learnt from, but the place on the way is chosen on.
-        apart: More of them, of what must not fail more often, each counted by itself.
-        margin: On plain pictures, and on each kind apart, a repaired model may fail more often by this much.
+    `unlearns` says that wrong answers to plain pictures are unlearnt with full force: where these are
+    themselves the weak spots; where pictures are transformed it would be learning by heart. Nothing is learnt
+    from `beside`, which says how far the weights are moved, nor from each kind `apart`. On plain pictures,
+    and on each kind apart, a repaired model may fail more often by `margin`.
     """
 
     unlearns: bool
     margin: float
 
     @property
-    def beside(self) -> Lessons | None:
-        """See above."""
-        ...
+    def beside(self) -> Lessons | None: ...
 
     @property
-    def apart(self) -> Sequence[Lessons]:
-        """See above."""
-        ...
+    def apart(self) -> Sequence[Lessons]: ...
 
     def __len__(self) -> int:
         """How many pictures there are."""
@@ -88,12 +77,7 @@ class Lessons(Protocol):
 
 
 class Read(Sequence[Image]):
-    """Some pictures of a data set, read each time they are asked for.
-
-    Args:
-        images: Whose `picture(i)` reads one.
-        which: The numbers of those that are meant.
-    """
+    """Some pictures of a data set, read with its `picture(i)` each time they are asked for."""
 
     def __init__(self, images: Any, which: Sequence[int]) -> None:
         self._images, self._which = images, which
@@ -106,13 +90,7 @@ class Read(Sequence[Image]):
 
 
 class TransformedLessons:
-    """Pictures that are transformed when they are shown.
-
-    Args:
-        change: Transforms pictures as a mode says.
-        modes: How many modes there are; each is shown as often as the others.
-        beside: Others that nothing is learnt from; see `Lessons`.
-    """
+    """Pictures that are transformed when they are shown, each of the modes as often as the others."""
 
     unlearns = False
     margin = MARGIN
@@ -134,7 +112,6 @@ class TransformedLessons:
         return len(self.pictures)
 
     def show(self, which: Sequence[int], *, seed: Sequence[int], rate: float) -> Shown:
-        """See `Lessons`."""
         return self._shown([self.pictures[i] for i in which], which, np.random.default_rng(list(seed)), rate)
 
     def shifted(
@@ -184,12 +161,8 @@ class TransformedLessons:
 
 
 class DrawnLessons:
-    """Pictures drawn beforehand: of the weak spots, and others that are shown so that nothing is forgotten.
-
-    Args:
-        weak: Pictures of the weak spots with the numbers of their labels.
-        beside: Others that nothing is learnt from; see `Lessons`.
-        apart: The same, each counted by itself.
+    """Pictures drawn beforehand, with the numbers of their labels: of the weak spots, and usual ones beside
+    them.
     """
 
     unlearns = True

@@ -10,11 +10,7 @@ from weakspot.core import WeakspotError
 
 
 def need_peft() -> Any:
-    """The library.
-
-    Raises:
-        WeakspotError: It is missing.
-    """
+    """The library, or an error that says how to install it."""
     try:
         import peft
     except ImportError as error:
@@ -23,15 +19,9 @@ def need_peft() -> Any:
 
 
 def adapted(module: nn.Module, *, rank: int, but: nn.Module | None = None) -> nn.Module:
-    """The module with an adapter beside each linear layer and convolution; only adapters are trained.
+    """The module, changed in place, with an adapter beside each linear layer and convolution except `but`.
 
-    Args:
-        module: Changed in place.
-        rank: Of the adapters.
-        but: A layer that gets none, as one that shares its weights with another.
-
-    Raises:
-        WeakspotError: It has no such layer.
+    Only adapters are trained. `but` is a layer that shares its weights with another.
     """
     peft = need_peft()
     chosen = [

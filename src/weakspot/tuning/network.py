@@ -40,15 +40,9 @@ HOW: Final = (
 class Network:
     """A classifier as torch sees it.
 
-    Attributes:
-        module: From what `prepare` gives to logits (n, labels).
-        labels: In the order of the logits.
-        prepare: From RGB pictures (uint8) to a batch.
-        keep: Writes the module's weights into a folder and says under which name they are a target.
-        parents: The wider class of a label, where known.
-        batches: How many pictures it is shown at once where nothing is learnt; by default as many as usual.
-        compiled: What is asked in place of the module.
-        odds: Whether the module answers with logits; with probabilities otherwise.
+    `module` goes from what `prepare` makes of RGB pictures (uint8) to logits (n, labels), or to probabilities
+    where `odds` is false. `keep` writes its weights to a folder and returns their name as a target. `batches`
+    says how many pictures are shown at once where nothing is learnt, and `compiled` is then asked instead.
     """
 
     name: str
@@ -78,7 +72,6 @@ class Network:
             return logits_of((self.compiled or self.module)(pixels)).float().cpu()
 
     def look(self, batch: torch.Tensor) -> None:
-        """See by a batch whether the module answers with logits or with probabilities."""
         self.module.eval()
         with torch.no_grad():
             said = logits_of(self.module(batch)).float()
@@ -90,7 +83,6 @@ class Network:
         return said if self.odds else said.clamp(min=LEAST).log()
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`."""
         if not cases:
             return []
         values = to_probabilities(self.logits([case.input for case in cases]).numpy(), len(self.labels))
@@ -116,11 +108,7 @@ def logits_of(answer: Any) -> torch.Tensor:
 
 
 def network_of(target: Any, *, name: str) -> Network:
-    """The network behind a target.
-
-    Raises:
-        WeakspotError: It cannot be trained.
-    """
+    """The network behind a target, or an error if it cannot be trained."""
     from weakspot.models.torch.classifier import ImageClassifier
     from weakspot.tuning.image_classifier import of_library
     from weakspot.tuning.torch_model import TorchClassifier

@@ -47,11 +47,7 @@ _HELD: Final = ("weight", "bias", "running_mean", "running_var")
 class OnnxModule(nn.Module):
     """A classifier read from an ONNX file. Forward takes what the graph takes and gives logits.
 
-    Args:
-        output: Which output has the scores; by default the first.
-
-    Raises:
-        WeakspotError: It has an operator that is not known here.
+    `output` names the output with the scores; by default it is the first.
     """
 
     def __init__(self, path: Path, *, output: str = "") -> None:

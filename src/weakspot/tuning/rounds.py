@@ -37,23 +37,15 @@ Progress = Callable[[int, int, Row], None]
 
 @dataclass
 class State:
-    """Where the rounds are; a checkpoint holds it beside the tensors.
-
-    Attributes:
-        best: The one whose weights are kept; 0 if none was better than the old ones.
-        best_loss: The least "validation" of a round that was kept.
-        lowest: The least of all rounds, and `fresh` the last round that was kept or had it.
-        curve: A row per round, the first of the old weights.
-        way: How far on the way from the old to the best weights the kept ones lie.
-    """
+    """Where the rounds are; a checkpoint holds it beside the tensors."""
 
     epoch: int = 0
-    best: int = 0
-    best_loss: float = math.inf
-    lowest: float = math.inf
-    fresh: int = 0
-    curve: list[Row] = field(default_factory=list)
-    way: float = 1.0
+    best: int = 0  # the round whose weights are kept; 0 if none was better than the old ones
+    best_loss: float = math.inf  # the least "validation" of a round that was kept
+    lowest: float = math.inf  # the least of all rounds
+    fresh: int = 0  # the last round that was kept or had the lowest
+    curve: list[Row] = field(default_factory=list)  # a row per round, the first of the old weights
+    way: float = 1.0  # how far on the way from the old to the best weights the kept ones lie
 
 
 def rounds(
@@ -73,20 +65,11 @@ def rounds(
 ) -> State:
     """Train parameters in place; afterwards they have the best values.
 
-    Args:
-        parameters: What is trained.
-        loss_at: The loss of a step, by the number of the round (from 1) and of the step in it.
-        evaluate: How the model does on validation inputs.
-        held: How many of these there are.
-        steps: Of a round.
-        epochs: Rounds at most.
-        peak: Rate of learning.
-        patience: Rounds without one that is kept or better than all before, after which it ends.
-        settings: A checkpoint of other settings is not taken up.
-        stay: Says how far on the way from the old to the best values the kept ones lie, given what moves the
-            parameters to such a place (0 to 1); all the way by default.
-        folder: Where checkpoints go after each round; one that is there is gone on with.
-        progress: Told each round.
+    `loss_at` gets the numbers of the round (from 1) and of the step in it; `evaluate` says how the model does
+    on `held` validation inputs. Training ends after `patience` rounds of which none was kept or better than
+    all before. A checkpoint of the same settings in the folder is gone on with. `stay` is given a function
+    that moves the parameters to a place on the way from the old (0) to the best values (1), and says which to
+    keep.
     """
     optimizer = torch.optim.AdamW(parameters, lr=peak, weight_decay=1e-4)
     old, average, best = ([p.detach().clone() for p in parameters] for _ in range(3))

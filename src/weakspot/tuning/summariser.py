@@ -46,15 +46,7 @@ class Lesson(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummariserSettings:
-    """How a summariser is trained.
-
-    Attributes:
-        rate: Share of the texts that are edited; the others are shown as they are.
-        epochs: Rounds at most; 0 takes the usual number.
-        learning_rate: Peak; 0 takes the method's own.
-        patience: Rounds without one that is kept or better than all before, after which it ends.
-        device: "auto", "cpu", "cuda".
-    """
+    """How a summariser is trained; numbers that are 0 are the method's own."""
 
     method: str = "full"
     rate: float = 0.5
@@ -76,20 +68,7 @@ def fit_summariser(
     folder: Path | None = None,
     progress: Progress | None = None,
 ) -> Trained:
-    """Train a copy of a summariser and write it as transformers reads it.
-
-    Args:
-        target: The summariser; it stays as it is.
-        lessons: What is learnt from.
-        edit: A text as the weak spots say, given a seed.
-        settings: How.
-        out: Where the model goes.
-        folder: Of checkpoints.
-        progress: Told each round.
-
-    Raises:
-        WeakspotError: There are too few texts; peft is missing.
-    """
+    """Train a copy of a summariser and write it to `out` as transformers reads it; `edit` is given a seed."""
     check_known(settings.method, METHODS, f"the method {settings.method[:60]!r} is not for summarisers")
     if settings.method == "lora":
         need_peft()

@@ -27,17 +27,10 @@ from weakspot.tuning.network import SHOWN, Network, digest_of, save_labels, save
 
 
 class TorchClassifier:
-    """A classifier in torch.
+    """A classifier in torch: from pictures (n, 3, height, width), scaled to [0, 1] and normalised, to logits.
 
-    Args:
-        module: From pictures (n, 3, height, width), scaled and normalised, to logits (n, labels).
-        mean: Subtracted from pixels in [0, 1], per channel.
-        size: Height and width the pictures are resized to; None leaves them as they are.
-        origin: Package, module and attribute that make the module, if it is to have a name once repaired.
-        parents: The wider class of a label, where known.
-        device: "cpu", "cuda", "auto".
-        batch: Pictures at once; by default what the free memory will do for.
-        compile: Make it faster with torch.compile: slow to begin.
+    Pictures are resized to `size`, height and width. A repaired model has a name only if `origin` names the
+    package, module and attribute that make it.
     """
 
     def __init__(
@@ -71,7 +64,6 @@ class TorchClassifier:
 
     @property
     def device(self) -> str:
-        """Where it runs."""
         return self._network.device
 
     @property
@@ -81,11 +73,9 @@ class TorchClassifier:
 
     @property
     def about(self) -> str:
-        """One line: what runs where."""
         return self._batches.about
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`."""
         if self._released:
             raise WeakspotError(f"{self._batches.name[:200]} was released", fix="load it again")
         return self._network.answer(cases)

@@ -47,36 +47,20 @@ ROUNDS: Final = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainSettings:
-    """How a network is repaired.
-
-    Attributes:
-        method: last-layer (as published), full, or lora.
-        layer: Name of the last layer, where it cannot be found.
-        rate: Share of the pictures that are transformed, the others are shown as they are.
-        epochs: Rounds over the pictures at most; 0 takes the method's own number.
-        learning_rate: Peak; 0 takes the method's own.
-        distil: How much of the wanted answer is the network's own former one to the plain picture.
-        patience: Rounds without getting better on the validation pictures, after which it ends.
-        validation: Share of the pictures that take no part in training.
-        mirror: Whether a mirrored picture means the same.
-        shift: Pictures are shifted by at most this share of their width.
-        blend: Share of the pictures that are blended with another; what is wanted is then the old network's
-        answer.
-        device: "auto", "cpu", "cuda".
-    """
+    """How a network is repaired; numbers that are 0 are the method's own."""
 
     method: str = "full"
-    layer: str = ""
-    rate: float = 0.5
-    epochs: int = 0
-    learning_rate: float = 0.0
+    layer: str = ""  # the last one, where it cannot be found
+    rate: float = 0.5  # share of the pictures that are transformed
+    epochs: int = 0  # at most
+    learning_rate: float = 0.0  # at its peak
     batch: int = 64
-    distil: float = 1.0
-    patience: int = 10
-    validation: float = 0.1
-    mirror: bool = True
-    shift: float = 0.13
-    blend: float = 0.7
+    distil: float = 1.0  # how much of the wanted answer is the network's former one to the plain picture
+    patience: int = 10  # rounds without getting better, after which it ends
+    validation: float = 0.1  # share of the pictures that take no part in training
+    mirror: bool = True  # whether a mirrored picture means the same
+    shift: float = 0.13  # at most, as a share of the picture's width
+    blend: float = 0.7  # share that is blended with another; wanted is then the old network's answer
     reset_head: bool = False
     rank: int = 8
     device: str = "auto"
@@ -104,16 +88,11 @@ class TrainSettings:
 
 
 class Trained(NamedTuple):
-    """How it went.
+    """How a training went.
 
-    Attributes:
-        curve: Per round: training loss, score on validation pictures, their failures transformed and plain.
-        best: The round whose weights were kept; 0 if none was better than the old ones.
-        layer: The last layer's name, where only that was trained.
-        way: How far on the way from the old weights to those of that round the kept ones lie.
-        guard: The places on it that were looked at: way, failures on plain pictures, on each kind that is
-            counted by itself, and on transformed ones (None where the others had said enough).
-        guards: How many plain pictures that were.
+    `curve` has a row per round, and `best` is the one whose weights were kept; 0 if none was better than the
+    old ones. `way` is how far from the old weights to those of that round the kept ones lie, `guard` the
+    places on it that were looked at, on `guards` plain pictures.
     """
 
     curve: list[dict[str, float]]
@@ -134,14 +113,8 @@ def train(
     folder: Path | None = None,
     progress: Progress | None = None,
 ) -> Trained:
-    """Train a network in place; afterwards it has the best weights.
-
-    Args:
-        network: Whose module is trained.
-        lessons: From what.
-        settings: How.
-        folder: Where checkpoints go after each round; one that is there is gone on with.
-        progress: Told each round: its number, of how many, the row of the curve.
+    """Train a network in place; afterwards it has the best weights. A checkpoint in the folder is gone on
+    with.
     """
     settings.check()
     network.to(settings.device)

@@ -18,12 +18,7 @@ SHOWN = 8
 
 
 class Asking:
-    """A problem whose queries go through the engine.
-
-    Args:
-        engine: Draws them.
-        space: The cells.
-    """
+    """A problem whose queries go through the engine; see `Problem`."""
 
     def __init__(self, engine: Engine, *, space: ConceptSpace) -> None:
         source = engine.source
@@ -34,18 +29,15 @@ class Asking:
         self._hypotheses: dict[tuple[int, str], Hypothesis] = {}
 
     def hypothesis(self, cell: int, policy: str = "") -> Hypothesis:
-        """The hypothesis of a cell."""
         key = (int(cell), policy)
         if key not in self._hypotheses:
             self._hypotheses[key] = self.space.hypothesis(int(cell), policy=policy)
         return self._hypotheses[key]
 
     def ask(self, cells: Cells) -> Answers:
-        """See `Problem`."""
         return self._ask([self.hypothesis(cell) for cell in cells], None)
 
     def ask_on(self, policy: str, cells: Cells, inputs: Cells) -> Answers:
-        """See `Problem`."""
         return self._ask([self.hypothesis(cell, policy) for cell in cells], inputs)
 
     def _ask(self, asked: Sequence[Hypothesis], inputs: Cells | None) -> Answers:
@@ -76,7 +68,6 @@ class Asking:
         return Answers(failed, delta, shown if known else None)
 
     def contexts(self, inputs: Cells) -> NDArray[np.float32]:
-        """See `Problem`. Of some sources there is nothing to see."""
         if not isinstance(self._source, Visible):
             return np.zeros((len(inputs), 1), np.float32)
         return np.asarray(self._source.contexts([int(i) for i in inputs]), np.float32)

@@ -21,13 +21,7 @@ MOST_CELLS: Final = 20_000
 
 
 class Bias(NamedTuple):
-    """What is counted.
-
-    Attributes:
-        space: The cells.
-        attribute: Its values, as the trials' answers name them.
-        wanted: The share of each.
-    """
+    """The attribute whose values the trials' answers name, and the wanted share of each."""
 
     space: ConceptSpace
     attribute: tuple[str, ...]

@@ -23,8 +23,6 @@ CAUSES: Final = 12
 
 
 class MapDocument(Document):
-    """See `Document`."""
-
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self.result = MapResult.of(run) or MapResult()
@@ -33,12 +31,10 @@ class MapDocument(Document):
 
     @property
     def title(self) -> str:
-        """The model and the space."""
         return f"{self.run.config.settings.get('target', '')} · {self.run.config.subject}"
 
     @property
     def conclusion(self) -> str:
-        """How often it fails over all, where most, and what held."""
         landscape = self.landscape
         who = show.shorten(str(self.run.config.settings.get("target")), 80)
         if landscape is None:
@@ -61,7 +57,6 @@ class MapDocument(Document):
         return text
 
     def sections(self, room: Room) -> Iterable[Section]:
-        """What held, the modes, the landscape, what is known of it, what gave no verdict."""
         landscape = self.landscape
         if landscape is not None:
             yield from self._findings(room)
@@ -148,7 +143,6 @@ class MapDocument(Document):
         yield Section("Without a verdict", [Table("", "", ("what", "cause", "queries"), rows)], note)
 
     def values(self) -> Mapping[str, Any]:
-        """The landscape, what follows from it, and what people said of it."""
         tallies, known = self.run.ledger.tallies().values(), self.result.plain()
         return {
             "result": known["landscape"],
@@ -164,7 +158,6 @@ class MapDocument(Document):
         }
 
     def lines(self, wide: int) -> Iterable[str]:
-        """The modes, what held, how much is known."""
         landscape = self.landscape
         yield cut(self.conclusion, 3 * wide)
         if landscape is None:

@@ -27,11 +27,8 @@ DRAWS, WORSE = 200, 0.02
 class Believed:
     """The rates of all cells, as they are believed after a search.
 
-    Args:
-        log: What was asked.
-        least: Cells below this rate belong to no mode.
-        above: Cells with at least this rate belong to modes; by default half-way from the mean to the worst
-            cell.
+    Cells with at least the rate `above` belong to modes: by default half-way from the mean to the worst cell,
+    but not below `least`.
     """
 
     def __init__(self, log: Log, *, least: float = 0.0, above: float | None = None) -> None:
@@ -50,14 +47,7 @@ class Believed:
     def landscape(
         self, rng: np.random.Generator, *, search: str, compared: found.Compared | None, note: str
     ) -> found.Landscape:
-        """Everything a report shows.
-
-        Args:
-            rng: For posterior draws.
-            search: The name of the search.
-            compared: How a learned search did.
-            note: What else is to be known.
-        """
+        """Everything a report shows; posterior draws are made with `rng`."""
         log, space, rate = self.log, self.space, self.rates.rate
         wide = self.rates.high - self.rates.low
         regions = [np.arange(space.size), *(space.cells(one.region) for one in self.sets)]

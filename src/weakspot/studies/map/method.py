@@ -90,12 +90,7 @@ def look_at_inputs_as_they_are(engine: Engine, base: Hypothesis, settings: MapSe
 def spend(log: Log, context: MapContext) -> Compared | None:
     """Spend the search's queries: some for a learned agent, most for the worst, the last where doubt is.
 
-    Args:
-        log: With the budget of all of them.
-        context: Of the run.
-
-    Returns:
-        How a learned agent did.
+    Returns how a learned agent did, if one was asked for.
     """
     name, rng = search_of(context.settings), context.random(1)
     whole, compared = log.budget, None
@@ -115,7 +110,6 @@ def spend(log: Log, context: MapContext) -> Compared | None:
 
 
 def search_of(settings: MapSettings) -> str:
-    """The search that is meant; "auto" takes what wins in the benchmark."""
     return DEFAULT if settings.search == "auto" else settings.search
 
 
@@ -161,11 +155,7 @@ def note(log: Log, parts: MapParts) -> str:
 
 
 def _need_verdicts(run: Run, parts: MapParts, verdicts: int, what: str) -> None:
-    """Stop a run that has nothing to tell: a rate needs a verdict.
-
-    Raises:
-        Broken: There is none.
-    """
+    """Stop a run that has nothing to tell: a rate needs a verdict."""
     if verdicts or isinstance(parts.judge, Waiting):  # people's ratings are waited for later
         return
     causes = unjudged(run)

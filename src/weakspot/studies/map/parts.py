@@ -21,13 +21,10 @@ UNCHOSEN: Final = "discrepancy"
 
 
 class MapParts:
-    """What the settings name; here with a source of one's own.
+    """What the settings name, made when it is first asked for, so that a worker elsewhere makes its part
+    alone.
 
-    Each part is made when it is first asked for, so that a worker on another machine makes its own alone.
-
-    Args:
-        settings: Of the run.
-        objects: Given in place of names.
+    This one draws with a source of one's own.
     """
 
     #: The parts, in the order in which they are made, and the objects that each is made of.
@@ -41,18 +38,15 @@ class MapParts:
 
     @cached_property
     def target(self) -> Target:
-        """Answers the cases."""
         found: Target = part(self.objects.get("target"), self.settings.target, MODELS, Target)
         return found
 
     @property
     def model(self) -> Any:
-        """What is mapped."""
         return self.target
 
     @cached_property
     def source(self) -> Source:
-        """Draws cells."""
         found: Source = part(self.objects.get("source"), self.settings.source or "", SOURCES, Source)
         return found
 
@@ -72,7 +66,7 @@ class MapParts:
 
     @property
     def usual_judge(self) -> str:
-        """Of the task."""
+        """The judge of the task."""
         return UNCHOSEN
 
     @cached_property
@@ -87,7 +81,7 @@ class MapParts:
 
     @property
     def digests(self) -> dict[str, str]:
-        """Of the inputs, for run.yaml."""
+        """Digests of the inputs, for run.yaml."""
         return {}
 
     @property
@@ -139,10 +133,8 @@ def named(parts: MapParts) -> dict[str, Any]:
 def workers(
     settings: MapSettings, parts: MapParts, objects: Mapping[str, Any]
 ) -> dict[str, Callable[[], Any]]:
-    """How workers on other machines make their part.
-
-    Raises:
-        WeakspotError: The judge keeps what it was asked, which workers would not share.
+    """How workers on other machines make their part; an error where they would have to share the judge's
+    memory.
     """
     if isinstance(parts.judge, Waiting):
         raise WeakspotError(
@@ -169,14 +161,8 @@ def part_of_worker(
     labels: tuple[str, ...],
     digests: Mapping[str, str],
 ) -> Any:
-    """One part, in a worker.
-
-    Args:
-        pool: Which.
-        settings: As run.yaml has them, so that all load the same revision of a model.
-        objects: Of which this part is made.
-        labels: Of the model, which this worker may not have.
-        digests: Of the inputs, where the run is kept.
+    """One part, made in a worker that may have neither the model, which knows the labels, nor the same
+    inputs.
     """
     parts = parts_of(settings, objects)
     parts.labels = labels

@@ -7,8 +7,6 @@ from weakspot.study.rates import Rates
 
 
 class MapRates(Rates):
-    """See `Rates`."""
-
     part = "cell"
 
     def is_part(self, hypothesis: Hypothesis) -> bool:

@@ -26,15 +26,8 @@ JOBS: Final = {
 
 
 class Mapped(NamedTuple):
-    """A map whose modes are to be repaired.
-
-    Attributes:
-        run: The map.
-        settings: Of the map; its paths as they were meant, and with another target if one is named.
-        parts: What it was made with; of the inputs some that it did not draw are left.
-        spots: All its modes.
-        numbers: Those that are to be repaired.
-        regions: Of these.
+    """A map, the modes of it that are to be repaired, and what it was made with: some inputs it did not
+    draw.
     """
 
     run: Run
@@ -46,7 +39,6 @@ class Mapped(NamedTuple):
 
     @property
     def space(self) -> ConceptSpace:
-        """What the modes are regions of."""
         space: ConceptSpace = self.parts.space
         return space
 
@@ -67,11 +59,7 @@ class Mapped(NamedTuple):
 
 
 def job(run: Run, settings: RepairTask, *, target: Target | None = None) -> Job:
-    """The modes of a map: the repair part is learnt from, the verification part proves it.
-
-    Raises:
-        WeakspotError: There is no mode of that number, or such a map cannot be repaired.
-    """
+    """The modes of a map: the repair part of its inputs teaches, and the verification part proves."""
     mapped = rooted(settings_of(run), settings.here, target=settings.target)
     parts: MapParts = parts_of(mapped, {} if target is None else {"target": target})
     if type(parts) is MapParts:

@@ -41,11 +41,7 @@ BATCH: Final = 16
 class Looker:
     """Draws with a generator, looks at the pictures, and judges them.
 
-    Attributes:
-        made: The generator as it was.
-        space: Of the prompts.
-        judge: Says what a failure is.
-        viewer: Says which value of the attribute a picture shows.
+    `made` is the generator as it was, and `viewer` says which value of the attribute a picture shows.
     """
 
     made: Any
@@ -126,16 +122,9 @@ class Looker:
         seed: int,
         told: Callable[[int], None] = lambda _: None,
     ) -> list[tuple[Image, str, str]]:
-        """Pictures to learn from with their prompts and what they are: of the modes, and of any prompt.
+        """Pictures to learn from, with their prompts and what they are: of the modes, and of any prompt.
 
-        Args:
-            chosen: The modes, each with its words.
-            rate: The share of pictures that are of the modes.
-            seed: Of the pictures.
-            told: How many there are.
-
-        Raises:
-            WeakspotError: Hardly any picture is as it should be.
+        The modes come with their words and get the share `rate` of the pictures.
         """
         rows: list[tuple[Image, str, str]] = []
         for words, hypothesis in chosen:

@@ -31,11 +31,7 @@ WATCHED_WORDS: Final = ("off the wanted rate in the weak spots", "matching their
 
 
 def prompt_job(mapped: Mapped, settings: RepairTask) -> Job:
-    """The modes of a map of a generator.
-
-    Raises:
-        WeakspotError: The method is not for generators, or the generator is no pipeline in a folder.
-    """
+    """The modes of a map of a generator that is a pipeline in a folder; its method is lora, or only data."""
     if settings.method not in ("lora", "data"):
         raise WeakspotError(
             f"the method {settings.method!r} is not for generators", fix="use --method lora, or data"
@@ -86,11 +82,7 @@ def prompt_job(mapped: Mapped, settings: RepairTask) -> Job:
 
 
 def folder_of_pipeline(made: Any, name: str) -> Path:
-    """Where a generator's pipeline is.
-
-    Raises:
-        WeakspotError: It is none of diffusers.
-    """
+    """Where a generator's pipeline is; an error if it is none of diffusers."""
     from weakspot.models.diffusers.pipeline import DiffusersGenerator
 
     if not isinstance(made, DiffusersGenerator):

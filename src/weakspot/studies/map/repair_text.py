@@ -34,11 +34,7 @@ class OnceEach(EditedTexts):
 
 
 def text_job(mapped: Mapped, settings: RepairTask) -> Job:
-    """The modes of a map of a summariser.
-
-    Raises:
-        WeakspotError: The texts are others than the map's, or too few; the summariser cannot be trained.
-    """
+    """The modes of a map of a summariser, with the texts that the map had."""
     if settings.method == "last-layer":
         raise WeakspotError("a summariser has no last layer to train", fix="use --method full or lora")
     parts, space, documents = mapped.parts, mapped.space, mapped.parts.inputs

@@ -39,12 +39,7 @@ class Cell(Estimate):
 class Mode(Estimate):
     """A connected region of cells that fail; the estimate is that of its worst cell.
 
-    Attributes:
-        peak: The worst cell.
-        cells: How many cells it has.
-        region: A box around the worst cell, all of which fails.
-        words: Of the box.
-        peak_words: Of the worst cell.
+    The region, of which the words speak, is a box around the worst cell, all of which fails.
     """
 
     peak: int
@@ -98,15 +93,9 @@ class ArmRate(_Value):
 class Compared(_Value):
     """A learned agent against its untrained copy and random cells, on inputs that no training saw.
 
-    Attributes:
-        inputs: Distinct inputs that all were shown.
-        paired: Whether all were shown the same inputs; otherwise they were drawn anew for each.
-        rates: By who chose: trained, untrained, random.
-        p_untrained: One-sided p-value of "no better than its copy".
-        p_random: The same against random cells.
-        won: Whether it beat both, beyond chance.
-        agent: The search's name.
-        sees: What the agent sees of an input before it chooses; "" for nothing.
+    Rates are failures per query, `inputs` the distinct inputs that all were shown. Unless `paired`, inputs
+    were drawn anew for each. The p-values are one-sided, of "no better". `sees` says what the agent sees of
+    an input before it chooses; "" for nothing.
     """
 
     inputs: int
@@ -125,27 +114,11 @@ class Compared(_Value):
 class Landscape(_Value):
     """The failure landscape, as it is believed after the search.
 
-    Attributes:
-        cells: How many there are.
-        above: Cells with at least this rate belong to modes.
-        rate: The mean over all cells.
-        whole: The same with its interval.
-        entropy: 0 if all failures lie in one cell, 1 if they are everywhere.
-        missed: The chance that a cell outside the listed modes is clearly worse than all of theirs.
-        missed_draws: Posterior draws behind it; 0 where every cell is in a listed mode.
-        modes: Worst first.
-        modes_in_all: Of which these are the worst.
-        sets: The minimal failing sets.
-        worst: The worst cells.
-        top: Number and rate of the worst cells of a landscape too large to be kept whole.
-        uncertain: The cells with the widest intervals.
-        heat: Of every two axes.
-        trace: (queries, failures) as the search went on.
-        queries: Of the search.
-        failures: Among them.
-        search: The search that found it.
-        compared: Whether a learned search learnt anything.
-        note: What is to be known of all this.
+    Cells with at least the rate `above` belong to modes, of which the worst are listed. `missed` is the
+    chance (over `missed_draws` posterior draws; 0 where all cells are in a listed mode) that a cell outside
+    them is clearly worse than all of theirs. `entropy` is 0 if all failures lie in one cell, 1 if they are
+    everywhere. `top` has number and rate of the worst cells of a landscape too large to be kept whole,
+    `trace` (queries, failures) as the search went on.
     """
 
     cells: int
@@ -183,17 +156,8 @@ class CellRates(_Value):
 
 
 class BiasRow(_Value):
-    """How often each value was seen somewhere, all cells alike.
-
-    Attributes:
-        where: An axis' value, or everywhere.
-        counts: By value.
-        n: Their sum.
-        cells: Cells with answers.
-        of: Cells in all.
-        apart: Total variation from the wanted shares.
-        low: The lower end of its interval.
-        high: The upper end.
+    """How often each value was seen somewhere, all cells alike, and the total variation from the wanted
+    shares.
     """
 
     where: str
@@ -215,13 +179,8 @@ class BiasFound(_Value):
 
 
 class MapResult(Result):
-    """What is known so far.
-
-    Attributes:
-        parts: Inputs per part, for people.
-        landscape: None until the search is done.
-        every_cell: None of a landscape too large to be kept whole.
-        bias: None where no attribute is watched.
+    """What is known so far: no landscape until the search is done, and every cell only of one that is not too
+    large.
     """
 
     parts: dict[str, int] = Field(default_factory=dict)
@@ -231,7 +190,6 @@ class MapResult(Result):
 
     @property
     def modes(self) -> tuple[Mode, ...]:
-        """The modes, worst first."""
         return () if self.landscape is None else self.landscape.modes
 
     def samples(self, run: Run, number: int, *, most: int = 2) -> list[str]:

@@ -10,8 +10,6 @@ from weakspot.study.rows import Rows
 
 
 class MapRows(Rows):
-    """See `Rows`."""
-
     columns: ClassVar[Mapping[str, str]] = {
         "cell": "string", "concepts": "string", "policy": "string", "input": "string", "seed": "int64",
         "expected": "string", "answer": "string", "status": "string", "failed": "bool",
@@ -31,7 +29,6 @@ class MapRows(Rows):
     )
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """See `Rows`."""
         for row in super().__iter__():
             concepts = json.loads(row["concepts"])
             yield row | {

@@ -195,7 +195,6 @@ class MapSettings(StudySettings):
 
     @property
     def concept_space(self) -> ConceptSpace:
-        """The space."""
         from weakspot.concepts.space import load_space, space_from
 
         return space_from(self.concepts) if self.concepts else load_space(self.space_name)
@@ -285,12 +284,10 @@ def resolve(settings: MapSettings, objects: Mapping[str, Any]) -> MapSettings:
 
 
 def title(settings: MapSettings) -> str:
-    """The first line on the screen."""
     return f"mapping {settings.target} over {settings.space_name.removeprefix('object:')}"
 
 
 def subject(settings: MapSettings, _: object) -> str:
-    """A word for people: the space."""
     return settings.concept_space.name
 
 

@@ -43,7 +43,6 @@ class _Collected(MapParts):
 
     @cached_property
     def inputs(self) -> Any:
-        """All inputs, in a fixed order."""
         raise NotImplementedError
 
     @property
@@ -60,15 +59,8 @@ class _Collected(MapParts):
         return {Stage.EXPLORE: parts["discovery"], Stage.CONFIRM: parts["confirmation"]}
 
     def kept(self, name: str, then: Mapping[str, str], *, least: int) -> list[int]:
-        """The inputs of a part that no map drew.
-
-        Args:
-            name: Of the part.
-            then: The digests when the map was made.
-            least: Fewer are refused.
-
-        Raises:
-            WeakspotError: They are too few, or others than those of the map.
+        """The inputs of a part that no map drew, if there are enough, and the same as when the map was
+        made.
         """
         some, what = self.shared_out.get(name, []), {"images": "pictures"}.get(self.kind, self.kind)
         if len(some) < least:
@@ -91,7 +83,6 @@ class Pictures(_Collected):
 
     @cached_property
     def inputs(self) -> LabelledImages:
-        """See `_Collected`."""
         settings = self.settings
         if not settings.images:
             raise WeakspotError("no pictures are named", fix="--images FOLDER, or --images world:2000")
@@ -99,12 +90,10 @@ class Pictures(_Collected):
 
     @cached_property
     def shared_out(self) -> dict[str, list[int]]:
-        """See `MapParts`."""
         return split(self.inputs, seed=self.settings.seed, shares=self.settings.shares or PARTS)
 
     @cached_property
     def source(self) -> TransformedImages:
-        """See `MapParts`."""
         return TransformedImages(self.inputs, space=self.space, parts=self.drawn)
 
 
@@ -113,7 +102,6 @@ class Scenes(MapParts):
 
     @cached_property
     def source(self) -> Source:
-        """See `MapParts`."""
         found: Source = SOURCES.load("world:cells", space=self.space)
         return found
 
@@ -126,12 +114,10 @@ class Texts(_Collected):
 
     @cached_property
     def inputs(self) -> Documents:
-        """See `_Collected`."""
         return documents(self.settings.documents)
 
     @cached_property
     def shared_out(self) -> dict[str, list[int]]:
-        """See `MapParts`."""
         texts: Any = self.inputs
         shares = self.settings.shares or (PARTS_OF_FEW if len(texts) < FEW else PARTS_OF_TEXTS)
         needed = math.ceil(LEAST / min(shares.values()) * sum(shares.values()))
@@ -144,7 +130,6 @@ class Texts(_Collected):
 
     @cached_property
     def source(self) -> EditedTexts:
-        """See `MapParts`."""
         return EditedTexts(self.inputs, space=self.space, parts=self.drawn)
 
     @cached_property
@@ -154,13 +139,11 @@ class Texts(_Collected):
 
     @cached_property
     def target(self) -> Target:
-        """See `MapParts`."""
         found: Target = Asked(self.model) if isinstance(self.model, AsksQuestions) else self.model
         return found
 
     @property
     def usual_judge(self) -> str:
-        """See `MapParts`."""
         return "summary"
 
     @property
@@ -176,13 +159,11 @@ class Prompts(MapParts):
 
     @property
     def usual_judge(self) -> str:
-        """See `MapParts`."""
         known = (registry.beside(self.settings.target, "judge") for registry in (MODELS, SOURCES))
         return next(filter(None, known), "picture")
 
     @cached_property
     def source(self) -> PromptPictures:
-        """See `MapParts`."""
         return PromptPictures(generator(self.objects.get("target"), self.settings.target), space=self.space)
 
     @property
@@ -203,7 +184,6 @@ class Prompts(MapParts):
 
     @property
     def bias(self) -> Bias | None:
-        """See `MapParts`."""
         ours = self.judge if isinstance(self.judge, PictureJudge) else None
         return Bias(self.space, ours.attribute, ours.wanted) if ours and ours.attribute else None
 

@@ -20,14 +20,7 @@ def write_folder(
 ) -> dict[str, Any]:
     """Write pictures as an image folder (`train/LABEL/00001.png`) with `metadata.jsonl` and a card.
 
-    Args:
-        folder: New.
-        rows: Picture, label, what was done to it.
-        spots: What is to be repaired.
-        model: Whose weak spots these are.
-
-    Returns:
-        Where, how many, per label.
+    A row is a picture, its label, and what was done to it.
     """
     names: dict[str, str] = {}
     for _, label, _ in rows:

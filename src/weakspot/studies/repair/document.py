@@ -24,8 +24,6 @@ _SAID: Final = {
 
 
 class RepairDocument(Document):
-    """See `Document`."""
-
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self.result = RepairResult.of(run)
@@ -33,16 +31,13 @@ class RepairDocument(Document):
 
     @property
     def verdict(self) -> str:
-        """Repaired, reduced, traded, not reduced or worse."""
         return "" if self.known is None else str(self.known["verdict"])
 
     @property
     def conclusion(self) -> str:
-        """The verdict, the first weak spot, and the inputs as they are."""
         return _conclusion(self.known)
 
     def sections(self, room: Room) -> Iterable[Section]:
-        """What was to go, what was to stay, the landscape, the training, inputs whose answer changed."""
         result = self.known
         if result is None or result["method"] == "data":
             return
@@ -106,7 +101,6 @@ class RepairDocument(Document):
         yield Section("Inputs whose answer changed", blocks, note)
 
     def values(self) -> Mapping[str, Any]:
-        """The result as it is kept."""
         return {
             "result": self.known,
             "training": None if self.result is None else self.result.training,
@@ -114,7 +108,6 @@ class RepairDocument(Document):
         }
 
     def lines(self, wide: int) -> Iterable[str]:
-        """The verdict, and each rate before and after."""
         result = self.known
         yield cut(self.conclusion, 3 * wide)
         if result is None:

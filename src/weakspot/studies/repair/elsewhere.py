@@ -27,13 +27,9 @@ WORDS: Final = "everywhere else in the landscape"
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Pairs over a landscape.
+    """Pairs over a landscape: the cell of each, and whether it failed before and after.
 
-    Attributes:
-        cells: Which cell each is of.
-        before: Whether it failed.
-        after: Whether it failed afterwards.
-        clusters: Which pairs belong together, by name; None if all are independent.
+    `clusters` names what pairs belong together; None if all are independent.
     """
 
     cells: NDArray[np.int64]
@@ -53,13 +49,7 @@ class Drawn:
 
 
 def rest(drawn: Drawn, chosen: Iterable[int], *, wanted: float = 0.0) -> Change | None:
-    """Failures outside the cells that were to be repaired; None where nothing was drawn there.
-
-    Args:
-        drawn: Pairs over the landscape.
-        chosen: The cells of the modes that were to be repaired.
-        wanted: See `Change`.
-    """
+    """Failures outside the cells that were to be repaired; None where nothing was drawn there."""
     some = drawn.only(~np.isin(drawn.cells, np.array(sorted(chosen), np.int64)))
     if not len(some):
         return None
@@ -80,12 +70,7 @@ def become(space: ConceptSpace, drawn: Drawn, known: Iterable[int]) -> list[Mode
     """Modes that overlap none of those before, nor a known cell; the worst of them.
 
     What counts as a mode is less where the whole landscape has come down, so that the worst that is left is
-    looked at.
-
-    Args:
-        space: Of the landscape.
-        drawn: Pairs over it; of clusters the half that is looked through.
-        known: Cells of modes that are counted anyway.
+    looked at. Of clusters only the half that is looked through counts.
     """
     if drawn.clusters is not None:
         drawn = drawn.only(np.array([looks(name) for name in drawn.clusters], bool))
@@ -106,11 +91,8 @@ def confirmed(
 ) -> list[Change]:
     """Failures in places that have become modes, on pairs that did not help to find them.
 
-    Args:
-        found: The places.
-        ask: New pairs of a place: failures before, after, and the names of their clusters (or None); each
-            picture once.
-        wanted: See `Change`.
+    `ask` gives new pairs of a place, each picture once: failures before, after, and the names of their
+    clusters.
     """
     rows = []
     for mode in found:

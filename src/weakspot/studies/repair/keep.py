@@ -20,17 +20,7 @@ def write_card(
     trained: Mapping[str, Any],
     result: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write the card beside the weights.
-
-    Args:
-        folder: Where the model is.
-        was: The name of the model as it was.
-        name: The name under which it is a target now; "" if it has none.
-        spots: What was to be repaired.
-        settings: Of the repair.
-        trained: How the training went.
-        result: What was proved, once it is.
-    """
+    """Write the card of the model in a folder; the result is there once it is proved."""
     write_whole(folder / "README.md", card(was, name, folder, spots, settings, trained, result).encode())
 
 

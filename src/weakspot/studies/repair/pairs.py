@@ -105,16 +105,8 @@ def _mode(mode: Mode) -> dict[str, Any]:
 class Pairs:
     """The same cases, before and after.
 
-    Args:
-        run: Keeps some inputs.
-        job: What is drawn, and who answered before.
-        after: Who answers now.
-        told: Of the progress.
-
-    Attributes:
-        lost: Cases without a verdict on either side.
-        shown: Inputs whose verdict changed, for people.
-        answers: To the cases of the chosen spots.
+    Counts the cases without a verdict on either side (`lost`), and keeps inputs whose verdict changed
+    (`shown`) and the answers to the cases of the chosen spots.
     """
 
     def __init__(self, run: Run, job: Job, after: Target, told: Progress) -> None:

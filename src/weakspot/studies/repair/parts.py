@@ -18,13 +18,10 @@ from weakspot.study.repairs import Job
 
 @dataclass(frozen=True, slots=True)
 class RepairParts:
-    """What the settings name.
+    """The run whose weak spots are repaired, open for reading, the job that it leaves, and the network to
+    train.
 
-    Attributes:
-        before: The run whose weak spots are repaired, open for reading.
-        job: What it leaves to be done.
-        network: What is trained; None where only data is wanted, or the job trains its model itself.
-        digests: Of the model and the data.
+    There is no network where only data is wanted, or the job trains its model itself.
     """
 
     before: Run
@@ -33,16 +30,11 @@ class RepairParts:
     digests: Mapping[str, str] = field(default_factory=dict)
 
     def close(self) -> None:
-        """Close the run."""
         self.before.close()
 
 
 def load(settings: RepairSettings, *, target: Target | None = None) -> RepairParts:
-    """Open the run and build what is needed to repair it.
-
-    Raises:
-        WeakspotError: Its study leaves no job, the modes do not exist, there are too few inputs.
-    """
+    """Open the run and build what is needed to repair it."""
     run = Run.read(Path(settings.run))
     try:
         job = job_of(run, settings, target=target)
@@ -57,11 +49,7 @@ def load(settings: RepairSettings, *, target: Target | None = None) -> RepairPar
 
 
 def job_of(run: Run, settings: RepairSettings, *, target: Target | None = None) -> Job:
-    """The job that a run leaves.
-
-    Raises:
-        WeakspotError: Its study leaves none, the modes do not exist, there are too few inputs.
-    """
+    """The job that a run leaves, if its study leaves any."""
     build = find_study(run.config.study).find("repair")
     if build is None:
         raise WeakspotError(

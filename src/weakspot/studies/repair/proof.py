@@ -33,19 +33,11 @@ EXCHANGES, EXCHANGED_CELLS = 99, 700
 
 
 class Change(NamedTuple):
-    """Failures before and after on the same cases.
+    """Failures before and after on the same n cases: `removed` failed only before, `made` only after.
 
-    Attributes:
-        words: Which cases.
-        n: How many.
-        before: Failures before.
-        after: Failures after.
-        removed: Failed before and no longer.
-        made: Failed only after.
-        low: The lower end of the interval (95 %) for the difference of the rates, after minus before.
-        high: The upper end.
-        p: McNemar's p-value of 'no change'; adjusted where several are tested together.
-        wanted: The rate that is wanted: 0, but of an attribute that is to be shown now and then its share.
+    The interval (95 %) is for the difference of the rates, after minus before, and p is McNemar's of "no
+    change", adjusted where several are tested together. The wanted rate is 0, or the share of an attribute
+    that is to be shown now and then.
     """
 
     words: str
@@ -61,7 +53,6 @@ class Change(NamedTuple):
 
     @property
     def difference(self) -> float:
-        """Rate after minus rate before."""
         return (self.after - self.before) / self.n if self.n else 0.0
 
     @property
@@ -87,7 +78,6 @@ class Change(NamedTuple):
         return abs(failures - self.wanted * self.n)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
         told = {"difference": self.difference, "reduced": self.reduced, "increased": self.increased}
         return self._asdict() | told | {"halved": self.halved}
 
@@ -95,15 +85,7 @@ class Change(NamedTuple):
 def change(
     words: str, before: Bools, after: Bools, *, clusters: Sequence[str] | None = None, wanted: float = 0.0
 ) -> Change:
-    """Count pairs.
-
-    Args:
-        words: Which cases.
-        before: Whether each failed.
-        after: Whether it failed afterwards.
-        clusters: Which cases belong together, as those of one picture do; None if all are independent.
-        wanted: See `Change`.
-    """
+    """Count pairs; `clusters` says which belong together, as those of one picture do."""
     if before.shape != after.shape:
         raise ValueError(f"Pairs are needed, got {before.shape} before and {after.shape} after.")
     removed, made = int((before & ~after).sum()), int((after & ~before).sum())
@@ -128,13 +110,7 @@ def adjusted(changes: Sequence[Change]) -> list[Change]:
 
 
 def verdict(chosen: Sequence[Change], others: Sequence[Change]) -> Verdict:
-    """What is to be said of a repair.
-
-    Args:
-        chosen: The modes that were to be repaired, adjusted.
-        others: Everything that was to stay: other modes, the inputs as they are, the rest of the landscape,
-            places that have become modes; adjusted together.
-    """
+    """What is to be said of a repair, from what was to go and from everything that was to stay."""
     if any(c.increased for c in chosen):
         return "worse"
     if not any(c.reduced for c in chosen):
@@ -145,18 +121,11 @@ def verdict(chosen: Sequence[Change], others: Sequence[Change]) -> Verdict:
 
 
 class Moved(NamedTuple):
-    """Two landscapes of one space.
+    """Two landscapes of one space: the believed rates of all cells, and how far they are from each other.
 
-    Attributes:
-        before: Believed rates of all cells.
-        after: The same afterwards.
-        n: Pairs that were drawn.
-        removed: Pairs that failed before only.
-        made: Pairs that failed after only.
-        distance: Wasserstein's, over the metric of the concepts; by axis (the largest) in large spaces.
-        exact: Whether the distance is over all axes together.
-        p: How often a distance so large comes about by chance; None where that was not computed.
-        unplaced: The distance of the sorted shares, which does not see where failures are.
+    The distance is Wasserstein's, over the metric of the concepts; by axis (the largest) unless `exact`. `p`
+    is how often one so large comes about by chance, None where that was not computed. `unplaced` is the
+    distance of the sorted rates, which does not see where failures are.
     """
 
     before: Floats
@@ -173,15 +142,7 @@ class Moved(NamedTuple):
 def moved(
     distances: Sequence[Floats], cells: NDArray[np.int64], before: Bools, after: Bools, *, seed: int = 0
 ) -> Moved:
-    """Compare two landscapes that were measured with the same draws.
-
-    Args:
-        distances: Per axis, how far its values are from each other.
-        cells: Which cell each draw is of.
-        before: Whether it failed.
-        after: Whether it failed afterwards.
-        seed: Of the exchanges.
-    """
+    """Compare two landscapes that were measured with the same draws of some cells."""
     first, second = believed(distances, cells, before), believed(distances, cells, after)
     exact = len(first) <= MOST_CELLS
     far = _distance(first, second, distances)

@@ -10,16 +10,7 @@ from weakspot.study.result import Result
 class RepairResult(Result):
     """A repaired model and its proof, or the data set for a trainer of one's own.
 
-    Attributes:
-        method: How the model was changed.
-        parts: Inputs per part, for people.
-        training: How the training went: curve, best, epochs, parameters, layer, pictures, seconds; None where
-            nothing was trained.
-        proof: Verdict, changes of each weak spot and of what was to stay, landscape; None before it is made.
-        data: The data set that was written instead: its folder, how many pictures (or of what kind).
-        chosen: What was to be repaired, in words.
-        model: The name under which the model is a target now; "" if it has none.
-        target: The name of the model as it was.
+    The model's name is "" if it is no target; `target` is the name of the model as it was.
     """
 
     method: str

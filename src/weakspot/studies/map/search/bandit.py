@@ -25,31 +25,17 @@ _ROOM: Final = 1 << 24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BanditSettings:
-    """How a bandit spends its queries.
+    """How a bandit spends its queries."""
 
-    Attributes:
-        worst: It looks for so many cells, and so many places (the worst cells no two of which are beside each
-            other).
-        draws: Posterior draws per round.
-        sure: The part of a batch that goes to the worst as they are believed, in doubt or not, for theirs are
-            the rates that people read; as long as
-        known: the standard deviation of such a rate is more than this.
-        first: The part of the budget that is spread over the whole space first.
-        rounds: About how often it looks at what it knows.
-        least: The smallest batch.
-        chunk: Queries of one cell in a batch, at most.
-        reach: Standard deviations that UCB hopes for.
-    """
-
-    worst: int = 5
-    draws: int = 64
-    sure: float = 0.2
-    known: float = 0.02
-    first: float = 0.2
-    rounds: int = 30
-    least: int = 64
-    chunk: int = 8
-    reach: float = 2.0
+    worst: int = 5  # cells that are looked for, and places: worst cells no two of which are neighbours
+    draws: int = 64  # of the posterior per round
+    sure: float = 0.2  # part of a batch for the worst as they are believed, whose rates people read …
+    known: float = 0.02  # … as long as the standard deviation of such a rate is more than this
+    first: float = 0.2  # part of the budget that is spread over the whole space first
+    rounds: int = 30  # about how often it looks at what it knows
+    least: int = 64  # queries of a batch
+    chunk: int = 8  # queries of one cell in a batch, at most
+    reach: float = 2.0  # standard deviations that UCB hopes for
 
 
 def thompson(log: Log, rng: np.random.Generator, settings: BanditSettings | None = None) -> None:

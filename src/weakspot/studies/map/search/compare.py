@@ -43,17 +43,9 @@ class Played(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """The agent against the others.
+    """The agent against the others; see `weakspot.studies.map.result.Compared`.
 
-    Attributes:
-        inputs: Distinct inputs that all were shown.
-        trained: Failures per query.
-        untrained: Of the copy as it was before training.
-        random: Of cells at random.
-        p_untrained: One-sided p-value of "no better than its copy": McNemar's exact test where an input is
-            one query, otherwise a sign-flip test over inputs.
-        p_random: The same against random cells.
-        paired: Whether all were shown the same inputs; otherwise inputs were drawn anew for each.
+    The p-values are McNemar's exact test where an input is one query, otherwise a sign-flip test over inputs.
     """
 
     inputs: int
@@ -70,7 +62,6 @@ class Compared(NamedTuple):
         return max(self.p_untrained, self.p_random) < ALPHA
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
         arms = {"trained": self.trained, "untrained": self.untrained, "random": self.random}
         return {
             "inputs": self.inputs,
@@ -121,13 +112,7 @@ def compare(
 ) -> Compared:
     """Let three play the same inputs, as many as there is room for: an agent, its untrained copy, chance.
 
-    Args:
-        log: Where queries are spent.
-        rng: For who chooses at random.
-        choosers: By the name that their queries are kept under, in this order.
-        inputs: That no training showed.
-        settings: Of the episodes.
-        side_by_side: Queries at once.
+    Choosers come in this order, by the name that their queries are kept under. No training showed the inputs.
     """
     some = inputs[: log.room // (len(choosers) * settings.queries)]
     played = [

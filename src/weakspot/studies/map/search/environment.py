@@ -53,19 +53,10 @@ class Steps(NamedTuple):
 
 
 class Episodes:
-    """Episodes side by side.
+    """Episodes side by side, in which some inputs are shown; `live` says which of them still have one.
 
-    Args:
-        log: Where queries are spent.
-        inputs: The inputs that are shown, by their numbers.
-        side_by_side: How many.
-        rng: Draws inputs and starts.
-        settings: How they go.
-        once: Show each input once, in the order given, and then no more. A microscopic episode then starts at
-            a cell that follows from its input, so that whoever plays has the same starts.
-
-    Attributes:
-        live: Which episodes still have an input.
+    `once` shows each input once, in the order given, and then no more. A microscopic episode then starts at a
+    cell that follows from its input, so that whoever plays has the same starts.
     """
 
     def __init__(
@@ -137,11 +128,7 @@ class Episodes:
         return np.concatenate([self._context, places], axis=1)
 
     def step(self, actions: NDArray[np.int64]) -> Steps:
-        """One step of every episode.
-
-        Raises:
-            Spent: There are no queries left for it.
-        """
+        """One step of every episode; `Spent` if there are no queries left for it."""
         ask = self._move(np.asarray(actions))
         if not ask:
             return Steps(
@@ -191,13 +178,7 @@ class Episodes:
 
 
 class MapEnv(gym.Env[Obs, Any]):
-    """One episode at a time, as gymnasium wants it; passes its `check_env`.
-
-    Args:
-        log: Where queries are spent; an episode that finds no room is truncated.
-        inputs: The inputs that are shown; all by default.
-        settings: How episodes go.
-    """
+    """One episode at a time, as gymnasium wants it; truncated where the log has no room."""
 
     def __init__(self, log: Log, *, inputs: Cells | None = None, settings: EnvSettings | None = None) -> None:
         self._log, self._settings = log, settings or EnvSettings()
@@ -212,14 +193,12 @@ class MapEnv(gym.Env[Obs, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Obs, dict[str, Any]]:
-        """See gymnasium."""
         super().reset(seed=seed, options=options)
         if seed is not None:
             self._episodes = self._fresh(np.random.default_rng(seed))
         return self._episodes.begin()[0], {}
 
     def step(self, action: Any) -> tuple[Obs, float, bool, bool, dict[str, Any]]:
-        """See gymnasium."""
         try:
             done = self._episodes.step(np.asarray(action)[None])
         except Spent:

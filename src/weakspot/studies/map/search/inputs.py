@@ -32,13 +32,9 @@ TOGETHER: Final = 64
 
 
 class Adjusted(NamedTuple):
-    """Counts of cells as if they had been measured with less chance, and what is expected of their inputs.
+    """Counts of cells as if they had been measured with less chance: what the queries are worth.
 
-    Attributes:
-        n: What the queries are worth.
-        failures: In proportion.
-        everywhere: The expected rate over all inputs.
-        rest: The expected rate over those that the cell has not shown.
+    Expected are the rates over all inputs (`everywhere`) and over those the cell has not shown (`rest`).
     """
 
     n: Floats
@@ -49,13 +45,7 @@ class Adjusted(NamedTuple):
 
 @dataclass
 class InputModel:
-    """The model of Δ, fitted again and again as answers come in.
-
-    Args:
-        prior: Of the space; effects of one axis and of two are used.
-        cells: All cells, as rows of values.
-        inputs: How many inputs there are.
-    """
+    """The model of Δ over cells (rows of values), fitted again and again as answers come in."""
 
     prior: Smoothness
     cells: Ints
@@ -69,13 +59,9 @@ class InputModel:
         self._cov[0, 0] = 4.0
 
     def adjust(self, cells: Ints, inputs: Ints, failed: Floats, delta: Floats) -> Adjusted | None:
-        """Learn from all queries so far; None where failures are not Δ above some limit.
+        """Learn from all queries so far, an input at most once per cell.
 
-        Args:
-            cells: Of the queries.
-            inputs: Of the queries; an input at most once per cell.
-            failed: 1 or 0.
-            delta: Finite.
+        None where failures are not Δ above some limit.
         """
         lowest, highest = delta[failed == 1], delta[failed == 0]
         if not len(lowest) or not len(highest) or lowest.min() < highest.max():

@@ -37,14 +37,10 @@ class Answers(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvSettings:
-    """How episodes of `weakspot.studies.map.search.environment` go.
+    """How episodes of `weakspot.studies.map.search.environment` go: "macro" or "micro".
 
-    Attributes:
-        kind: "macro" or "micro".
-        joint: Macroscopic: choose all axes in one action of several parts (for PPO).
-        longest: Microscopic: steps of an episode at most.
-        cost: Microscopic: what a step costs; the published α of 5 is half of the published 10 for a failure.
-        policy: Whose queries these are.
+    A joint action chooses all axes at once. A microscopic episode has at most `longest` steps, each of which
+    costs `cost`: the published α of 5 is half of the published 10 for a failure.
     """
 
     kind: str = "macro"
@@ -63,9 +59,7 @@ class Problem(Protocol):
     """A target under a concept space."""
 
     @property
-    def space(self) -> ConceptSpace:
-        """The cells."""
-        ...
+    def space(self) -> ConceptSpace: ...
 
     @property
     def inputs(self) -> int:
@@ -99,16 +93,8 @@ class Problem(Protocol):
 class Log:
     """Spends a budget of queries on a problem and counts.
 
-    Attributes:
-        problem: What is asked.
-        budget: The most queries, whoever asks them.
-        n: Per cell, answers at random inputs.
-        failures: Of those.
-        delta: Per cell, the sum of Δ over those.
-        spent: Queries so far.
-        failed: Failures so far, at chosen inputs too.
-        trace: (queries, failures) after each batch.
-        told: Called after each batch.
+    Per cell, `n`, `failures` and the sum of Δ are of answers at random inputs; `spent` and `failed` are of
+    all queries. `told` is called after each batch.
     """
 
     problem: Problem
@@ -232,13 +218,8 @@ def _mentions(cells: Cells) -> Cells:
 
 
 class Table:
-    """A problem whose every answer is known: Δ of each cell and input. For tests, and for comparing searches.
-
-    Args:
-        space: The cells.
-        delta: Cells × inputs; failed where above 0.
-        contexts: What a policy sees of the inputs.
-        seed: Of the order in which a cell shows its inputs.
+    """A problem whose every answer is known: Δ of each cell and input (cells × inputs), failed where
+    above 0.
     """
 
     def __init__(
@@ -250,7 +231,6 @@ class Table:
         self._shown = np.zeros(len(delta), np.int64)
 
     def ask(self, cells: Cells) -> Answers:
-        """See `Problem`."""
         inputs = np.empty(len(cells), np.int64)
         for i, cell in enumerate(cells.tolist()):
             if cell not in self._order:
@@ -260,11 +240,9 @@ class Table:
         return self.ask_on("", cells, inputs)._replace(inputs=inputs)
 
     def ask_on(self, policy: str, cells: Cells, inputs: Cells) -> Answers:
-        """See `Problem`."""
         del policy
         delta = self._delta[cells, inputs].astype(float)
         return Answers((delta > 0).astype(float), delta)
 
     def contexts(self, inputs: Cells) -> NDArray[np.float32]:
-        """See `Problem`."""
         return self._contexts[inputs]

@@ -29,24 +29,17 @@ MOST: Final = 1 << 16
 class AgentSettings:
     """How an agent learns.
 
-    Attributes:
-        algorithm: "dqn" or "ppo".
-        kind: "macro" or "micro" (see `weakspot.studies.map.search.environment`).
-        side_by_side: Episodes, and so queries, at once.
-        width: Of the two hidden layers.
-        rate: Of learning.
-        updates: DQN: gradient steps for each batch of queries.
-        explore: DQN: the part of the training over which random actions fall from all to few.
-        compared: The part of the budget for the comparison at most: a third for each of agent, copy, random.
-        held_out: The part of the distinct inputs that only the comparison shows.
+    Of the budget at most the part `compared` goes to the comparison, on the part `held_out` of the distinct
+    inputs, which only the comparison shows. Random actions fall from all to few over the part `explore` of a
+    DQN's training.
     """
 
     algorithm: str = "dqn"
     kind: str = "macro"
-    side_by_side: int = 32
-    width: int = 128
+    side_by_side: int = 32  # episodes, and so queries, at once
+    width: int = 128  # of the two hidden layers
     rate: float = 1e-3
-    updates: int = 8
+    updates: int = 8  # DQN: gradient steps for each batch of queries
     explore: float = 0.4
     compared: float = 0.3
     held_out: float = 0.4
@@ -83,11 +76,7 @@ def part(log: Log, share: float, name: str = "dqn") -> int:
 def learn(
     log: Log, rng: np.random.Generator, settings: AgentSettings | None = None, *, policy: str = ""
 ) -> Compared:
-    """Train an agent within the log's budget, then compare it.
-
-    Raises:
-        WeakspotError: The budget is too small, there is one input only, or the library is missing.
-    """
+    """Train an agent within the log's budget, then compare it."""
     settings = settings or AgentSettings()
     kept = reserve(log, log.room, settings)
     if log.room - kept < TRAINED:
@@ -149,7 +138,6 @@ class _one_thread:  # noqa: N801
 
 
 def dqn(log: Log, rng: np.random.Generator) -> Compared:
-    """Macroscopic DQN."""
     return learn(log, rng, AGENTS["dqn"])
 
 

@@ -23,11 +23,7 @@ def at_random(log: Log, rng: np.random.Generator) -> None:
 
 
 def exhaustive(log: Log, rng: np.random.Generator) -> None:
-    """Every cell equally often, in rounds; within a round in random order.
-
-    Raises:
-        WeakspotError: The budget does not reach every cell once.
-    """
+    """Every cell equally often, in rounds; within a round in random order."""
     size = log.problem.space.size
     if log.budget < size:
         raise WeakspotError(
