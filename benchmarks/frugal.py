@@ -36,7 +36,7 @@ below it. By Ville's inequality it reaches 1 / α with probability at most α. N
 Where the samples keep the proportion, the infimum costs these pairs nothing, by (*). For other proportions
 two more groups of bets are in the mixture: pairs for a baseline that is shared by several hypotheses
 (a = 0.1), and a coarse grid of all pairs, which is the product construction of `weakspot.stats.sequential`.
-Every component is convex in θ, and so is the log of their sum: `weakspot.stats.envelope.least` finds the
+Every component is convex in θ, and so is the log of their sum: `weakspot.stats.sequential.least` finds the
 least wealth and never overstates it.
 """
 
@@ -49,8 +49,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from weakspot.stats.envelope import EDGE, Array, least
-from weakspot.stats.sequential import check_factor, flat_counts
+from weakspot.stats.sequential import EDGE, Array, check_factor, flat_counts, least
 
 Arm = Literal["hypothesis", "baseline"]
 

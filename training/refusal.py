@@ -21,7 +21,7 @@ from weakspot.core import WeakspotError
 from weakspot.judges.refusal.check import Labelled, leave_one_out, read_labels
 from weakspot.judges.refusal.judge import Grade
 from weakspot.judges.refusal.model import MANIFEST, VARIANCE, WEIGHTS, fingerprint, fit, matrix
-from weakspot.stats.agreement import Confusion
+from weakspot.stats.judged import Confusion
 
 
 @dataclass

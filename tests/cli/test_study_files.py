@@ -12,11 +12,10 @@ import yaml
 from weakspot.cli import run as cli
 from weakspot.cli.environment import command_tree
 from weakspot.cli.init import template
-from weakspot.core.registry import MODELS, Entry
-from weakspot.core.studies import study_names
+from weakspot.core.registry import MODELS, Entry, study_names
 from weakspot.study.checks import check_study, missing_libraries
 from weakspot.study.files import options_of, read_study
-from weakspot.study.registry import find_study
+from weakspot.study.study import find_study
 
 BAD = """\
 study: hunt

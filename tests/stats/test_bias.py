@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from weakspot.stats.bias import total_variation
+from weakspot.stats.distances import total_variation
 
 
 @pytest.mark.parametrize(

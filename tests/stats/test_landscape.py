@@ -11,8 +11,8 @@ from scipy.optimize import linprog
 from tests.studies.map.map_parts import planted, small_space
 from threadpoolctl import threadpool_limits
 
+from weakspot.stats.distances import entropy, wasserstein, without_location
 from weakspot.stats.landscape import fit, rates, sampled, smoothness
-from weakspot.stats.transport import entropy, wasserstein, without_location
 
 SPACE = small_space()
 EVERY = np.arange(SPACE.size)

@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from weakspot.stats.paired import mcnemar, paired_difference
-from weakspot.stats.paired_clusters import clustered_difference, exchanged
+from weakspot.stats.clustered import clustered_difference, exchanged
+from weakspot.stats.contrast import mcnemar, paired_difference
 
 
 @pytest.mark.parametrize(("made", "removed"), [(0, 0), (3, 3), (9, 2), (2, 9), (40, 15), (0, 12)])
@@ -29,7 +29,7 @@ def test_the_p_value_is_the_share_of_all_exchanges() -> None:
 def test_large_sums_are_judged_as_the_exact_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     given = np.random.default_rng(0).integers(-3, 4, 400) + (np.arange(400) % 9 == 0)
     exact = exchanged(given)
-    monkeypatch.setattr("weakspot.stats.paired_clusters.EXACT", 10)
+    monkeypatch.setattr("weakspot.stats.clustered.EXACT", 10)
     assert exchanged(given) == pytest.approx(exact, rel=0.05)
 
 

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.rare import plain_draws
 
 from weakspot.stats import clopper_pearson
-from weakspot.stats.rare import rate_from_repeats
+from weakspot.stats.intervals import rate_from_repeats
 
 
 @pytest.mark.parametrize("repeats", [8, 12, 20])

@@ -18,8 +18,14 @@ from weakspot.stats import (
     log_evidence_below,
     log_evidences,
 )
-from weakspot.stats.envelope import Mixture, lowest_wealths
-from weakspot.stats.sequential import _BASELINE_DOWN, _BASELINE_UP, _HYPOTHESIS_DOWN, _HYPOTHESIS_UP
+from weakspot.stats.sequential import (
+    _BASELINE_DOWN,
+    _BASELINE_UP,
+    _HYPOTHESIS_DOWN,
+    _HYPOTHESIS_UP,
+    Mixture,
+    lowest_wealths,
+)
 
 SIMULATIONS = 2000
 counts = st.integers(0, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))

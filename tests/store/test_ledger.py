@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Status, Tally, Trial, Usage, WeakspotError
 from weakspot.store import Ledger, LedgerError, inspect_file, tally_of
-from weakspot.store.rows import LONGEST
+from weakspot.store.database import LONGEST
 
 FLY = Hypothesis("a fly.")
 BEE = Hypothesis("a bee.", (("rotate", "10"),), origin="caption", parent=FLY.id)

@@ -12,7 +12,7 @@ import pytest
 
 from weakspot.core import WeakspotError
 from weakspot.store import Blobs, Run, RunConfig, Unreachable
-from weakspot.store.remote import PROTOCOLS, RemoteBlobs, blobs_at, check_url
+from weakspot.store.blobs import PROTOCOLS, RemoteBlobs, blobs_at, check_url
 
 fsspec = pytest.importorskip("fsspec")
 CONFIG = RunConfig(study="hunt", subject="fly", settings={"label": "fly"})

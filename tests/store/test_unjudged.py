@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from weakspot.store.unjudged import plain_reason
+from weakspot.store.run import plain_reason
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from weakspot.cli.environment import command_tree
-from weakspot.core import studies
-from weakspot.study import registry
+from weakspot.core import registry
+from weakspot.study import study as study_module
 from weakspot.testing import check_study
 
 PLUGINS = Path(__file__).resolve().parents[1] / "plugins"
@@ -39,7 +39,7 @@ def another_package(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Its folder is on the path, as an installed package's is; nothing else names the study."""
     monkeypatch.syspath_prepend(PLUGINS)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(PLUGINS), *sys.path]))
-    caches = (studies.study_entries, registry.find_study, command_tree)
+    caches = (registry.study_entries, study_module.find_study, command_tree)
     for cache in caches:
         cache.cache_clear()
     yield

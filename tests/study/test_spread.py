@@ -24,7 +24,7 @@ from weakspot.engine.ray_settings import POOLS, RaySettings
 from weakspot.store import Run, RunConfig
 from weakspot.studies.map import STUDY
 from weakspot.studies.map import parts as map_parts
-from weakspot.study.registry import find_study
+from weakspot.study.study import find_study
 
 MODEL = "python:tests.studies.map.map_toy:Dim"
 

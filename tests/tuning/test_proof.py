@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from weakspot.stats.transport import wasserstein, without_location
+from weakspot.stats.distances import wasserstein, without_location
 from weakspot.studies.repair.proof import Change, adjusted, change, moved, verdict
 
 AXIS = np.abs(np.subtract.outer(np.arange(5), np.arange(5))) / 4.0

@@ -27,7 +27,7 @@ from tests.web.web_parts import (
 )
 
 from weakspot.core import Stage, WeakspotError, case_seed
-from weakspot.stats.paired import mcnemar
+from weakspot.stats.contrast import mcnemar
 from weakspot.store import Blobs, Run, RunConfig
 from weakspot.web.compare import compared
 from weakspot.web.explorer import Explorer

@@ -13,7 +13,7 @@ from weakspot.report.people.labels import Labels
 from weakspot.report.people.score import majority, score
 from weakspot.report.people.tasks import task_of, trial_of
 from weakspot.stats import corrected_rate, wilson
-from weakspot.stats.agreement import cohen_kappa, krippendorff_alpha
+from weakspot.stats.judged import cohen_kappa, krippendorff_alpha
 from weakspot.store import Run
 
 

@@ -97,8 +97,8 @@ def _misused(args: list[str], misuse: Exception) -> int:
 def _stays_here(command: str) -> tuple[str, str] | None:
     """Why a study is not spread over machines, if it is one that is not."""
     from weakspot.core.errors import WeakspotError
-    from weakspot.core.studies import study_names
-    from weakspot.study.registry import find_study
+    from weakspot.core.registry import study_names
+    from weakspot.study.study import find_study
 
     try:
         for word in command.split():

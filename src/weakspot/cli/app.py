@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from weakspot._version import __version__
-from weakspot.core.studies import study_entries, study_names
+from weakspot.core.registry import study_entries, study_names
 
 #: By name: the module in this package, and the line in the list. `app` in a module is a group of commands.
 _OTHERS: Final = {
@@ -93,7 +93,7 @@ def _lines() -> Iterator[tuple[str, str]]:
 
 def _about(name: str) -> str:
     """The line of a study of another package, which must be imported for it."""
-    from weakspot.study.registry import find_study
+    from weakspot.study.study import find_study
 
     return find_study(name).about
 

@@ -47,7 +47,7 @@ def command(
 def _studies(budget: str, images: int, seed: int) -> list[tuple[str, str, Callable[[Path], int]]]:
     """What is said first, the run's name, and the study, which is handed the run's folder."""
     from weakspot.cli.studies import run_study
-    from weakspot.study.registry import find_study
+    from weakspot.study.study import find_study
 
     def hunted(label: str) -> Callable[[Path], int]:
         return lambda out: _hunt(label, budget=budget, seed=seed, out=out)
@@ -79,7 +79,7 @@ def _studies(budget: str, images: int, seed: int) -> list[tuple[str, str, Callab
 
 def _hunt(label: str, *, budget: str, seed: int, out: Path) -> int:
     from weakspot.cli.studies import run_study
-    from weakspot.study.registry import find_study
+    from weakspot.study.study import find_study
 
     options = {"target": "world:classifier", "label": label, "budget": budget, "seed": seed, "out": out}
     return run_study(find_study("hunt"), options)

@@ -76,7 +76,7 @@ def command(
     from weakspot.report.format import count, plural, shell
     from weakspot.report.terminal import Progress, columns, cut
     from weakspot.store import Run
-    from weakspot.study.registry import find_study
+    from weakspot.study.study import find_study
 
     with Run.read(run) as opened:
         if not find_study(opened.config.study).pictures:

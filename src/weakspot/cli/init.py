@@ -27,8 +27,8 @@ def command(
     As printed it runs on the embedded world, with nothing to download: weakspot init hunt > study.yaml, then
     weakspot validate study.yaml, then weakspot run study.yaml.
     """
-    from weakspot.study.registry import find_study
-    from weakspot.study.schema import schema_of
+    from weakspot.study.files import schema_of
+    from weakspot.study.study import find_study
 
     chosen = find_study(study)
     if schema is not None:
@@ -43,7 +43,7 @@ def template(name: str) -> Iterator[str]:
     """The lines of the file."""
     from weakspot.cli.environment import PREFIX
     from weakspot.study.options import fields_of
-    from weakspot.study.registry import find_study
+    from weakspot.study.study import find_study
 
     study = find_study(name)
     yield from _comment(f"weakspot {name}: {study.about}")

@@ -30,7 +30,7 @@ def command(
     from weakspot.cli.screen import Screen, conclude, interruptible
     from weakspot.store import Run
     from weakspot.study.lifecycle import resume, settings_of
-    from weakspot.study.registry import find_study
+    from weakspot.study.study import find_study
 
     with Run.open(run) as opened:
         settings, study = settings_of(opened, budget=budget), find_study(opened.config.study)

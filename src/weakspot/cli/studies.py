@@ -14,8 +14,7 @@ import typer
 from weakspot.cli.flags import AsJson, DryRun
 from weakspot.cli.groups import DEFAULT, OneIsMeant
 from weakspot.study.options import Field, fields_of
-from weakspot.study.registry import find_study
-from weakspot.study.study import Study
+from weakspot.study.study import Study, find_study
 
 _EXITS = "Exit codes: 0 done, 1 cannot, 2 misused, 3 a budget was spent first, 130 interrupted."
 

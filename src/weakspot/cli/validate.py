@@ -30,7 +30,7 @@ def command(
     from weakspot.report.format import clean, plural
     from weakspot.study.checks import check_study
     from weakspot.study.files import described, read_study
-    from weakspot.study.registry import find_study
+    from weakspot.study.study import find_study
 
     found = read_study(file, changes=changes or ())
     problems = check_study(found, load=load)

@@ -1,22 +1,102 @@
 """One string names any model, source, judge, corpus: `scheme:name?option=value&option=value`.
 
-The registry maps such names to lazy "module:attr" targets, so that naming a thing imports only that
-thing. Built-in parts are listed in `builtin`; third parties use entry points in the groups
-`weakspot.models`, `weakspot.sources`, and so on, as `weakspot list` calls them. An entry is either a full
-name ("world:classifier") or a scheme ("onnx"), whose factory is handed the rest of the name.
+The registry maps such names to lazy "module:attr" targets, so that naming a thing imports only that thing.
+Built-in parts and studies stand in `builtin.toml`; those of other packages are entry points in the groups
+`weakspot.models`, `weakspot.sources`, and so on, as `weakspot list` calls them, and `weakspot.studies`. An
+entry is either a full name ("world:classifier") or a scheme ("onnx"), whose factory is handed the rest of the
+name.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
 from importlib.metadata import entry_points
-from typing import Any
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from urllib.parse import parse_qsl
 
-from weakspot.core import builtin
-from weakspot.core.entry import Entry, Kind, Name, parse_name
 from weakspot.core.errors import WeakspotError, nearest
+
+
+class Kind(StrEnum):
+    """What a name can name."""
+
+    MODEL = "model"
+    SOURCE = "source"
+    JUDGE = "judge"
+    CORPUS = "corpus"
+    PICTURES = "set of pictures"
+    DIFFERS = "judge of differences"
+
+    @property
+    def plural(self) -> str:
+        """In `weakspot list`, and in the entry-point group `weakspot.PLURAL`."""
+        return {Kind.CORPUS: "corpora", Kind.PICTURES: "pictures", Kind.DIFFERS: "differs"}.get(
+            self, f"{self}s"
+        )
+
+
+class Name(NamedTuple):
+    """A parsed name. `rest` is "" where the name is a scheme alone."""
+
+    scheme: str
+    rest: str
+    options: dict[str, str]
+
+    @property
+    def full(self) -> str:
+        """Scheme and rest, without the options."""
+        return f"{self.scheme}:{self.rest}" if self.rest else self.scheme
+
+
+def parse_name(text: str) -> Name:
+    """Split `scheme:name?option=value`; the options are read as in a URL."""
+    head, _, query = text.strip().partition("?")
+    scheme, _, rest = head.partition(":")
+    if not scheme or not all(c.isprintable() for c in text):
+        raise WeakspotError(f"{text[:80]!r} is not a name", fix="write it as scheme:name?option=value")
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
+    except ValueError:
+        raise WeakspotError(
+            f"the options in {text[:80]!r} cannot be read", fix="write them as ?option=value&option=value"
+        ) from None
+    if len(dict(pairs)) != len(pairs):
+        raise WeakspotError(f"an option is given twice in {text[:80]!r}", fix="give each option once")
+    return Name(scheme, rest, dict(pairs))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One registered name.
+
+    Attributes:
+        name: A full name ("world:classifier") or a scheme ("onnx").
+        target: "module:attr" of the factory.
+        about: One line for `weakspot list`.
+        example: How it is written; the name itself by default.
+        extra: The optional dependency group it needs, or "".
+        origin: The distribution that brings it.
+        ports: What a model can be: "classifier", "captioner", "encoder", "generator", "summariser", "chat".
+        examples: By port, how it is written where `example` is of another.
+        beside: By option of a study, the name that goes with this one where nobody says otherwise.
+    """
+
+    name: str
+    target: str
+    about: str = ""
+    example: str = ""
+    extra: str = ""
+    origin: str = "weakspot"
+    ports: Sequence[str] = ()
+    examples: Mapping[str, str] = field(default_factory=dict)
+    beside: Mapping[str, str] = field(default_factory=dict)
 
 
 class Registry:
@@ -52,11 +132,15 @@ class Registry:
 
     def beside(self, text: str, option: str) -> str:
         """The name that goes with a name as an option of a study; "" where none is known to."""
-        return dict(self.find(text)[0].beside).get(option, "") if self.knows(text) else ""
+        return self.find(text)[0].beside.get(option, "") if self.knows(text) else ""
+
+    def options(self, text: str) -> set[str] | None:
+        """What may follow the `?` of a name; None where anything may."""
+        return _keywords(_attribute(self.find(text)[0]))
 
     def takes(self, text: str, option: str) -> bool:
         """Whether what a name names can be told something, such as the label of its pictures."""
-        known = _keywords(_attribute(self.find(text)[0])) if self.knows(text) else set()
+        known = self.options(text) if self.knows(text) else set()
         return known is None or option in known
 
     def find(self, text: str) -> tuple[Entry, Name]:
@@ -82,16 +166,13 @@ class Registry:
         entry, name = self.find(text)
         factory = _attribute(entry)
         known = _keywords(factory)
-        if known is not None:
-            unknown = [o for o in name.options if o not in known]
-            if unknown:
-                hint = nearest(unknown[0], known)
-                raise WeakspotError(
-                    f"{entry.name!r} has no option {unknown[0]!r}",
-                    fix=hint or f"its options are: {', '.join(sorted(known)) or 'none'}",
-                )
-            context = {k: v for k, v in context.items() if k in known}
-        context = {k: v for k, v in context.items() if k not in name.options}  # the name goes first
+        for option in name.options:
+            check_option(entry, option, known)
+        context = {
+            k: v
+            for k, v in context.items()
+            if (known is None or k in known) and k not in name.options  # the name goes first
+        }
         takes_rest = entry.name == name.scheme and name.full != entry.name
         args = (name.rest,) if takes_rest else ()
         try:
@@ -112,6 +193,15 @@ class Registry:
             origin = point.dist.name if point.dist else "an unknown package"
             self.add(Entry(point.name, point.value, about="from a plugin", origin=origin))
         self._plugins_read = True  # only now: a collision is an error every time, not the first time only
+
+
+def check_option(entry: Entry, option: str, known: set[str] | None) -> None:
+    """Refuse an option that is not among those that the entry's factory takes."""
+    if known is not None and option not in known:
+        raise WeakspotError(
+            f"{entry.name!r} has no option {option!r}",
+            fix=nearest(option, known) or f"its options are: {', '.join(sorted(known)) or 'none'}",
+        )
 
 
 def _attribute(entry: Entry) -> Callable[..., Any]:
@@ -153,6 +243,11 @@ def import_part(path: str) -> Any:
     return found() if inspect.isclass(found) else found
 
 
+def name_of(thing: object) -> str:
+    """The name of a part as run.yaml has it."""
+    return thing if isinstance(thing, str) else f"object:{type(thing).__module__}.{type(thing).__qualname__}"
+
+
 def _keywords(factory: Callable[..., Any]) -> set[str] | None:
     """The names a factory takes as keyword-only arguments; None when it takes any."""
     parameters = inspect.signature(factory).parameters.values()
@@ -161,24 +256,30 @@ def _keywords(factory: Callable[..., Any]) -> set[str] | None:
     return {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
-MODELS = Registry(Kind.MODEL, builtin.MODELS)
-SOURCES = Registry(Kind.SOURCE, builtin.SOURCES)
-JUDGES = Registry(Kind.JUDGE, builtin.JUDGES)
-CORPORA = Registry(Kind.CORPUS, builtin.CORPORA)
-PICTURES = Registry(Kind.PICTURES, builtin.PICTURES)
-DIFFERS = Registry(Kind.DIFFERS, builtin.DIFFERS)
+def _builtin(kind: str) -> list[Entry]:
+    return [Entry(name, **keys) for name, keys in _BUILTIN[kind].items()]
 
-__all__ = [
-    "CORPORA",
-    "DIFFERS",
-    "JUDGES",
-    "MODELS",
-    "PICTURES",
-    "SOURCES",
-    "Entry",
-    "Kind",
-    "Name",
-    "Registry",
-    "import_part",
-    "parse_name",
-]
+
+_BUILTIN: Final = tomllib.loads(Path(__file__).with_name("builtin.toml").read_text("utf-8"))
+STUDIES: Final = _builtin("studies")
+MODELS, SOURCES, JUDGES, CORPORA, PICTURES, DIFFERS = (Registry(kind, _builtin(kind.plural)) for kind in Kind)
+
+
+@cache
+def study_entries() -> dict[str, Entry]:
+    """Every study by name; two owners of one name are an error."""
+    found = {entry.name: entry for entry in STUDIES}
+    for point in entry_points(group="weakspot.studies"):
+        origin = point.dist.name if point.dist else "an unknown package"
+        if point.name in found and found[point.name].target != point.value:
+            raise WeakspotError(
+                f"the study {point.name!r} is registered twice: by {found[point.name].origin} and {origin}",
+                fix="uninstall one of the two, or rename its entry point",
+            )
+        found.setdefault(point.name, Entry(point.name, point.value, origin=origin))
+    return found
+
+
+def study_names() -> tuple[str, ...]:
+    """The names of all studies."""
+    return tuple(study_entries())

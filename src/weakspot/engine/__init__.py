@@ -4,8 +4,7 @@ from weakspot.engine import stop
 from weakspot.engine.budget import Budget, BudgetSpent, Spending
 from weakspot.engine.engine import Broken, Engine, Want
 from weakspot.engine.executor import Cluster, Executor, LocalExecutor, Placed, local
-from weakspot.engine.findings import findings
-from weakspot.engine.race import Claim, ConfirmSettings, RaceSettings, confirm, race
+from weakspot.engine.race import Claim, ConfirmSettings, RaceSettings, confirm, findings, race
 from weakspot.engine.stop import Rule
 from weakspot.engine.watch import Lane, State, Watch
 

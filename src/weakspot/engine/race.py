@@ -18,11 +18,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from weakspot.core import Hypothesis, Stage, Tally
+from weakspot.core import Finding, Hypothesis, Stage, Tally
 from weakspot.engine.budget import BudgetSpent
 from weakspot.engine.engine import Engine, Want
 from weakspot.engine.watch import Lane, State
 from weakspot.stats import confidence_sequence, e_bh, log_evidence, log_evidence_below
+from weakspot.store import rate
 
 
 class Claim(NamedTuple):
@@ -264,3 +265,39 @@ def _measured(engine: Engine, lanes: Sequence[Lane]) -> list[Lane]:
         evidence = log_evidence(tally.failures, tally.n, base.failures, base.n)
         measured.append(replace(lane, tally=tally, state=State.AHEAD, log_evidence=evidence))
     return measured
+
+
+def findings(engine: Engine, lanes: Sequence[Lane]) -> list[Finding]:
+    """Findings, the confirmed ones first, then by rate; all numbers of a hypothesis from fresh draws."""
+    ledger = engine.run.ledger
+    found = []
+    for lane in lanes:
+        base = lane.against or lane.hypothesis
+        stages = (Stage.EXPLORE, Stage.CONFIRM)
+        usual, usual_fresh = (engine.tally(base, stage, answer=lane.answer) for stage in stages)
+        answers = engine.wrong_answers(lane.hypothesis, Stage.CONFIRM)
+        failures = sum(answers.values())
+        kept = {
+            failed: tuple(
+                t.index
+                for t in ledger.trials(lane.hypothesis, stage=Stage.CONFIRM, failed=failed, kept=True)
+                if not (failed and lane.answer) or t.answer == lane.answer
+            )
+            for failed in (True, False)
+        }
+        found.append(
+            Finding(
+                hypothesis=lane.hypothesis,
+                phrase=lane.hypothesis.beyond(base),
+                rate=rate(lane.tally),
+                baseline=rate(usual.plus(usual_fresh)),
+                log_evidence=lane.log_evidence,
+                confirmed=lane.state is State.CONFIRMED,
+                confusions=tuple((answer, k / failures) for answer, k in answers.most_common()),
+                failing=kept[True],
+                passing=kept[False],
+                answer=lane.answer,
+                unchecked=rate(lane.tally.unchecked) if lane.tally.invalid else None,
+            )
+        )
+    return sorted(found, key=lambda f: (not f.confirmed, -f.rate.value))

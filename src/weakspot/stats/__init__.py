@@ -3,13 +3,11 @@
 Nothing here draws, stores or remembers. scipy is imported by the functions that need it, not before.
 """
 
-from .agreement import Confusion, cohen_kappa, confusion, krippendorff_alpha
-from .frechet import fid, kid, kid_interval, too_few
-from .intervals import Estimate, Interval, blaker, clopper_pearson, wilson
-from .judged import corrected_rate, rogan_gladen
+from .contrast import fisher, mcnemar, paired_difference, sign_flip
+from .distances import fid, kid, kid_interval, too_few
+from .intervals import Estimate, Interval, blaker, clopper_pearson, confidence_sequence, wilson
+from .judged import Confusion, cohen_kappa, confusion, corrected_rate, krippendorff_alpha, rogan_gladen
 from .multiple import adjusted_bh, adjusted_holm, e_bh
-from .paired import fisher, mcnemar, paired_difference, sign_flip
-from .sequence import confidence_sequence
 from .sequential import (
     exceeds,
     exceeds_each,

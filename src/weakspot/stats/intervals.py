@@ -1,15 +1,17 @@
 """Intervals for a failure rate after a fixed number of trials.
 
-A rate that is watched while it grows needs `weakspot.stats.sequence` instead: these intervals hold their
+A rate that is watched while it grows needs `weakspot.stats.intervals` instead: these intervals hold their
 level only when the moment of stopping was chosen without looking at the results.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
+
+import numpy as np
 
 
 class Interval(NamedTuple):
@@ -141,3 +143,95 @@ def _check_counts(failures: int, n: int) -> None:
 def _check_level(level: float) -> None:
     if not 0.0 < level < 1.0:
         raise ValueError(f"A confidence level lies strictly between 0 and 1, got {level}.")
+
+
+_STEPS = 60
+_LOG_BETA_HALF = math.log(math.pi)  # log B(½, ½)
+
+
+def confidence_sequence(failures: int, n: int, level: float = 0.95) -> Interval:
+    """The interval after `failures` of `n` trials, valid at every n at once. Tens of microseconds."""
+    _check_counts(failures, n)
+    _check_level(level)
+    if n == 0:
+        return Interval(0.0, 1.0)
+    mixture = math.lgamma(failures + 0.5) + math.lgamma(n - failures + 0.5) - math.lgamma(n + 1.0)
+    # The interval is where n softplus(x) − f x < room.
+    room = _LOG_BETA_HALF - mixture - math.log1p(-level)
+    low = _lower_end(failures, n, room)
+    high = 1.0 - _lower_end(n - failures, n, room)
+    return Interval(low, high)
+
+
+def _lower_end(f: int, n: int, room: float) -> float:
+    """The smaller root of n softplus(x) − f x = room, as a rate."""
+    if f == 0:
+        return 0.0
+    x = -room / f  # softplus ≥ 0, so here the left side is at least the right one
+    for _ in range(_STEPS):
+        softplus = math.log1p(math.exp(-abs(x))) + max(x, 0.0)
+        theta = 0.5 * (1.0 + math.tanh(0.5 * x)) if x > -30.0 else math.exp(x)
+        step = (n * softplus - f * x - room) / (f - n * theta)
+        if not step > 1e-12 * (1.0 - x):
+            break
+        x += step
+    return 1.0 / (1.0 + math.exp(-x)) if x > -700.0 else 0.0
+
+
+_DISAGREEMENT = 0.5  # the relative standard error from which on the repeats say no more than what is proven
+_BARREN = 0.25  # the share of repeats without any failure from which on it is so, too
+
+
+class Repeated(NamedTuple):
+    """A rate from repeats.
+
+    Attributes:
+        rate: The mean of the repeats.
+        low: The low end of the interval.
+        high: The high end of the interval.
+        ceiling: The high end from independent draws alone, which holds whatever the repeats have missed.
+        agree: Whether the repeats agree well enough for the narrow interval.
+    """
+
+    rate: float
+    low: float
+    high: float
+    ceiling: float
+    agree: bool
+
+
+def rate_from_repeats(
+    estimates: Sequence[float], *, failures: int = 0, n: int = 0, level: float = 0.95
+) -> Repeated:
+    """Rate and interval from independent, unbiased, nonnegative estimates of it.
+
+    Args:
+        estimates: One number a repeat, at least two of them; 0 for a repeat that found no failure.
+        failures: Failures among independent draws, such as those the repeats began with.
+        n: The number of these draws; with 0 the ceiling is 1.
+        level: Confidence level, two-sided.
+    """
+    from scipy.special import stdtrit
+
+    _check_counts(failures, n)
+    _check_level(level)
+    values = np.asarray(estimates, dtype=float)
+    if values.ndim != 1 or values.size < 2 or not np.all((values >= 0.0) & (values <= 1.0)):
+        raise ValueError("An interval from repeats needs at least two estimates between 0 and 1.")
+    ceiling = clopper_pearson(failures, n, level).high
+    mean, size = float(values.mean()), values.size
+    if mean == 0.0:
+        return Repeated(0.0, 0.0, ceiling, ceiling, False)
+    deviation = values - mean
+    spread = float(values.std(ddof=1)) / mean
+    error = spread / math.sqrt(size)
+    t = float(stdtrit(size - 1, (1.0 + level) / 2.0))
+    second = float(np.mean(deviation**2))
+    skewness = float(np.mean(deviation**3)) / second**1.5 if second > 0.0 else 0.0
+    skewness = max(skewness, spread * (3.0 + spread * spread) / 2.0)
+    low = mean * math.exp(-t * error)
+    high = mean * math.exp((t + skewness * (1.0 + 2.0 * t * t) / (6.0 * math.sqrt(size))) * error)
+    agree = error <= _DISAGREEMENT and float(np.mean(values == 0.0)) <= _BARREN
+    if not agree:
+        low, high = min(low, (1.0 - level) / 2.0 * mean), max(ceiling, mean)
+    return Repeated(mean, low, min(high, 1.0), ceiling, agree)

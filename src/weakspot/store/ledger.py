@@ -14,19 +14,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from weakspot.core import Finding, Hypothesis, Stage, Status, Tally, Trial, Usage
+from weakspot.core import Finding, Hypothesis, Rate, Stage, Status, Tally, Trial, Usage
+from weakspot.stats import confidence_sequence
 from weakspot.store.blobs import write_whole
 from weakspot.store.database import (
+    APPLICATION_ID,
     LedgerError,
     connected,
     create_tables,
     explained,
     inspect_file,
     reading_uri,
+    row_of,
+    tally_of,
+    trial_of,
     tune,
 )
-from weakspot.store.rows import row_of, tally_of, trial_of
-from weakspot.store.schema import APPLICATION_ID
 
 
 class Outcome(NamedTuple):
@@ -330,3 +333,9 @@ class Ledger:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             raise
+
+
+def rate(tally: Tally) -> Rate:
+    """Failures per trial with the 95 % anytime-valid interval (the number of draws was not fixed ahead)."""
+    low, high = confidence_sequence(tally.failures, tally.n)
+    return Rate(tally.failures / tally.n if tally.n else 0.0, low, high, tally.n, tally.failures)

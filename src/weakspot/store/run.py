@@ -4,19 +4,103 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import platform
 import re
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any, Final, NamedTuple, Self
 
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from weakspot._version import __version__
 from weakspot.core import Finding, Hypothesis, Trial, WeakspotError
-from weakspot.store.blobs import Blobs
-from weakspot.store.config import RunConfig
+from weakspot.store.blobs import Blobs, begin_at, blobs_at, write_whole
 from weakspot.store.database import inspect_file
 from weakspot.store.ledger import Ledger
-from weakspot.store.remote import begin_at, blobs_at
+
+#: Libraries that models are made of, by the module that shows that one is used.
+_USED: Final = {
+    "onnxruntime": "onnxruntime",
+    "torch": "torch",
+    "torchvision": "torchvision",
+    "transformers": "transformers",
+    "diffusers": "diffusers",
+    "timm": "timm",
+    "open_clip": "open_clip_torch",
+    "sentence_transformers": "sentence-transformers",
+    "ray": "ray",
+}
+
+
+def _versions() -> dict[str, str]:
+    found = {"weakspot": __version__, "python": platform.python_version()}
+    used = [package for module, package in _USED.items() if module in sys.modules]
+    for package in ("numpy", "pillow", *used):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+class RunConfig(BaseModel):
+    """What a run was asked to do, and with what.
+
+    Attributes:
+        study: Its name ("hunt", …).
+        subject: A word for people: the label, the corpus, the benchmark.
+        settings: The study's arguments, resolved: names of models, label, seed, budget.
+        digests: SHA-256 of models and data, by the setting that names them.
+        versions: Of the packages that drew and answered.
+        created: When, in UTC.
+        blobs: Where kept inputs are, if not in the folder `blobs`: an address such as s3://bucket/folder.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: int = 1
+    study: str
+    subject: str
+    settings: dict[str, Any]
+    digests: dict[str, str] = Field(default_factory=dict)
+    versions: dict[str, str] = Field(default_factory=_versions)
+    created: str = Field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    blobs: str = ""
+
+    def write(self, path: Path) -> None:
+        """Write it as YAML, whole or not at all."""
+        content = self.model_dump(exclude=None if self.blobs else {"blobs"})
+        text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
+        write_whole(path, text.encode())
+
+    @classmethod
+    def read(cls, path: Path) -> RunConfig:
+        """Read and check it."""
+        try:
+            data = yaml.safe_load(path.read_bytes())
+            return cls.model_validate(data)
+        except FileNotFoundError:
+            raise WeakspotError(
+                f"{path.parent} is not a run: it has no run.yaml", fix="name a folder under runs/"
+            ) from None
+        except OSError as error:
+            raise WeakspotError(
+                f"{path} cannot be read: {error.strerror}", fix="check the permissions"
+            ) from error
+        except yaml.YAMLError as error:
+            raise WeakspotError(
+                f"{path} is not valid YAML: {str(error).splitlines()[0]}", fix="restore it"
+            ) from error
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "the file"
+            raise WeakspotError(f"{path}: {where}: {first['msg']}", fix="restore it from a copy") from error
 
 
 class Run:
@@ -178,3 +262,43 @@ def _freed_on_error(lock: IO[bytes]) -> Iterator[None]:
     except BaseException:
         lock.close()
         raise
+
+
+#: What names one input among many: which it was tells nothing of the cause.
+_NAMES: Final = (
+    (re.compile(r"(leaves nothing of) (?!the ).+"), r"\1 the input"),
+    (re.compile(r"[^\s'\"]+\.(?:png|jpe?g|webp|bmp|gif|tiff?|txt|npz)\b", re.IGNORECASE), "…"),
+    (re.compile(r"0x[0-9a-f]{4,}|\d{5,}", re.IGNORECASE), "…"),
+)
+
+
+class Unjudged(NamedTuple):
+    """Trials without a verdict that have a cause in common."""
+
+    status: str
+    reason: str
+    times: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return self._asdict()
+
+    def __str__(self) -> str:
+        return f"{self.status}: {self.reason}" if self.reason else self.status
+
+
+def unjudged(run: Run) -> list[Unjudged]:
+    """Why trials of a run have no verdict, most frequent cause first; the names of inputs are left out."""
+    found: dict[tuple[str, str], int] = {}
+    for status, detail, times in run.ledger.unjudged():
+        key = (status, plain_reason(detail))
+        found[key] = found.get(key, 0) + times
+    rows = (Unjudged(status, reason, times) for (status, reason), times in found.items())
+    return sorted(rows, key=lambda row: (-row.times, row.status, row.reason))
+
+
+def plain_reason(detail: str) -> str:
+    """What was said of a trial, without what names its input."""
+    for pattern, new in _NAMES:
+        detail = pattern.sub(new, detail)
+    return " ".join(detail.split())

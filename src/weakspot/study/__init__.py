@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from weakspot.study.options import Option, StudySettings
-from weakspot.study.result import Result
-from weakspot.study.study import Study
+from weakspot.study.study import Result, Study
 
 if TYPE_CHECKING:
     from weakspot.study.context import Context

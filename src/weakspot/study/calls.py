@@ -10,8 +10,7 @@ from weakspot.engine import Watch
 from weakspot.store import Run
 from weakspot.study.lifecycle import begin
 from weakspot.study.options import Field, fields_of
-from weakspot.study.registry import find_study
-from weakspot.study.study import Study
+from weakspot.study.study import Study, find_study
 
 
 def function_of(name: str) -> Callable[..., Run]:

@@ -16,14 +16,13 @@ from typing import Annotated, Any, Final
 from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from weakspot.core import JUDGES, MODELS, SOURCES, Registry, WeakspotError, nearest
-from weakspot.core.registry import Entry, _keywords, _resolve
-from weakspot.store.remote import check_url
-from weakspot.study.executors import check_executor
+from weakspot.core import JUDGES, MODELS, SOURCES, Registry, WeakspotError
+from weakspot.core.registry import Entry, check_option
+from weakspot.store.blobs import check_url
 from weakspot.study.files import Problem, StudyFile, options_of
+from weakspot.study.lifecycle import check_executor
 from weakspot.study.options import Field
-from weakspot.study.registry import find_study
-from weakspot.study.study import Study
+from weakspot.study.study import Study, find_study
 
 _REGISTRIES: Final[dict[str, Registry]] = {"model": MODELS, "source": SOURCES, "judge": JUDGES}
 #: Schemes after which a file or a folder is named, and options that name a file.
@@ -128,12 +127,10 @@ def _named(registry: Registry, text: str) -> Iterator[tuple[str, str]]:
         fix = f"pip install 'weakspot[{entry.extra}]'" if entry.extra else f"pip install {missing[0]}"
         yield f"{entry.name!r} needs {', '.join(missing)}, which is not installed", fix
         return
-    known = _keywords(_resolve(entry.target))
+    known = registry.options(text)
     for option, value in name.options.items():
-        if known is not None and option not in known:
-            hint = nearest(option, known) or f"its options are: {', '.join(sorted(known)) or 'none'}"
-            yield f"{entry.name!r} has no option {option!r}", hint
-        elif option in _FILE_OPTIONS and "." in value:
+        check_option(entry, option, known)
+        if option in _FILE_OPTIONS and "." in value:
             yield from _there(value)
     is_path = entry.name in _HUB and name.rest.startswith(("/", "./", "../", "~"))
     if name.rest and (entry.name in _FILES or is_path):

@@ -13,7 +13,7 @@ from weakspot.core import Judge, Source, Stage, Target
 from weakspot.engine import Broken, Budget, BudgetSpent, Cluster, Engine, Executor, Watch
 from weakspot.engine.engine import KEPT, PATIENCE
 from weakspot.store import Ledger, Run
-from weakspot.study.result import Result
+from weakspot.study.study import Result
 
 S = TypeVar("S")
 P = TypeVar("P")

@@ -11,9 +11,9 @@ from typing import Any, Final, NamedTuple
 import yaml
 
 from weakspot.core import WeakspotError, nearest
-from weakspot.core.studies import study_names
+from weakspot.core.registry import study_names
 from weakspot.study.options import Field, fields_of
-from weakspot.study.registry import find_study
+from weakspot.study.study import Study, find_study
 
 #: More than any study's file has.
 LARGEST: Final = 1 << 20
@@ -242,3 +242,29 @@ def described(path: Path, problems: Sequence[Problem]) -> Iterator[str]:
     for problem in sorted(problems, key=lambda p: (p.line == 0, p.line)):
         where = f"{path}:{problem.line}" if problem.line else f"{path}"
         yield f"{where}: {problem.what}{f' ({problem.fix})' if problem.fix else ''}"
+
+
+_TYPES = {bool: "boolean", int: "integer", float: "number"}
+
+
+def schema_of(study: Study) -> dict[str, Any]:
+    """The schema of one study's file."""
+    fields = list(fields_of(study))
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"weakspot {study.name}",
+        "description": study.about,
+        "type": "object",
+        "properties": {"study": {"const": study.name}} | {field.name: _property(field) for field in fields},
+        "required": ["study", *(field.name for field in fields if field.required)],
+        "additionalProperties": False,
+    }
+
+
+def _property(field: Field) -> dict[str, Any]:
+    one: dict[str, Any] = {"type": _TYPES.get(field.kind, "string")}
+    value = {"anyOf": [one, {"type": "array", "items": one}]} if field.many else one
+    if not field.required:
+        value = {"anyOf": [value, {"type": "null"}]}
+    default = list(field.default) if isinstance(field.default, tuple) else field.default
+    return value | {"description": field.option.help} | ({} if field.required else {"default": default})

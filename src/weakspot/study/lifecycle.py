@@ -8,7 +8,7 @@ settings, the same parts (by their digests), the same method.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -18,11 +18,9 @@ from weakspot.core.ports import cpu_bound
 from weakspot.engine import BudgetSpent, Cluster, Executor, Watch
 from weakspot.store import LedgerError, Run, RunConfig, check_url
 from weakspot.study.context import Context
-from weakspot.study.executors import check_executor, executor_for
 from weakspot.study.loading import pinned, tell_models
 from weakspot.study.options import StudySettings
-from weakspot.study.registry import find_study
-from weakspot.study.study import Study
+from weakspot.study.study import Study, find_study
 
 
 @runtime_checkable
@@ -246,3 +244,51 @@ def _place(
     here = {"source": parts.source, "target": parts.target, "judge": parts.verdicts}
     with executor_for(named, lambda: workers(settings, parts, objects), many=many, here=here) as place:
         yield place
+
+
+#: Which part of a study a pool of workers has, and how a worker makes it.
+Recipes = Mapping[str, Callable[[], Any]]
+
+
+def check_executor(named: str | Executor | Cluster | None) -> None:
+    """Refuse a name of an executor that cannot be read, before anything is loaded."""
+    if not isinstance(named, str) or named == "local":
+        return
+    from weakspot.engine.ray_settings import RaySettings
+
+    if not named.strip():
+        raise WeakspotError("the executor has no name", fix="choose local or ray")
+    RaySettings.parse(named)
+
+
+@contextmanager
+def executor_for(
+    named: str | Executor | Cluster | None,
+    recipes: Callable[[], Recipes],
+    *,
+    many: bool,
+    here: Mapping[str, Any] | None = None,
+) -> Iterator[Executor | Cluster | None]:
+    """Where the trials are drawn, closed in the end; None is this machine, as suits the source.
+
+    Args:
+        named: "local", "ray:ADDRESS?OPTIONS", or the thing itself.
+        recipes: Says by pool (source, target, judge) what makes its part; asked for Ray alone. What has a
+            name is loaded by each worker itself, an object is sent to it.
+        many: The source computes in Python, so that it can use every processor.
+        here: The parts as this machine has them, by pool: workers with other models are refused.
+    """
+    if not isinstance(named, str) or named == "local":
+        yield None if isinstance(named, str) else named
+        return
+    from weakspot.engine.ray import RayExecutor
+    from weakspot.engine.ray_settings import RaySettings
+
+    chosen = RaySettings.parse(named)
+    with RayExecutor(chosen, recipes(), many=many, here=here) as executor:
+        yield executor
+
+
+def unnamed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The objects among what was given, by what they are; None for what has a name."""
+    return {what: None if isinstance(thing, str) else thing for what, thing in given.items()}

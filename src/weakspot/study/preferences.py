@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from weakspot.core import WeakspotError
 from weakspot.store import Run
-from weakspot.study.registry import find_study
+from weakspot.study.study import find_study
 
 #: The name under which the ledger keeps them.
 KEY: Final = "preferences"

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Status, Tally, Trial, WeakspotError
 from weakspot.stats import Interval, confidence_sequence, wilson
 from weakspot.store import Run, RunConfig
-from weakspot.study.registry import find_study
+from weakspot.study.study import find_study
 
 #: Of all cases, and of a confirmed finding; a study may have parts of other kinds.
 OVERALL, FINDING = "overall", "finding"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from weakspot.core import Hypothesis, WeakspotError
-from weakspot.core.studies import study_names
+from weakspot.core.registry import study_names
 from weakspot.report import format as show
 from weakspot.report import html as pages
 from weakspot.report import markdown as texts
@@ -17,7 +17,7 @@ from weakspot.report.people import tables as people
 from weakspot.report.shell import ALONE, Part, Place
 from weakspot.store import Run, write_whole
 from weakspot.study.options import Field
-from weakspot.study.registry import find_study
+from weakspot.study.study import find_study
 
 #: Options that are said even where they are as by default: what is drawn depends on them.
 ALWAYS: Final = ("source", "seed", "budget")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from weakspot.core import Stage, Trial, case_seed
 from weakspot.store import Run
-from weakspot.study.registry import find_study
+from weakspot.study.study import find_study
 
 #: What most tables have of a trial, and what the columns hold.
 TRIAL: Mapping[str, str] = {

@@ -20,12 +20,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, Self, runtime_checkable
 
-from weakspot.core import WeakspotError
+from pydantic import BaseModel, ConfigDict, PlainSerializer, ValidationError
+
+from weakspot.core import WeakspotError, nearest
+from weakspot.core.registry import name_of, study_entries, study_names
 from weakspot.study.options import Field, StudySettings
-from weakspot.study.result import Result
+
+if TYPE_CHECKING:
+    from weakspot.store import Run
+
 
 #: Something of a study, or where it is: "module:attribute", the module relative to the study's home.
 Lazy = Any
@@ -139,8 +146,6 @@ class Study:
         """
         self._check_one_of(values)
         fields = self.fields
-        from weakspot.study.loading import name_of
-
         plain, objects = dict(values), {}
         for name, value in values.items():
             known = fields.get(name)
@@ -188,9 +193,6 @@ class Study:
     def check_executor(self, named: object) -> None:
         """Refuse another machine where the study stays on one."""
         if self.workers is None and named not in (None, "local"):
-            from weakspot.core.studies import study_names
-            from weakspot.study.registry import find_study
-
             others = [name for name in study_names() if find_study(name).workers is not None]
             raise WeakspotError(
                 f"{self.name} is not spread over machines: {self.stays or 'it draws no trials'}",
@@ -208,3 +210,79 @@ def _text(value: Any) -> Any:
     from pathlib import Path
 
     return str(value) if isinstance(value, Path) else value
+
+
+@cache
+def find_study(name: str) -> Study:
+    """A study by its name; a wrong name is an error that says the nearest right one."""
+    entry = study_entries().get(name)
+    if entry is None:
+        hint = nearest(name, study_entries()) or f"choose from: {', '.join(study_entries())}"
+        raise WeakspotError(f"no study is called {name[:80]!r}", fix=hint)
+    module, _, attribute = entry.target.partition(":")
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise WeakspotError(
+            f"the study {name!r} of {entry.origin} cannot be imported: {error}",
+            fix=f"reinstall {entry.origin}",
+        ) from error
+    if not isinstance(found, Study):
+        raise WeakspotError(
+            f"the study {name!r} of {entry.origin} is a {type(found).__name__}, not a Study",
+            fix=f"ask the authors of {entry.origin}",
+        )
+    return found
+
+
+#: Writes a named tuple as an object with its names: `rate: Annotated[Rate, ByName]`.
+ByName: Final = PlainSerializer(lambda value: value._asdict(), return_type=dict)
+
+
+class Value(BaseModel):
+    """A part of a result."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def plain(self) -> dict[str, Any]:
+        """As plain values."""
+        return self.model_dump(mode="json")
+
+
+class Result(Value):
+    """The base of every study's result.
+
+    Attributes:
+        version: Raised when a field changes its meaning; a reader refuses what is newer than itself.
+        key: The name under which the ledger keeps it.
+    """
+
+    version: ClassVar[int] = 1
+    key: ClassVar[str] = "result"
+
+    def keep(self, run: Run) -> None:
+        """Write it into the run's ledger."""
+        run.ledger.set_fact(self.key, {"version": self.version} | self.plain())
+
+    @classmethod
+    def of(cls, run: Run) -> Self | None:
+        """The result of a run; None while there is none."""
+        values = run.ledger.fact(cls.key)
+        if values is None:
+            return None
+        version = values.pop("version", 0) if isinstance(values, dict) else 0
+        if not isinstance(version, int) or version > cls.version:
+            raise WeakspotError(
+                f"the result in {run.folder} was written by a newer weakspot (version {version!r}; "
+                f"this one reads {cls.version})",
+                fix="update weakspot",
+            )
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            at = ".".join(map(str, first["loc"])) or "it"
+            raise WeakspotError(
+                f"the result in {run.folder} cannot be read: {at}: {first['msg']}",
+                fix="restore the run from a copy, or run the study again",
+            ) from None

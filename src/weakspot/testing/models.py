@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import Captioner, Encoder, Generator, ScoringCaptioner, TextEncoder
 from weakspot.core.ports import Formatted, NoiseGenerator, Repeating, understands
-from weakspot.testing.contract import ContractError, kind, promise, same, size
-from weakspot.testing.ports import check_abilities
+from weakspot.testing.ports import ContractError, check_abilities, kind, promise, same, size
 
 
 def check_encoder(

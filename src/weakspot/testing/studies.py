@@ -22,9 +22,8 @@ import yaml
 from weakspot.core import WeakspotError
 from weakspot.store import Run
 from weakspot.study.options import Field, fields_of
-from weakspot.study.registry import find_study
-from weakspot.study.study import Study
-from weakspot.testing.contract import promise
+from weakspot.study.study import Study, find_study
+from weakspot.testing.ports import promise
 
 #: What may differ from one time to the next.
 _FLEETING = ("seconds", "dollars")

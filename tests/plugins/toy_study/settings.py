@@ -4,9 +4,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import model_validator
 
-from weakspot.study.label_settings import LabelSettings, check_labels
 from weakspot.study.labels import LabelParts, labelled_workers, load_labelled
-from weakspot.study.options import BudgetOption, Option, SeedOption
+from weakspot.study.options import BudgetOption, LabelSettings, Option, SeedOption, check_labels
 
 
 class ToySettings(LabelSettings):

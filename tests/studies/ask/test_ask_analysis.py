@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from weakspot.core import Status
 from weakspot.core.question import BENIGN, CONTRAST
-from weakspot.stats.agreement import Confusion
+from weakspot.stats.judged import Confusion
 from weakspot.studies.ask.analysis import analysed, slices
 from weakspot.studies.ask.comparison import attributed, compared, comparisons, consistency, trade_off
 from weakspot.studies.ask.outcomes import Asked, counted

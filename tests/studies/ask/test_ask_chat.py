@@ -21,7 +21,7 @@ from weakspot.core import MODELS, WeakspotError
 from weakspot.store import Run
 from weakspot.studies.ask.result import AskResult
 from weakspot.study.lifecycle import preview
-from weakspot.study.registry import find_study
+from weakspot.study.study import find_study
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the provider's libraries warn
 

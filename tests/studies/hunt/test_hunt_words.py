@@ -14,8 +14,7 @@ import weakspot as ws
 from weakspot.core import Output, Scores, Stage, WeakspotError
 from weakspot.studies.hunt.result import HuntResult
 from weakspot.studies.hunt.settings import HuntSettings
-from weakspot.study.label_meanings import Meanings, chosen, kin_of_head
-from weakspot.study.labels import base_hypothesis
+from weakspot.study.labels import Meanings, base_hypothesis, chosen, kin_of_head
 from weakspot.text.caption_edits import Edit, Kind, edits, varied
 
 HEAD = ("cat", "dog", "wolf")

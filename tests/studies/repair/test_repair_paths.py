@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from weakspot.studies.map.settings import MapSettings
-from weakspot.study.paths import anchored, rooted
+from weakspot.study.loading import anchored, rooted
 
 
 @pytest.fixture

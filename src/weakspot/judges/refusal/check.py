@@ -19,7 +19,7 @@ from weakspot.judges.refusal.judge import Grade, RefusalJudge
 from weakspot.judges.refusal.model import fit, matrix
 from weakspot.judges.refusal.panel import Panel, agreement
 from weakspot.stats import corrected_rate, wilson
-from weakspot.stats.agreement import Confusion, confusion
+from weakspot.stats.judged import Confusion, confusion
 
 #: What a column may be called; the first that is there counts.
 ANSWER: Final = ("completion", "response", "answer", "output", "model_answer")

@@ -18,7 +18,7 @@ from weakspot.judges.refusal.model import RefusalModel, shipped
 from weakspot.judges.refusal.speech_acts import Sentence, acts_of, evidence
 from weakspot.judges.refusal.speech_patterns import Act
 from weakspot.models.options import number
-from weakspot.stats.agreement import Confusion
+from weakspot.stats.judged import Confusion
 
 
 class Grade(StrEnum):

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from weakspot.core.errors import WeakspotError
 from weakspot.judges.refusal.features import BELIEFS, BIAS, features
 from weakspot.judges.refusal.speech_acts import Sentence, acts_of
-from weakspot.stats.agreement import Confusion
+from weakspot.stats.judged import Confusion
 
 FOLDER: Final = Path(__file__).with_name("weights")
 WEIGHTS: Final = "refusal.json"

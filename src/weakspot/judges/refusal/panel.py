@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from weakspot.core import JUDGES, Case, Judge, Output, Status, Verdict, WeakspotError
-from weakspot.stats.agreement import cohen_kappa, krippendorff_alpha
+from weakspot.stats.judged import cohen_kappa, krippendorff_alpha
 
 #: What a case is to a panel: nobody judged it because of what became of the question, not of the judges.
 _UNJUDGED = (Status.BLOCKED, Status.EMPTY, Status.ERROR, Status.INVALID)

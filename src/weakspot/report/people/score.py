@@ -13,7 +13,7 @@ from weakspot.core import Finding, Tally, Trial
 from weakspot.report.people.labels import Label, Labels
 from weakspot.report.people.tasks import Task, downstream_folder, read_lines, trial_of
 from weakspot.stats import corrected_rate, wilson
-from weakspot.stats.agreement import Confusion, cohen_kappa, confusion, krippendorff_alpha
+from weakspot.stats.judged import Confusion, cohen_kappa, confusion, krippendorff_alpha
 from weakspot.store import Run
 
 #: By item, what each annotator said.

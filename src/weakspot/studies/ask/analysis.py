@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from weakspot.core.question import BENIGN, CONTRAST
 from weakspot.stats import adjusted_bh, fisher
-from weakspot.stats.agreement import Confusion
-from weakspot.stats.paired import Alternative
+from weakspot.stats.contrast import Alternative
+from weakspot.stats.judged import Confusion
 from weakspot.studies.ask.comparison import comparisons, consistency, trade_off
 from weakspot.studies.ask.outcomes import Asked, counted
 from weakspot.studies.ask.result import PromptRates, SetRates, Slice

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from weakspot.core import Status, Trial
 from weakspot.stats import corrected_rate, wilson
-from weakspot.stats.agreement import Confusion
+from weakspot.stats.judged import Confusion
 from weakspot.studies.ask.result import Counted
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from weakspot.study.result import Result, Value
+from weakspot.study.study import Result, Value
 
 #: The ends of a 95 % interval.
 Interval = tuple[float, float]

@@ -23,7 +23,7 @@ from weakspot.core.ports import (
 from weakspot.core.question import BENIGN, EXPECTED
 from weakspot.engine import Executor
 from weakspot.engine.identity import models_in
-from weakspot.stats.agreement import Confusion
+from weakspot.stats.judged import Confusion
 
 #: Between a judge's reason and what the target noted of the answer, such as a picture that was made smaller.
 NOTE: Final = " · note: "

@@ -26,7 +26,7 @@ from weakspot.judges import LabelJudge, Verified
 from weakspot.judges.verified import ClassifierOpinion, Opinion, opinion
 from weakspot.store import Run
 from weakspot.studies.hunt.settings import HuntSettings
-from weakspot.study.label_meanings import chosen, kin_of_head, needs_kin
+from weakspot.study.labels import chosen, kin_of_head, needs_kin
 from weakspot.study.loading import part
 from weakspot.text.wordnet import WordNet
 

@@ -8,12 +8,13 @@ from typing import Any
 
 from weakspot.core import MODELS, Captioner, Encoder, WeakspotError
 from weakspot.core.ports import Captioned
+from weakspot.core.registry import name_of
 from weakspot.judges.verified import Opinion
 from weakspot.models.chat.captioner import captioner_of
 from weakspot.sources.folder import files_in
 from weakspot.studies.hunt.settings import HuntSettings
 from weakspot.study.labels import LabelParts, labelled_workers, load_labelled
-from weakspot.study.loading import name_of, part
+from weakspot.study.loading import part
 from weakspot.text.llm_answers import Asked
 
 

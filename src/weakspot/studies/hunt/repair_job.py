@@ -20,7 +20,7 @@ from weakspot.store import Run
 from weakspot.studies.hunt.finished import FinishedHunt, load_judge, read_hunt, same_for
 from weakspot.studies.hunt.parts import load
 from weakspot.study.labels import ByLabel
-from weakspot.study.paths import rooted
+from weakspot.study.loading import rooted
 from weakspot.study.repairs import Job, RepairTask, Spot, chosen_of, derived, mixed
 
 #: Pictures that are drawn to learn from: of the findings and what they are mistaken for; and as usual.

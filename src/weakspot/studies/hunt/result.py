@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
-from weakspot.study.result import Result
+from weakspot.study.study import Result
 
 
 class _Value(BaseModel):

@@ -9,9 +9,16 @@ from typing import Annotated, Any, Self
 from pydantic import model_validator
 
 from weakspot.core import WeakspotError
-from weakspot.study.label_settings import LabelSettings, LabelTask, check_labels
-from weakspot.study.loading import name_of
-from weakspot.study.options import BudgetOption, FdrOption, Option, SeedOption
+from weakspot.core.registry import name_of
+from weakspot.study.options import (
+    BudgetOption,
+    FdrOption,
+    LabelSettings,
+    LabelTask,
+    Option,
+    SeedOption,
+    check_labels,
+)
 
 
 class HuntSettings(LabelSettings):

@@ -2,7 +2,7 @@
 
 A search asks some cells more often than others, and its choices must not pass for the generator's. So every
 cell counts alike: of all cells that have a value, the first draws are taken, as many as the cell with the
-fewest has. The interval is of total variation; see `weakspot.stats.bias`.
+fewest has. The interval is of total variation; see `weakspot.stats.distances`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from weakspot.concepts.space import ConceptSpace
-from weakspot.stats.bias import total_variation
+from weakspot.stats.distances import total_variation
 from weakspot.store import Run
 from weakspot.studies.map.result import BiasFound, BiasRow
 

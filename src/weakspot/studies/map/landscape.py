@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from weakspot.concepts.modes import FailingSet, Mode, minimal_sets, modes
 from weakspot.concepts.space import ConceptSpace, pairs_of_axes
+from weakspot.stats.distances import entropy
 from weakspot.stats.landscape import WIDTH, Fit, Rates, rates, sampled
-from weakspot.stats.transport import entropy
 from weakspot.studies.map import result as found
 from weakspot.studies.map.search.problem import Cells, Floats, Log
 

@@ -12,7 +12,7 @@ from weakspot.store import Run
 from weakspot.studies.map.parts import MapParts, parts_of
 from weakspot.studies.map.settings import MapSettings
 from weakspot.study.lifecycle import settings_of
-from weakspot.study.paths import rooted
+from weakspot.study.loading import rooted
 from weakspot.study.preferences import modes_of, preferred
 from weakspot.study.repairs import Job, RepairTask, Spot, chosen_of
 

@@ -21,7 +21,7 @@ from weakspot.concepts.space import ConceptSpace
 from weakspot.core import Case, Hypothesis, Output, Status, WeakspotError, case_seed
 from weakspot.judges.picture import PictureJudge, Viewer
 from weakspot.sources.prompted import PromptPictures, cell_of
-from weakspot.stats.bias import total_variation
+from weakspot.stats.distances import total_variation
 from weakspot.study.repairs import Answers, derived
 
 Image = NDArray[np.uint8]

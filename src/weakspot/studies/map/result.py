@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from weakspot.concepts.space import Region
 from weakspot.store import Run
 from weakspot.study.lifecycle import settings_of
-from weakspot.study.result import Result
+from weakspot.study.study import Result
 
 #: Cells of a mode that are looked at for samples.
 LOOKED: Final = 50

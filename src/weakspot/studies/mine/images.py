@@ -29,7 +29,7 @@ from weakspot.studies.mine.pair_rule import Rule, calibrated
 from weakspot.studies.mine.pairs import find_pairs
 from weakspot.studies.mine.parts import Progress
 from weakspot.studies.mine.result import LeftOutFile
-from weakspot.study.result import ByName, Value
+from weakspot.study.study import ByName, Value
 
 #: Pairs in the list.
 PAIRS: Final = 50

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from weakspot.core import MODELS, SOURCES, Encoder, TextEncoder, WeakspotError
 from weakspot.core.ports import Selective
+from weakspot.core.registry import name_of
 from weakspot.judges.similarity import Validity
 from weakspot.sources.corpus import NOISE, Corpus, Text, gather, read_corpus, read_phrases
 from weakspot.studies.mine.embeddings import cache_folder, embed_texts
 from weakspot.studies.mine.settings import MineSettings, same_encoders
-from weakspot.study.loading import name_of, part
+from weakspot.study.loading import part
 from weakspot.text.llm_answers import Asked
 
 #: Told what is being done, how much is done, and of how much.

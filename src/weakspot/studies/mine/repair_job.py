@@ -28,7 +28,7 @@ from weakspot.studies.mine.pair_similarity import PairSimilarity
 from weakspot.studies.mine.pair_source import pair_of
 from weakspot.studies.mine.result import MineResult
 from weakspot.study.lifecycle import settings_of
-from weakspot.study.paths import rooted
+from weakspot.study.loading import rooted
 from weakspot.study.repairs import Fitted, Job, Progress, RepairTask, Spot, chosen_of, derived, row_words
 from weakspot.text.differences import Category
 from weakspot.text.plain import normal_form

@@ -11,7 +11,7 @@ from weakspot.core import Rate
 from weakspot.sources.corpus import LeftOut
 from weakspot.stats.clustered import ClusteredRate
 from weakspot.studies.mine.pair_rule import Rule
-from weakspot.study.result import ByName, Result, Value
+from weakspot.study.study import ByName, Result, Value
 from weakspot.text.llm_answers import Answers
 
 

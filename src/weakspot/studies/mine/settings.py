@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import AfterValidator, ConfigDict, model_validator
 
 from weakspot.core import CORPORA, DIFFERS, SOURCES, WeakspotError
-from weakspot.study.loading import name_of
+from weakspot.core.registry import name_of
 from weakspot.study.options import FdrOption, Option, SeedOption, StudySettings
 
 if TYPE_CHECKING:

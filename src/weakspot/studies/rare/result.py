@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weakspot.study.result import Result, Value
+from weakspot.study.study import Result, Value
 
 
 class Counted(Value):

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Self
 from pydantic import model_validator
 
 from weakspot.core import WeakspotError
-from weakspot.study.label_settings import LabelSettings, check_labels
-from weakspot.study.options import BudgetOption, Option, SeedOption
+from weakspot.study.options import BudgetOption, LabelSettings, Option, SeedOption, check_labels
 
 if TYPE_CHECKING:
     from weakspot.engine import Lane

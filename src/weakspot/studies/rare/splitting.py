@@ -12,7 +12,7 @@ region, keep those with margin ≤ t2, and so on. The rate is the product of the
    fixed ladder the product is unbiased for *any* moves that leave the distribution as it is (Del Moral 2004,
    §7.4; here copies are moved and kept cases are not, which changes nothing in the argument): bad moves cost
    spread, not truth.
-3. The interval is from the spread of the repeats: see `weakspot.stats.rare`.
+3. The interval is from the spread of the repeats: see `weakspot.stats.intervals`.
 
 What can go wrong, and what is seen of it. Failures that the margin does not lead to, behind cases with a
 large margin, are missed by all repeats alike, and no number from the repeats shows it. `Rare.ceiling` bounds
@@ -37,8 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.sources.spaces import Space
-from weakspot.stats.intervals import clopper_pearson
-from weakspot.stats.rare import rate_from_repeats
+from weakspot.stats.intervals import clopper_pearson, rate_from_repeats
 
 States = NDArray[Any]
 Margin = Callable[[States], Any]

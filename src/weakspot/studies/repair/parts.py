@@ -12,8 +12,8 @@ from weakspot.core import Target, WeakspotError
 from weakspot.core.ports import digest_of
 from weakspot.store import Run
 from weakspot.studies.repair.settings import RepairSettings
-from weakspot.study.registry import find_study
 from weakspot.study.repairs import Job
+from weakspot.study.study import find_study
 
 
 @dataclass(frozen=True, slots=True)

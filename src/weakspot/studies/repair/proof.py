@@ -15,11 +15,11 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from weakspot.stats.clustered import clustered_difference, exchanged
+from weakspot.stats.contrast import mcnemar, paired_difference
+from weakspot.stats.distances import wasserstein, without_location
 from weakspot.stats.landscape import fit, rates, smoothness
 from weakspot.stats.multiple import adjusted_holm
-from weakspot.stats.paired import mcnemar, paired_difference
-from weakspot.stats.paired_clusters import clustered_difference, exchanged
-from weakspot.stats.transport import wasserstein, without_location
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

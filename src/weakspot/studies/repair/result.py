@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weakspot.study.result import Result
+from weakspot.study.study import Result
 
 
 class RepairResult(Result):

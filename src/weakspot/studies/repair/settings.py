@@ -108,7 +108,7 @@ class RepairSettings(StudySettings):
 
 def resolve(settings: RepairSettings, _: dict[str, Any]) -> RepairSettings:
     """Paths as they are meant from here, so that the run can be resumed from anywhere."""
-    from weakspot.study.paths import anchored
+    from weakspot.study.loading import anchored
 
     here = str(Path.cwd())
     _check_device(settings.device)

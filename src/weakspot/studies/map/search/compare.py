@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import Rate
 from weakspot.stats.clustered import clustered_rate
-from weakspot.stats.paired import sign_flip
+from weakspot.stats.contrast import sign_flip
 from weakspot.studies.map.search.problem import Cells, EnvSettings, Log
 
 #: From what is seen to actions.

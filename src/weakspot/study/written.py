@@ -1,0 +1,118 @@
+"""What the repository holds that follows from the studies' options, and is written by this module.
+
+    python -m weakspot.study.written
+
+writes the static types of `weakspot.hunt(…)` and its siblings (`src/weakspot/__init__.pyi`), and the option
+tables of the docs, each between `<!-- options: hunt -->` and `<!-- end of options -->`. The files are checked
+in, and a test says when they are no longer what this module writes.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from weakspot.core.registry import STUDIES
+from weakspot.study.calls import documentation_of
+from weakspot.study.options import EXECUTOR, OUT, Field, fields_of
+from weakspot.study.study import Study, find_study
+
+_PACKAGE: Final = Path(__file__).parents[1]
+_PLAIN: Final = {bool: "bool", int: "int", float: "float", str: "str"}
+_PLACE: Final = re.compile(r"(<!-- options: (\S+) -->\n).*?(<!-- end of options -->)", re.DOTALL)
+
+
+def written() -> Iterator[tuple[Path, str]]:
+    """Each file, and what it must hold."""
+    yield _PACKAGE / "__init__.pyi", stub()
+    for page in sorted(_PACKAGE.parents[1].glob("docs/*.md")):
+        yield page, with_tables(page.read_text("utf-8"))
+
+
+def stub() -> str:
+    """The static types of the package's public names."""
+    tree = ast.parse((_PACKAGE / "__init__.py").read_text("utf-8"))
+    checking = next(n for n in tree.body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING")
+    imports = [node for node in checking.body if isinstance(node, ast.ImportFrom)]
+    lines = [
+        "# Written by `python -m weakspot.study.written` from the studies' options; do not edit.",
+        "from collections.abc import Sequence",
+        "from pathlib import Path",
+        "from typing import Any",
+        "",
+        *(_public(node) for node in imports),
+        "import weakspot.core as _core",
+        "from weakspot.engine import Cluster as _Cluster",
+        "from weakspot.engine import Executor as _Executor",
+        "from weakspot.engine import Watch as _Watch",
+        "",
+        "__version__: str",
+        "",
+        "def open_run(folder: str) -> Run: ...",
+        "",
+    ]
+    for entry in STUDIES:
+        lines += _function(find_study(entry.name))
+    return "\n".join(lines)
+
+
+def _public(node: ast.ImportFrom) -> str:
+    names = ", ".join(f"{name.name} as {name.asname or name.name}" for name in node.names)
+    return f"from {node.module} import {names}"
+
+
+def _function(study: Study) -> list[str]:
+    fields = list(fields_of(study))
+    arguments = [f"    {field.name}: {_type(field)}," for field in fields if field.option.argument]
+    options = [
+        f"    {field.name}: {_type(field)}{'' if field.required else f' = {field.default!r}'},"
+        for field in fields
+        if not field.option.argument
+    ]
+    about = "\n".join(f"    {line}".rstrip() for line in documentation_of(study).strip().splitlines())
+    watch = "    watch: _Watch | None = None,"
+    start, end = f"def {study.name}(", [") -> Run:", f'    """{about.strip()}\n    """', ""]
+    return [start, *arguments, "    *,", *options, watch, *end]
+
+
+def _type(field: Field) -> str:
+    if field == EXECUTOR:
+        return "str | _Executor | _Cluster | None"
+    one = "str | Path" if field == OUT or field.option.names in ("file", "folder", "inputs") else ""
+    one = one or _PLAIN.get(field.kind, "Any")
+    if field.option.port:
+        ports = [f"_core.{name.strip()}" for name in field.option.port.split("|")]
+        one = " | ".join(dict.fromkeys(["str", "Path", *ports] if "Path" in one else ["str", *ports]))
+    elif field.option.named:
+        one = "Any"
+    if field.many or field.listed:
+        one = f"{one} | Sequence[{one}]" if one != "Any" else "Any"
+    return f"{one} | None" if field.optional and one != "Any" else one
+
+
+def with_tables(text: str) -> str:
+    """A page of the docs with its tables as they should be."""
+    return _PLACE.sub(lambda match: f"{match[1]}{table_of(match[2])}{match[3]}", text)
+
+
+def table_of(study: str) -> str:
+    """The options of a study as a Markdown table."""
+    rows = [
+        f"| `{field.flag or field.shown}` | {_default(field)} | {field.option.help} |"
+        for field in fields_of(find_study(study))
+    ]
+    return "\n".join(["| option | default | what it is for |", "|---|---|---|", *rows]) + "\n"
+
+
+def _default(field: Field) -> str:
+    if field.required:
+        return "needed"
+    return "" if field.default in (None, "", ()) else f"`{field.default}`"
+
+
+if __name__ == "__main__":
+    for path, text in written():
+        path.write_text(text, "utf-8")
