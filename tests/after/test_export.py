@@ -17,9 +17,9 @@ import pytest
 from PIL import Image
 from tests.after.after_parts import BASE, FLOWER, YELLOW, hunted
 
+from weakspot.after.dataset import Record
 from weakspot.after.export import Exported, ExportSettings, export
 from weakspot.core import MODELS, SOURCES, Case, Hypothesis, Stage, WeakspotError, case_seed
-from weakspot.report.dataset import Record
 from weakspot.store import Run, RunConfig
 
 

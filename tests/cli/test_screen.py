@@ -18,7 +18,7 @@ import pytest
 from weakspot.cli.screen import _bar, _line, limits
 from weakspot.core import Finding, Hypothesis, Rate, Tally
 from weakspot.engine import Lane, State
-from weakspot.report.terminal import cut
+from weakspot.report.format import cut
 from weakspot.studies.hunt.ending import rows as rows_of
 
 WEAKSPOT = str(Path(sys.executable).with_name("weakspot"))

@@ -14,8 +14,7 @@ from markupsafe import Markup
 
 from weakspot.core import Rate, Stage
 from weakspot.report import cells, plots
-from weakspot.report.figure import Figure, named, table
-from weakspot.report.plots import Bins, Lanes, Mark
+from weakspot.report.plots import Bins, Figure, Lanes, Mark, named, table
 from weakspot.stats import wilson
 from weakspot.studies.hunt.figures import figures
 from weakspot.studies.hunt.listing import Listing

@@ -14,13 +14,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from weakspot.report import evidence
-from weakspot.report.document import Html, Section
-from weakspot.report.evidence import Room
-from weakspot.report.figure import Figure
-from weakspot.report.html import PICTURES, html
-from weakspot.report.plots import svg
-from weakspot.report.shell import _kinds
+from weakspot.report import document
+from weakspot.report.document import Allowance, Html, Section
+from weakspot.report.html import PICTURES, _kinds, html
+from weakspot.report.plots import Figure, svg
 from weakspot.store import Run, RunConfig, png
 from weakspot.studies.mine.figures import Stretch, marked
 from weakspot.studies.repair.document import RepairDocument
@@ -100,10 +97,10 @@ def test_pictures_of_a_repair_can_be_seen(tmp_path: Path) -> None:
             "after": "fly",
         }
         row |= {"made": False, "words": "darkened 50 %"}
-        shown = {**row, "uris": [evidence.picture(run, row["blob"], Room(PICTURES))]}
+        shown = {**row, "uris": [document.picture(run, row["blob"], Allowance(PICTURES))]}
 
         class Changed(RepairDocument):
-            def sections(self, room: Room) -> Iterable[Section]:
+            def sections(self, allowance: Allowance) -> Iterable[Section]:
                 yield Section("Changed", [Html("weakspot.studies.repair:changed.html.j2", {"rows": [shown]})])
 
         page = html(Changed(run))

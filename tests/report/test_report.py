@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from weakspot.core import Finding, WeakspotError
-from weakspot.report.evidence import data_uri
+from weakspot.report.document import data_uri
 from weakspot.report.markdown import escape
 from weakspot.store import Run
 from weakspot.studies.hunt.cards import redraw

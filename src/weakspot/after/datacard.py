@@ -9,9 +9,9 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
+from weakspot.after.dataset import SPLIT, Record
 from weakspot.core import Finding
 from weakspot.report import format as show
-from weakspot.report.dataset import SPLIT, Record
 from weakspot.report.document import plain as _plain
 from weakspot.report.markdown import escape
 from weakspot.store import RunConfig

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from weakspot.after.datacard import Counts, card, provenance
+from weakspot.after.dataset import FORMATS, PICTURES, Record, front_of, need_pyarrow
 from weakspot.core import (
     Finding,
     Hypothesis,
@@ -32,7 +33,6 @@ from weakspot.core import (
 )
 from weakspot.core.ports import available
 from weakspot.engine import Budget, BudgetSpent, Engine, Spending
-from weakspot.report.dataset import FORMATS, PICTURES, Record, front_of, need_pyarrow
 from weakspot.store import Run, RunConfig
 from weakspot.studies.hunt.finished import (
     FinishedHunt,

@@ -14,7 +14,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from markupsafe import Markup
 from pydantic import ValidationError
 
 from weakspot._version import __version__
@@ -24,8 +23,8 @@ from weakspot.core.question import BENIGN
 from weakspot.core.rows import read_text
 from weakspot.report import format as show
 from weakspot.report.document import Table
-from weakspot.report.figure import Figure
-from weakspot.report.shell import Part, environment, page
+from weakspot.report.html import page, rendered
+from weakspot.report.plots import Figure
 from weakspot.stats import adjusted_holm
 from weakspot.store import Run
 from weakspot.studies.ask.analysis import slices
@@ -236,13 +235,13 @@ def html(lines: Sequence[Line]) -> str:
     """The leaderboard as one HTML page, with everything inside."""
     title = f"Oversensitivity: {show.plural(len(lines), 'row')}"
     blocks = trade_off(points((f"{one.row.model} ({one.row.judge})", one.row.figures) for one in lines))
-    text = environment().get_template("weakspot.after:leaderboard.html.j2").render(
+    body = rendered(
+        "weakspot.after:leaderboard.html.j2",
         conclusion=_conclusion([line.row for line in lines if line.row.figures.rate is not None]),
         figures=[block for block in blocks if isinstance(block, Figure)],
         tables=[*(block for block in blocks if isinstance(block, Table)), table(lines)],
-    )  # fmt: skip
-    part = Part(title, Markup(text))  # noqa: S704 - the template escapes
-    return page([part], title=title, study="leaderboard", version=__version__)
+    )
+    return page(body, title=title, study="leaderboard", version=__version__)
 
 
 def _conclusion(rated: Sequence[Row]) -> str:

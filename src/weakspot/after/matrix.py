@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from weakspot.core import Rate
 from weakspot.report import format as show
-from weakspot.report.chart import axis
 from weakspot.report.markdown import escape
+from weakspot.report.plots import axis
 
 #: Colours that are told apart by people who see few (Okabe and Ito 2008), then again from the start.
 _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import yaml
 
+from weakspot.after.dataset import SPLIT
 from weakspot.report import format as show
-from weakspot.report.dataset import SPLIT
 from weakspot.report.markdown import escape
 from weakspot.study.rows import Rows
 

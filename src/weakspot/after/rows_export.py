@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from weakspot.after.dataset import SPLIT, front_of, need_pyarrow, schema_of
 from weakspot.after.rowcard import card
 from weakspot.core import WeakspotError, nearest
-from weakspot.report.dataset import SPLIT, front_of, need_pyarrow, schema_of
 from weakspot.store import Run
 from weakspot.study.rows import Rows, rows_of
 

@@ -16,13 +16,11 @@ from weakspot.after.compared import Row as Change
 from weakspot.core import Rate, WeakspotError
 from weakspot.report import format as show
 from weakspot.report import plots
-from weakspot.report.figure import Figure, named
-from weakspot.report.plots import Lanes, Mark
-from weakspot.report.shell import Part, Place, page
-from weakspot.report.shell import part as shell_part
+from weakspot.report.html import body, page, rendered
+from weakspot.report.plots import Figure, Lanes, Mark, named
 from weakspot.store import Run
 from weakspot.study.rates import comparable, plural, rates_of
-from weakspot.study.reports import part_of, write_text
+from weakspot.study.reports import document_of, write_text
 
 #: Runs in one page, and rows of a picture.
 MOST, ROWS = 12, 30
@@ -87,14 +85,14 @@ def html(runs: Sequence[Run], *, folder: Path | None = None) -> str:
     if len(runs) > MOST:
         raise WeakspotError(f"{len(runs)} runs are too many for one page", fix=f"name at most {MOST}")
     lines = [_line(i, run) for i, run in enumerate(runs, start=1)]
-    head = _head(runs, lines)
-    parts = [head]
+    title = f"{show.plural(len(runs), 'run')} side by side"
+    parts = [_head(title, runs, lines)]
     for i, run in enumerate(runs, start=1):
-        own = part_of(run, place=Place(f"run{i}-", len(runs)))
+        own = body(document_of(run), prefix=f"run{i}-", runs=len(runs))
         frame = Markup('<article class="run" id="run{0}"><p class="number">Run {0}{2}</p>\n{1}\n</article>')
-        parts.append(own._replace(body=frame.format(i, own.body, _rest(run, folder))))
+        parts.append(frame.format(i, own, _rest(run, folder)))
     version = runs[0].config.versions.get("weakspot", "")
-    return page(parts, title=head.title, study="report", version=version)
+    return page(Markup("\n").join(parts), title=title, study="report", version=version)
 
 
 def comparisons(runs: Sequence[Run]) -> list[tuple[int, int, Compared]]:
@@ -113,7 +111,7 @@ def _groups(runs: Sequence[Run]) -> list[list[int]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _head(runs: Sequence[Run], lines: Sequence[Line]) -> Part:
+def _head(title: str, runs: Sequence[Run], lines: Sequence[Line]) -> Markup:
     found = comparisons(runs)
     groups, figures = [], []
     for numbers in _groups(runs):
@@ -129,10 +127,10 @@ def _head(runs: Sequence[Run], lines: Sequence[Line]) -> Part:
             )
         )
     alone = [line for line in lines if not any(line.number in group.numbers for group in groups)]
-    return shell_part(
-        "several.html.j2",
-        title=f"{show.plural(len(runs), 'run')} side by side",
-        plots=figures,
+    return rendered(
+        "weakspot.after:several.html.j2",
+        title=title,
+        figures={figure.name: figure for figure in figures},
         lines=lines,
         groups=groups,
         left=[line.number for line in alone],

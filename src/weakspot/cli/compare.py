@@ -40,7 +40,7 @@ def command(
     from weakspot.after import compared_words
     from weakspot.after.compared import compare_folders
     from weakspot.core import WeakspotError
-    from weakspot.report.terminal import columns
+    from weakspot.report.format import columns
     from weakspot.store import write_whole
 
     found = compare_folders(first, second, adjustment=adjust, alpha=alpha)
@@ -64,8 +64,7 @@ def tell(found: Compared, wide: int) -> Iterator[str]:
     """The comparison in lines of at most `wide` columns."""
     from weakspot.after import compared_words as words
     from weakspot.cli.screen import program
-    from weakspot.report.format import NONE, count, percent, shell
-    from weakspot.report.terminal import cut
+    from weakspot.report.format import NONE, count, cut, percent, shell
 
     for name, side in (("first", found.first), ("second", found.second)):
         yield f"{name:<9}{cut(f'{side.folder} · {side.model}', wide - 9)}"

@@ -73,8 +73,7 @@ def command(
 
     from weakspot.after.export import ExportSettings, export
     from weakspot.cli.screen import program
-    from weakspot.report.format import count, plural, shell
-    from weakspot.report.terminal import Progress, columns, cut
+    from weakspot.report.format import Progress, columns, count, cut, plural, shell
     from weakspot.store import Run
     from weakspot.study.study import find_study
 

@@ -57,7 +57,7 @@ def command(
     """
     from weakspot.after.gate import CannotSay, Limits, cells, conclusion, gate, markdown, rule, to_json
     from weakspot.core import WeakspotError
-    from weakspot.report.terminal import columns, cut
+    from weakspot.report.format import columns, cut
     from weakspot.store import Run
 
     limits = Limits(

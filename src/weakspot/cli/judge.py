@@ -53,7 +53,7 @@ def check(
 
 
 def _table(judge: str, found: dict[str, Any]) -> str:
-    from weakspot.report.terminal import cut
+    from weakspot.report.format import cut
 
     rows = [(name, figures) for name, figures in found["by"].items()]
     wide = max([len("all"), *(min(len(name), 40) for name, _ in rows)])

@@ -191,8 +191,7 @@ def _apply(folder: Path, found: dict[str, Any]) -> list[int]:
 
 def _lines(found: dict[str, Any]) -> list[str]:
     """The figures in lines."""
-    from weakspot.report.format import interval, percent
-    from weakspot.report.terminal import columns, cut
+    from weakspot.report.format import columns, cut, interval, percent
 
     def share(one: dict[str, Any]) -> str:
         if one["rate"] is None:

@@ -36,7 +36,7 @@ def command(
     from weakspot.after.leaderboard import board, read, table
     from weakspot.after.leaderboard import html as page
     from weakspot.after.submission import export as write
-    from weakspot.report.terminal import columns, grid
+    from weakspot.report.format import columns, grid
     from weakspot.study.reports import write_text
 
     lines = board([row for path in runs for row in read(path)])

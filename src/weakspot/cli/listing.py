@@ -26,7 +26,7 @@ def command(
 ) -> int:
     """List the names of models, sources, judges and inputs, plugins included."""
     from weakspot.core import registry
-    from weakspot.report.terminal import columns
+    from weakspot.report.format import columns
 
     found: registry.Registry = getattr(registry, what.name)
     entries = list(found)

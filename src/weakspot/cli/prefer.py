@@ -36,8 +36,7 @@ def command(
     Failing samples of each mode are kept files, whose paths are shown. Without options on a terminal it asks:
     which modes, or which of two is worse. A few answers are enough.
     """
-    from weakspot.report.format import interval, percent, shell
-    from weakspot.report.terminal import columns, cut
+    from weakspot.report.format import columns, cut, interval, percent, shell
     from weakspot.store import Run
     from weakspot.study.preferences import Preferences, minded, modes_of, prefer, samples_of
 

@@ -27,8 +27,7 @@ def command(
 ) -> int:
     """Say how far the pictures in a folder are from those in another: FID, and KID with an interval."""
     from weakspot.after.realism import realism
-    from weakspot.report.format import count, plural
-    from weakspot.report.terminal import Progress, columns, cut
+    from weakspot.report.format import Progress, columns, count, cut, plural
 
     with Progress(f"realism of {folder} against {reference} by {features}") as progress:
         found = realism(folder, reference=reference, features=features, seed=seed, progress=progress)

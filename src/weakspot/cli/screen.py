@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 from weakspot.engine.budget import Budget
 from weakspot.engine.watch import State, Watch
-from weakspot.report.format import count, interval, percent, plural, shell
-from weakspot.report.terminal import PACE, columns, cut
+from weakspot.report.format import PACE, columns, count, cut, interval, percent, plural, shell
 from weakspot.stats import confidence_sequence
 
 #: A line from a phase, its hypotheses and what was spent.

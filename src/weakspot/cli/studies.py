@@ -92,7 +92,7 @@ def run_study(study: Study, values: dict[str, Any]) -> int:
 
 def _show_preview(study: Study, given: dict[str, Any], *, as_json: bool) -> int:
     """Print what a run would do and cost."""
-    from weakspot.report.terminal import columns, cut
+    from weakspot.report.format import columns, cut
     from weakspot.study.lifecycle import preview
 
     found = preview(study, given)

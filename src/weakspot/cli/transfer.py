@@ -48,8 +48,7 @@ def command(
     """
     from weakspot.after.matrix import markdown, svg
     from weakspot.after.transfer import transfer
-    from weakspot.report.format import shell
-    from weakspot.report.terminal import Progress, columns
+    from weakspot.report.format import Progress, columns, shell
     from weakspot.store import Run, write_whole
 
     pairs = parse_same(same or [])
@@ -94,8 +93,7 @@ def parse_same(given: list[str]) -> dict[str, list[str]]:
 def tell(data: Mapping[str, Any], wide: int) -> Iterator[str]:
     """The result in lines of at most `wide` columns."""
     from weakspot.after.matrix import cells_of, rate_of, worse
-    from weakspot.report.format import count, interval, percent, plural
-    from weakspot.report.terminal import cut
+    from weakspot.report.format import count, cut, interval, percent, plural
 
     names = data["targets"]
     width = max(len(cut(name, 40)) for name in names)

@@ -48,8 +48,7 @@ def command(
     from weakspot.after.tries import MOST, try_words
     from weakspot.cli.screen import program
     from weakspot.engine.watch import Watch
-    from weakspot.report.format import shell
-    from weakspot.report.terminal import Progress, columns
+    from weakspot.report.format import Progress, columns, shell
     from weakspot.store import Run
     from weakspot.study.reports import write
 
@@ -80,8 +79,7 @@ def command(
 
 def lines(found: Tried, wide: int) -> Iterator[str]:
     """The result in lines of at most `wide` columns."""
-    from weakspot.report.format import NONE, count, e_value, percent, plural, rate, times
-    from weakspot.report.terminal import cut
+    from weakspot.report.format import NONE, count, cut, e_value, percent, plural, rate, times
 
     def line(name: str, text: str) -> str:
         return f"{name:<9}{cut(text, wide - 9)}"

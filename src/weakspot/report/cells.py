@@ -10,8 +10,7 @@ from markupsafe import Markup
 
 from weakspot.core import Rate
 from weakspot.report import format as show
-from weakspot.report.figure import Figure, named
-from weakspot.report.plots import Lanes, Mark, brief, lanes, svg, text
+from weakspot.report.plots import Figure, Lanes, Mark, brief, lanes, named, svg, text
 
 #: Pixels of a cell of a heat map, and of a letter.
 WIDE, HIGH, LETTER = 64.0, 38.0, 6.4
@@ -20,8 +19,6 @@ STEPS: Final = 9
 #: Of cells in space: the picture, pixels of half an axis, and the angles (degrees) from which it is seen
 #: until report.js turns it.
 ACROSS, UP, SCALE, TURN, TILT = 440.0, 370.0, 96.0, 35.0, 25.0
-
-Place = tuple[float, float, float]
 
 
 class Axis(NamedTuple):
@@ -176,7 +173,7 @@ def _numbers(place: Sequence[float]) -> str:
     return " ".join(f"{value:.4g}" for value in place)
 
 
-def _seen(place: Sequence[float]) -> Place:
+def _seen(place: Sequence[float]) -> tuple[float, float, float]:
     """Where a place (from −1 to 1 along each axis) lies in the picture, and how far away."""
     x, y, z = place
     turn, tilt = math.radians(TURN), math.radians(TILT)

@@ -7,18 +7,29 @@ settings, what people say, escaping, files) is the same for all of them. What is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+import base64
+import io
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from weakspot.core import Hypothesis
+from weakspot.core import Hypothesis, Trial, WeakspotError
 from weakspot.report import format as show
-from weakspot.report.evidence import Example, Room
-from weakspot.report.figure import Figure
-from weakspot.store import Run
+from weakspot.report.plots import Figure
+from weakspot.store import Run, Unreachable
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 #: Kinds of errors that are listed.
 ERRORS: Final = 50
+#: The longest side of a picture in the page, in pixels.
+LARGEST: Final = 160
+#: A PNG above this many bytes becomes a JPEG.
+PNG_BYTES: Final = 16_000
+#: Pictures above this many pixels are not decoded.
+PIXELS: Final = 50_000_000
 
 
 class Table(NamedTuple):
@@ -35,6 +46,33 @@ class Table(NamedTuple):
     head: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
     more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """The input of a trial, as a picture (a data URI) or as text, and what the target said of it.
+
+    Attributes:
+        alt: The example in words.
+        caption: What the source knows of it.
+        pixelated: The picture is so small that its pixels should stay sharp when it is enlarged.
+    """
+
+    index: int
+    said: str
+    probability: float | None
+    alt: str
+    caption: str
+    uri: str = ""
+    text: str = ""
+    pixelated: bool = False
+
+
+@dataclass(slots=True)
+class Allowance:
+    """How many characters of pictures the page may still hold."""
+
+    left: int
 
 
 class Pictures(NamedTuple):
@@ -97,15 +135,10 @@ class Tile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a command that made a run ends.
-
-    Attributes:
-        code: The exit code.
-        next: The words of the command that takes the reader further, without the program.
-    """
+    """How a command that made a run ends: its exit code, and what to call next, without the program."""
 
     code: int
-    next: Sequence[str] = field(default_factory=tuple)
+    next: Sequence[str] = ()
 
 
 class Document:
@@ -115,6 +148,8 @@ class Document:
         self.run = run
         #: The command that makes the same run again; "" where there is none.
         self.again = ""
+        #: Makes the tables of what people said of its items.
+        self.people: Callable[[], Sequence[Table]] = tuple
 
     @property
     def title(self) -> str:
@@ -145,13 +180,16 @@ class Document:
         """Lines in small print below the conclusion."""
         return ()
 
-    def sections(self, room: Room) -> Iterable[Section]:
-        """What the report says, in the order in which it is read.
-
-        Args:
-            room: How much the page can still hold in pictures.
-        """
+    def sections(self, allowance: Allowance) -> Iterable[Section]:
+        """What the study says of it, in the order in which it is read."""
         raise NotImplementedError
+
+    def every_section(self, allowance: Allowance) -> list[Section]:
+        """The same, then what people say and what went wrong; none is empty."""
+        found = [*self.sections(allowance), Section("What people say", self.people())]
+        if (wrong := error_table(self.run)) is not None:
+            found.append(Section("Errors", [wrong]))
+        return [section for section in found if section.blocks]
 
     def values(self) -> Mapping[str, Any]:
         """What report.json holds beside what it holds of every run."""
@@ -163,7 +201,6 @@ class Document:
 
     def redraw(self, hypothesis: Hypothesis, index: int) -> str:
         """Python that draws one case again; "" where the study has no such thing."""
-        del hypothesis, index
         return ""
 
     def ending(self) -> Ending:
@@ -234,3 +271,99 @@ def pairs(rows: Iterable[tuple[str, Any]], *, title: str = "", note: str = "") -
     """A table of names and values."""
     texts = [(name, show.NONE if value is None else str(value)) for name, value in rows]
     return Table(title, note, ("what", "value"), texts)
+
+
+# -- kept inputs -------------------------------------------------------------------------------------
+#
+# Pictures are decoded and encoded anew, so nothing of a stranger's file but its pixels reaches the page. What
+# is missing, damaged or too large is left out: a report is never lost for a picture.
+
+
+def examples(
+    run: Run, hypothesis: Hypothesis, indices: Sequence[int], *, most: int, allowance: Allowance
+) -> list[Example]:
+    """The first `most` of these trials whose inputs can be shown."""
+    shown: list[Example] = []
+    for index in indices:
+        if len(shown) >= most or allowance.left <= 0:
+            break
+        try:
+            trial = run.ledger.trial(hypothesis, index)
+            content = run.blobs.get(trial.blob) if trial is not None and trial.blob else b""
+        except Unreachable:  # it is not this input: there would be none at all, and nobody would know why
+            raise
+        except (WeakspotError, OSError):
+            continue
+        example = _example(trial, content) if trial is not None and content else None
+        if example is None:
+            continue
+        allowance.left -= len(example.uri) + len(example.text)
+        if allowance.left >= 0:
+            shown.append(example)
+    return shown
+
+
+def picture(run: Run, blob: str, allowance: Allowance) -> str:
+    """A kept picture as a data URI; "" if it cannot be shown, or that is more than the page may hold."""
+    try:
+        uri, _ = data_uri(run.blobs.get(blob))
+    except Unreachable:
+        raise
+    except (WeakspotError, OSError):
+        return ""
+    allowance.left -= len(uri)
+    return uri if allowance.left >= 0 else ""
+
+
+def _example(trial: Trial, content: bytes) -> Example | None:
+    said, probability = _said(trial)
+    caption = show.shorten(trial.caption, 300)
+    verdict = "failed" if trial.failed else "passed"
+    alt = f"{verdict}: {show.shorten(trial.expected, 60) or 'a case'} answered with {said}"
+    alt += f". {show.shorten(trial.caption, 200)}" if trial.caption else ""
+    uri, pixelated = data_uri(content)
+    if uri:
+        return Example(trial.index, said, probability, alt, caption, uri=uri, pixelated=pixelated)
+    try:
+        text = show.shorten(content.decode(), 400)
+    except UnicodeDecodeError:
+        return None
+    return Example(trial.index, said, probability, alt, caption, text=text)
+
+
+def _said(trial: Trial) -> tuple[str, float | None]:
+    probabilities = dict(trial.top)
+    answer = trial.answer if trial.answer is not None else next(iter(probabilities), None)
+    if answer is None:
+        return trial.status.value, None
+    return show.shorten(answer, 80) or "(nothing)", probabilities.get(answer)
+
+
+def data_uri(content: bytes) -> tuple[str, bool]:
+    """A picture as a data URI, at most `LARGEST` pixels wide and high; and whether it is a small one.
+
+    ("", False) if these bytes are no picture that can be shown.
+    """
+    from PIL import Image
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            opened = Image.open(io.BytesIO(content), formats=("PNG", "JPEG", "WEBP"))
+            if opened.width * opened.height > PIXELS:
+                return "", False
+            picture = opened.convert("RGB")
+    except Exception:  # a decoder fed with damaged bytes may raise anything
+        return "", False
+    small = max(picture.size) <= LARGEST // 2
+    picture.thumbnail((LARGEST, LARGEST), Image.Resampling.LANCZOS)
+    encoded, kind = _encoded(picture, "PNG", compress_level=9), "png"
+    if len(encoded) > PNG_BYTES:
+        encoded, kind = _encoded(picture, "JPEG", quality=82, optimize=True), "jpeg"
+    return f"data:image/{kind};base64,{base64.b64encode(encoded).decode()}", small
+
+
+def _encoded(picture: Image.Image, kind: str, **options: Any) -> bytes:
+    file = io.BytesIO()
+    picture.save(file, format=kind, **options)
+    return file.getvalue()

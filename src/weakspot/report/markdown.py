@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from weakspot.report import format as show
-from weakspot.report.document import Block, Document, Html, Pictures, Section, Table, Text, error_table
-from weakspot.report.evidence import Room
+from weakspot.report.document import Allowance, Block, Document, Html, Pictures, Section, Table, Text
 
 #: Rows of a table; further ones are only in report.json.
 ROWS: Final = 200
@@ -28,19 +27,12 @@ def markdown(document: Document) -> str:
     ]
     if run.state != "finished":
         blocks.append(f"To go on: {code(document.resume)}")
-    for section in document.sections(Room(0)):
+    for section in document.every_section(Allowance(0)):
         blocks += _section(section)
-    if (errors := error_table(run)) is not None:
-        blocks += ["## Errors", *_block(errors, errors.title)]
-    config = run.config
-    for name, pairs in (
-        ("Settings", config.settings),
-        ("Versions", config.versions),
-        ("Digests", config.digests),
-    ):
-        if pairs:
+    for name in ("settings", "versions", "digests"):
+        if pairs := getattr(run.config, name):
             rows = ((str(k), show.NONE if v is None else str(v)) for k, v in pairs.items())
-            blocks += [f"### {name}", table(("name", "value"), rows)]
+            blocks += [f"### {name.capitalize()}", table(("name", "value"), rows)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 

@@ -1,26 +1,146 @@
-"""Pictures drawn as SVG: rates with intervals in rows, histograms above one another, curves.
+"""Figures: rates with intervals in rows, histograms, curves, each drawn as SVG and carrying its data.
 
 Colours are the page's, by their names, so that a picture is right in the light, in the dark and on paper.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from weakspot.core import Rate
 from weakspot.report import format as show
-from weakspot.report.chart import axis, steps
 
+#: Rows of data that a figure carries, and characters of a cell.
+ROWS, CELL = 5_000, 300
+#: Width of a picture (pixels) that is not made to fit a narrow screen.
+BROAD: Final = 700
+_WIDTH: Final = re.compile(r'<svg [^>]*?width="([0-9.]+)"')
 #: The whole picture, the names at its left, one row, and the axis at its foot.
 WIDE, NAMES, ROW, FOOT = 920.0, 310.0, 24.0, 26.0
 #: Of the series, in their order: the usual one first.
 INKS: Final = ("var(--base)", "var(--fail)", "var(--pass)", "var(--warn)", "var(--soft)")
 #: Likewise, of bars.
 BARS: Final = ("var(--base-bar)", "var(--fail-bar)", *INKS[2:])
+_STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
+
+
+class Figure(NamedTuple):
+    """A picture (SVG) with its data, to be looked at, saved as a file, or read as a table.
+
+    Attributes:
+        name: Of the files it is saved as: letters, digits, hyphens.
+        note: How to read it.
+        wide: It takes a row of the page for itself.
+    """
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[Any]]
+    picture: Markup
+    note: str = ""
+    wide: bool = True
+
+    @property
+    def broad(self) -> bool:
+        """It has names beside its marks: on a narrow screen it is scrolled, not made too small to read."""
+        found = _WIDTH.search(self.picture[:400])
+        return found is not None and float(found[1]) > BROAD
+
+    @property
+    def csv(self) -> Markup:
+        """The data in an element that is not shown: escaped, but neither cut nor otherwise changed."""
+        return escape(table(self))
+
+
+def table(figure: Figure) -> str:
+    """The data as CSV, with plain line ends; no cell is a formula to a spreadsheet."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(figure.columns)
+    for row in figure.rows[:ROWS]:
+        cells = (show.shorten(v, CELL) if isinstance(v, str) else _rounded(v) for v in row)
+        writer.writerow(map(show.neutral, cells))
+    return file.getvalue()
+
+
+def named(*words: object) -> str:
+    """A file's name of such words."""
+    text = "-".join(str(word) for word in words).lower()
+    kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in text)
+    return "-".join(filter(None, kept.split("-")))[:60] or "figure"
+
+
+def _rounded(value: Any) -> Any:
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+# -- axes --------------------------------------------------------------------------------------------
+
+
+class Tick(NamedTuple):
+    """A mark on the axis, at `x` percent of the width."""
+
+    x: float
+    label: str
+
+
+class Bar(NamedTuple):
+    """A rate and its interval, in percent of the width."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Axis(NamedTuple):
+    """A linear axis of rates from zero.
+
+    Attributes:
+        top: The rate at the right end.
+        ticks: Its marks, from left to right.
+    """
+
+    top: float
+    ticks: tuple[Tick, ...]
+
+    @property
+    def few(self) -> list[Tick]:
+        """Every other mark and the last, for a narrow column."""
+        last = len(self.ticks) - 1
+        return [tick for i, tick in enumerate(self.ticks) if i == last or (i % 2 == 0 and i != last - 1)]
+
+    def bar(self, rate: Rate) -> Bar:
+        """Where a rate lies."""
+        shares = (x / self.top for x in (rate.value, rate.low, rate.high))
+        return Bar(*(round(100 * min(max(share, 0.0), 1.0), 3) for share in shares))
+
+
+def axis(rates: Iterable[Rate]) -> Axis:
+    """The shortest axis with round marks that holds all these intervals."""
+    highest = max((r.high for r in rates if r.n and math.isfinite(r.high)), default=1.0)
+    top, step = steps(min(max(highest, 1e-6), 1.0))
+    parts = round(top / step)
+    ticks = (Tick(round(100 * i / parts, 3), show.percent(round(step * i, 9))) for i in range(parts + 1))
+    return Axis(top, tuple(ticks))
+
+
+def steps(highest: float) -> tuple[float, float]:
+    """The end of the shortest axis from zero that holds a number, and the distance of its round marks."""
+    highest = highest if highest > 0 else 1.0
+    power = 10.0 ** math.floor(math.log10(highest / 4))
+    step = next(s * power for s in _STEPS if highest <= 5 * s * power * (1 + 1e-9))
+    return step * math.ceil(highest / step - 1e-9), step
+
+
+# -- pictures ----------------------------------------------------------------------------------------
 
 
 class Mark(NamedTuple):

@@ -14,7 +14,6 @@ from weakspot.report import html as pages
 from weakspot.report import markdown as texts
 from weakspot.report.document import Document
 from weakspot.report.people import tables as people
-from weakspot.report.shell import ALONE, Part, Place
 from weakspot.store import Run, write_whole
 from weakspot.study.options import Field
 from weakspot.study.study import find_study
@@ -27,6 +26,7 @@ def document_of(run: Run) -> Document:
     """A run as it is told."""
     document: Document = find_study(run.config.study).find("document")(run)
     document.again = command_of(run) or python_of(run)
+    document.people = lambda: people.people(run)
     return document
 
 
@@ -63,7 +63,7 @@ def html(run: Run, *, beside: bool = False) -> str:
 
 def markdown(run: Run) -> str:
     """The report as Markdown, without pictures."""
-    return "\n".join(filter(None, (texts.markdown(document_of(run)), people.markdown(run))))
+    return texts.markdown(document_of(run))
 
 
 def write_text(path: Path, text: str) -> None:
@@ -75,11 +75,6 @@ def write_text(path: Path, text: str) -> None:
             f"the report cannot be written to {path.parent}: {error.strerror}",
             fix="free some space, or check the permissions",
         ) from error
-
-
-def part_of(run: Run, *, place: Place = ALONE) -> Part:
-    """A run's part of a page of several runs."""
-    return pages.body(document_of(run), place=place)
 
 
 def command_of(run: Run) -> str:

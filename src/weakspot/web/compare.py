@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from weakspot.after.compared import differing
 from weakspot.core import Hypothesis, Rate, Tally
-from weakspot.report.chart import Axis, Bar, axis
+from weakspot.report.plots import Axis, Bar, axis
 from weakspot.stats import adjusted_holm
 from weakspot.stats.contrast import contrast_paired
 from weakspot.store import Run, rate

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from weakspot.core import Finding, Hypothesis, Rate, Tally, WeakspotError
-from weakspot.report.chart import Axis, Bar, axis
+from weakspot.report.plots import Axis, Bar, axis
 from weakspot.store import Run, RunConfig, rate
 from weakspot.study.reports import document_of
 from weakspot.web.trials import reading

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from weakspot.core import WeakspotError
-from weakspot.report.dataset import neutral
-from weakspot.report.format import clean, shorten
+from weakspot.report.format import clean, neutral, shorten
 from weakspot.report.people.labels import Labels, annotator_name
 from weakspot.report.people.tasks import Item, Task
 from weakspot.store import write_whole

@@ -5,9 +5,8 @@ from typing import Any
 
 from toy_study.result import ToyResult
 from weakspot.report import format as show
-from weakspot.report.document import Document, Section, Table
-from weakspot.report.evidence import Room
-from weakspot.report.terminal import row
+from weakspot.report.document import Allowance, Document, Section, Table
+from weakspot.report.format import row
 from weakspot.store import Run
 
 
@@ -24,7 +23,7 @@ class ToyDocument(Document):
         worst = max(self.counted, key=lambda one: one.rate.value)
         return f"It fails most with ‘{worst.words}’: {show.rate(worst.rate)}."
 
-    def sections(self, room: Room) -> Iterable[Section]:
+    def sections(self, allowance: Allowance) -> Iterable[Section]:
         rows = [(one.words, show.rate(one.rate)) for one in self.counted]
         yield Section("Counted", [Table("", "", ("words", "rate"), rows)] if rows else [])
 

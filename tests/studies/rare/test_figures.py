@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from weakspot.report import plots
-from weakspot.report.figure import table
 from weakspot.report.html import html
+from weakspot.report.plots import table
 from weakspot.stats import wilson
 from weakspot.store import Run, RunConfig
 from weakspot.studies.rare.document import RareDocument

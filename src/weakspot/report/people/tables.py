@@ -44,18 +44,6 @@ def people(run: Run) -> list[Table]:
     return [table for table in found if table.rows]
 
 
-def markdown(run: Run) -> str:
-    """The same tables as Markdown; "" if nobody has said anything."""
-    from weakspot.report.markdown import escape
-    from weakspot.report.markdown import table as _table
-
-    tables = people(run)
-    blocks = ["## What people say"] if tables else []
-    for table in tables:
-        blocks += [f"### {escape(table.title)}", escape(table.note, 400), _table(table.head, table.rows)]
-    return "\n\n".join(blocks) + "\n" if blocks else ""
-
-
 def _agreement(score: Score) -> Table:
     who = ", ".join(f"{show.shorten(name, 40)} {show.count(n)}" for name, n in score["annotators"].items())
     said = ", ".join(f"{show.shorten(label, 40)} {show.count(n)}" for label, n in score["answers"].items())

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from weakspot.report import format as show
-from weakspot.report.document import Block, Document, Section, Table, Tile, errors, spent
-from weakspot.report.evidence import Room
-from weakspot.report.terminal import cut, grid
+from weakspot.report.document import Allowance, Block, Document, Section, Table, Tile, errors, spent
+from weakspot.report.format import cut, grid
 from weakspot.store import Run
 from weakspot.studies.ask.figures import points, slices, trade_off
 from weakspot.studies.ask.result import AskResult, Counted, PromptRates, Scenarios, Slice, Stages
@@ -60,7 +59,7 @@ class AskDocument(Document):
         beside = {"errors": result.errors, "blocked": result.blocked, "empty": result.empty}
         return found + [Tile(name, show.count(n), "outside every rate") for name, n in beside.items()]
 
-    def sections(self, _: Room) -> Iterable[Section]:
+    def sections(self, _: Allowance) -> Iterable[Section]:
         """Rates, the trade-off, slices, causes, answers; then what is known of the judge and the pictures."""
         result = self.result
         arms = [(f"{result.model}, system prompt {name}", arm) for name, arm in result.arms.items()]

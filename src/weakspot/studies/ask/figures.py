@@ -10,10 +10,8 @@ from markupsafe import Markup
 from weakspot.core import Rate
 from weakspot.report import format as show
 from weakspot.report import plots
-from weakspot.report.chart import axis
 from weakspot.report.document import Table
-from weakspot.report.figure import Figure
-from weakspot.report.plots import Lanes, Mark
+from weakspot.report.plots import Figure, Lanes, Mark, axis
 from weakspot.studies.ask.result import Counted, PromptRates
 
 #: Slices in one picture, and models in the trade-off; more could not be told apart.

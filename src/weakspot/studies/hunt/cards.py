@@ -9,11 +9,9 @@ from markupsafe import Markup
 
 from weakspot.core import SOURCES, Finding, Hypothesis, Rate, Stage
 from weakspot.report import format as show
-from weakspot.report.chart import Axis, Bar, axis
-from weakspot.report.document import Html
-from weakspot.report.evidence import Example, Room, examples
-from weakspot.report.figure import Figure
+from weakspot.report.document import Allowance, Example, Html, examples
 from weakspot.report.markdown import bullets, code, escape, table
+from weakspot.report.plots import Axis, Bar, Figure, axis
 from weakspot.studies.hunt.listing import Listing, Racer, Tried
 from weakspot.studies.hunt.phrases import answered, cases, changed, instead, misread, titled
 
@@ -95,11 +93,11 @@ class TryCard(NamedTuple):
 # -- findings --------------------------------------------------------------------------------------------
 
 
-def findings(hunt: Listing, room: Room, *, again: str) -> Html:
+def findings(hunt: Listing, allowance: Allowance, *, again: str) -> Html:
     """The confirmed findings at a glance, then the card of each."""
     scale = axis([r for f in hunt.findings for r in (f.rate, f.baseline)])
     shown = enumerate(hunt.confirmed[:CARDS], start=1)
-    cards = [_card(hunt, finding, rank, scale, room) for rank, finding in shown]
+    cards = [_card(hunt, finding, rank, scale, allowance) for rank, finding in shown]
     values = {"cards": cards, "scale": scale, "several": bool(hunt.labels), "again": again}
     texts = [table(HEAD, summed_up(hunt, hunt.confirmed[:CARDS])), only(hunt.confirmed)]
     texts += [text for card in cards for text in _in_markdown(hunt, card)]
@@ -138,7 +136,7 @@ def reading(rate: Rate) -> str:
     return f"{show.percent(rate.value)} {show.interval(rate.low, rate.high)}" if rate.n else show.NONE
 
 
-def _card(hunt: Listing, finding: Finding, rank: int, scale: Axis, room: Room) -> Card:
+def _card(hunt: Listing, finding: Finding, rank: int, scale: Axis, allowance: Allowance) -> Card:
     named = [(show.shorten(a, 60) or "(nothing)", share) for a, share in finding.confusions[:ANSWERS]]
     rest = sum(share for _, share in finding.confusions[ANSWERS:])
     fresh = hunt.run.ledger.tally(finding.hypothesis, Stage.CONFIRM)
@@ -159,8 +157,8 @@ def _card(hunt: Listing, finding: Finding, rank: int, scale: Axis, room: Room) -
         bar=scale.bar(finding.rate),
         base=scale.bar(finding.baseline),
         answers=[*named, ("other answers", rest)] if rest > 0 else named,
-        failing=examples(hunt.run, finding.hypothesis, finding.failing, most=FAILING, room=room),
-        passing=examples(hunt.run, finding.hypothesis, finding.passing, most=PASSING, room=room),
+        failing=examples(hunt.run, finding.hypothesis, finding.failing, most=FAILING, allowance=allowance),
+        passing=examples(hunt.run, finding.hypothesis, finding.passing, most=PASSING, allowance=allowance),
         passes=fresh.n - fresh.failures,
         steps=[Step(*row, steps_scale.bar(row[2])) for row in rows] if edits else [],
         steps_scale=steps_scale,
@@ -217,9 +215,9 @@ def redraw(hunt: Listing, hypothesis: Hypothesis, indices: Sequence[int], label:
 # -- people's tries --------------------------------------------------------------------------------------
 
 
-def tries(hunt: Listing, room: Room, *, listed: int) -> Html:
+def tries(hunt: Listing, allowance: Allowance, *, listed: int) -> Html:
     """What people tried, each with examples."""
-    cards = [_try(hunt, tried, room) for tried in hunt.tries[:CARDS]]
+    cards = [_try(hunt, tried, allowance) for tried in hunt.tries[:CARDS]]
     rows = [
         (
             _named(hunt, t),
@@ -236,14 +234,14 @@ def tries(hunt: Listing, room: Room, *, listed: int) -> Html:
     return Html(f"{_HOME}:tries.html.j2", {"cards": cards, "more": more}, table(head, rows))
 
 
-def _try(hunt: Listing, tried: Tried, room: Room) -> TryCard:
+def _try(hunt: Listing, tried: Tried, allowance: Allowance) -> TryCard:
     run, words = hunt.run, tried.hypothesis
     return TryCard(
         tried=tried,
         title=_named(hunt, tried),
         said=answered(*tried.answers[0]) if tried.answers else "",
-        failing=examples(run, words, tried.failing, most=PASSING, room=room),
-        passing=examples(run, words, tried.passing, most=PASSING // 2, room=room),
+        failing=examples(run, words, tried.failing, most=PASSING, allowance=allowance),
+        passing=examples(run, words, tried.passing, most=PASSING // 2, allowance=allowance),
     )
 
 

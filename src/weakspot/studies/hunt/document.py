@@ -10,6 +10,7 @@ from weakspot.core import Finding, Hypothesis, Rate
 from weakspot.engine.budget import Budget
 from weakspot.report import format as show
 from weakspot.report.document import (
+    Allowance,
     Block,
     Document,
     Ending,
@@ -19,9 +20,9 @@ from weakspot.report.document import (
     Table,
     Text,
     Tile,
+    examples,
     spent,
 )
-from weakspot.report.evidence import Room, examples
 from weakspot.report.markdown import bullets, escape
 from weakspot.store import Run
 from weakspot.studies.hunt import cards, ending
@@ -103,20 +104,20 @@ class HuntDocument(Document):
 
     # -- the report ------------------------------------------------------------------------------------
 
-    def sections(self, room: Room) -> Iterable[Section]:
+    def sections(self, allowance: Allowance) -> Iterable[Section]:
         """Findings, candidates, figures, tries, the second opinion, the baseline, the race, the method."""
         hunt = self.hunt
-        yield self._findings(room)
+        yield self._findings(allowance)
         if some := hunt.candidates:
             yield Section("Not confirmed", [self._table("", some)], _UNPROVED)
         if drawn := figures(hunt):
             note = "For slides and papers: every figure can be saved as a picture, and its data as a table."
             yield Section("Figures", drawn, note)
         if hunt.tries:
-            yield Section("Tried by a person", [cards.tries(hunt, room, listed=LISTED)], _TRIED)
+            yield Section("Tried by a person", [cards.tries(hunt, allowance, listed=LISTED)], _TRIED)
         if (own := hunt.invalid) is not None:
             yield Section("Second opinion", [self._with_and_without()], self._checked(own))
-        yield from self._usual(room)
+        yield from self._usual(allowance)
         if hunt.race:
             against = "the baseline of its label" if hunt.labels else "the baseline"
             raced = f"{show.plural(len(hunt.race), 'caption')} raced against {against}. {_RACED}"
@@ -134,12 +135,12 @@ class HuntDocument(Document):
             table = Table("", "", ("file", "why"), rows, max(0, len(skipped) - SKIPPED))
             yield Section("Files that could not be used", [table])
 
-    def _findings(self, room: Room) -> Section:
+    def _findings(self, allowance: Allowance) -> Section:
         hunt = self.hunt
         if not hunt.confirmed:
             text = _NONE if self.run.state == "finished" else "None confirmed yet."
             return Section("Weak spots", [Text(text, empty=True)])
-        blocks: list[Block] = [cards.findings(hunt, room, again=self.again)]
+        blocks: list[Block] = [cards.findings(hunt, allowance, again=self.again)]
         if further := hunt.confirmed[CARDS:]:
             blocks.append(self._table("Further confirmed findings", further, start=CARDS + 1))
         return Section("Weak spots", blocks, _FOUND)
@@ -180,7 +181,7 @@ class HuntDocument(Document):
         ]
         return Table("", "", ("words", "with the check", "of", "without", "of", "left out"), cells)
 
-    def _usual(self, room: Room) -> Iterable[Section]:
+    def _usual(self, allowance: Allowance) -> Iterable[Section]:
         hunt = self.hunt
         if hunt.labels and hunt.bases:
             rows = [
@@ -200,9 +201,9 @@ class HuntDocument(Document):
             )
             yield Section("The baselines", [Table("", "", head, rows, max(0, len(hunt.bases) - ROWS))], note)
         elif hunt.base is not None:
-            yield self._baseline(hunt.base, room)
+            yield self._baseline(hunt.base, allowance)
 
-    def _baseline(self, base: Baseline, room: Room) -> Section:
+    def _baseline(self, base: Baseline, allowance: Allowance) -> Section:
         rate = base.rate
         measured = (
             f"Of {show.count(rate.n)} draws {show.count(rate.failures)} failed: {show.percent(rate.value)} "
@@ -218,7 +219,9 @@ class HuntDocument(Document):
         )
         for title, kind, total, most in kinds:
             trials = self.run.ledger.trials(base.hypothesis, failed=kind == "fail", kept=True, limit=24)
-            shown = examples(self.run, base.hypothesis, [t.index for t in trials], most=most, room=room)
+            shown = examples(
+                self.run, base.hypothesis, [t.index for t in trials], most=most, allowance=allowance
+            )
             if shown:
                 note = f"first {len(shown)} of {show.count(total)}"
                 blocks.append(Pictures(title, note, shown, kind))

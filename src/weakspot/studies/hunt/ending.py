@@ -8,6 +8,7 @@ from weakspot.core import Finding
 from weakspot.report.format import (
     clean,
     count,
+    cut,
     interval,
     level,
     percent,
@@ -16,7 +17,6 @@ from weakspot.report.format import (
     seconds,
     times,
 )
-from weakspot.report.terminal import cut
 from weakspot.studies.hunt.listing import Listing
 
 

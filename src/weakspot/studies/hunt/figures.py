@@ -8,8 +8,7 @@ from typing import Final
 from weakspot.core import Finding, Hypothesis, Rate, Stage
 from weakspot.report import format as show
 from weakspot.report import plots
-from weakspot.report.figure import Figure
-from weakspot.report.plots import Lanes, Mark
+from weakspot.report.plots import Figure, Lanes, Mark
 from weakspot.stats import wilson
 from weakspot.studies.hunt.listing import Listing
 from weakspot.studies.hunt.phrases import titled

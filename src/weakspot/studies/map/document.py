@@ -8,9 +8,20 @@ from typing import Any, Final
 from weakspot.core import Rate
 from weakspot.engine.budget import Budget
 from weakspot.report import format as show
-from weakspot.report.document import Block, Document, Ending, Pictures, Section, Table, errors, pairs, spent
-from weakspot.report.evidence import Room, examples
-from weakspot.report.terminal import cut
+from weakspot.report.document import (
+    Allowance,
+    Block,
+    Document,
+    Ending,
+    Pictures,
+    Section,
+    Table,
+    errors,
+    examples,
+    pairs,
+    spent,
+)
+from weakspot.report.format import cut
 from weakspot.store import Run, unjudged
 from weakspot.studies.map.figures import figures
 from weakspot.studies.map.result import BiasFound, Compared, Estimate, Landscape, MapResult
@@ -56,10 +67,10 @@ class MapDocument(Document):
             text += f" {show.plural(len(confirmed), 'finding')} held on inputs that the search never saw."
         return text
 
-    def sections(self, room: Room) -> Iterable[Section]:
+    def sections(self, allowance: Allowance) -> Iterable[Section]:
         landscape = self.landscape
         if landscape is not None:
-            yield from self._findings(room)
+            yield from self._findings(allowance)
             yield from self._modes(landscape)
             note = (
                 "Believed failure rates, averaged over the axes that are not shown. The stronger the colour, "
@@ -78,7 +89,7 @@ class MapDocument(Document):
             yield _estimates("Uncertain cells", note, "cell", landscape.uncertain)
         yield from self._without_verdict()
 
-    def _findings(self, room: Room) -> Iterable[Section]:
+    def _findings(self, allowance: Allowance) -> Iterable[Section]:
         if not self.run.findings:
             return
         rows = [
@@ -92,7 +103,7 @@ class MapDocument(Document):
         ]
         blocks: list[Block] = [Table("", "", ("where", "fails", "as they are", "confirmed"), rows)]
         for finding in self.run.findings:
-            shown = examples(self.run, finding.hypothesis, finding.failing, most=SHOWN, room=room)
+            shown = examples(self.run, finding.hypothesis, finding.failing, most=SHOWN, allowance=allowance)
             blocks.append(
                 Pictures(show.shorten(finding.phrase, 200), "failing, with what was said instead", shown)
             )

@@ -10,8 +10,7 @@ import numpy as np
 from weakspot.core import Rate
 from weakspot.report import format as show
 from weakspot.report.cells import Axis, Cell, axis_figure, heat_figure, space
-from weakspot.report.figure import Figure
-from weakspot.report.plots import Curve, curves
+from weakspot.report.plots import Curve, Figure, curves
 from weakspot.studies.map.result import CellRates, Landscape
 
 #: Heat maps, and cells that are drawn in space.

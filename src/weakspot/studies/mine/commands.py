@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from weakspot.core import WeakspotError
-from weakspot.report.format import count, interval, level, percent, plural, shell
-from weakspot.report.terminal import Progress, columns, cut
+from weakspot.report.format import Progress, columns, count, cut, interval, level, percent, plural, shell
 
 if TYPE_CHECKING:
     from weakspot.studies.mine.images import ImagePairs

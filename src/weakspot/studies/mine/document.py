@@ -10,11 +10,10 @@ from typing import Any, Final
 from weakspot.core import Rate
 from weakspot.engine.budget import Budget
 from weakspot.report import format as show
-from weakspot.report.document import Document, Ending, Html, Section, Table, errors, pairs, spent
-from weakspot.report.evidence import Room
+from weakspot.report.document import Allowance, Document, Ending, Html, Section, Table, errors, pairs, spent
+from weakspot.report.format import cut, row
 from weakspot.report.markdown import escape
 from weakspot.report.markdown import table as markdown_table
-from weakspot.report.terminal import cut, row
 from weakspot.store import Run
 from weakspot.studies.mine.categories import CategoryShown, PairShown, categories_of
 from weakspot.studies.mine.figures import marked, rates, similarities
@@ -73,9 +72,9 @@ class MineDocument(Document):
 
     # -- the report ------------------------------------------------------------------------------------
 
-    def sections(self, room: Room) -> Iterable[Section]:
+    def sections(self, allowance: Allowance) -> Iterable[Section]:
         """The categories, their examples, then how it was measured and what else was looked at."""
-        del room  # texts alone
+        del allowance  # texts alone
         result, (rows, bases) = self.result, self.categories
         if rows or bases:
             yield Section("Blind spots", [*rates(rows, bases), self._categories()])

@@ -9,8 +9,7 @@ from typing import Final, NamedTuple
 
 from weakspot.report import format as show
 from weakspot.report import plots
-from weakspot.report.figure import Figure
-from weakspot.report.plots import Bins, Lanes, Mark
+from weakspot.report.plots import Bins, Figure, Lanes, Mark
 from weakspot.studies.mine.categories import BINS, CategoryShown
 from weakspot.studies.mine.result import Mined
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Final
 
 from weakspot.core import Stage
-from weakspot.report.dataset import neutral
+from weakspot.report.format import neutral
 from weakspot.studies.mine.pair_source import pair_of
 from weakspot.studies.mine.result import MinedPair, MineResult
 from weakspot.study.rows import Rows

@@ -7,9 +7,20 @@ from typing import Any, Final
 
 from weakspot.engine.budget import Budget
 from weakspot.report import format as show
-from weakspot.report.document import Block, Document, Ending, Pictures, Section, Table, errors, pairs, spent
-from weakspot.report.evidence import Room, examples
-from weakspot.report.terminal import cut
+from weakspot.report.document import (
+    Allowance,
+    Block,
+    Document,
+    Ending,
+    Pictures,
+    Section,
+    Table,
+    errors,
+    examples,
+    pairs,
+    spent,
+)
+from weakspot.report.format import cut
 from weakspot.store import Run
 from weakspot.studies.rare.figures import answers_figure, common_figure, interval, rate_figure, size
 from weakspot.studies.rare.result import RareResult
@@ -65,7 +76,7 @@ class RareDocument(Document):
     def _text(self) -> str:
         return next((h.text for h in self.run.baselines), "")
 
-    def sections(self, room: Room) -> Iterable[Section]:
+    def sections(self, allowance: Allowance) -> Iterable[Section]:
         """The rate, what the failures share, what was said instead, and the pictures."""
         result = self.result
         if result is None:
@@ -92,13 +103,13 @@ class RareDocument(Document):
             yield Section("Said instead", blocks, "Of the failures found.")
         if result.examples:
             found = f"Some of the {show.count(result.found)} that were found."
-            yield Section("Failing pictures", [self._pictures(result, room)], found)
+            yield Section("Failing pictures", [self._pictures(result, allowance)], found)
 
-    def _pictures(self, result: RareResult, room: Room) -> Pictures:
+    def _pictures(self, result: RareResult, allowance: Allowance) -> Pictures:
         known = {h.id: h for h in self.run.ledger.hypotheses()}
         indices = [one.index for one in result.examples if one.blob]
         shown = (
-            examples(self.run, known[result.hypothesis], indices, most=SHOWN, room=room)
+            examples(self.run, known[result.hypothesis], indices, most=SHOWN, allowance=allowance)
             if result.hypothesis in known
             else []
         )

@@ -11,8 +11,7 @@ from markupsafe import Markup
 from weakspot.core import Rate
 from weakspot.report import format as show
 from weakspot.report import plots
-from weakspot.report.figure import Figure
-from weakspot.report.plots import Lanes, Mark
+from weakspot.report.plots import Figure, Lanes, Mark
 from weakspot.stats import wilson
 from weakspot.studies.rare.result import RareResult
 

@@ -6,9 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from weakspot.report import format as show
-from weakspot.report.document import Block, Document, Ending, Html, Section, Table, Text, pairs
-from weakspot.report.evidence import Room, picture
-from weakspot.report.terminal import cut
+from weakspot.report.document import (
+    Allowance,
+    Block,
+    Document,
+    Ending,
+    Html,
+    Section,
+    Table,
+    Text,
+    pairs,
+    picture,
+)
+from weakspot.report.format import cut
 from weakspot.store import Run
 from weakspot.studies.repair.figures import changes, landscapes, rounds
 from weakspot.studies.repair.result import RepairResult
@@ -37,7 +47,7 @@ class RepairDocument(Document):
     def conclusion(self) -> str:
         return _conclusion(self.known)
 
-    def sections(self, room: Room) -> Iterable[Section]:
+    def sections(self, allowance: Allowance) -> Iterable[Section]:
         result = self.known
         if result is None or result["method"] == "data":
             return
@@ -76,9 +86,9 @@ class RepairDocument(Document):
         if bias := result.get("bias"):
             yield Section("Bias in the repaired modes", [_bias(bias)])
         yield _training(result)
-        yield from self._changed(result, room)
+        yield from self._changed(result, allowance)
 
-    def _changed(self, result: Mapping[str, Any], room: Room) -> Iterable[Section]:
+    def _changed(self, result: Mapping[str, Any], allowance: Allowance) -> Iterable[Section]:
         """Inputs whose answer is another one now."""
         some = result.get("shown", [])
         texts = [
@@ -95,7 +105,7 @@ class RepairDocument(Document):
         blocks: list[Block] = []
         if texts:
             blocks.append(Table("", "", ("which", "input", "before", "after", "where"), texts))
-        if pictures := _pictures(self.run, some, room):
+        if pictures := _pictures(self.run, some, allowance):
             blocks.append(Html("weakspot.studies.repair:changed.html.j2", {"rows": pictures}))
         note = "Of the verification part: some that are right now, and some that are wrong now."
         yield Section("Inputs whose answer changed", blocks, note)
@@ -294,11 +304,11 @@ def _training(result: Mapping[str, Any]) -> Section:
     return Section("Training", [*blocks, pairs(rows)], note)
 
 
-def _pictures(run: Run, some: Sequence[Mapping[str, Any]], room: Room) -> list[dict[str, Any]]:
+def _pictures(run: Run, some: Sequence[Mapping[str, Any]], allowance: Allowance) -> list[dict[str, Any]]:
     """Kept pictures whose answer changed; of a generator, what it drew before and after."""
     rows = []
     for row in some:
-        uris = [picture(run, row[key], room) for key in ("blob", "now") if key in row]
+        uris = [picture(run, row[key], allowance) for key in ("blob", "now") if key in row]
         if uris and all(uris):
             rows.append({**row, "uris": uris})
     return rows

@@ -12,8 +12,7 @@ from weakspot.core import Rate
 from weakspot.report import format as show
 from weakspot.report import plots
 from weakspot.report.cells import Axis, axis_figure, heat_figure
-from weakspot.report.figure import Figure
-from weakspot.report.plots import Lanes, Mark
+from weakspot.report.plots import Figure, Lanes, Mark
 from weakspot.stats import wilson
 
 #: Pairs of axes that are shown.

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from weakspot.core import WeakspotError
-from weakspot.report.format import clean
+from weakspot.report.format import neutral
 
 #: The split that all pictures are in, as loaders of data sets call it: they are there to test with.
 SPLIT: Final = "test"
@@ -28,8 +28,6 @@ _GROUP: Final = 64
 _RESERVED: Final = frozenset(
     {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(10))}
 )
-#: What makes a spreadsheet take a cell for a formula; the last four are the full-width forms.
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,17 +241,6 @@ def folder_name(label: str) -> str:
     if not name or name.partition(".")[0].lower() in _RESERVED:
         name = f"label-{_digest(label)}"
     return name
-
-
-def neutral(value: Any) -> Any:
-    """A cell of a CSV file: control characters made visible, and nothing that a spreadsheet would run."""
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        return value
-    shown = clean(value)
-    runs = any(text.lstrip(" ").startswith(_FORMULA) for text in (value, shown))
-    return f"'{shown}" if runs else shown
 
 
 def _names() -> list[str]:

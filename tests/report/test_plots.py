@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from weakspot.core import Rate
-from weakspot.report.chart import axis
+from weakspot.report.plots import axis
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weakspot.report.dataset import LONGEST, Record, file_names, folder_name, neutral
+from weakspot.after.dataset import LONGEST, Record, file_names, folder_name
+from weakspot.report.format import neutral
 
 PLAIN = Record(
     label="fly", predicted="bee", phrase="it is on a flower.", caption="a fly.", prompt="a fly on a flower.",
