@@ -35,7 +35,7 @@ from weakspot.core.registry import MODELS
 from weakspot.engine import Engine, LocalExecutor, Want
 from weakspot.judges import LabelJudge
 from weakspot.judges.verified import Verified, opinion
-from weakspot.models.compute.device import choose_device, choose_dtype
+from weakspot.models.compute import choose_device, choose_dtype
 from weakspot.models.diffusers.pipeline import DiffusersGenerator
 from weakspot.models.preprocess import Preprocess
 from weakspot.models.torch.classifier import ImageClassifier

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
-from weakspot.models.images import planes
+from weakspot.models.pictures import planes
 from weakspot.world import shipped
 from weakspot.world.grammar import parse
 from weakspot.world.scene import ATTRIBUTES, SUBJECTS, SceneSet

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from weakspot.core import JUDGES, Case, Hypothesis, Output, Question, Status, Verdict, WeakspotError
-from weakspot.judges import ChatJudge, Grade, Panel, RefusalJudge
+from weakspot.judges.refusal import ChatJudge, Grade, Panel, RefusalJudge
 from weakspot.judges.refusal.chat import parsed, prompt_of
 from weakspot.judges.refusal.panel import agreement
 from weakspot.testing import check_judge

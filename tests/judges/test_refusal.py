@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from weakspot.core import JUDGES, Case, Hypothesis, Output, Question, Status, WeakspotError
-from weakspot.judges import Grade, RefusalJudge
+from weakspot.judges.refusal import Grade, RefusalJudge
 from weakspot.judges.refusal import model as refusal_model
 from weakspot.judges.refusal.features import BELIEFS
 from weakspot.judges.refusal.model import RefusalModel, fingerprint, shipped

@@ -6,8 +6,7 @@ import pytest
 from tests.studies.mine.mine_toy import Bag, Zero
 
 from weakspot.core import JUDGES, MODELS, Case, Hypothesis, Output, Status, WeakspotError
-from weakspot.judges.differs.judge import differs
-from weakspot.judges.similarity import SimilarityJudge
+from weakspot.judges.differs.judge import SimilarityJudge, differs
 from weakspot.studies.mine.pair_kinds import Made
 from weakspot.studies.mine.pair_similarity import PairSimilarity
 from weakspot.testing import check_judge, check_target

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from weakspot.core import JUDGES, Case, Hypothesis, Output, Status, WeakspotError
-from weakspot.judges.summary import USUAL, SummaryJudge
+from weakspot.judges.discrepancy import USUAL, SummaryJudge
 from weakspot.sources.documents import documents
 from weakspot.testing import check_judge
 

@@ -30,7 +30,7 @@ from weakspot.core import (
     case_seed,
 )
 from weakspot.engine import Budget, Engine, Want
-from weakspot.models.chat.executor import AsAnswered
+from weakspot.models.chat.calls import AsAnswered
 from weakspot.models.chat.model import ChatModel
 from weakspot.store import Run, RunConfig
 

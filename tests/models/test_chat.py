@@ -19,8 +19,8 @@ pytest.importorskip("inspect_ai", reason="the extra `chat` is not installed")
 from tests.models.scripted_server import FAULTS, ScriptedServer, faults
 
 from weakspot.core import MODELS, Case, Hypothesis, Question, Status, WeakspotError
+from weakspot.models.chat.calls import LONGEST_ANSWER
 from weakspot.models.chat.costs import Price, price_of
-from weakspot.models.chat.faults import LONGEST_ANSWER
 from weakspot.models.chat.model import ChatModel
 from weakspot.testing import check_target
 

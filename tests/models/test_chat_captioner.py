@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.studies.hunt.hunt_world import Blind, Clumsy, Compares, Tells, read_picture
+from tests.studies.hunt.hunt_world import Blind, Clumsy, Compares, read_picture
 
 import weakspot as ws
 from weakspot.core import Captioner, Output, ScoringCaptioner, Status, WeakspotError
-from weakspot.models.chat.captioner import ChatCaptioner, captioner_of
+from weakspot.models.chat.captioner import CaptionsWhenAsked
 
 
-class Chat:
+class Chat(CaptionsWhenAsked):
     """Sees what is there, and says it as chat models do."""
 
     def __init__(self, wrong: Status | None = None) -> None:
@@ -38,22 +38,18 @@ def test_it_says_what_is_there_after_the_prefix() -> None:
             return [Output("it is\x1b[31m night.\nit is in snow."), Output(None, status=Status.BLOCKED)]
 
     model = Odd()
-    captioner = captioner_of(model)
-    assert isinstance(captioner, Captioner)
-    assert captioner.captions(PICTURES, prefix="a cat.") == [
+    assert isinstance(model, Captioner)
+    assert model.captions(PICTURES, prefix="a cat.") == [
         "a cat. it is [31m night. it is in snow.",
         "a cat.",
     ]
     assert "a cat." in model.asked[0]
-    tells = Tells()
-    assert captioner_of(tells) is tells
-    assert captioner_of(None) is None
 
 
 def test_it_knows_no_probabilities_and_a_blind_model_is_said() -> None:
-    assert not isinstance(ChatCaptioner(Chat()), ScoringCaptioner)
+    assert not isinstance(Chat(), ScoringCaptioner)
     with pytest.raises(WeakspotError, match="said nothing of 2 pictures: the model cannot see"):
-        ChatCaptioner(Chat(Status.ERROR)).captions(PICTURES)
+        Chat(Status.ERROR).captions(PICTURES)
 
 
 @pytest.mark.parametrize("encoder", [None, Compares()])

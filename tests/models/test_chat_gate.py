@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from weakspot.models.chat.gate import Gate
+from weakspot.models.chat.calls import Gate
 
 
 def test_it_never_lets_in_more_than_its_limit_and_never_keeps_out_more_than_it_must() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from weakspot.core import MODELS, Case, Hypothesis, WeakspotError
-from weakspot.models.compute.device import Compiled, autocast, channels_last, pictures_at_once
+from weakspot.models.compute import Compiled, autocast, channels_last, pictures_at_once
 from weakspot.models.preprocess import Preprocess
 from weakspot.models.torch.classifier import BATCH, ImageClassifier
 
@@ -247,13 +247,13 @@ def test_an_error_of_the_network_itself_is_raised(monkeypatch: pytest.MonkeyPatc
 def test_the_first_batch_follows_from_free_memory(
     free: int | None, size: tuple[int, int], dtype: str, wanted: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weakspot.models.compute.device.free_memory", lambda device: free)
+    monkeypatch.setattr("weakspot.models.compute.free_memory", lambda device: free)
     assert pictures_at_once("cuda", size=size, dtype=dtype, otherwise=7) == wanted
 
 
 def test_a_classifier_begins_with_it_halves_it_and_remembers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert classifier().batch == BATCH  # a CPU does not tell
-    monkeypatch.setattr("weakspot.models.compute.device.free_memory", lambda device: 2 << 20)
+    monkeypatch.setattr("weakspot.models.compute.free_memory", lambda device: 2 << 20)
     assert classifier(batch=5).batch == 5  # who says it knows better
     model = classifier()
     assert model.batch == 4  # of 256 kB each

@@ -20,10 +20,11 @@ import pytest
 
 from weakspot.cli import run as cli
 from weakspot.core import MODELS, SOURCES, Generator, Hypothesis, WeakspotError
-from weakspot.models.compute.device import choose_device, choose_dtype, free_memory, out_of_memory
-from weakspot.models.diffusers.folder import check_digests, sha256
+from weakspot.models.compute import choose_device, choose_dtype, free_memory, out_of_memory
+from weakspot.models.diffusers.folder import check_digests
 from weakspot.models.diffusers.loading import fitting_batch, lay_out, load_pipeline, quiet
 from weakspot.models.diffusers.pipeline import DiffusersGenerator
+from weakspot.models.hf.loading import sha256
 from weakspot.testing import ContractError, check_generator, check_source
 
 LIBRARIES = ("torch", "diffusers", "transformers", "safetensors")

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from weakspot.core import Case, Hypothesis
-from weakspot.models.compute import gate
-from weakspot.models.compute.gate import computing
+from weakspot.models import compute as gate
+from weakspot.models.compute import computing
 from weakspot.models.preprocess import Preprocess
 
 #: Long enough for what should happen; what should not is awaited for a moment only.
@@ -156,9 +156,9 @@ def test_other_models_compute_inside_too(which: str, tmp_path: Path, monkeypatch
         pytest.importorskip("transformers")
         from tests.models.test_hf_sentences import TEXTS, plain
 
-        from weakspot.models.hf.sentences import HfSentences
+        from weakspot.models.hf.encoders import HfSentences
 
-        monkeypatch.setattr("weakspot.models.hf.sentences.computing", as_gpu)
+        monkeypatch.setattr("weakspot.models.hf.encoders.computing", as_gpu)
         encoder = HfSentences(plain(tmp_path))
         watched = Watched(encoder._model)
         encoder._model = watched

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from weakspot.core import MODELS, Case, Classifier, Hypothesis, WeakspotError
-from weakspot.models.hf import files as hf_files
+from weakspot.models.hf import loading as hf_files
 from weakspot.models.preprocess import read_preprocess
 from weakspot.models.torch.classifier import ImageClassifier
 from weakspot.testing import check_target

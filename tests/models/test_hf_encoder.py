@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from weakspot.core import MODELS, Encoder, WeakspotError
-from weakspot.models.hf import files as hf_files
-from weakspot.models.hf.clip import HfClip
+from weakspot.models.hf import loading as hf_files
+from weakspot.models.hf.encoders import HfClip
 from weakspot.models.preprocess import Preprocess, read_preprocess
 from weakspot.testing import check_encoder
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from weakspot.core import MODELS, Case, Hypothesis, WeakspotError
-from weakspot.models.hf.classifier import is_classifier
 from weakspot.models.hf.images import Processor, by_name, prepare_of
+from weakspot.models.hf.model import is_classifier
 from weakspot.models.preprocess import Preprocess, read_preprocess
 
 torch = pytest.importorskip("torch")

@@ -13,7 +13,7 @@ import pytest
 from tests.models.test_hf_encoder import WORDS, tokenizer
 
 from weakspot.core import MODELS, WeakspotError
-from weakspot.models.hf.sentences import HfSentences, Reading, is_text_encoder, read_modules
+from weakspot.models.hf.encoders import HfSentences, Reading, is_text_encoder, read_modules
 from weakspot.testing import check_encoder
 
 torch = pytest.importorskip("torch")

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from weakspot.core import MODELS, Case, Hypothesis, WeakspotError
-from weakspot.models.compute.batches import Batches
-from weakspot.models.onnx.metadata import label_names
-from weakspot.models.scores import Reading, distinct, doubt, to_probabilities
+from weakspot.models.compute import Batches
+from weakspot.models.pictures import Reading, distinct, doubt, label_names, to_probabilities
 
 RNG = np.random.default_rng(0)
 

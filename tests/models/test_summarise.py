@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from weakspot.core import MODELS, Case, Hypothesis, Output, Status, Usage, WeakspotError
-from weakspot.models.ngrams import Ngrams
 from weakspot.models.summarise import Asked, Extract, sentences
+from weakspot.models.vectors import Ngrams
 from weakspot.sources.documents import documents
 from weakspot.stats.overlap import rouge
 from weakspot.testing import check_encoder, check_target

@@ -17,7 +17,7 @@ from PIL import Image
 
 from weakspot.core import MODELS, Case, Hypothesis, WeakspotError
 from weakspot.models.preprocess import Preprocess
-from weakspot.models.torch.timm import preprocess
+from weakspot.models.torch.libraries import timm_preprocess
 from weakspot.testing import check_target
 from weakspot.text.wordnet import WordNet
 
@@ -178,10 +178,10 @@ def test_timm_folders_that_cannot_be_used(spoil: Callable[[Path], Any], what: st
 
 
 def test_timm_defaults_are_the_librarys() -> None:
-    assert preprocess({}) == Preprocess(
+    assert timm_preprocess({}) == Preprocess(
         (224, 224), shortest=256, mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)
     )
-    assert preprocess({"crop_mode": "squash", "crop_pct": 1.0}).shortest is None
+    assert timm_preprocess({"crop_mode": "squash", "crop_pct": 1.0}).shortest is None
 
 
 def test_timm_itself(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from weakspot.core import (
     WeakspotError,
 )
 from weakspot.core.ports import Batching, Described, Doubtful, Probing, Releasing
-from weakspot.models.scores import SAY
+from weakspot.models.pictures import SAY
 from weakspot.study.loading import part
 from weakspot.testing import check_captioner, check_encoder, check_generator, check_target
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -254,6 +255,66 @@ def _keywords(factory: Callable[..., Any]) -> set[str] | None:
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return None
     return {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+# -- options of a name, which are all text: `?steps=8&guidance=2&size=64x96&compile=yes`; "" is not given --
+
+
+def read_whole(what: str, text: str, *, most: int) -> int | None:
+    """A whole number from 1 to `most`."""
+    if not text:
+        return None
+    if not (_digits(text) and 1 <= int(text) <= most):
+        raise WeakspotError(f"{what} cannot be {text[:80]!r}", fix=f"choose a whole number from 1 to {most}")
+    return int(text)
+
+
+def read_number(what: str, text: str, *, most: float) -> float | None:
+    """A number from 0 to `most`."""
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= most:
+        raise WeakspotError(f"{what} cannot be {text[:80]!r}", fix=f"choose a number from 0 to {most:g}")
+    return value
+
+
+def read_size(text: str) -> tuple[int, int] | None:
+    """Height and width of a picture in pixels, `512x768`, or one number for both."""
+    if not text:
+        return None
+    sides = text.lower().split("x")
+    if len(sides) > 2 or not all(_digits(side) and 8 <= int(side) <= 8192 for side in sides):
+        raise WeakspotError(
+            f"pictures cannot be {text[:80]!r} pixels large", fix="write 512, or 512x768 for height x width"
+        )
+    return int(sides[0]), int(sides[-1])
+
+
+def read_yes(what: str, text: str) -> bool:
+    """`yes` or `no`."""
+    if text not in ("yes", "no"):
+        raise WeakspotError(f"{what} cannot be {text[:80]!r}", fix="choose yes or no")
+    return text == "yes"
+
+
+def _digits(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 19
+
+
+def read_three(text: str, *, above: float = -math.inf) -> list[float]:
+    """Three numbers, one for each channel: `0.485,0.456,0.406`."""
+    try:
+        numbers = [float(x) for x in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) != 3 or not all(math.isfinite(x) and x > above for x in numbers):
+        positive = " positive" if above == 0 else ""
+        raise WeakspotError(f"{text[:80]!r} is not three{positive} numbers", fix="write 0.485,0.456,0.406")
+    return numbers
 
 
 def _builtin(kind: str) -> list[Entry]:

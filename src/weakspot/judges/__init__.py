@@ -1,19 +1,6 @@
-"""Decide whether the target failed."""
+"""Decide whether the target failed. The judges of refusals are in `weakspot.judges.refusal`."""
 
 from weakspot.judges.label import LabelJudge
-from weakspot.judges.refusal.chat import ChatJudge
-from weakspot.judges.refusal.judge import Grade, RefusalJudge
-from weakspot.judges.refusal.panel import Panel
 from weakspot.judges.verified import ClassifierOpinion, EncoderOpinion, Opinion, Verified
 
-__all__ = [
-    "ChatJudge",
-    "ClassifierOpinion",
-    "EncoderOpinion",
-    "Grade",
-    "LabelJudge",
-    "Opinion",
-    "Panel",
-    "RefusalJudge",
-    "Verified",
-]
+__all__ = ["ClassifierOpinion", "EncoderOpinion", "LabelJudge", "Opinion", "Verified"]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import Case, Output, Scores, Status, Verdict, WeakspotError, nearest
-from weakspot.models.options import number, yes
+from weakspot.core.registry import read_number, read_yes
 
 #: Which labels of a head stand in a relation to an expected one: by name, or asked with (expected, said).
 Relation = Mapping[str, Collection[str]] | Callable[[str, str], bool]
@@ -310,8 +310,8 @@ def load(
         top=int(top),
         target=target,
         parent=parent or None,  # type: ignore[arg-type]
-        below=number("below", below, most=1),
-        missed=yes("missed", missed) if missed else None,
+        below=read_number("below", below, most=1),
+        missed=read_yes("missed", missed) if missed else None,
         combine=combine,  # type: ignore[arg-type]
         kin=kin,
         same=same,

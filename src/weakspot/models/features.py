@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from weakspot.core import MODELS, WeakspotError
 from weakspot.core.ports import ImageEncoder
-from weakspot.core.registry import import_part, parse_name
-from weakspot.models import options
-from weakspot.models.images import stack_images
-from weakspot.models.onnx.classifier import OnnxPictures, three
+from weakspot.core.registry import import_part, parse_name, read_three, read_whole
+from weakspot.models.onnx.classifier import OnnxPictures
 from weakspot.models.onnx.graph import Graph
+from weakspot.models.pictures import stack_images
 
 #: From pictures (RGB, uint8) to one row of numbers each.
 Extractor = Callable[[Sequence[NDArray[np.uint8]]], NDArray[np.floating[Any]]]
@@ -83,10 +82,10 @@ def _onnx(path: str, given: dict[str, str]) -> OnnxFeatures:
             f"'onnx' has no option {unknown[0][:80]!r} for features",
             fix=f"its options are: {', '.join(_OPTIONS)}",
         )
-    most = options.whole("batch", given.get("batch", ""), most=1 << 20)
+    most = read_whole("batch", given.get("batch", ""), most=1 << 20)
     return OnnxFeatures(
         Graph(Path(path), device=given.get("device", "auto"), batch=most),
         output=given.get("output", ""),
-        mean=three(given.get("mean", "0,0,0")),
-        std=three(given.get("std", "1,1,1"), above=0.0),
+        mean=read_three(given.get("mean", "0,0,0")),
+        std=read_three(given.get("std", "1,1,1"), above=0.0),
     )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from weakspot.core import WeakspotError
-from weakspot.models.images import stack_images
+from weakspot.models.pictures import stack_images
 
 CONFIG: Final = "preprocessor_config.json"
 

@@ -10,12 +10,9 @@ from typing import Any, Final
 import numpy as np
 
 from weakspot.core import Case, Output, WeakspotError, nearest
-from weakspot.core.registry import import_part
-from weakspot.models import options
-from weakspot.models.compute.batches import Batched, Batches
-from weakspot.models.images import stack_images
-from weakspot.models.onnx.classifier import read_labels
-from weakspot.models.scores import Reading
+from weakspot.core.registry import import_part, read_size, read_whole
+from weakspot.models.compute import Batched, Batches
+from weakspot.models.pictures import Reading, read_labels, stack_images
 
 #: The most pictures that a function is given at once where nobody says so.
 BATCH: Final = 1024
@@ -28,7 +25,7 @@ class FunctionClassifier(Batched):
 
     Args:
         function: Called with one batch of images.
-        outputs: "probabilities", "logits", or "auto" to tell them apart; see `weakspot.models.scores`.
+        outputs: "probabilities", "logits", or "auto" to tell them apart; see `weakspot.models.pictures`.
         batch: The most pictures at once; halved by itself when memory is short, and remembered.
         size: Height and width that pictures are stretched to; by default they are left alone.
     """
@@ -126,6 +123,6 @@ def load(path: str, *, labels: str = "", outputs: str = "auto", batch: str = "",
         labels=read_labels(Path(labels)),
         outputs=outputs,
         name=f"python:{path}",
-        batch=options.whole("batch", batch, most=1 << 16),
-        size=options.size(size),
+        batch=read_whole("batch", batch, most=1 << 16),
+        size=read_size(size),
     )

@@ -1,15 +1,24 @@
-"""What all encoders have in common: batches of texts of about one length, and rows of length 1."""
+"""Rows of length 1: what all encoders have in common, and two encoders that need no network."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+import hashlib
+import math
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import WeakspotError
-from weakspot.models.compute.batches import Batches
+from weakspot.core import WeakspotError, nearest
+from weakspot.models.compute import Batches
+from weakspot.models.hf.loading import sha256
+from weakspot.stats.overlap import tokens
+from weakspot.text.plain import normal_form
 
 
 def unit(rows: NDArray[Any], *, of: str) -> NDArray[np.float32]:
@@ -68,3 +77,154 @@ def of_one_length(tokens: Sequence[Sequence[int]], *, batch: int) -> Iterator[li
         groups.setdefault(len(row), []).append(i)
     for _, group in sorted(groups.items()):
         yield from (group[at : at + batch] for at in range(0, len(group), batch))
+
+
+SIZE: Final = 512
+_COMMON: Final = (
+    "a an the of to in on at by for from with and or but as is are was were be been it its this that these "
+    "those he she they his her their we you i not no so if than then into over after before about"
+)
+#: Words that say little, so that two texts are not alike for having them.
+COMMON: Final = frozenset(_COMMON.split())
+
+
+class Ngrams:
+    """See `weakspot.core.TextEncoder`."""
+
+    def __init__(self, *, size: int = SIZE) -> None:
+        self.size, self.digest = size, f"ngrams-1-{size}"
+
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One row of length 1 per text; a text without words points along the first axis."""
+        rows = np.zeros((len(texts), self.size), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for feature, times in Counter(_features(text)).items():
+                code = zlib.crc32(feature.encode("utf-8", "backslashreplace"))
+                row[code % self.size] += (1.0 if code >> 31 else -1.0) * math.sqrt(times)
+            length = float(np.linalg.norm(row))
+            if length > 0:
+                row /= length
+            else:
+                row[0] = 1.0
+        return rows
+
+
+def _features(text: str) -> list[str]:
+    found = []
+    for word in tokens(text):
+        if word not in COMMON:
+            found.append(word)
+            found += [f"{word[i : i + 3]}~" for i in range(len(word) - 2)]
+    return found
+
+
+def load_ngrams(*, size: str = "") -> Ngrams:
+    """`ngrams`, `ngrams?size=256`."""
+    if size and not (size.isdecimal() and 16 <= int(size[:7]) <= 65_536):
+        raise WeakspotError(f"size cannot be {size[:60]!r}", fix="choose a whole number from 16 to 65536")
+    return Ngrams(size=int(size) if size else SIZE)
+
+
+#: What the arrays are usually called, most telling first.
+VECTORS: Final = ("embeddings", "text_embeddings", "vectors", "features", "image_embeddings", "arr_0")
+TEXTS: Final = ("captions", "texts", "sentences", "names", "image_ids")
+
+
+class Precomputed:
+    """See `weakspot.core.TextEncoder`; it can embed the texts of its matrix and no others.
+
+    Args:
+        vectors: One row per text, of any length but zero.
+        texts: The texts, or names of pictures.
+
+    Attributes:
+        vectors: Rows of length 1.
+    """
+
+    def __init__(self, vectors: NDArray[Any], texts: Sequence[str], *, name: str, digest: str) -> None:
+        if vectors.ndim != 2 or vectors.dtype.kind not in "fiu":
+            raise WeakspotError(
+                f"{name} holds {vectors.dtype} of the shape {vectors.shape}, not one row of numbers per text",
+                fix="name the right array: ?vectors=…",
+            )
+        if len(vectors) != len(texts):
+            raise WeakspotError(
+                f"{name} has {len(vectors):,} rows and {len(texts):,} texts", fix="give one text for each row"
+            )
+        self.name, self.digest = name, digest
+        self.vectors, self.texts = unit(vectors, of=name), tuple(texts)
+        self._rows: dict[str, int] = {}
+        for row, text in enumerate(texts):
+            self._rows.setdefault(normal_form(text), row)
+
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """See `TextEncoder`.
+
+        Raises:
+            WeakspotError: A text is not in the matrix.
+        """
+        rows = [self._rows.get(normal_form(text), -1) for text in texts]
+        if -1 in rows:
+            unknown = texts[rows.index(-1)]
+            raise WeakspotError(
+                f"{rows.count(-1):,} of {len(rows):,} texts are not in {self.name}, e.g. {unknown[:80]!r}",
+                fix="use the corpus the matrix was made from, or an encoder that can embed any text",
+            )
+        return self.vectors[rows]
+
+
+def load_precomputed(path: str, *, vectors: str = "", texts: str = "") -> Precomputed:
+    """`npz:clip.npz?vectors=embeddings&texts=captions`, `npz:clip.npy?texts=captions.txt`."""
+    file = Path(path)
+    found, words = _read(file), None
+    digest = sha256(file)
+    if isinstance(found, np.ndarray):
+        matrix = found
+        if not texts:
+            raise WeakspotError(f"npz:{path[:200]} has no texts", fix="add ?texts=captions.txt, one a line")
+    else:
+        matrix = _array(found, vectors, VECTORS, f"npz:{path}", "vectors")
+        if not (texts and Path(texts).is_file()):
+            words = _array(found, texts, TEXTS, f"npz:{path}", "texts")
+    if words is None:
+        lines = _lines(Path(texts))
+        digest = hashlib.sha256("\n".join([digest, *lines]).encode()).hexdigest()
+    else:
+        lines = [str(word) for word in words.tolist()]
+    return Precomputed(matrix, lines, name=f"npz:{path}", digest=digest)
+
+
+def _read(file: Path) -> NDArray[Any] | dict[str, NDArray[Any]]:
+    try:
+        with file.open("rb") as opened:  # numpy leaves a file open that is no archive
+            found = np.load(opened, allow_pickle=False)
+            if isinstance(found, np.ndarray):
+                return found
+            return {name: found[name] for name in found}
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
+        raise WeakspotError(
+            f"the matrix {str(file)[:200]!r} cannot be read: {error}",
+            fix="save it with numpy.savez(file, embeddings=…, captions=…), without objects",
+        ) from error
+
+
+def _array(
+    found: Mapping[str, NDArray[Any]], name: str, usual: Sequence[str], of: str, what: str
+) -> NDArray[Any]:
+    chosen = name or next((one for one in usual if one in found), "")
+    if chosen not in found:
+        names = ", ".join(found)
+        raise WeakspotError(
+            f"{of[:200]} has no array {chosen[:80] or 'of ' + what!r}",
+            fix=nearest(chosen, found) or f"say which: ?{what}=… ({names[:200]})",
+        )
+    return found[chosen]
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise WeakspotError(
+            f"the texts in {str(path)[:200]!r} cannot be read: {error}", fix="one text a line, in UTF-8"
+        ) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from weakspot.models.http import classifier as http
+from weakspot.models.http import models as http
 from weakspot.sources.generate import TextToImage, drawn_by
 
 

@@ -36,7 +36,7 @@ from weakspot.core import (
     case_seed,
     nearest,
 )
-from weakspot.models import options
+from weakspot.core.registry import read_number, read_whole
 from weakspot.sources.annotations import Annotation, by_folder, read_annotations
 from weakspot.sources.folder import LONGEST, Picture, images_in
 from weakspot.sources.pool import Pool, Progress, Skipped, read_pool
@@ -242,9 +242,9 @@ def load(
             f"retrieve:{folder[:200]} does not know what its pictures show",
             fix="say it: ?label=fly, or ?labels=folder, or ?labels=labels.csv",
         )
-    most = options.whole("top", top, most=1 << 30) or TOP
-    longest = options.whole("size", size, most=1 << 14) or LONGEST
-    nearness = options.number("least", least, most=1)
+    most = read_whole("top", top, most=1 << 30) or TOP
+    longest = read_whole("size", size, most=1 << 14) or LONGEST
+    nearness = read_number("least", least, most=1)
     model = MODELS.load(encoder)
     if not isinstance(model, Encoder):
         raise WeakspotError(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from weakspot.concepts.space import ConceptSpace, Region
 from weakspot.core import Case, Hypothesis, Stage, WeakspotError, case_seed
-from weakspot.models.ngrams import Ngrams
+from weakspot.models.vectors import Ngrams
 from weakspot.sources.documents import Documents
 from weakspot.sources.pixels import Destroyed
 from weakspot.text.text_edits import EDITS, edit

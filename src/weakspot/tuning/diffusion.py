@@ -18,8 +18,8 @@ import torch
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
-from weakspot.models.compute.device import choose_device
-from weakspot.models.images import stack_images
+from weakspot.models.compute import choose_device
+from weakspot.models.pictures import stack_images
 from weakspot.store import write_whole
 from weakspot.tuning.lora import merged, need_peft
 from weakspot.tuning.rounds import Progress, Row, rounds

@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 from weakspot.core import WeakspotError, parse_name
-from weakspot.models.compute.device import Compiled
+from weakspot.models.compute import Compiled
 from weakspot.models.preprocess import CONFIG
 from weakspot.models.torch.classifier import ImageClassifier
 from weakspot.tuning.network import HOW, Network, save_labels, save_weights
@@ -49,7 +49,7 @@ def kept(trained: Any, folder: Path, *, target: ImageClassifier, name: str) -> s
     """Write a classifier as its library reads it, and return its name as a target; "" for an object without
     one.
     """
-    from weakspot.models.hf.files import quiet
+    from weakspot.models.hf.loading import quiet
 
     scheme, path, options = parse_name(name)
     options = {key: value for key, value in options.items() if key not in _OLD}

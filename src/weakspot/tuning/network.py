@@ -18,12 +18,9 @@ import torch
 from torch import nn
 
 from weakspot.core import Case, Output, Scores, WeakspotError
-from weakspot.models.compute.batches import Batches
-from weakspot.models.compute.device import Compiled, autocast, choose_device
-from weakspot.models.compute.gate import computing
-from weakspot.models.images import stack_images
+from weakspot.models.compute import Batches, Compiled, autocast, choose_device, computing
 from weakspot.models.onnx.classifier import OnnxClassifier
-from weakspot.models.scores import to_probabilities
+from weakspot.models.pictures import stack_images, to_probabilities
 
 #: Pictures that are shown at once where nothing is learnt.
 SHOWN: Final = 256

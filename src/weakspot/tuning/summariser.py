@@ -18,9 +18,9 @@ import numpy as np
 import torch
 
 from weakspot.core import WeakspotError, check_known
-from weakspot.models.compute.device import choose_device
-from weakspot.models.hf.files import quiet
-from weakspot.models.hf.seq2seq import Seq2Seq
+from weakspot.models.compute import choose_device
+from weakspot.models.hf.loading import quiet
+from weakspot.models.summarise import Seq2Seq
 from weakspot.tuning.lora import adapted, merged, need_peft
 from weakspot.tuning.rounds import Progress, rounds
 from weakspot.tuning.train import Trained

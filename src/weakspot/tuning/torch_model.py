@@ -16,13 +16,10 @@ import torch
 from torch import nn
 
 from weakspot.core import Case, Output, WeakspotError
-from weakspot.core.registry import import_part
-from weakspot.models import options
-from weakspot.models.compute.batches import Batches, free
-from weakspot.models.compute.device import Compiled, channels_last, choose_dtype, pictures_at_once
-from weakspot.models.images import stack_images
-from weakspot.models.onnx.classifier import read_labels, three
-from weakspot.models.torch.safetensors_file import read_weights
+from weakspot.core.registry import import_part, read_size, read_three, read_whole, read_yes
+from weakspot.models.compute import Batches, Compiled, channels_last, choose_dtype, free, pictures_at_once
+from weakspot.models.pictures import read_labels, stack_images
+from weakspot.models.torch.classifier import read_weights
 from weakspot.tuning.network import SHOWN, Network, digest_of, save_labels, save_weights
 
 
@@ -137,14 +134,14 @@ def load(
     return TorchClassifier(
         found,
         labels=read_labels(Path(labels)),
-        mean=three(mean),
-        std=three(std, above=0.0),
-        size=options.size(size),
+        mean=read_three(mean),
+        std=read_three(std, above=0.0),
+        size=read_size(size),
         origin=path,
         device=device,
         dtype=dtype,
-        batch=options.whole("batch", batch, most=1 << 16),
-        compile=options.yes("compile", compile),
+        batch=read_whole("batch", batch, most=1 << 16),
+        compile=read_yes("compile", compile),
     )
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
-from weakspot.models.images import planes
 from weakspot.models.onnx.graph import Graph, OfGraphs
+from weakspot.models.pictures import planes
 from weakspot.world import shipped
 from weakspot.world.grammar import complete, parse
 from weakspot.world.scene import Scene

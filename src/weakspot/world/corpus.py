@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any, Final
 
-from weakspot.models import options
+from weakspot.core.registry import read_whole
 from weakspot.sources.corpus import Text
 from weakspot.world.captions import caption
 from weakspot.world.differs import meaning
@@ -57,4 +57,4 @@ class WorldCorpus:
 
 def load(*, texts: str = "", seed: str = "0") -> WorldCorpus:
     """The corpus; its texts are made when they are read."""
-    return WorldCorpus(options.whole("texts", texts, most=10_000_000) or TEXTS, seed)
+    return WorldCorpus(read_whole("texts", texts, most=10_000_000) or TEXTS, seed)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from weakspot.core import WeakspotError
-from weakspot.models import options
+from weakspot.core.registry import read_number, read_whole
 from weakspot.models.diffusers.pipeline import DiffusersGenerator
 from weakspot.sources.generate import TextToImage
 from weakspot.world import shipped
@@ -25,14 +25,14 @@ def load(
 ) -> DiffusersGenerator:
     """`world:generator?steps=4`, its files checked against the manifest."""
     folder, digests = shipped.folder(model)
-    strength = options.number("guidance", guidance, most=100)
+    strength = read_number("guidance", guidance, most=100)
     return DiffusersGenerator(
         folder,
         device=device,
         dtype="float32",
-        steps=options.whole("steps", steps, most=1000) or STEPS,
+        steps=read_whole("steps", steps, most=1000) or STEPS,
         guidance=GUIDANCE[model] if strength is None else strength,
-        batch=options.whole("batch", batch, most=4096),
+        batch=read_whole("batch", batch, most=4096),
         digests=digests,
     )
 

@@ -92,7 +92,7 @@ def stand_in(**given: Any) -> Any:
 
 
 def test_weights_of_timm_and_torchvision_are_kept_with_how_to_load_them(tmp_path: Path) -> None:
-    from weakspot.models.torch.safetensors_file import read_weights
+    from weakspot.models.torch.classifier import read_weights
     from weakspot.tuning.network import network_of
 
     source, kept = tmp_path / "source", tmp_path / "model"

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
-from weakspot.models import options
-from weakspot.models.hf.files import find_folder, quiet, read_config, refuse_pickles, unloadable
+from weakspot.core.registry import read_number, read_whole
+from weakspot.models.hf.loading import find_folder, quiet, read_config, refuse_pickles, unloadable
 from weakspot.models.vectors import in_batches
 
 BATCH: Final = 32
@@ -146,13 +146,13 @@ def load(
         raise WeakspotError(
             f"hf:{path[:200]} needs a library that is missing: {error}", fix="pip install 'weakspot[hf]'"
         ) from error
-    from weakspot.models.compute.device import choose_device
+    from weakspot.models.compute import choose_device
 
     folder = find_folder(path, revision=revision or None)
     return NliJudge(
         folder,
         labels=[label for label in labels.split(",") if label.strip()],
         device=choose_device(device),
-        batch=options.whole("batch", batch, most=1 << 16),
-        sure=options.number("sure", sure, most=1) or SURE,
+        batch=read_whole("batch", batch, most=1 << 16),
+        sure=read_number("sure", sure, most=1) or SURE,
     )

@@ -1,1 +1,7 @@
-"""Does an answer refuse? The embedded judge, chat models as judges, several together."""
+"""Judges of refusals: the embedded one, a chat model, and a panel of several."""
+
+from weakspot.judges.refusal.chat import ChatJudge
+from weakspot.judges.refusal.judge import Grade, RefusalJudge
+from weakspot.judges.refusal.panel import Panel
+
+__all__ = ["ChatJudge", "Grade", "Panel", "RefusalJudge"]

@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple, Protocol
 from urllib.parse import urlencode
 
 from weakspot.core import MODELS, Case, Output, Question, Status, Verdict, WeakspotError
+from weakspot.core.registry import read_whole, read_yes
 from weakspot.judges.refusal.judge import SCALE, TO_BE_REFUSED, Grade
-from weakspot.models.options import whole, yes
 
 #: Characters of an answer that are shown to the judge; the middle of a longer one is left out.
 LONGEST: Final = 8_000
@@ -203,7 +203,7 @@ def load(name: str, *, judge_image: str = "yes", attempts: str = "3", **options:
     model = MODELS.load(f"chat:{name}{'?' + query if query else ''}")
     return ChatJudge(
         model,
-        image=yes("judge_image", judge_image),
-        attempts=whole("attempts", attempts, most=10) or 3,
+        image=read_yes("judge_image", judge_image),
+        attempts=read_whole("attempts", attempts, most=10) or 3,
         name=f"chat:{name}",
     )

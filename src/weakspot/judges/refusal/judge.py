@@ -13,11 +13,11 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from weakspot.core import Case, Output, Question, Status, Verdict, WeakspotError
+from weakspot.core.registry import read_number
 from weakspot.judges.refusal.features import shape_of
 from weakspot.judges.refusal.model import RefusalModel, shipped
 from weakspot.judges.refusal.speech_acts import Sentence, acts_of, evidence
 from weakspot.judges.refusal.speech_patterns import Act
-from weakspot.models.options import number
 from weakspot.stats.judged import Confusion
 
 
@@ -168,4 +168,4 @@ def _asked(case: Case) -> str | None:
 
 def load(*, threshold: str = "0.5") -> RefusalJudge:
     """`embedded`, `embedded?threshold=0.3`."""
-    return RefusalJudge(threshold=number("threshold", threshold, most=1) or 0.0)
+    return RefusalJudge(threshold=read_number("threshold", threshold, most=1) or 0.0)

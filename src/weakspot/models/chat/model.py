@@ -15,8 +15,19 @@ from importlib import import_module
 from typing import Any, Final
 
 from weakspot.core import Case, Output, Question, Status, Usage, WeakspotError
-from weakspot.models import options
-from weakspot.models.chat import loop as chat_loop
+from weakspot.core.registry import read_number, read_whole
+from weakspot.models.chat.calls import (
+    LONGEST_WAIT,
+    Fault,
+    Gate,
+    close_interface,
+    event_loop,
+    fault_of,
+    pause,
+    reading_of,
+    run_on_loop,
+)
+from weakspot.models.chat.captioner import CaptionsWhenAsked
 from weakspot.models.chat.costs import (
     TYPICAL_ANSWER,
     Estimate,
@@ -28,8 +39,6 @@ from weakspot.models.chat.costs import (
     text_tokens,
     usage_of,
 )
-from weakspot.models.chat.faults import LONGEST_WAIT, Fault, fault_of, pause, reading_of
-from weakspot.models.chat.gate import Gate
 from weakspot.models.chat.images import RULES, prepare
 from weakspot.models.chat.provider import Secrets, connect, who
 
@@ -43,7 +52,7 @@ MAX_TOKENS: Final = 2048
 READY: Final = 16
 
 
-class ChatModel:
+class ChatModel(CaptionsWhenAsked):
     """A chat model as a target (`answer`) and as a helper of judges and searches (`ask`).
 
     **Keys** are read from the environment only, and a missing one is named when the model is made. They are
@@ -113,7 +122,7 @@ class ChatModel:
         self._chance = random.Random()  # noqa: S311 - jitter
         self._over = ""
         self._tasks: set[asyncio.Task[Output]] = set()
-        self._closing = weakref.finalize(self, chat_loop.close, self._api)
+        self._closing = weakref.finalize(self, close_interface, self._api)
         self._answered = False
         self._inside: asyncio.Semaphore | None = None
 
@@ -127,7 +136,7 @@ class ChatModel:
         self, questions: Sequence[object], *, schema: Mapping[str, Any] | None = None
     ) -> list[Output]:
         """As `answer`, from the questions themselves; with a JSON schema for the answers, if there is one."""
-        return chat_loop.run(self._all(list(questions), schema)) if questions else []
+        return run_on_loop(self._all(list(questions), schema)) if questions else []
 
     # -- the helper ------------------------------------------------------------------------------------
 
@@ -232,7 +241,7 @@ class ChatModel:
             for task in self._tasks:
                 task.cancel()
 
-        chat_loop.loop().call_soon_threadsafe(end)
+        event_loop().call_soon_threadsafe(end)
 
     # -- one question, within the event loop -----------------------------------------------------------
 
@@ -378,14 +387,14 @@ def load(
     return ChatModel(
         name,
         base_url=base_url,
-        concurrency=options.whole("concurrency", concurrency, most=1000),
-        timeout=options.number("timeout", timeout, most=3600) or TIMEOUT,
-        attempts=options.whole("attempts", attempts, most=100) or ATTEMPTS,
-        max_tokens=options.whole("max_tokens", max_tokens, most=1_000_000) or MAX_TOKENS,
-        temperature=options.number("temperature", temperature, most=2),
-        seed=options.whole("seed", seed, most=2**31 - 1),
+        concurrency=read_whole("concurrency", concurrency, most=1000),
+        timeout=read_number("timeout", timeout, most=3600) or TIMEOUT,
+        attempts=read_whole("attempts", attempts, most=100) or ATTEMPTS,
+        max_tokens=read_whole("max_tokens", max_tokens, most=1_000_000) or MAX_TOKENS,
+        temperature=read_number("temperature", temperature, most=2),
+        seed=read_whole("seed", seed, most=2**31 - 1),
         price=read_price(price),
-        max_calls=options.whole("max_calls", max_calls, most=10**9),
-        max_dollars=options.number("max_dollars", max_dollars, most=1e6),
-        image_side=options.whole("image_side", image_side, most=8192),
+        max_calls=read_whole("max_calls", max_calls, most=10**9),
+        max_dollars=read_number("max_dollars", max_dollars, most=1e6),
+        image_side=read_whole("image_side", image_side, most=8192),
     )

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import WeakspotError, nearest
+from weakspot.models.hf.loading import PICKLES, sha256
 
 INDEX: Final = "model_index.json"
-PICKLES: Final = (".bin", ".ckpt", ".pt", ".pth", ".pkl")
 #: What a text-to-image pipeline is called with; `latents` are the noise it begins with.
 _CALLED_WITH: Final = {
     "prompt", "height", "width", "num_inference_steps", "generator", "latents", "output_type"
@@ -250,12 +250,6 @@ def folder_digest(folder: Path, components: Iterable[str]) -> str:
     for path in sorted(p for p in files if p.suffix not in PICKLES):
         total.update(f"{path.relative_to(folder).as_posix()}\0{sha256(path)}\n".encode())
     return total.hexdigest()
-
-
-def sha256(path: Path) -> str:
-    """Of one file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _contents(folder: Path) -> str:

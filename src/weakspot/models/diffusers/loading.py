@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import WeakspotError, nearest
-from weakspot.models.compute.device import channels_last, out_of_memory
+from weakspot.models.compute import channels_last, out_of_memory
 from weakspot.models.diffusers.folder import (
     INDEX,
     Index,
@@ -25,7 +25,7 @@ from weakspot.models.diffusers.folder import (
     pipeline_kind,
     read_index,
 )
-from weakspot.models.hf.files import hushed, local_folder, not_given, revision_of
+from weakspot.models.hf.loading import hushed, local_folder, not_given, revision_of
 
 _UNSEEDED: Final = ("DPMSolverSDEScheduler", "CosineDPMSolverMultistepScheduler")
 #: Numbers that are held per pixel when a picture is decoded, the largest step of the usual pipelines: a few

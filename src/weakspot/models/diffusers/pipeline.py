@@ -15,10 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
-from weakspot.models import options
-from weakspot.models.compute.batches import Batched, Batches
-from weakspot.models.compute.device import choose_device, choose_dtype, free_memory, out_of_memory
-from weakspot.models.compute.gate import computing
+from weakspot.core.registry import read_number, read_size, read_whole, read_yes
+from weakspot.models.compute import (
+    Batched,
+    Batches,
+    choose_device,
+    choose_dtype,
+    computing,
+    free_memory,
+    out_of_memory,
+)
 from weakspot.models.diffusers.folder import check_digests, folder_digest
 from weakspot.models.diffusers.loading import (
     find,
@@ -30,7 +36,7 @@ from weakspot.models.diffusers.loading import (
     settings_of,
     use_scheduler,
 )
-from weakspot.models.hf.files import revision_of
+from weakspot.models.hf.loading import revision_of
 
 
 class DiffusersGenerator(Batched):
@@ -284,13 +290,13 @@ def load(
         path,
         device=device,
         dtype=dtype,
-        steps=options.whole("steps", steps, most=1000),
-        guidance=options.number("guidance", guidance, most=100),
+        steps=read_whole("steps", steps, most=1000),
+        guidance=read_number("guidance", guidance, most=100),
         negative=negative,
-        size=options.size(size),
-        batch=options.whole("batch", batch, most=4096),
+        size=read_size(size),
+        batch=read_whole("batch", batch, most=4096),
         scheduler=scheduler,
         revision=revision or None,
-        compile=options.yes("compile", compile),
-        offload=options.yes("offload", offload),
+        compile=read_yes("compile", compile),
+        offload=read_yes("offload", offload),
     )

@@ -6,20 +6,211 @@ log-probability is the sum over its own tokens, given the picture and what was s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from weakspot.core import WeakspotError
-from weakspot.models import options
-from weakspot.models.compute.batches import Batched, Batches
-from weakspot.models.hf.files import folder_digest, quiet, read_config, revision_of
-from weakspot.models.hf.loading import How
-from weakspot.models.hf.speakers import PROMPT, Speaker, speaker_of
+from weakspot.core.registry import read_whole
+from weakspot.models.compute import Batched, Batches, computing
+from weakspot.models.hf.images import Prepare, by_name, must_prepare
+from weakspot.models.hf.loading import (
+    How,
+    Trust,
+    folder_digest,
+    load_model,
+    load_tokenizer,
+    quiet,
+    read_config,
+    revision_of,
+    unloadable,
+)
+from weakspot.models.pictures import stack_images
+
+PROMPT: Final = "Say in short sentences what is in the picture."
+#: Tokens of the longest text, if the model does not say it.
+LONGEST: Final = 512
+
+
+class Speaker(ABC):
+    """A model, its tokenizer, and what a text begins with.
+
+    Attributes:
+        one_by_one: Pictures take different numbers of places, so that they cannot be batched.
+        pad: A token to fill up with.
+    """
+
+    one_by_one = False
+
+    def __init__(self, model: Any, tokenizer: Any, *, device: str, dtype: str, longest: int) -> None:
+        self.model, self.tokenizer, self.device, self.dtype = model, tokenizer, device, dtype
+        self.longest = longest
+        self.torch: Any = import_module("torch")
+        known = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
+        self.pad = next(int(token) for token in known if token is not None)
+
+    @abstractmethod
+    def write(self, images: Sequence[Any], begun: list[int], **how: Any) -> list[list[int]]:
+        """The tokens of a text on each picture that begins with these."""
+
+    @abstractmethod
+    def read(self, image: NDArray[np.uint8], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+        """What each text on a picture foretells: at place i, logits of its token i (texts, tokens, words)."""
+
+    def _logits(self, logits: Any, tokens: int) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = logits[:, -tokens - 1 : -1].double().cpu().numpy()
+        if not np.isfinite(found).all():
+            raise WeakspotError("the captioner gave numbers that are not finite", fix="try dtype=float32")
+        return found
+
+
+class Captions(Speaker):
+    """Models of pixels and tokens alone: BLIP, GIT, and an encoder with a decoder such as ViT-GPT2.
+
+    Args:
+        kind: The model's type, as its configuration says.
+    """
+
+    def __init__(self, *args: Any, kind: str, prepare: Prepare, start: int, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.kind, self.prepare, self.start = kind, prepare, start
+        self._ids = "decoder_input_ids" if kind == "vision-encoder-decoder" else "input_ids"
+
+    def _inputs(self, images: Sequence[Any], rows: Sequence[Sequence[int]]) -> dict[str, Any]:
+        made = by_name(self.prepare(images))["pixel_values"]
+        pixels = self.torch.from_numpy(made).to(getattr(self.torch, self.dtype))
+        ids = self.torch.tensor([[self.start, *row] for row in rows])
+        if len(images) < len(rows):
+            pixels = pixels.expand(len(rows), *pixels.shape[1:])
+        return {"pixel_values": pixels.to(self.device), self._ids: ids.to(self.device)}
+
+    def write(self, images: Sequence[Any], begun: list[int], **how: Any) -> list[list[int]]:
+        """See `Speaker`."""
+        # BLIP takes a text that is whole and drops the token at its end.
+        given = [[*begun, self.pad] if self.kind == "blip" else begun] * len(images)
+        inputs = self._inputs(images, given)
+        with self.torch.inference_mode(), computing(self.device):
+            rows = self.model.generate(**inputs, **how, max_length=None).tolist()
+        return [row[1:] for row in rows]
+
+    def read(self, image: NDArray[np.uint8], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+        """See `Speaker`."""
+        inputs = self._inputs([image], rows)
+        with self.torch.inference_mode(), computing(self.device):
+            return self._logits(self.model(**inputs).logits, len(rows[0]))
+
+
+class Converses(Speaker):
+    """A vision-language model: it is asked to describe the picture, and its reply is the text.
+
+    Args:
+        processor: Of the library, for this model.
+        question: What it is asked, as its processor wants it.
+    """
+
+    one_by_one = True
+
+    def __init__(self, *args: Any, processor: Any, question: str, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.processor, self.question = processor, question
+
+    def _inputs(self, image: Any, rows: Sequence[Sequence[int]]) -> dict[str, Any]:
+        picture = Image.fromarray(stack_images([image])[0])
+        asked = self.processor(text=self.question, images=picture, return_tensors="pt")
+        torch, found = self.torch, dict(asked)
+        own = torch.tensor([list(row) for row in rows], dtype=torch.long).reshape(len(rows), -1)
+        first = found.pop("input_ids").shape[1]
+        ids = torch.cat([asked["input_ids"].expand(len(rows), first), own], 1)
+        found["attention_mask"] = torch.ones_like(ids)
+        for key, value in found.items():
+            if key == "attention_mask":
+                continue
+            if key in ("token_type_ids", "mm_token_type_ids"):
+                value = torch.cat([value, value.new_zeros(1, own.shape[1])], 1)
+            repeated = [len(rows), *[1] * (value.dim() - 1)] if hasattr(value, "dim") else None
+            found[key] = value.repeat(repeated) if repeated else value
+        format = getattr(torch, self.dtype)
+        return {
+            key: (value.to(format) if value.is_floating_point() else value).to(self.device)
+            for key, value in {"input_ids": ids, **found}.items()
+        }
+
+    def write(self, images: Sequence[Any], begun: list[int], **how: Any) -> list[list[int]]:
+        """See `Speaker`."""
+        rows = []
+        for image in images:
+            given = self._inputs(image, [begun])
+            with self.torch.inference_mode(), computing(self.device):
+                [row] = self.model.generate(**given, **how, max_length=None).tolist()
+            rows.append(row[given["input_ids"].shape[1] - len(begun) :])
+        return rows
+
+    def read(self, image: NDArray[np.uint8], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+        """See `Speaker`."""
+        inputs = self._inputs(image, rows)
+        with self.torch.inference_mode(), computing(self.device):
+            return self._logits(self.model(**inputs).logits, len(rows[0]))
+
+
+def speaker_of(
+    folder: Path, config: Mapping[str, Any], *, device: str, dtype: str, trust: Trust, prompt: str
+) -> Speaker:
+    """The model in a folder, and how it is asked."""
+    kind = str(config.get("model_type", ""))
+    how: dict[str, Any] = {"device": device, "dtype": dtype}
+    if kind not in ("vision-encoder-decoder", "blip", "git"):
+        return _conversing(folder, how, trust=trust, prompt=prompt)
+    prepare = must_prepare(folder, trust=trust)
+    names = {
+        "vision-encoder-decoder": "VisionEncoderDecoderModel",
+        "blip": "BlipForConditionalGeneration",
+        "git": "GitForCausalLM",
+    }
+    tokenizer = load_tokenizer(folder, trust=trust)
+    model = load_model(names[kind], folder, trust=trust, **how)
+    text = {"blip": "text_config", "vision-encoder-decoder": "decoder"}.get(kind)
+    inner = getattr(model.config, text) if text else model.config
+    said = {
+        "vision-encoder-decoder": (model.config, "decoder_start_token_id"),
+        "blip": (inner, "bos_token_id"),
+        "git": (tokenizer, "cls_token_id"),
+    }[kind]
+    known = (getattr(*said, None), tokenizer.bos_token_id)
+    start = next((int(token) for token in known if token is not None), None)
+    if start is None:
+        raise WeakspotError(f"{folder} does not say what its texts begin with", fix="copy the folder again")
+    longest = int(getattr(inner, "max_position_embeddings", 0) or getattr(inner, "n_positions", 0) or LONGEST)
+    return Captions(model, tokenizer, kind=kind, prepare=prepare, start=start, longest=longest, **how)
+
+
+def _conversing(folder: Path, how: dict[str, Any], *, trust: Trust, prompt: str) -> Converses:
+    transformers = import_module("transformers")
+    with quiet():
+        try:
+            processor = transformers.AutoProcessor.from_pretrained(
+                folder, local_files_only=True, trust_remote_code=trust.code
+            )
+        except ImportError:
+            raise
+        except Exception as error:  # of the files
+            raise unloadable(folder, error) from error
+    model = load_model("AutoModelForImageTextToText", folder, trust=trust, **how)
+    if getattr(processor, "chat_template", None):
+        said = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": prompt}]}]
+        question = processor.apply_chat_template(said, add_generation_prompt=True)
+    else:
+        question = f"{getattr(processor, 'image_token', '') or ''}{prompt} "
+    return Converses(
+        model, processor.tokenizer, processor=processor, question=question, longest=LONGEST, **how
+    )
+
 
 #: Pictures at once, and tokens of a caption beyond its prefix.
 BATCH, TOKENS = 16, 40
@@ -139,13 +330,13 @@ def load_folder(
     speaker = speaker_of(
         folder, config, device=how["device"], dtype=dtype, trust=how["trust"], prompt=prompt or PROMPT
     )
-    most = options.whole("tokens", tokens, most=1024) or TOKENS
+    most = read_whole("tokens", tokens, most=1024) or TOKENS
     return HfCaptioner(
         speaker,
         name=str(folder),
         batch=how["batch"],
         tokens=most,
-        beams=options.whole("beams", beams, most=64) or 1,
+        beams=read_whole("beams", beams, most=64) or 1,
         digest=f"{folder_digest(folder)}-{dtype}-{most}-{beams or 1}-{prompt}",
         revision=revision_of(folder),
     )

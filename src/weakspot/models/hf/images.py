@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
-from weakspot.models.hf.files import quiet
-from weakspot.models.hf.loading import NOTHING, Trust
-from weakspot.models.images import stack_images
+from weakspot.models.hf.loading import NOTHING, Trust, quiet
+from weakspot.models.pictures import stack_images
 from weakspot.models.preprocess import CONFIG, Preprocess, Unprepared, of_settings
 
 #: Where settings of a processor may lie.

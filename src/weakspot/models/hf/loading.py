@@ -1,22 +1,217 @@
-"""Loads a model of transformers from a folder: safetensors alone and no code of its own, unless told so."""
+"""Folders in the format of the Hugging Face libraries: found, or fetched once from the hub.
+
+Only JSON, text and safetensors are fetched and read; pickles, and code that comes with a model, on the user's
+word alone. With HF_HUB_OFFLINE=1 (or TRANSFORMERS_OFFLINE=1) nothing is fetched.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+import hashlib
+import json
+import logging
+import os
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict, Unpack
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Final, NamedTuple, TypedDict, Unpack
 
 from weakspot.core import WeakspotError
-from weakspot.models import options
-from weakspot.models.compute.batches import Batched, Batches, free
-from weakspot.models.compute.device import choose_device, choose_dtype, out_of_memory
-from weakspot.models.hf.files import folder_digest, quiet, revision_of, unloadable
-from weakspot.models.vectors import in_batches, unit
+from weakspot.core.registry import read_whole, read_yes
+from weakspot.models.compute import Batched, Batches, choose_device, choose_dtype, free, out_of_memory
+
+PICKLES: Final = (".bin", ".ckpt", ".pt", ".pth", ".pkl")
+#: What is fetched of a model.
+FETCHED: Final = ("*.json", "*.txt", "*.safetensors", "*.model", "*.jinja")
+#: Variables that say that nothing is to be fetched.
+_OFFLINE: Final = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}")
+_NAME: Final = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
+
+
+def local_folder(path: str, *, revision: str | None, name: str, no_folder: str) -> Path | None:
+    """The folder at a path; None where there is none and `name` may be one on the model hub.
+
+    Args:
+        path: As a user gave it.
+        revision: A folder has none.
+        name: What would be asked of the hub.
+        no_folder: The way out where the path is a file.
+    """
+    try:
+        folder = Path(path).expanduser()
+        is_folder, is_there = folder.is_dir(), folder.exists()
+    except (OSError, RuntimeError, ValueError) as error:  # too long, not ours to see, of an unknown user
+        raise WeakspotError(f"{path[:200]} cannot be read: {error}", fix="check the path") from error
+    if is_folder:
+        if revision is not None:
+            raise WeakspotError(f"{folder} is a folder, which has no revisions", fix="leave revision out")
+        return folder
+    if is_there:
+        raise WeakspotError(f"{folder} is a file, not a folder", fix=no_folder)
+    if not _NAME.fullmatch(name):
+        raise WeakspotError(
+            f"there is no folder {path[:200]}", fix="check the path, or write owner/name for the model hub"
+        )
+    return None
+
+
+def find_folder(path: str, *, revision: str | None = None, owner: str = "", also: Sequence[str] = ()) -> Path:
+    """The folder of a model: a path, or `owner/name` on the hub.
+
+    Args:
+        path: As a user gave it.
+        revision: A branch, tag or commit on the hub.
+        owner: Who owns names that come without an owner; "" where these mean nothing.
+        also: Patterns of files that are fetched beside the safe ones, where the user allowed it.
+    """
+    name = f"{owner}/{path}" if owner and "/" not in path else path
+    folder = local_folder(path, revision=revision, name=name, no_folder="name the folder with config.json")
+    if folder is not None:
+        return folder
+    hub: Any = import_module("huggingface_hub")
+    with hushed():
+        try:
+            return Path(hub.snapshot_download(name, revision=revision, allow_patterns=[*FETCHED, *also]))
+        except Exception as error:  # of the network, the hub's client or its cache
+            raise not_given(name, error) from error
+
+
+def offline() -> str:
+    """The variable that says that nothing is to be fetched; "" where none does."""
+    said = (name for name in _OFFLINE if os.environ.get(name, "").upper() in ("1", "ON", "YES", "TRUE"))
+    return next(said, "")
+
+
+def not_given(name: str, error: Exception) -> WeakspotError:
+    """That the model hub did not give a model, and why, in one line."""
+    known = offline()
+    said = (str(error).strip().splitlines() or [""])[0].split(". If you want")[0][:300]
+    why = f"{known} is set and it is not in the cache" if known else f"{type(error).__name__}: {said}"
+    return WeakspotError(
+        f"there is no folder {name}, and the model hub did not give it: {why}",
+        fix=f"unset {known} to fetch it once, or give the path of a folder"
+        if known
+        else "check the name and the network (a gated model needs HF_TOKEN), or give a folder's path",
+    )
+
+
+@contextmanager
+def hushed() -> Iterator[None]:
+    """Without what the hub's client logs of every attempt; progress of downloads is shown."""
+    logs = [logging.getLogger(name) for name in ("huggingface_hub", "diffusers", "transformers")]
+    before = [log.level for log in logs]
+    try:
+        for log in logs:
+            log.setLevel(logging.CRITICAL)
+        yield
+    finally:
+        for log, level in zip(logs, before, strict=True):
+            log.setLevel(level)
+
+
+def revision_of(folder: Path) -> str:
+    """The commit that a folder of the hub's cache holds; "" for any other folder."""
+    return folder.name if folder.parent.name == "snapshots" and _COMMIT.fullmatch(folder.name) else ""
+
+
+def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
+    """A JSON object of the folder."""
+    try:
+        content = json.loads((folder / name).read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise WeakspotError(
+            f"{folder / name} cannot be read: {getattr(error, 'strerror', None) or error}",
+            fix="name a folder that a model was saved to with save_pretrained",
+        ) from error
+    if not isinstance(content, dict):
+        raise WeakspotError(f"{folder / name} is no object", fix="copy the folder again")
+    return content
+
+
+def refuse_pickles(folder: Path, *, fix: str = "") -> None:
+    """An error where weights, of the model or of a part in a folder below, are there as a pickle only.
+
+    Args:
+        folder: Of the model, on disk or as it was fetched, without pickles.
+        fix: The way out; by default the option that allows them for one run.
+    """
+    fix = fix or (
+        "where you trust it: add pickle=yes to the name (torch's restricted reader is used), or load it "
+        "with its library, then save_pretrained(folder)"
+    )
+    for pickle in _pickled(folder):
+        raise WeakspotError(
+            f"{pickle.parent} has its weights as a pickle only ({pickle.name}), which can run code", fix=fix
+        )
+    if any(folder.rglob("*.safetensors")):
+        return
+    if revision_of(folder):
+        raise WeakspotError(
+            f"{folder} was fetched without pickles, and there are no weights as safetensors", fix=fix
+        )
+    raise WeakspotError(f"{folder} cannot be loaded: it has no weights", fix="copy the folder again")
+
+
+def _pickled(folder: Path) -> list[Path]:
+    """Pickles with no safetensors beside them."""
+    found = sorted(p for p in folder.rglob("*") if p.suffix in PICKLES and p.is_file())
+    return [path for path in found if not any(path.parent.glob("*.safetensors"))]
+
+
+def folder_digest(folder: Path) -> str:
+    """One SHA-256 of all files that are read; of pickles, those that are all there is."""
+    total, pickled = hashlib.sha256(), _pickled(folder)
+    for path in sorted(
+        p for p in folder.rglob("*") if p.is_file() and (p.suffix not in PICKLES or p in pickled)
+    ):
+        inside = path.relative_to(folder)
+        if not any(part.startswith(".") for part in inside.parts) and path.suffix not in (".md", ".onnx"):
+            total.update(f"{inside.as_posix()}\0{sha256(path)}\n".encode())
+    return total.hexdigest()
+
+
+def unloadable(folder: Path, error: Exception) -> WeakspotError:
+    """What a library's complaint comes to."""
+    said = (str(error).strip().splitlines() or [""])[0][:300]
+    if "trust_remote_code" in str(error):
+        return WeakspotError(
+            f"{folder} brings code of its own, which is not run unasked",
+            fix="where you trust it: add code=yes to the name",
+        )
+    return WeakspotError(
+        f"{folder} cannot be loaded: {type(error).__name__}: {said}",
+        fix="its configuration and its weights must belong together; copy the folder again",
+    )
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without the libraries' advice and progress bars. What goes wrong is raised, so nothing is lost."""
+    logs: list[Any] = []
+    with suppress(ImportError):
+        logs.append(import_module("transformers.utils.logging"))
+    before = [(log, log.get_verbosity(), log.is_progress_bar_enabled()) for log in logs]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for log in logs:
+            log.set_verbosity_error()
+            log.disable_progress_bar()
+        try:
+            yield
+        finally:
+            for log, verbosity, shown in before:
+                log.set_verbosity(verbosity)
+                if shown:
+                    log.enable_progress_bar()
+
+
+def sha256(path: Path) -> str:
+    """Of one file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class Trust(NamedTuple):
@@ -75,42 +270,14 @@ class FolderModel(Batched):
         return load_model(kind, Path(self.name), trust=self.trust, unused=unused, **where)
 
 
-class TextTower(FolderModel, ABC):
-    """See `weakspot.core.TextEncoder`. Texts longer than the model reads are cut."""
-
-    _width: int | None = None
-
-    @abstractmethod
-    def _texts(self, texts: list[str]) -> NDArray[np.float32]:
-        """One row for each of some texts, of any length."""
-
-    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """See `TextEncoder`."""
-        rows = in_batches([str(t) for t in texts], self._texts, batch=self._batches, width=self._width)
-        return unit(rows, of=self.name)
-
-
-class TwoTowers(TextTower):
-    """See `weakspot.core.Encoder`."""
-
-    @abstractmethod
-    def _pictures(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
-        """One row for each of some pictures, of any length."""
-
-    def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
-        """See `Encoder`."""
-        parts = self._batches.run(images, self._pictures)
-        return unit(np.concatenate(parts) if parts else np.zeros((0, self._width or 0)), of=self.name)
-
-
 def read_options(*, device: str, dtype: str, batch: str, pickle: str = "no", code: str = "no") -> How:
     """The options `?device=cuda&dtype=bfloat16&batch=256&pickle=yes&code=yes` of a name."""
     place = choose_device(device)
     return How(
         device=place,
         dtype=choose_dtype(dtype, place),
-        batch=options.whole("batch", batch, most=1 << 16),
-        trust=Trust(options.yes("pickle", pickle), options.yes("code", code)),
+        batch=read_whole("batch", batch, most=1 << 16),
+        trust=Trust(read_yes("pickle", pickle), read_yes("code", code)),
     )
 
 

@@ -9,14 +9,58 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Unpack
 
 from weakspot.core import WeakspotError
+from weakspot.core.registry import read_yes
 from weakspot.models.hf.captioner import is_captioner
-from weakspot.models.hf.classifier import is_classifier
-from weakspot.models.hf.files import find_folder, read_config, refuse_pickles
-from weakspot.models.hf.loading import read_options
-from weakspot.models.hf.sentences import is_text_encoder
+from weakspot.models.hf.encoders import is_text_encoder
+from weakspot.models.hf.images import must_prepare
+from weakspot.models.hf.loading import (
+    How,
+    find_folder,
+    folder_digest,
+    load_model,
+    read_config,
+    read_options,
+    refuse_pickles,
+    revision_of,
+)
+from weakspot.models.pictures import columns, in_order, read_labels
+from weakspot.models.torch.classifier import ImageClassifier
+
+
+def is_classifier(config: dict[str, Any]) -> bool:
+    """Whether a config.json is an image classifier's."""
+    return any("ForImageClassification" in str(name) for name in config.get("architectures") or ())
+
+
+def load_classifier(
+    folder: Path, *, labels: str = "", compile: str = "", **how: Unpack[How]
+) -> ImageClassifier:
+    """`hf:FOLDER?labels=labels.txt&compile=yes`; by default the labels are those of config.json."""
+    fast = read_yes("compile", compile or "no")
+    prepare = must_prepare(folder, trust=how["trust"])
+    config = read_config(folder)
+    names = read_labels(Path(labels)) if labels else in_order(config.get("id2label") or {}, of=folder)
+    device, dtype = how["device"], how["dtype"]
+    kind = "AutoModelForImageClassification"
+    model = load_model(kind, folder, device=device, dtype="float32", trust=how["trust"])
+    columns(int(model.config.num_labels), names, of=str(folder))
+    return ImageClassifier(
+        model,
+        name=str(folder),
+        labels=names,
+        prepare=prepare,
+        device=device,
+        dtype=dtype,
+        batch=how["batch"],
+        compile=fast,
+        digest=f"{folder_digest(folder)}-{dtype}",
+        revision=revision_of(folder),
+        folder=folder,
+    )
 
 
 class ModelKind(NamedTuple):
@@ -45,7 +89,7 @@ KINDS: Final = (
     ModelKind(
         "an image classifier",
         lambda config: is_classifier(config) and not _of_timm(config),
-        "weakspot.models.hf.classifier:load_folder",
+        "weakspot.models.hf.model:load_classifier",
         ("labels", "compile"),
     ),
     ModelKind(
@@ -54,17 +98,17 @@ KINDS: Final = (
         "weakspot.models.hf.captioner:load_folder",
         ("prompt", "tokens", "beams"),
     ),
-    ModelKind("an encoder of texts and pictures", _two_towers, "weakspot.models.hf.clip:HfClip"),
+    ModelKind("an encoder of texts and pictures", _two_towers, "weakspot.models.hf.encoders:HfClip"),
     ModelKind(
         "a summariser (BART, T5, Pegasus)",
         _writes,
-        "weakspot.models.hf.seq2seq:load_folder",
+        "weakspot.models.summarise:load_folder",
         ("prefix", "tokens", "beams"),
     ),
     ModelKind(
         "an encoder of sentences (BERT, MiniLM, MPNet)",
         is_text_encoder,
-        "weakspot.models.hf.sentences:HfSentences",
+        "weakspot.models.hf.encoders:HfSentences",
     ),
 )
 

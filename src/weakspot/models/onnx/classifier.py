@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,12 +11,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import Case, Output, WeakspotError, nearest
-from weakspot.models import options
-from weakspot.models.images import stack_images
+from weakspot.core.registry import read_size, read_three
 from weakspot.models.onnx.graph import Graph, OfGraphs, Tensor
-from weakspot.models.onnx.metadata import read_metadata
-from weakspot.models.preprocess import Preprocess
-from weakspot.models.scores import Reading, distinct
+from weakspot.models.pictures import Reading, distinct, in_order, label_names, read_labels, stack_images
+from weakspot.models.preprocess import Preprocess, read_preprocess
+
+
+class Metadata(NamedTuple):
+    """What is known; () , "" or None where nothing is said."""
+
+    labels: tuple[str, ...] = ()
+    mean: str = ""
+    std: str = ""
+    outputs: str = ""
+    prepare: Preprocess | None = None
+
+
+def read_metadata(path: Path, said: Mapping[str, str], *, prepared: bool = False) -> Metadata:
+    """Of one file.
+
+    Args:
+        path: The ONNX file.
+        said: Its own metadata.
+        prepared: The user said how pictures are prepared, so that nothing of it is read.
+    """
+    labels = label_names(said.get("labels") or said.get("names") or "", of=path)
+    mean, std = (_numbers(said.get(key, "")) for key in ("mean", "std"))
+    prepare = None if prepared or mean or std else read_preprocess(path.parent)
+    if not labels and (config := path.parent / "config.json").is_file():
+        labels = _of_config(config)
+    return Metadata(labels, mean, std, said.get("outputs", ""), prepare)
+
+
+def _of_config(path: Path) -> tuple[str, ...]:
+    try:
+        names = json.loads(path.read_bytes()).get("id2label")
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return ()
+    return in_order(names, of=path) if isinstance(names, Mapping) and names else ()
+
+
+def _numbers(text: str) -> str:
+    """`[0.5, 0.5, 0.5]` as an option is written: `0.5,0.5,0.5`."""
+    return text.strip().strip("[]()").replace(" ", "")
 
 
 class OnnxPictures(OfGraphs):
@@ -80,7 +117,7 @@ class OnnxClassifier(OnnxPictures):
     """A classifier whose graph gives logits or probabilities (n, labels).
 
     Args:
-        outputs: "probabilities", "logits", or "auto" to tell them apart; see `weakspot.models.scores`.
+        outputs: "probabilities", "logits", or "auto" to tell them apart; see `weakspot.models.pictures`.
         device: "auto" takes CUDA if onnxruntime offers it; "cpu"; "cuda".
         batch: The largest batch of one run; halved by itself when memory is short.
         threads: Of onnxruntime for one batch; 0 lets it choose.
@@ -169,27 +206,12 @@ def _scores(graph: Graph, name: str) -> Tensor:
     return chosen
 
 
-def read_labels(path: Path) -> list[str]:
-    """One label a line; blank lines are an error, since the order carries the meaning."""
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise WeakspotError(
-            f"the labels file {path} cannot be read: {why}", fix="one label a line, in UTF-8"
-        ) from error
-    if not lines or any(not line.strip() for line in lines):
-        what = "has an empty line" if lines else "is empty"
-        raise WeakspotError(f"the labels file {path} {what}", fix="one label a line, in the model's order")
-    return [line.strip() for line in lines]
-
-
 def load(
     path: str, *, labels: str, mean: str, std: str, output: str, outputs: str, graph: Graph, size: str
 ) -> OnnxClassifier:
     """For `onnx:`; what is not given is read from the file's metadata and from the files beside it."""
     file, names = Path(path), read_labels(Path(labels)) if labels else []
-    given = (three(mean) if mean else None, three(std, above=0.0) if std else None)
+    given = (read_three(mean) if mean else None, read_three(std, above=0.0) if std else None)
     own = read_metadata(file, graph.metadata, prepared=any(given))
     if not (names or own.labels):
         raise WeakspotError(
@@ -202,23 +224,11 @@ def load(
     return OnnxClassifier(
         file,
         labels=distinct(names, of=path) if names else own.labels,
-        mean=given[0] or three(own.mean or "0,0,0"),
-        std=given[1] or three(own.std or "1,1,1", above=0.0),
+        mean=given[0] or read_three(own.mean or "0,0,0"),
+        std=given[1] or read_three(own.std or "1,1,1", above=0.0),
         output=output,
         outputs=outputs or own.outputs or "auto",
         cut=cut,
-        size=options.size(size),
+        size=read_size(size),
         graph=graph,
     )
-
-
-def three(text: str, *, above: float = -math.inf) -> list[float]:
-    """Three numbers, one for each channel: `0.485,0.456,0.406`."""
-    try:
-        numbers = [float(x) for x in text.split(",")]
-    except ValueError:
-        numbers = []
-    if len(numbers) != 3 or not all(math.isfinite(x) and x > above for x in numbers):
-        positive = " positive" if above == 0 else ""
-        raise WeakspotError(f"{text[:80]!r} is not three{positive} numbers", fix="write 0.485,0.456,0.406")
-    return numbers

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
-from weakspot.models import options
+from weakspot.core.registry import read_whole
 from weakspot.models.onnx import classifier as onnx
 from weakspot.models.onnx.graph import Graph, OfGraphs
 from weakspot.models.preprocess import CONFIG, Preprocess, read_preprocess
@@ -193,7 +193,7 @@ def load(
     image: str = "",
 ) -> onnx.OnnxClassifier | OnnxTextEncoder:
     """`onnx:model.onnx?labels=labels.txt` is a classifier, `onnx:DIR` an encoder."""
-    folder, most = Path(path), options.whole("batch", batch, most=1 << 16)
+    folder, most = Path(path), read_whole("batch", batch, most=1 << 16)
     if not threads.isdecimal() or len(threads) > 6:
         raise WeakspotError(f"threads cannot be {threads[:80]!r}", fix="write a whole number from 0 on")
     how: dict[str, Any] = {"device": device, "batch": most, "threads": int(threads)}

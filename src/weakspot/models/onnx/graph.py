@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
-from weakspot.models.compute.device import log
-from weakspot.models.compute.gate import computing
+from weakspot.models.compute import computing, log
 
 #: The largest batch of one run unless said otherwise; beyond it nothing gets faster on a CPU.
 BATCH: Final = 64

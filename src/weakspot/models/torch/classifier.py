@@ -1,7 +1,9 @@
-"""What image classifiers in torch have in common, whichever library they come from: timm, transformers, …"""
+"""Image classifiers that are modules of torch, weights from a file, and TorchScript."""
 
 from __future__ import annotations
 
+import hashlib
+import warnings
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -10,12 +12,21 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import Case, Output
-from weakspot.models.compute.batches import Batched, Batches
-from weakspot.models.compute.device import Compiled, autocast, channels_last, pictures_at_once
-from weakspot.models.compute.gate import computing
+from weakspot.core import Case, Output, WeakspotError
+from weakspot.core.registry import read_size, read_three, read_yes
+from weakspot.models.compute import (
+    Batched,
+    Batches,
+    Compiled,
+    autocast,
+    channels_last,
+    computing,
+    pictures_at_once,
+)
 from weakspot.models.hf.images import Prepare, by_name
-from weakspot.models.scores import answers, columns, distinct, to_probabilities
+from weakspot.models.hf.loading import read_options
+from weakspot.models.pictures import answers, columns, distinct, read_labels, to_probabilities
+from weakspot.models.preprocess import Preprocess
 
 #: Pictures at once where the device does not tell its memory: on a CPU more make nothing faster.
 BATCH: Final = 32
@@ -90,3 +101,106 @@ class ImageClassifier(Batched):
             if made.ndim == 4:
                 made = made.contiguous(memory_format=torch.channels_last)
         return made.to(self.device, torch.float32)
+
+
+def read_weights(module: Any, path: Path, *, pickle: bool = False) -> None:
+    """Fill a module.
+
+    Args:
+        module: Of torch.
+        path: The file.
+        pickle: Whether one that is no safetensors may be read as a pickle.
+
+    Raises:
+        WeakspotError: It is no safetensors file, or does not fit.
+    """
+    if pickle and path.suffix != ".safetensors":
+        fill(module, _restricted(path), of=str(path))
+        return
+    if path.suffix != ".safetensors":
+        raise WeakspotError(
+            f"{str(path)[:200]} is not a safetensors file",
+            fix="convert it; pickles can run code and are not read",
+        )
+    library: Any = import_module("safetensors")
+    try:
+        tensors = import_module("safetensors.torch").load_file(str(path))
+    except (OSError, library.SafetensorError) as error:
+        raise WeakspotError(
+            f"the weights {str(path)[:200]} cannot be read: {error}", fix="check the file"
+        ) from error
+    fill(module, tensors, of=str(path))
+
+
+def _restricted(path: Path) -> Any:
+    try:
+        return import_module("torch").load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # of the file, or of what it would have run
+        said = (str(error).strip().splitlines() or [""])[0][:200]
+        raise WeakspotError(
+            f"the weights {str(path)[:200]} are no pickle of tensors alone: {type(error).__name__}: {said}",
+            fix="check the file; convert it to safetensors where you trust it",
+        ) from error
+
+
+def fill(module: Any, tensors: Any, *, of: str) -> None:
+    """Fill a module with tensors by name; one that lacks or is left over is an error."""
+    fix = "name the network they were made with"
+    try:
+        lacking, strange = module.load_state_dict(tensors, strict=False)
+    except RuntimeError as error:  # shapes differ
+        said = str(error).splitlines()[-1].strip()[:200]
+        raise WeakspotError(f"the weights {of[:200]} do not fit: {said}", fix=fix) from error
+    lacking = [key for key in lacking if not key.endswith("num_batches_tracked")]
+    if lacking or strange:
+        which = f"{lacking[0]} is missing" if lacking else f"{strange[0]} is not the network's"
+        raise WeakspotError(f"the weights {of[:200]} do not fit: {which}", fix=fix)
+
+
+def load_torchscript(
+    path: str,
+    *,
+    labels: str,
+    size: str = "224",
+    mean: str = "0,0,0",
+    std: str = "1,1,1",
+    code: str = "no",
+    device: str = "auto",
+    dtype: str = "float32",
+    batch: str = "",
+) -> ImageClassifier:
+    """`torchscript:model.pt?labels=labels.txt&size=224&mean=0.485,0.456,0.406&std=0.229,0.224,0.225&code=yes`."""
+    names, side = read_labels(Path(labels)), read_size(size)
+    if not read_yes("code", code):
+        raise WeakspotError(
+            f"{path[:200]} is a program (TorchScript), which is not run unasked",
+            fix="add &code=yes where you trust it; or export it as ONNX, or as safetensors with torch:…",
+        )
+    torch: Any = import_module("torch")
+    how = read_options(device=device, dtype=dtype, batch=batch)
+    place, number = how["device"], how["dtype"]
+    try:
+        content = Path(path).read_bytes()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # newer versions advise against the format
+            module = torch.jit.load(path, map_location=place)
+    except OSError as error:
+        raise WeakspotError(f"{path[:200]} cannot be read: {error.strerror}", fix="check the path") from error
+    except RuntimeError as error:
+        raise WeakspotError(
+            f"{path[:200]} is no TorchScript file: {str(error).strip().splitlines()[0][:200]}",
+            fix="make it with torch.jit.save; a plain .pt is a pickle, and is not read",
+        ) from error
+    assert side is not None  # noqa: S101 (it has a default)
+    return ImageClassifier(
+        module,
+        name=f"torchscript:{path}",
+        labels=names,
+        prepare=Preprocess(
+            side, resample="BILINEAR", mean=tuple(read_three(mean)), std=tuple(read_three(std, above=0.0))
+        ),
+        device=place,
+        dtype=number,
+        batch=how["batch"],
+        digest=hashlib.sha256(content).hexdigest() + ("" if number == "float32" else f"-{number}"),
+    )

@@ -15,10 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError, nearest
-from weakspot.models.compute.device import autocast
-from weakspot.models.compute.gate import computing
-from weakspot.models.hf.files import find_folder, quiet, read_config, refuse_pickles, unloadable
-from weakspot.models.hf.loading import How, TwoTowers, read_options
+from weakspot.models.compute import autocast, computing
+from weakspot.models.hf.encoders import TwoTowers
+from weakspot.models.hf.loading import (
+    How,
+    find_folder,
+    quiet,
+    read_config,
+    read_options,
+    refuse_pickles,
+    unloadable,
+)
 from weakspot.models.preprocess import Preprocess
 
 CONFIG: Final = "open_clip_config.json"

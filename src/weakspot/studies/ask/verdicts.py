@@ -170,7 +170,7 @@ def together(target: Target, refusals: Refusals, *, exact: bool = False) -> tupl
     waiting = [p for p in (target, *models_behind(refusals.judge_of_refusals)) if isinstance(p, Waits)]
     if not waiting:
         return Judging(target, refusals), None
-    from weakspot.models.chat.executor import AsAnswered
+    from weakspot.models.chat.calls import AsAnswered
 
     def stop() -> None:
         for part in waiting:

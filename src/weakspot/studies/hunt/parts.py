@@ -8,9 +8,7 @@ from typing import Any
 
 from weakspot.core import MODELS, Captioner, Encoder, WeakspotError
 from weakspot.core.ports import Captioned
-from weakspot.core.registry import name_of
 from weakspot.judges.verified import Opinion
-from weakspot.models.chat.captioner import captioner_of
 from weakspot.sources.folder import files_in
 from weakspot.studies.hunt.settings import HuntSettings
 from weakspot.study.labels import LabelParts, labelled_workers, load_labelled
@@ -46,9 +44,7 @@ def load(settings: HuntSettings, **objects: Any) -> HuntParts:
     source, named = labelled.source, settings.captioner
     if named is None and isinstance(source, Captioned):
         named = source.captioner or None
-    captioner = captioner_of(_optional(objects.get("captioner"), named, object))
-    if captioner is not None:
-        part(captioner, name_of(named), MODELS, Captioner)
+    captioner = _optional(objects.get("captioner"), named, Captioner)
     encoder = _optional(objects.get("encoder"), settings.encoder, Encoder)
     llm = _optional(objects.get("llm"), settings.llm, Asked)
     if settings.from_images is not None and captioner is None:

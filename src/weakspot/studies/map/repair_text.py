@@ -80,7 +80,7 @@ def text_job(mapped: Mapped, settings: RepairTask) -> Job:
 
 def _trainable(model: Any, name: str) -> None:
     """Refuse, before there is a run, what is no summariser of transformers."""
-    from weakspot.models.hf.seq2seq import Seq2Seq
+    from weakspot.models.summarise import Seq2Seq
 
     if not isinstance(model, Seq2Seq):
         raise WeakspotError(

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import TextEncoder, WeakspotError
 from weakspot.core.ports import digest_of
-from weakspot.models.recorded.vectors import Precomputed
-from weakspot.models.vectors import unit
+from weakspot.models.vectors import Precomputed, unit
 from weakspot.sources.pool import write_table
 
 #: Texts given to an encoder at once; it makes its own batches of them, by length where that helps.

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from weakspot.core import MODELS, WeakspotError
 from weakspot.core.ports import ImageEncoder, digest_of
 from weakspot.core.registry import import_part, parse_name
-from weakspot.models.diffusers.folder import sha256
 from weakspot.models.features import Extractor, checked, load
+from weakspot.models.hf.loading import sha256
 from weakspot.models.vectors import unit
 from weakspot.sources.folder import decode, read
 from weakspot.sources.pool import Pool, read_pool

@@ -28,7 +28,7 @@ from weakspot.engine import (
     race,
     stop,
 )
-from weakspot.judges.similarity import SimilarityJudge
+from weakspot.judges.differs.judge import SimilarityJudge
 from weakspot.stats import e_bh
 from weakspot.store import rate
 from weakspot.studies.mine.language_model import Bill, name_failures, write_pairs

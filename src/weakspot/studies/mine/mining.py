@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.judges.similarity import PUBLISHED as PUBLISHED_SUCCESS
+from weakspot.judges.differs.judge import PUBLISHED as PUBLISHED_SUCCESS
 from weakspot.studies.mine.diverse import diverse
 from weakspot.studies.mine.embeddings import embed_texts
 from weakspot.studies.mine.pair_kinds import reworded

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from weakspot.core import MODELS, SOURCES, Encoder, TextEncoder, WeakspotError
 from weakspot.core.ports import Selective
 from weakspot.core.registry import name_of
-from weakspot.judges.similarity import Validity
+from weakspot.judges.differs.judge import Validity
 from weakspot.sources.corpus import NOISE, Corpus, Text, gather, read_corpus, read_phrases
 from weakspot.studies.mine.embeddings import cache_folder, embed_texts
 from weakspot.studies.mine.settings import MineSettings, same_encoders
@@ -134,7 +134,7 @@ def load(
 
 def _read(settings: MineSettings, given: Any) -> Corpus:
     """The corpus: named, the texts of a matrix (npz:…), a `Corpus`, or any texts."""
-    from weakspot.models.recorded.vectors import Precomputed
+    from weakspot.models.vectors import Precomputed
 
     if isinstance(given, Corpus):
         return given
@@ -152,7 +152,7 @@ def _read(settings: MineSettings, given: Any) -> Corpus:
 
 def _probe(tested: TextEncoder, other: TextEncoder, corpus: Corpus, *, names: tuple[str, str]) -> None:
     """Refuse encoders that do not know the corpus, or that are one and the same."""
-    from weakspot.models.recorded.vectors import Precomputed
+    from weakspot.models.vectors import Precomputed
 
     some = list(corpus.texts[:_PROBE])
     rows = []
@@ -194,7 +194,7 @@ def _check_pictures(tested: TextEncoder, settings: MineSettings) -> None:
 
 def _deaf(encoder: TextEncoder) -> str:
     """Why an encoder cannot embed new texts; "" if it can."""
-    from weakspot.models.recorded.vectors import Precomputed
+    from weakspot.models.vectors import Precomputed
 
     try:
         embed_texts(encoder, [UNKNOWN_TEXT])

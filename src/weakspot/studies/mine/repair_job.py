@@ -20,7 +20,7 @@ import numpy as np
 
 from weakspot.core import CORPORA, MODELS, Case, Hypothesis, Stage, WeakspotError, case_seed
 from weakspot.core.ports import Selective
-from weakspot.judges.similarity import SimilarityJudge
+from weakspot.judges.differs.judge import SimilarityJudge
 from weakspot.sources.corpus import Renewable, gather, read_corpus
 from weakspot.store import Run
 from weakspot.studies.mine.pair_kinds import Made, edited

@@ -128,7 +128,7 @@ def _check_device(device: str) -> None:
     """Refuse a device that is none, or not here."""
     if device in ("auto", "cpu"):
         return
-    from weakspot.models.compute.device import choose_device
+    from weakspot.models.compute import choose_device
 
     try:
         choose_device(device)

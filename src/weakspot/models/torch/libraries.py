@@ -1,35 +1,30 @@
-"""Image classifiers of timm: `timm:resnet50`, `timm:resnet50.a1_in1k`, `timm:owner/name`, or `timm:FOLDER`.
-
-Weights are read as safetensors (a pickle with `pickle=yes`) from the hub's folder of the model, whose
-config.json says how pictures are prepared. ImageNet heads have WordNet's ids in their labels ("n02085620
-Chihuahua"), so that labels are joined to WordNet. The library itself imports torchvision, which must be
-installed with it.
-"""
+"""Image classifiers of timm (`timm:resnet50`) and of torchvision (`torchvision:resnet50?pickle=yes`)."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 from weakspot.core import WeakspotError, nearest
-from weakspot.models import options
-from weakspot.models.hf.files import (
+from weakspot.core.registry import read_yes
+from weakspot.models.hf.loading import (
+    Trust,
     find_folder,
     folder_digest,
+    offline,
+    on_device,
     quiet,
     read_config,
+    read_options,
     refuse_pickles,
     revision_of,
 )
-from weakspot.models.hf.loading import Trust, on_device, read_options
-from weakspot.models.onnx.classifier import read_labels
-from weakspot.models.onnx.metadata import in_order
+from weakspot.models.pictures import columns, in_order, read_labels
 from weakspot.models.preprocess import Preprocess
-from weakspot.models.scores import columns
-from weakspot.models.torch.classifier import ImageClassifier
-from weakspot.models.torch.safetensors_file import read_weights
+from weakspot.models.torch.classifier import ImageClassifier, fill, read_weights
 
 WEIGHTS, PICKLED = "model.safetensors", "pytorch_model.bin"
 OWNER: Final = "timm"
@@ -57,7 +52,7 @@ def hub_name(library: Any, path: str) -> str:
     return hub if "/" in hub else f"{hub}/{architecture}{'.' if tag else ''}{tag}"
 
 
-def preprocess(said: Mapping[str, Any]) -> Preprocess:
+def timm_preprocess(said: Mapping[str, Any]) -> Preprocess:
     """How pictures are prepared, from a pretrained_cfg.
 
     Raises:
@@ -104,7 +99,7 @@ def label_names(config: Mapping[str, Any], head: int, *, of: str) -> Sequence[st
     return [f"{id} {info.label_name_to_description(id)}" for id in info.label_names()]
 
 
-def load(
+def load_timm(
     path: str,
     *,
     labels: str = "",
@@ -119,7 +114,7 @@ def load(
     library: Any = import_module("timm")
     short = "/" not in path and not Path(path).exists()
     how = read_options(device=device, dtype=dtype, batch=batch, pickle=pickle)
-    trust, fast = how["trust"], options.yes("compile", compile)
+    trust, fast = how["trust"], read_yes("compile", compile)
     name = hub_name(library, path) if short else path
     folder = find_folder(name, revision=revision or None, also=trust.fetched)
     config = read_config(folder)
@@ -143,7 +138,7 @@ def load(
         on_device(made, how["device"], of=path),
         name=f"timm:{path}",
         labels=names,
-        prepare=preprocess(settings),
+        prepare=timm_preprocess(settings),
         device=how["device"],
         dtype=how["dtype"],
         batch=how["batch"],
@@ -152,3 +147,103 @@ def load(
         revision=revision_of(folder),
         folder=folder,
     )
+
+
+def weights_of(models: Any, name: str, version: str) -> Any:
+    """The library's entry of a model's weights, e.g. "IMAGENET1K_V2".
+
+    Raises:
+        WeakspotError: There is no such model, or no such weights; the nearest name is said.
+    """
+    known = models.list_models(module=models)
+    if name not in known:
+        raise WeakspotError(
+            f"torchvision has no classifier {name[:80]!r}",
+            fix=nearest(name, known) or f"choose one of: {', '.join(known)[:300]}",
+        )
+    every = models.get_model_weights(name)
+    names = list(every.__members__)
+    if version not in names:
+        raise WeakspotError(
+            f"torchvision has no weights {version[:80]!r} of {name}",
+            fix=nearest(version, names) or f"choose one of: {', '.join(names)}",
+        )
+    return every[version]
+
+
+def torchvision_preprocess(told: Any) -> Preprocess:
+    """How pictures are prepared, from the library's preset."""
+    [crop], [shortest] = told.crop_size, told.resize_size
+    return Preprocess(
+        size=(int(crop), int(crop)),
+        shortest=int(shortest),
+        resample=told.interpolation.name.upper(),
+        mean=tuple(map(float, told.mean)),
+        std=tuple(map(float, told.std)),
+    )
+
+
+def load_torchvision(
+    name: str,
+    *,
+    weights: str = "DEFAULT",
+    labels: str = "",
+    pickle: str = "no",
+    device: str = "auto",
+    dtype: str = "auto",
+    batch: str = "",
+    compile: str = "no",
+) -> ImageClassifier:
+    """`torchvision:alexnet?pickle=yes`, `torchvision:resnet50?weights=FILE.safetensors&labels=labels.txt`."""
+    models: Any = import_module("torchvision.models")
+    own = weights.endswith(".safetensors")
+    entry = weights_of(models, name, "DEFAULT" if own else weights)
+    if not own and not read_yes("pickle", pickle):
+        raise WeakspotError(
+            f"torchvision publishes the weights of {name} as a pickle, which can run code",
+            fix="add ?pickle=yes where you trust it, or ?weights=FILE.safetensors",
+        )
+    names = read_labels(Path(labels)) if labels else list(entry.meta.get("categories") or ())
+    how = read_options(device=device, dtype=dtype, batch=batch)
+    fast = read_yes("compile", compile)
+    with quiet():
+        made = models.get_model(name, weights=None, num_classes=len(names) or 1000)
+        if own:
+            read_weights(made, Path(weights))
+        else:
+            fill(made, _fetched(entry, name), of=f"{name} {weights}")
+    digest = hashlib.sha256()
+    for key, value in sorted(made.state_dict().items()):
+        digest.update(key.encode() + value.detach().cpu().contiguous().numpy().tobytes())
+    return ImageClassifier(
+        on_device(made, how["device"], of=name),
+        name=f"torchvision:{name}",
+        labels=names,
+        prepare=torchvision_preprocess(entry.transforms()),
+        device=how["device"],
+        dtype=how["dtype"],
+        batch=how["batch"],
+        compile=fast,
+        digest=f"{digest.hexdigest()}-{how['dtype']}",
+    )
+
+
+def _fetched(entry: Any, name: str) -> Any:
+    kept = (
+        Path(import_module("torch").hub.get_dir())
+        / "checkpoints"
+        / str(getattr(entry, "url", "")).rpartition("/")[2]
+    )
+    if (known := offline()) and not kept.is_file():
+        raise WeakspotError(
+            f"the weights of {name} are not in torch's cache, and {known} is set, so nothing is fetched",
+            fix=f"unset {known} to fetch them once, or give ?weights=FILE.safetensors",
+        )
+    try:
+        return entry.get_state_dict(progress=True, check_hash=True, weights_only=True, map_location="cpu")
+    except Exception as error:  # of the network, the cache or the file
+        said = (str(error).strip().splitlines() or [""])[0][:300]
+        raise WeakspotError(
+            f"the weights of {name} could not be had: {type(error).__name__}: {said}",
+            fix="check the network, or give ?weights=FILE.safetensors",
+        ) from error

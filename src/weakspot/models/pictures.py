@@ -1,22 +1,79 @@
-"""From what a classifier gives, logits or probabilities, to probabilities.
+"""Pictures in, labels and probabilities out: what models of pictures have in common.
 
-The two are told apart row by row, so that no answer depends on what else is in the batch. Numbers between 0
-and 1 that do not sum to 1 could be either: logits of a small head, the sigmoids of one with several labels,
-probabilities that were cut. Rows without negative numbers that all have one sum may be percentages. Both are
-read as logits, which keeps the order of the labels but not how sure the model is; that is a doubt, which is
-logged once and told by `weakspot doctor`, until the user says which.
+Logits and probabilities are told apart row by row, so that no answer depends on what else is in the batch.
+Numbers between 0 and 1 that do not sum to 1 could be either: logits of a small head, the sigmoids of one with
+several labels, probabilities that were cut. Rows without negative numbers that all have one sum may be
+percentages. Both are read as logits, which keeps the order of the labels but not how sure the model is; that
+is a doubt, which is logged once and shown by `weakspot doctor`, until the user says which.
 """
 
 from __future__ import annotations
 
+import ast
+import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
-from weakspot.core import Output, Scores, WeakspotError, nearest
+from weakspot.core import Case, Output, Scores, WeakspotError, nearest
+
+#: From bytes to [0, 1]. A product, because all adapters are to give a graph the very same numbers.
+SCALE: Final = np.float32(1 / 255)
+
+
+def stack(cases: Sequence[Case], size: tuple[int, int] | None = None) -> NDArray[np.uint8]:
+    """The cases' images as one array (n, height, width, 3), resized to (height, width) where needed.
+
+    Raises:
+        WeakspotError: A case's input is not an RGB image of uint8, or sizes differ and none is wanted.
+    """
+    return stack_images([case.input for case in cases], size)
+
+
+def stack_images(images: Sequence[Any], size: tuple[int, int] | None = None) -> NDArray[np.uint8]:
+    """As `stack`, from the images themselves; at least one."""
+    fitting = []
+    for image in images:
+        if (
+            not isinstance(image, np.ndarray)
+            or image.ndim != 3
+            or image.shape[2] != 3
+            or image.dtype != np.uint8
+        ):
+            what = f"{image.shape} {image.dtype}" if isinstance(image, np.ndarray) else type(image).__name__
+            raise WeakspotError(
+                f"a model of images cannot look at {what}",
+                fix="the source must draw RGB images: uint8, (height, width, 3)",
+            )
+        if size is not None and image.shape[:2] != size:
+            image = np.asarray(Image.fromarray(image).resize((size[1], size[0]), Image.Resampling.BILINEAR))
+        fitting.append(image)
+    if len({i.shape for i in fitting}) > 1:
+        raise WeakspotError(
+            "the images differ in size",
+            fix="give the model's size (onnx: and python: have size=224), or a source with one size",
+        )
+    return np.stack(fitting)
+
+
+def planes(
+    images: Sequence[Any], size: tuple[int, int] | None = None, *, batch: int = 64
+) -> Iterator[NDArray[np.float32]]:
+    """The images as (n, 3, height, width) in [0, 1], at most `batch` at a time, so that memory is bounded.
+
+    Of no images there is one empty array, so that a graph still says how wide its answers are.
+    """
+    if not len(images):
+        yield np.zeros((0, 3, *(size or (0, 0))), np.float32)
+    for start in range(0, len(images), batch):
+        part = stack_images(images[start : start + batch], size).transpose(0, 3, 1, 2)
+        yield np.ascontiguousarray(part, np.float32) * SCALE
+
 
 log: Final = logging.getLogger("weakspot.models")
 #: What to do about outputs that are not clear.
@@ -167,3 +224,53 @@ def columns(head: int, labels: Sequence[str], *, of: str) -> None:
             f"{of[:200]} has {head} outputs, and there are {len(labels)} labels",
             fix="check the labels file: one label a line, in the model's order",
         )
+
+
+#: Longer metadata are not read, in characters.
+LONGEST: Final = 4_000_000
+
+
+def read_labels(path: Path) -> list[str]:
+    """One label a line; blank lines are an error, since the order carries the meaning."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise WeakspotError(
+            f"the labels file {path} cannot be read: {why}", fix="one label a line, in UTF-8"
+        ) from error
+    if not lines or any(not line.strip() for line in lines):
+        what = "has an empty line" if lines else "is empty"
+        raise WeakspotError(f"the labels file {path} {what}", fix="one label a line, in the model's order")
+    return [line.strip() for line in lines]
+
+
+def label_names(text: str, *, of: object) -> tuple[str, ...]:
+    """Labels written as a JSON list, a mapping from numbers to names, or one a line."""
+    if not text.strip() or len(text) > LONGEST:
+        return ()
+    found: Any = None
+    for read in (json.loads, ast.literal_eval):  # literals alone: nothing is run
+        try:
+            found = read(text)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        break
+    if isinstance(found, Mapping):
+        return in_order(found, of=of)
+    return distinct(found if isinstance(found, list) else text.splitlines(), of=str(of))
+
+
+def in_order(names: Mapping[Any, Any], *, of: object) -> tuple[str, ...]:
+    """A mapping from numbers (or numerals) to names, as a row.
+
+    Raises:
+        WeakspotError: A number is missing, or is none.
+    """
+    try:
+        by_number = {int(key): value for key, value in names.items()}
+        return distinct([by_number[i] for i in range(len(by_number))], of=str(of))
+    except (KeyError, TypeError, ValueError):
+        raise WeakspotError(
+            f"the labels of {str(of)[:200]} are not numbered from 0 on", fix="give them: ?labels=labels.txt"
+        ) from None

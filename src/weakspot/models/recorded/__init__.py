@@ -1,1 +1,0 @@
-"""Answers and vectors that were recorded before."""
