@@ -359,7 +359,7 @@ def compare(pair: Pair, plan: Plan) -> dict[str, Any]:
     """Both methods on one pair, and the truth of what they report."""
     settings = plan.settings(pair)
     parts = load(settings)
-    base = base_hypothesis(settings, parts.words, pair.label)
+    base = base_hypothesis(settings.task, parts.words, pair.label)
     theirs = published(parts, base, plan)
     truth: dict[str, dict[str, Any]] = {}
 

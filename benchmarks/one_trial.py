@@ -130,7 +130,7 @@ def follow() -> Watcher:
                 raise RuntimeError(said.getvalue()) from ended
         finally:
             sys.setprofile(None)
-            threading.setprofile(None)  # type: ignore[arg-type]
+            threading.setprofile(None)
         if not Path("run/report.html").is_file():
             raise RuntimeError(f"the hunt wrote no report: {said.getvalue()}")
     return watcher

@@ -46,7 +46,7 @@ def cifar(
     which: str = "resnet20",
     seed: int = 1,
     epochs: int = 0,
-    rate: float | None = None,
+    rate: float = 0.0,
     draw: int = 0,
 ) -> None:
     """A ResNet: map, repair of the two worst modes by each method, and what was kept apart."""
@@ -73,7 +73,7 @@ def world(
     methods: list[str],
     *,
     epochs: int = 0,
-    rate: float | None = None,
+    rate: float = 0.0,
     seed: int = 1,
     draw: int = 0,
 ) -> None:
@@ -92,9 +92,7 @@ def world(
         _repaired("world:classifier", folder / "world", method, out, epochs=epochs, rate=rate, seed=draw)
 
 
-def hunt(
-    folder: Path, methods: list[str], *, epochs: int = 0, rate: float | None = None, draw: int = 0
-) -> None:
+def hunt(folder: Path, methods: list[str], *, epochs: int = 0, rate: float = 0.0, draw: int = 0) -> None:
     """The world's classifier and what a hunt for flies found; with another `draw`, other pictures."""
     if not (folder / "hunt").exists():
         weakspot.hunt(
@@ -105,9 +103,7 @@ def hunt(
         _repaired(who, folder / "hunt", method, out, modes="1", epochs=epochs, rate=rate, seed=draw)
 
 
-def mine(
-    folder: Path, methods: list[str], *, epochs: int = 0, rate: float | None = None, draw: int = 0
-) -> None:
+def mine(folder: Path, methods: list[str], *, epochs: int = 0, rate: float = 0.0, draw: int = 0) -> None:
     """The text tower of the world's encoder and what a mine of it found; there is one method."""
     del methods
     if not (folder / "mine").exists():
@@ -132,7 +128,7 @@ def _repaired(
     modes: str = "preferred",
     epochs: int = 0,
     seed: int = 0,
-    rate: float | None = None,
+    rate: float = 0.0,
 ) -> None:
     began, spent = time.monotonic(), time.process_time()
     if not out.exists():
@@ -215,7 +211,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="of a map, and so of its parts")
     parser.add_argument("--epochs", type=int, default=0, help="rounds at most; 0: the method's own number")
     parser.add_argument(
-        "--rate", type=float, help="share of the inputs transformed; the method's own if left out"
+        "--rate",
+        type=float,
+        default=0.0,
+        help="share of the inputs transformed; the method's own if left out",
     )
     parser.add_argument("--draw", type=int, default=0, help="seed of the repair, and of all that it draws")
     parser.add_argument("--out", type=Path)

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 HOUSE = [ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]
 REGISTRIES = (MODELS, SOURCES, JUDGES, CORPORA, PICTURES, DIFFERS)
-#: Before a colon in code, and no scheme of a registry: a device, an executor, kinds of tasks, a key of run.yaml.
+#: Before a colon in code, and no registered scheme: a device, an executor, kinds of tasks, a key of run.yaml.
 NO_SCHEMES = {"cuda", "ray", "image", "scheme", "blobs"}
 
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -74,13 +74,13 @@ FLAGS = {flag for flags in COMMANDS.values() for flag in flags if flag.startswit
 def test_every_option_of_a_study_is_in_its_table(name: str) -> None:
     texts = [page.read_text("utf-8") for page in PAGES]
     [holder] = [text for text in texts if f"<!-- options: {name} -->" in text]
-    assert table_of(name) in holder, "python -m weakspot.study.written docs/*.md"
+    assert table_of(name) in holder, "python -m weakspot.study.written"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_tables_of_options_are_current(page: Path) -> None:
     text = page.read_text("utf-8")
-    assert text == with_tables(text), "python -m weakspot.study.written docs/*.md"
+    assert text == with_tables(text), "python -m weakspot.study.written"
 
 
 @pytest.mark.parametrize("command", COMMANDS)

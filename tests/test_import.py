@@ -75,4 +75,4 @@ def test_every_public_name_is_there() -> None:
 
 def test_a_wrong_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'hant'"):
-        _ = weakspot.hant
+        _ = weakspot.hant  # type: ignore[attr-defined]

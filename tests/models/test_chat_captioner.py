@@ -54,12 +54,11 @@ def test_it_knows_no_probabilities_and_a_blind_model_is_said() -> None:
 
 @pytest.mark.parametrize("encoder", [None, Compares()])
 def test_a_hunt_is_put_into_words_by_it(encoder: Any, tmp_path: Path) -> None:
-    more = {} if encoder is None else {"encoder": encoder}
+    more: dict[str, Any] = {"captioner": Chat()} | ({} if encoder is None else {"encoder": encoder})
     with ws.hunt(
         Clumsy(),
         label="cat",
         source=Blind(),
-        captioner=Chat(),
         budget="images=6000",
         seed=3,
         out=tmp_path / "r",

@@ -42,7 +42,7 @@ def test_every_model_is_on_it_with_what_is_checked(maker: ModuleType) -> None:
 def examples() -> list[tuple[Registry, str]]:
     """Of the registry, and those in the text of the page."""
     found = [(r, e.example or e.name) for r in (MODELS, SOURCES, JUDGES) for e in r if e.origin == "weakspot"]
-    found += [(MODELS, text) for e in MODELS for _, text in e.examples]
+    found += [(MODELS, text) for e in MODELS for text in e.examples.values()]
     schemes = {e.name for e in MODELS}
     for text in re.findall(r"`([a-z]+:[^` ]+)`", (DOCS / "models.md").read_text("utf-8")):
         scheme = text.partition(":")[0]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from tests.studies.ask.ask_parts import Model, Words, benchmark
@@ -15,15 +14,15 @@ from weakspot import ask, hunt, resume
 from weakspot.core import MODELS, Entry
 from weakspot.store import Run
 from weakspot.study.loading import pinned
+from weakspot.study.options import Option, StudySettings
 
 COMMIT = "c0ffee" + "0" * 34
 
 
-@dataclass(frozen=True)
-class Settings:
-    target: str
-    source: str | None = None
-    verify: tuple[str, ...] = ()
+class Settings(StudySettings):
+    target: Annotated[str, Option("The model.")]
+    source: Annotated[str | None, Option("What it is shown.")] = None
+    verify: Annotated[tuple[str, ...], Option("Who agrees.")] = ()
 
 
 @pytest.mark.parametrize(
@@ -36,18 +35,20 @@ class Settings:
     ],
 )
 def test_the_commit_is_in_the_name(name: str, wanted: str) -> None:
-    assert pinned(Settings(name), target=SimpleNamespace(revision=COMMIT)).target == wanted
+    assert pinned(Settings(target=name), target=SimpleNamespace(revision=COMMIT)).target == wanted
     source = SimpleNamespace(models=(SimpleNamespace(revision=COMMIT),))
-    assert pinned(Settings("x", name), source=source, target=object()) == Settings("x", wanted)
+    assert pinned(Settings(target="x", source=name), source=source, target=object()) == Settings(
+        target="x", source=wanted
+    )
 
 
 def test_what_is_not_of_the_hub_stays() -> None:
-    settings = Settings("world:classifier")
+    settings = Settings(target="world:classifier")
     assert pinned(settings, target=object(), source=SimpleNamespace(revision="")) is settings
 
 
 def test_several_names_in_one_field() -> None:
-    settings = Settings("x", verify=("hf:a/b", "world:encoder", "hf:c/d"))
+    settings = Settings(target="x", verify=("hf:a/b", "world:encoder", "hf:c/d"))
     seen = SimpleNamespace(revision=COMMIT)
     opinions = (SimpleNamespace(models=(seen,)), SimpleNamespace(), SimpleNamespace(models=(seen,)))
     wanted = (f"hf:a/b?revision={COMMIT}", "world:encoder", f"hf:c/d?revision={COMMIT}")
@@ -59,7 +60,7 @@ def test_a_folder_and_ones_own_code_have_no_revision(tmp_path: Path) -> None:
     cached = tmp_path / "snapshots" / COMMIT
     cached.mkdir(parents=True)
     for name in (f"hf:{cached}", f"hf:{cached}?batch=2", "python:my.module:net", "object:my.module.Net"):
-        settings = Settings(name)
+        settings = Settings(target=name)
         assert pinned(settings, target=SimpleNamespace(revision=COMMIT)) is settings
 
 

@@ -22,8 +22,8 @@ from weakspot.engine import ray as engine_ray
 from weakspot.engine.identity import identify, must_agree
 from weakspot.engine.ray_settings import POOLS, RaySettings
 from weakspot.store import Run, RunConfig
-from weakspot.studies.map import STUDY
 from weakspot.studies.map import parts as map_parts
+from weakspot.studies.map.settings import MapSettings
 from weakspot.study.study import find_study
 
 MODEL = "python:tests.studies.map.map_toy:Dim"
@@ -117,7 +117,7 @@ def test_a_map_begun_here_goes_on_there(toy: dict[str, Any], tmp_path: Path) -> 
 @pytest.mark.usefixtures("workers")
 def test_other_pictures_on_another_machine_are_told(toy: dict[str, Any], tmp_path: Path) -> None:
     there = toy | {"images": write_pictures(tmp_path / "other", 120)}
-    settings, other = (STUDY.separate(values)[0] for values in (toy, there))
+    settings, other = (MapSettings.read(values) for values in (toy, there))
     recipes = map_parts.workers(settings, map_parts.load(settings), {})
     assert recipes["source"]()
     changed = map_parts.workers(other, map_parts.load(settings), {})

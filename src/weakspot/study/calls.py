@@ -42,7 +42,7 @@ def documentation_of(study: Study) -> str:
     """The help of the function, in Google's form."""
     rows = [f"    {field.name}: {field.option.help}" for field in fields_of(study)]
     rows.append("    watch: Who is told of the progress.")
-    about = (study.options.__doc__ or study.about).strip()
+    about = inspect.cleandoc(study.options.__doc__ or study.about)
     return f"{about}\n\nArgs:\n" + "\n".join(rows) + "\n\nReturns:\n    The run, open for reading.\n"
 
 

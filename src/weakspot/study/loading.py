@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import urlencode
@@ -60,7 +59,7 @@ def part(
     return found
 
 
-_Settings = TypeVar("_Settings")
+_Settings = TypeVar("_Settings", bound=StudySettings)
 
 
 def pinned(settings: _Settings, **parts: object) -> _Settings:
@@ -70,7 +69,6 @@ def pinned(settings: _Settings, **parts: object) -> _Settings:
     the branch since.
 
     Args:
-        settings: A dataclass whose fields hold the names.
         parts: What was loaded, by the field that names it; a tuple where the field holds several names.
     """
     found: dict[str, Any] = {}
@@ -81,11 +79,7 @@ def pinned(settings: _Settings, **parts: object) -> _Settings:
         elif isinstance(name, tuple) and isinstance(loaded, tuple):
             found[what] = tuple(map(_with_revision, name, loaded))
     moved = {what: names for what, names in found.items() if names != getattr(settings, what)}
-    if not moved:
-        return settings
-    if isinstance(settings, StudySettings):
-        return settings.changed(**moved)
-    return replace(settings, **moved)  # type: ignore[type-var]
+    return settings.changed(**moved) if moved else settings
 
 
 def _with_revision(name: str, loaded: object) -> str:
@@ -140,8 +134,6 @@ SCHEMES: Final = ("onnx", "hf", "timm", "torchscript", "diffusers", "openclip", 
 PATHS: Final = ("images", "documents", "labels_file", "corpus")
 NAMES: Final = ("target", "judge", "source", "encoder", "reference")
 
-_Settings = TypeVar("_Settings")
-
 
 def rooted(settings: _Settings, here: str, **others: str) -> _Settings:
     """The settings of a run with the paths made absolute that are files below a directory.
@@ -157,11 +149,7 @@ def rooted(settings: _Settings, here: str, **others: str) -> _Settings:
         if here and isinstance(given, str) and given:
             found[field] = _path(given, here) if field in PATHS else anchored(given, here)
     found |= {name: value for name, value in others.items() if value}
-    if not found:
-        return settings
-    if isinstance(settings, StudySettings):
-        return settings.changed(**found)
-    return replace(settings, **found)  # type: ignore[type-var]
+    return settings.changed(**found) if found else settings
 
 
 def anchored(name: str, here: str) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import weakspot
 from weakspot.core.registry import STUDIES
 from weakspot.study.calls import documentation_of
 from weakspot.study.options import EXECUTOR, OUT, Field, fields_of
@@ -36,19 +37,21 @@ def stub() -> str:
     """The static types of the package's public names."""
     tree = ast.parse((_PACKAGE / "__init__.py").read_text("utf-8"))
     checking = next(n for n in tree.body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING")
-    imports = [node for node in checking.body if isinstance(node, ast.ImportFrom)]
     lines = [
         "# Written by `python -m weakspot.study.written` from the studies' options; do not edit.",
+        "# fmt: off",
+        "# ruff: noqa",
         "from collections.abc import Sequence",
         "from pathlib import Path",
         "from typing import Any",
         "",
-        *(_public(node) for node in imports),
+        *map(ast.unparse, checking.body),
         "import weakspot.core as _core",
         "from weakspot.engine import Cluster as _Cluster",
         "from weakspot.engine import Executor as _Executor",
         "from weakspot.engine import Watch as _Watch",
         "",
+        f"__all__ = {sorted(weakspot.__all__)}",
         "__version__: str",
         "",
         "def open_run(folder: str) -> Run: ...",
@@ -57,11 +60,6 @@ def stub() -> str:
     for entry in STUDIES:
         lines += _function(find_study(entry.name))
     return "\n".join(lines)
-
-
-def _public(node: ast.ImportFrom) -> str:
-    names = ", ".join(f"{name.name} as {name.asname or name.name}" for name in node.names)
-    return f"from {node.module} import {names}"
 
 
 def _function(study: Study) -> list[str]:

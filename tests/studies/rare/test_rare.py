@@ -96,7 +96,7 @@ def test_a_limit_of_time_can_be_raised_but_not_the_images(tmp_path: Path) -> Non
     assert run.folder.is_dir()
     with Run.read(run.folder) as stopped:
         assert stopped.state == "stopped: the seconds budget of 0.0001 is spent"
-    parts = {"target": Deep(), "source": Spaced()}
+    parts: dict[str, Any] = {"target": Deep(), "source": Spaced()}
     with pytest.raises(WeakspotError, match="laid out for 8,000 images"):
         resume(run.folder, budget="images=9000", **parts)
     with resume(run.folder, budget="images=8000", **parts) as done:

@@ -1,0 +1,346 @@
+# Written by `python -m weakspot.study.written` from the studies' options; do not edit.
+# fmt: off
+# ruff: noqa
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from weakspot.after.export import export
+from weakspot.after.realism import realism
+from weakspot.after.transfer import transfer
+from weakspot.after.tries import try_words
+from weakspot.concepts.space import Axis, ConceptSpace
+from weakspot.core import Case, Finding, Hypothesis, Output, Rate, Status, Tally, Verdict, WeakspotError
+from weakspot.store import Run
+from weakspot.study.lifecycle import resume
+from weakspot.study.reports import write as write_report
+import weakspot.core as _core
+from weakspot.engine import Cluster as _Cluster
+from weakspot.engine import Executor as _Executor
+from weakspot.engine import Watch as _Watch
+
+__all__ = ['Axis', 'Case', 'ConceptSpace', 'Finding', 'Hypothesis', 'Output', 'Rate', 'Run', 'Status', 'Tally', 'Verdict', 'WeakspotError', '__version__', 'ask', 'export', 'hunt', 'map', 'mine', 'open_run', 'rare', 'realism', 'repair', 'resume', 'transfer', 'try_words', 'write_report']
+__version__: str
+
+def open_run(folder: str) -> Run: ...
+
+def hunt(
+    target: str | _core.Target,
+    *,
+    label: str = '',
+    target_label: str | None = None,
+    source: str | _core.Source | _core.Generator = 'world:renderer',
+    prompt: str = 'a realistic photograph of a {label} ({parent}).',
+    labels_file: str | Path | None = None,
+    sense: str | None = None,
+    labels: str | Sequence[str] = '',
+    judge: str | _core.Judge | None = None,
+    verify: str | _core.Classifier | _core.Encoder | Sequence[str | _core.Classifier | _core.Encoder] = (),
+    captioner: str | _core.Captioner | _core.Target | None = None,
+    encoder: str | _core.Encoder | None = None,
+    llm: Any = None,
+    from_images: str | Path | None = None,
+    sentences: int = 3,
+    edits: int = 4,
+    seed: int = 0,
+    budget: str = 'images=20000',
+    fdr: float = 0.05,
+    out: str | Path | None = None,
+    blobs: str | None = None,
+    executor: str | _Executor | _Cluster | None = 'local',
+    watch: _Watch | None = None,
+) -> Run:
+    """Find captions under which an image classifier fails more often than usual.
+
+    The failures of one label are hunted, or those of several with one budget. A source that does not know
+    what it drew, such as a generator, wants a captioner beside it.
+
+    Args:
+        target: The classifier, e.g. world:classifier (see: weakspot list models).
+        label: The label whose failures are counted.
+        target_label: Count only this wrong answer as a failure.
+        source: What draws images from words (see: weakspot list sources).
+        prompt: The plain prompt, with {label} and, if wanted, ({parent}).
+        labels_file: Names and parents of labels, as CSV, JSON or text.
+        sense: Which meaning of the label, where WordNet knows several; of several labels crane=5,cat=1.
+        labels: Several labels with one budget: all, a list with commas, or a file with one a line.
+        judge: What counts as a failure (see: weakspot list judges); by default a missed label.
+        verify: A classifier or encoder that must see the label before a picture counts; may be repeated.
+        captioner: Says what is in pictures, where the source does not know.
+        encoder: Groups failures by what they look like.
+        llm: A language model that rewords captions, e.g. chat:openai/…
+        from_images: Pictures to begin with, such as failures from elsewhere.
+        sentences: At most so many sentences in a caption.
+        edits: Counterfactual edits measured of each finding.
+        seed: The same seed gives the same run.
+        budget: Limits: any of images, calls, tokens, dollars, seconds; e.g. images=20k,seconds=600.
+        fdr: Bound on the expected share of false findings, between 0 and 1.
+        out: The run's folder, new or empty; by default one below runs/.
+        blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
+        executor: Where it is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.
+        watch: Who is told of the progress.
+
+    Returns:
+        The run, open for reading.
+    """
+
+def mine(
+    encoder: str | _core.TextEncoder,
+    *,
+    reference: str | _core.TextEncoder,
+    corpus: Any,
+    pairs: int = 150,
+    steer: str = '',
+    llm: Any = None,
+    validity: Any = None,
+    threshold: float | None = None,
+    gap: float = 0.2,
+    calibrate: float | None = None,
+    texts: int | None = None,
+    noise: str | Path | None = None,
+    passes: int = 3,
+    written: int = 41,
+    images: str | Path | None = None,
+    downstream: str | _core.Source | _core.Generator | None = None,
+    matcher: Any = None,
+    budget: str = 'pairs=20000',
+    seed: int = 0,
+    fdr: float = 0.05,
+    cache: str | None = None,
+    out: str | Path | None = None,
+    blobs: str | None = None,
+    watch: _Watch | None = None,
+) -> Run:
+    """Find what an encoder of texts does not tell apart.
+
+    Pairs of captions that it takes for alike and the reference tells apart are mined from a corpus and put
+    into categories. New pairs of every category are then measured against captions with any word replaced,
+    and confirmed on fresh ones. A language model is not needed.
+
+    Args:
+        encoder: The encoder under test, e.g. world:encoder (see: weakspot list models).
+        reference: Another encoder, which tells apart what the first should.
+        corpus: A file (one text a line), coco:FILE, snli:DIR, npz:FILE, world, datasets:NAME.
+        pairs: Pairs of the corpus in the mined list.
+        steer: What failures should matter for, e.g. "self-driving cars".
+        llm: A language model that names failures and writes pairs: chat:…
+        validity: Says whether two texts differ: rules, world, hf:NLI-MODEL, chat:MODEL, python:…, or none.
+        threshold: Alike is above this (published: 0.9); calibrated by default.
+        gap: With --threshold: the reference must be lower by more than this.
+        calibrate: Share of random pairs that are less alike than a mined one; 0.9999.
+        texts: Read so many different texts of the corpus.
+        noise: Phrases whose texts are left out, in place of the built-in list.
+        passes: How often the language model reads the pairs.
+        written: New pairs it is asked for, per failure and stage.
+        images: Captioned images: is each nearer its caption than an edited one?
+        downstream: A text-to-image source that draws both texts of failing pairs.
+        matcher: Says which text a drawn picture shows (with --downstream).
+        budget: Any of pairs, tokens, dollars, seconds; e.g. pairs=20k,seconds=600.
+        seed: The same seed gives the same run.
+        fdr: Bound on the expected share of false findings, between 0 and 1.
+        cache: Where embeddings are kept; by default in the user's cache.
+        out: The run's folder, new or empty; by default one below runs/.
+        blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
+        watch: Who is told of the progress.
+
+    Returns:
+        The run, open for reading.
+    """
+
+def map(
+    target: str | _core.Target | _core.Generator,
+    *,
+    images: str | Path = '',
+    space: Any = 'image-125',
+    task: str = '',
+    documents: str | Path = '',
+    search: str = 'auto',
+    judge: str | _core.Judge = 'discrepancy',
+    source: str | _core.Source | None = None,
+    above: float | None = None,
+    labels_file: str | Path | None = None,
+    parts: Any = '',
+    budget: str = 'images=10000',
+    fdr: float = 0.05,
+    seed: int = 0,
+    out: str | Path | None = None,
+    blobs: str | None = None,
+    executor: str | _Executor | _Cluster | None = 'local',
+    watch: _Watch | None = None,
+) -> Run:
+    """Map where a model fails: which concepts, how much of them, together with which others.
+
+    Pictures are changed as the cells of a concept space say (rotated 10°, darkened 30 %), a search finds the
+    cells that fail, every cell gets a rate with an interval, and failing regions are said in words and
+    confirmed on pictures that the search never saw. A quarter of the pictures each is kept untouched for
+    repair and for its verification.
+
+    Args:
+        target: The model, e.g. world:classifier (see: weakspot list models).
+        images: Labelled pictures: a folder (of folders by label, or with labels.jsonl), .npz, world:2000.
+        space: image-125, image-5^k, image:rotate,fog,…, world, text-16, prompt-27, or a YAML file.
+        task: image, text or generator; by default what the space is of.
+        documents: Texts with summaries: .jsonl, or a folder; by default twenty that come with weakspot.
+        search: auto, thompson, ucb, gp, tpe, dqn, ppo, dqn-micro, ppo-micro, random, exhaustive.
+        judge: What a failure is, e.g. discrepancy?measure=doubt&epsilon=0.9.
+        source: Draws the cells in place of the task's own source.
+        above: Cells that fail at least so often are modes; by default what is far above the rest.
+        labels_file: Names and parents of labels, as CSV, JSON or text.
+        parts: Shares of the inputs, e.g. discovery=0.4,confirmation=0.1,repair=0.25,verification=0.25.
+        budget: Limits: any of images, calls, tokens, dollars, seconds; e.g. images=20k,seconds=600.
+        fdr: Bound on the expected share of false findings, between 0 and 1.
+        seed: The same seed gives the same run.
+        out: The run's folder, new or empty; by default one below runs/.
+        blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
+        executor: Where it is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.
+        watch: Who is told of the progress.
+
+    Returns:
+        The run, open for reading.
+    """
+
+def ask(
+    target: str | _core.Target,
+    *,
+    benchmark: str | _core.Source | None = None,
+    judge: str | _core.Judge = 'embedded',
+    contrast: bool = False,
+    system: str | Sequence[str] = ('none',),
+    stages: bool = False,
+    repeats: int = 1,
+    limit: int | None = None,
+    budget: str = 'calls=20000',
+    seed: int = 0,
+    fdr: float = 0.05,
+    scenarios: int | None = None,
+    stimulus: str | None = None,
+    llm: str | _core.LanguageModel | None = None,
+    source: str | _core.Source | None = None,
+    pool: str | Path | None = None,
+    out: str | Path | None = None,
+    blobs: str | None = None,
+    watch: _Watch | None = None,
+) -> Run:
+    """Find which harmless questions a chat model refuses, and why.
+
+    Errors, blocks by the provider and empty answers are never counted as refusals; nothing answered is asked
+    again when a run is resumed.
+
+    Args:
+        target: The chat model, e.g. chat:openai/gpt-4o or replay:responses.jsonl.
+        benchmark: The questions: mossbench:DIR, questions:FILE or xstest:FILE.
+        judge: Says which answers refuse (see: weakspot list judges).
+        contrast: Ask the harmful counterparts too, which should be refused.
+        system: A system prompt: none, helpful, scrutiny, safety or a text file. Several are compared.
+        stages: Ask refused questions again with help, to see why they were refused.
+        repeats: How often each question is asked.
+        limit: At most so many benign questions, spread over the benchmark.
+        budget: Any of calls, tokens, dollars, seconds; e.g. dollars=5,calls=1000.
+        seed: The same seed gives the same run.
+        fdr: Bound on the share of slices, or of descriptions, wrongly called worse.
+        scenarios: Instead of a benchmark: have new questions written, at most so many, and find the kinds that are refused most.
+        stimulus: With --scenarios: exaggerated-risk, negated-harm, counterintuitive, or own words.
+        llm: With --scenarios: the chat model that writes them.
+        source: With --scenarios: draws the scenes (see: weakspot list sources).
+        pool: With --scenarios: pictures of a folder, found by the scene.
+        out: The run's folder, new or empty; by default one below runs/.
+        blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
+        watch: Who is told of the progress.
+
+    Returns:
+        The run, open for reading.
+    """
+
+def repair(
+    run: str | Path,
+    *,
+    modes: str = 'preferred',
+    method: str = 'full',
+    target: str | _core.Target = '',
+    layer: str = '',
+    rate: float = 0.0,
+    epochs: int = 0,
+    learning_rate: float = 0.0,
+    distil: float = 1.0,
+    mirror: bool = True,
+    reset_head: bool = False,
+    draws: int = 10000,
+    most: int = 2000,
+    device: str = 'auto',
+    seed: int = 0,
+    out: str | Path | None = None,
+    blobs: str | None = None,
+    watch: _Watch | None = None,
+) -> Run:
+    """Train a model where it fails, and prove on untouched inputs what moved.
+
+    Learns from the repair part of the inputs, and shows the same cases of the verification part to the model
+    before and after: failures removed, failures newly made, the inputs as they are, the whole landscape. A
+    repair that trades one failure for another is called so. Classifiers, summarisers (hf:FOLDER), generators
+    (diffusers:FOLDER, --method lora) and the text tower of world:encoder can be trained. The model is kept as
+    ONNX or safetensors, with a card.
+
+    Args:
+        run: The folder of a map, a hunt or a mine.
+        modes: Its modes (of hunt, mine: findings), e.g. 1,3; or preferred.
+        method: full, last-layer, lora; data writes only the data set to train on.
+        target: The model, if it is not to be the one of the run.
+        layer: The last layer, where it cannot be found.
+        rate: Inputs that are as the weak spots say in training, the others stay; 0 takes the method's own share (0.5, last-layer 0.35).
+        epochs: Rounds at most; 0 takes the method's own number.
+        learning_rate: 0 takes the method's own.
+        distil: How much of the wanted answer is the model's former one.
+        mirror: Whether a mirrored picture means the same.
+        reset_head: The last layer begins anew.
+        draws: Pairs over the whole landscape; 0 leaves it out.
+        most: Cases of each mode in the proof at most (generators: 200, slow on a CPU).
+        device: auto, cpu, cuda.
+        seed: The same seed gives the same run.
+        out: The run's folder, new or empty; by default one below runs/.
+        blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
+        watch: Who is told of the progress.
+
+    Returns:
+        The run, open for reading.
+    """
+
+def rare(
+    target: str | _core.Target,
+    *,
+    label: str,
+    target_label: str | None = None,
+    source: str | _core.Source | _core.Generator = 'world:renderer',
+    prompt: str = 'a realistic photograph of a {label} ({parent}).',
+    labels_file: str | Path | None = None,
+    sense: str | None = None,
+    words: str = '',
+    budget: str = 'images=20000',
+    seed: int = 0,
+    out: str | Path | None = None,
+    blobs: str | None = None,
+    watch: _Watch | None = None,
+) -> Run:
+    """Measure how often an image classifier fails where plain sampling would hardly see a failure.
+
+    Images are moved step by step towards being misread, which takes far fewer of them: 40,000 for a factor of
+    2 at one failure in 100,000. Where the classifier gives no scores or the source cannot move its images,
+    they are drawn and counted, and the result says so.
+
+    Args:
+        target: The classifier, e.g. world:classifier (see: weakspot list models).
+        label: The label whose failures are counted.
+        target_label: Count only this wrong answer as a failure.
+        source: What draws images from words (see: weakspot list sources).
+        prompt: The plain prompt, with {label} and, if wanted, ({parent}).
+        labels_file: Names and parents of labels, as CSV, JSON or text.
+        sense: Which meaning of the label, where WordNet knows several; of several labels crane=5,cat=1.
+        words: Sentences added to the prompt, e.g. "it is on a flower."
+        budget: Limits: any of images, calls, tokens, dollars, seconds; e.g. images=20k,seconds=600.
+        seed: The same seed gives the same run.
+        out: The run's folder, new or empty; by default one below runs/.
+        blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
+        watch: Who is told of the progress.
+
+    Returns:
+        The run, open for reading.
+    """
