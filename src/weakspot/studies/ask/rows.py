@@ -38,7 +38,9 @@ class AskRows(Rows):
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """See `Rows`."""
         result = AskResult.of(self.run)
-        for one in answers(self.run, result.order) if result is not None else ():
+        if result is None:
+            return
+        for one in answers(self.run, result.order):
             yield {
                 "item": one.item,
                 "set": one.set,

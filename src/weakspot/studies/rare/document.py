@@ -98,8 +98,8 @@ class RareDocument(Document):
             )
             yield Section("What the failures have in common", [common_figure(result), table], note)
         if result.answers:
-            rows = [(show.shorten(a, 80) or "(nothing)", show.percent(share)) for a, share in result.answers]
-            blocks: list[Block] = [answers_figure(result), Table("", "", ("answer", "share"), rows)]
+            said = [(show.shorten(a, 80) or "(nothing)", show.percent(share)) for a, share in result.answers]
+            blocks: list[Block] = [answers_figure(result), Table("", "", ("answer", "share"), said)]
             yield Section("Said instead", blocks, "Of the failures found.")
         if result.examples:
             found = f"Some of the {show.count(result.found)} that were found."

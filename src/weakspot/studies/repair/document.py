@@ -246,7 +246,7 @@ def _landscape(found: Mapping[str, Any]) -> Section:
         ),
         ("distance of the sorted rates, wherever they are", f"{found['unplaced']:.5f}"),
     ]
-    modes = [
+    modes: list[tuple[str, ...]] = [
         (show.shorten(mode["words"], 200), show.percent(mode["rate"]), show.count(mode["cells"]), when)
         for when, key in (("before", "modes_before"), ("after", "modes_after"))
         for mode in found[key]
