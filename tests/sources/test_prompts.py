@@ -256,6 +256,7 @@ def test_imagenets_list_of_ids_and_names(tmp_path: Path) -> None:
         ("l.txt", b"\xff\xfe\x00f", "cannot be read"),
     ],
 )
+@pytest.mark.usefixtures("csv_limit")
 def test_a_wrong_file_is_explained(tmp_path: Path, name: str, content: str | bytes, what: str) -> None:
     with pytest.raises(WeakspotError, match=what) as error:
         read_label_file(written(tmp_path, name, content))

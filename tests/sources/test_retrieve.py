@@ -288,6 +288,7 @@ def test_labels_in_another_column_and_captions_alone(tmp_path: Path, photos: Pat
         ("x.json", "[" * 100_000, "cannot be read"),
     ],
 )
+@pytest.mark.usefixtures("csv_limit")
 def test_labels_that_cannot_be_meant(tmp_path: Path, name: str, content: str, what: str) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(WeakspotError, match=what) as caught:

@@ -116,8 +116,8 @@ def test_a_map_begun_here_goes_on_there(toy: dict[str, Any], tmp_path: Path) -> 
 
 @pytest.mark.usefixtures("workers")
 def test_other_pictures_on_another_machine_are_told(toy: dict[str, Any], tmp_path: Path) -> None:
-    there = toy | {"images": write_pictures(tmp_path / "other", 120)}
-    settings, other = (MapSettings.read(values) for values in (toy, there))
+    there = toy | {"images": str(write_pictures(tmp_path / "other", 120))}
+    settings, other = (MapSettings.read(values) for values in (toy | {"images": str(toy["images"])}, there))
     recipes = map_parts.workers(settings, map_parts.load(settings), {})
     assert recipes["source"]()
     changed = map_parts.workers(other, map_parts.load(settings), {})

@@ -20,10 +20,10 @@ from weakspot.cli import run as cli
 from weakspot.core import Case, Hypothesis, Output, WeakspotError
 from weakspot.judges.people import FILE, PeopleJudge
 from weakspot.report.people.labels import Labels
+from weakspot.report.people.preferences import listed_modes
 from weakspot.report.people.tables import people
 from weakspot.report.people.tasks import Task, task_of
 from weakspot.store import Run, RunConfig
-from weakspot.study.preferences import listed_modes
 from weakspot.web.labelling import Labelling
 
 WORDS = Hypothesis("a fly")

@@ -16,6 +16,8 @@ from typing import Any, Final
 import numpy as np
 
 from weakspot.after.label_order import LEAST, label_order
+from weakspot.checks.models import check_captioner, check_encoder, check_generator
+from weakspot.checks.ports import check_target
 from weakspot.core import (
     MODELS,
     PICTURES,
@@ -33,7 +35,6 @@ from weakspot.core import (
 from weakspot.core.ports import Batching, Described, Doubtful, Probing, Releasing
 from weakspot.models.pictures import SAY
 from weakspot.study.loading import part
-from weakspot.testing import check_captioner, check_encoder, check_generator, check_target
 
 #: Seconds that are spent on measuring the speed.
 MEASURED: Final = 1.0

@@ -171,8 +171,8 @@ def _task(
 def _apply(folder: Path, found: dict[str, Any]) -> list[int]:
     """Keep comparisons of modes as preferences; ratings and choices made before stay."""
     from weakspot.core import WeakspotError
+    from weakspot.report.people.preferences import Preferences, minded, prefer
     from weakspot.store import Run
-    from weakspot.study.preferences import Preferences, minded, prefer
 
     if found["task"] != "modes":
         raise WeakspotError("only labels of modes are preferences", fix="leave out --apply, or: --task modes")

@@ -37,8 +37,8 @@ def command(
     which modes, or which of two is worse. A few answers are enough.
     """
     from weakspot.report.format import columns, cut, interval, percent, shell
+    from weakspot.report.people.preferences import Preferences, minded, modes_of, prefer, samples_of
     from weakspot.store import Run
-    from weakspot.study.preferences import Preferences, minded, modes_of, prefer, samples_of
 
     chosen = None if modes is None else _numbers(modes)
     pairs = [_pair(text) for text in worse or []]

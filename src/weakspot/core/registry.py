@@ -341,6 +341,23 @@ def study_entries() -> dict[str, Entry]:
     return found
 
 
+def load_study(name: str) -> object:
+    """A study by its name, whatever it is; `weakspot.study.find_study` sees to it that it is one."""
+    entry = study_entries().get(name)
+    if entry is None:
+        hint = nearest(name, study_entries()) or f"choose from: {', '.join(study_entries())}"
+        raise WeakspotError(f"no study is called {name[:80]!r}", fix=hint)
+    module, _, attribute = entry.target.partition(":")
+    try:
+        found: object = getattr(importlib.import_module(module), attribute)
+        return found
+    except (ImportError, AttributeError) as error:
+        raise WeakspotError(
+            f"the study {name!r} of {entry.origin} cannot be imported: {error}",
+            fix=f"reinstall {entry.origin}",
+        ) from error
+
+
 def study_names() -> tuple[str, ...]:
     """The names of all studies."""
     return tuple(study_entries())

@@ -13,13 +13,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple, Self
+from typing import IO, Any, Final, NamedTuple, Protocol, Self, runtime_checkable
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from weakspot._version import __version__
 from weakspot.core import Finding, Hypothesis, Trial, WeakspotError
+from weakspot.core.registry import load_study
 from weakspot.store.blobs import Blobs, begin_at, blobs_at, write_whole
 from weakspot.store.database import inspect_file
 from weakspot.store.ledger import Ledger
@@ -101,6 +102,13 @@ class RunConfig(BaseModel):
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "the file"
             raise WeakspotError(f"{path}: {where}: {first['msg']}", fix="restore it from a copy") from error
+
+
+@runtime_checkable
+class ReadsResult(Protocol):
+    """A study, as far as a run needs it."""
+
+    def read_result(self, run: Run) -> object | None: ...
 
 
 class Run:
@@ -199,6 +207,12 @@ class Run:
     def findings(self) -> list[Finding]:
         """The findings, best first; those with `confirmed` hold on fresh draws."""
         return self.ledger.findings()
+
+    @property
+    def result(self) -> Any:
+        """What the study found beside them, as its typed result; None before it has one."""
+        study = load_study(self.config.study)
+        return study.read_result(self) if isinstance(study, ReadsResult) else None
 
     @property
     def baselines(self) -> list[Hypothesis]:

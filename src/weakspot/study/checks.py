@@ -127,16 +127,16 @@ def _named(registry: Registry, text: str) -> Iterator[tuple[str, str]]:
         fix = f"pip install 'weakspot[{entry.extra}]'" if entry.extra else f"pip install {missing[0]}"
         yield f"{entry.name!r} needs {', '.join(missing)}, which is not installed", fix
         return
-    known = registry.options(text)
-    for option, value in name.options.items():
-        check_option(entry, option, known)
-        if option in _FILE_OPTIONS and "." in value:
-            yield from _there(value)
     is_path = entry.name in _HUB and name.rest.startswith(("/", "./", "../", "~"))
     if name.rest and (entry.name in _FILES or is_path):
         yield from _there(name.rest)
     if entry.name in ("python", "torch"):
         yield from _module(name.rest)
+    known = registry.options(text)
+    for option, value in name.options.items():
+        check_option(entry, option, known)
+        if option in _FILE_OPTIONS and "." in value:
+            yield from _there(value)
 
 
 def _inputs(text: str) -> Iterator[tuple[str, str]]:

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, Self,
 
 from pydantic import BaseModel, ConfigDict, PlainSerializer, ValidationError
 
-from weakspot.core import WeakspotError, nearest
-from weakspot.core.registry import name_of, study_entries, study_names
+from weakspot.core import WeakspotError
+from weakspot.core.registry import load_study, name_of, study_entries, study_names
 from weakspot.study.options import Field, StudySettings
 
 if TYPE_CHECKING:
@@ -215,22 +215,12 @@ def _text(value: Any) -> Any:
 @cache
 def find_study(name: str) -> Study:
     """A study by its name; a wrong name is an error that says the nearest right one."""
-    entry = study_entries().get(name)
-    if entry is None:
-        hint = nearest(name, study_entries()) or f"choose from: {', '.join(study_entries())}"
-        raise WeakspotError(f"no study is called {name[:80]!r}", fix=hint)
-    module, _, attribute = entry.target.partition(":")
-    try:
-        found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise WeakspotError(
-            f"the study {name!r} of {entry.origin} cannot be imported: {error}",
-            fix=f"reinstall {entry.origin}",
-        ) from error
+    found = load_study(name)
     if not isinstance(found, Study):
+        origin = study_entries()[name].origin
         raise WeakspotError(
-            f"the study {name!r} of {entry.origin} is a {type(found).__name__}, not a Study",
-            fix=f"ask the authors of {entry.origin}",
+            f"the study {name!r} of {origin} is a {type(found).__name__}, not a Study",
+            fix=f"ask the authors of {origin}",
         )
     return found
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import weakspot
 from weakspot.core.registry import STUDIES
 from weakspot.study.calls import documentation_of
 from weakspot.study.options import EXECUTOR, OUT, Field, fields_of
@@ -51,7 +51,7 @@ def stub() -> str:
         "from weakspot.engine import Executor as _Executor",
         "from weakspot.engine import Watch as _Watch",
         "",
-        f"__all__ = {sorted(weakspot.__all__)}",
+        f"__all__ = {sorted(sys.modules['weakspot'].__all__)}",
         "__version__: str",
         "",
         "def open_run(folder: str) -> Run: ...",

@@ -10,8 +10,8 @@ What a part offers beyond its port (see `weakspot.core.ports`) is checked too, w
 adapters' tests run the same functions.
 """
 
-from weakspot.testing.models import check_captioner, check_encoder, check_generator
-from weakspot.testing.ports import ContractError, check_judge, check_source, check_target
+from weakspot.checks.models import check_captioner, check_encoder, check_generator
+from weakspot.checks.ports import ContractError, check_judge, check_source, check_target
 from weakspot.testing.studies import check_study
 
 __all__ = [

@@ -19,11 +19,11 @@ from typing import Any
 
 import yaml
 
+from weakspot.checks.ports import promise
 from weakspot.core import WeakspotError
 from weakspot.store import Run
 from weakspot.study.options import Field, fields_of
 from weakspot.study.study import Study, find_study
-from weakspot.testing.ports import promise
 
 #: What may differ from one time to the next.
 _FLEETING = ("seconds", "dollars")

@@ -14,13 +14,7 @@ from tests.studies.map.map_toy import SPACE, Dim, write_pictures
 import weakspot
 from weakspot.concepts.space import load_space
 from weakspot.core import Stage, WeakspotError
-from weakspot.sources.labelled import labelled_images, split
-from weakspot.store import Run
-from weakspot.studies.map.figures import figures
-from weakspot.studies.map.result import Landscape, MapResult
-from weakspot.studies.repair.figures import landscapes
-from weakspot.study.lifecycle import resume
-from weakspot.study.preferences import (
+from weakspot.report.people.preferences import (
     Preferences,
     minded,
     modes_of,
@@ -29,6 +23,12 @@ from weakspot.study.preferences import (
     ranking,
     samples_of,
 )
+from weakspot.sources.labelled import labelled_images, split
+from weakspot.store import Run
+from weakspot.studies.map.figures import figures
+from weakspot.studies.map.result import Landscape, MapResult
+from weakspot.studies.repair.figures import landscapes
+from weakspot.study.lifecycle import resume
 from weakspot.study.reports import html, markdown, summary, write
 
 

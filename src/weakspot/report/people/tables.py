@@ -121,7 +121,7 @@ def _images(_: Run, score: Score) -> list[Table]:
 
 
 def _modes(run: Run, score: Score) -> list[Table]:
-    from weakspot.study.preferences import Preferences, listed_modes
+    from weakspot.report.people.preferences import Preferences, listed_modes
 
     words = [mode.words for mode in listed_modes(run)]
     pairs: Sequence[Sequence[int]] = score["preferences"]["pairs"]

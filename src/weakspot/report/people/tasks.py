@@ -283,7 +283,7 @@ def _scale(aspect: str) -> tuple[Choice, ...]:
 
 
 def _modes(run: Run, most: int, aspects: tuple[str, ...]) -> Task:
-    from weakspot.study.preferences import listed_modes
+    from weakspot.report.people.preferences import listed_modes
 
     del most, aspects
     modes = listed_modes(run)

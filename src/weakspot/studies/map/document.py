@@ -22,10 +22,10 @@ from weakspot.report.document import (
     spent,
 )
 from weakspot.report.format import cut
+from weakspot.report.people.preferences import Preferences
 from weakspot.store import Run, unjudged
 from weakspot.studies.map.figures import figures
 from weakspot.studies.map.result import BiasFound, Compared, Estimate, Landscape, MapResult
-from weakspot.study.preferences import Preferences
 
 #: Pictures of one finding in the page.
 SHOWN: Final = 6

@@ -8,12 +8,12 @@ from typing import Any, Final, NamedTuple
 
 from weakspot.concepts.space import ConceptSpace, Region
 from weakspot.core import Target, WeakspotError
+from weakspot.report.people.preferences import modes_of, preferred
 from weakspot.store import Run
 from weakspot.studies.map.parts import MapParts, parts_of
 from weakspot.studies.map.settings import MapSettings
 from weakspot.study.lifecycle import settings_of
 from weakspot.study.loading import rooted
-from weakspot.study.preferences import modes_of, preferred
 from weakspot.study.repairs import Job, RepairTask, Spot, chosen_of
 
 #: By the task of a space, where a job is made of what was mapped.

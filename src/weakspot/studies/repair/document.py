@@ -262,7 +262,8 @@ def _landscape(found: Mapping[str, Any]) -> Section:
         "The landscape",
         [
             pairs(rows),
-            *([Text(reading), *figures] if figures else []),
+            *([Text(reading)] if figures else []),
+            *figures,
             Table("Modes before and after", above, head, modes or [("none", "", "", "")]),
         ],
         "The same draws of all cells before and after. The distance is between the two distributions "

@@ -16,7 +16,6 @@ from pydantic import BaseModel, ConfigDict
 
 from weakspot.core import WeakspotError
 from weakspot.store import Run
-from weakspot.study.study import find_study
 
 #: The name under which the ledger keeps them.
 KEY: Final = "preferences"
@@ -154,7 +153,7 @@ def samples_of(run: Run, number: int) -> list[str]:
 
 
 def _result(run: Run) -> WithModes | None:
-    result = find_study(run.config.study).read_result(run)
+    result = run.result
     return result if isinstance(result, WithModes) else None
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weakspot.checks.ports import ContractError, check_abilities, kind, promise, same, size
 from weakspot.core import Captioner, Encoder, Generator, ScoringCaptioner, TextEncoder
 from weakspot.core.ports import Formatted, NoiseGenerator, Repeating, understands
-from weakspot.testing.ports import ContractError, check_abilities, kind, promise, same, size
 
 
 def check_encoder(

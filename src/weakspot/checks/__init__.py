@@ -1,0 +1,1 @@
+"""What each port promises, checked: used by `weakspot.testing` and by `weakspot doctor MODEL`."""
