@@ -60,18 +60,21 @@ class Watcher:
         self.way_in: list[str] = []
         self._known: dict[CodeType, str] = {}
         self._stacks: dict[int, list[str]] = {}
+        self._importing = 0  # how many modules are being imported, one inside another
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
         """The profile function of Python."""
         stack = self._stacks.setdefault(threading.get_ident(), [])
         if event == "call":
-            module = self._module(frame.f_code)
+            self._importing += frame.f_code.co_name == "<module>"
+            module = "" if self._importing else self._module(frame.f_code)
             if module:
                 self.modules.setdefault(module)
             elif frame.f_code.co_name == "predict" and "one_trial_parts" in frame.f_code.co_filename:
                 self.way_in = self._rooms(threading.get_ident())
             stack.append(module)
         elif event == "return" and stack:
+            self._importing -= frame.f_code.co_name == "<module>"
             stack.pop()
 
     def _rooms(self, thread: int) -> list[str]:
