@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import shutil
+import sqlite3
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -142,8 +143,8 @@ def test_other_draws_are_separate_and_said_to_be(here: Path, capsys: Any) -> Non
 
 def test_cases_that_show_something_else_are_no_pairs(here: Path) -> None:
     shutil.copytree("b", "changed")
-    with Run.open(Path("changed")) as run:
-        run.ledger._db.execute("UPDATE trials SET caption = caption || ' it is night.'")
+    with sqlite3.connect("changed/ledger.db") as db:
+        db.execute("UPDATE trials SET caption = caption || ' it is night.'")
     found = compare_folders(Path("a"), Path("changed"))
     assert not any(row.paired for row in found.rows)
     assert compare_folders(Path("a"), Path("b")).rows[0].paired
@@ -187,10 +188,10 @@ def test_compare_explains_what_is_wrong(here: Path, capsys: Any, given: list[str
 
 def test_hostile_words_do_nothing(here: Path, capsys: Any) -> None:
     shutil.copytree("a", "hostile")
-    with Run.open(Path("hostile")) as run:
-        bad = "<script>alert(1)</script> \x1b[31m\u202e | `x` **b**"
-        words = (json.dumps(bad)[1:-1],)
-        run.ledger._db.execute("UPDATE findings SET data = replace(data, 'it is on a flower.', ?)", words)
+    bad = "<script>alert(1)</script> \x1b[31m\u202e | `x` **b**"
+    words = (json.dumps(bad)[1:-1],)
+    with sqlite3.connect("hostile/ledger.db") as db:
+        db.execute("UPDATE findings SET data = replace(data, 'it is on a flower.', ?)", words)
     assert cli(["compare", "hostile", "b", "--markdown", "hostile.md"]) == 0
     assert cli(["gate", "hostile", "--max-part-rate", "0.1", "--summary", "hostile.md"]) == 1
     said = capsys.readouterr().out + Path("hostile.md").read_text()

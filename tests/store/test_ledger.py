@@ -249,15 +249,17 @@ for start in range(0, 10**7, 16):
 
 
 def test_it_is_read_while_another_process_writes_and_after_it_was_killed(book: Ledger) -> None:
-    assert book._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    with sqlite3.connect(book.path) as db:
+        assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     book.close()
     writer = subprocess.Popen([sys.executable, "-c", WRITER, str(book.path)], stdout=subprocess.PIPE)
     assert writer.stdout is not None
     try:
         writer.stdout.readline()
         reader, seen = Ledger.read(book.path), []
+        db = sqlite3.connect(book.path)
         for _ in range(100):
-            row = reader._db.execute(
+            row = db.execute(
                 """SELECT (SELECT SUM(n) FROM tallies), (SELECT SUM(failures) FROM tallies),
                    (SELECT COUNT(*) FROM trials), (SELECT SUM(failed) FROM trials),
                    (SELECT amount FROM spend WHERE what = 'images')"""
@@ -269,6 +271,7 @@ def test_it_is_read_while_another_process_writes_and_after_it_was_killed(book: L
         with pytest.raises(LedgerError, match="readonly"):
             reader.set_fact("state", "mine now")
         reader.close()
+        db.close()
         assert seen == sorted(seen)
         assert seen[-1] > seen[0]
     finally:

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -209,9 +210,8 @@ def test_a_ledger_is_in_wal_mode_from_its_first_moment(
     with monkeypatch.context() as killed:
         killed.setattr(Ledger, "open", lambda *_: None)
         Ledger.create(tmp_path / "ledger.db")
-    reader = Ledger.read(tmp_path / "ledger.db")
-    assert reader._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    reader.close()
+    with sqlite3.connect(tmp_path / "ledger.db") as db:
+        assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 # -- one writer ----------------------------------------------------------------------------------

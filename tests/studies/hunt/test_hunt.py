@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -196,8 +197,9 @@ def test_a_hunt_stopped_by_the_clock_keeps_its_findings_when_resumed(toy: Path) 
         assert found
     with Run.open(Path("run")) as writing:
         writing.ledger.set_fact("state", "stopped: the seconds budget of 600 is spent")
-        writing.ledger._db.execute("UPDATE trials SET seconds = seconds + 0.05")
-        writing.ledger._db.execute("UPDATE spend SET amount = amount + 300 WHERE what = 'seconds'")
+    with sqlite3.connect("run/ledger.db") as db:
+        db.execute("UPDATE trials SET seconds = seconds + 0.05")
+        db.execute("UPDATE spend SET amount = amount + 300 WHERE what = 'seconds'")
     with ws.resume("run") as run:
         assert [f.to_json() for f in run.findings] == found
 
