@@ -36,11 +36,7 @@ class OnnxFeatures(OnnxPictures):
 
 
 def load(name: str) -> Extractor:
-    """The extractor that a name names; see above.
-
-    Raises:
-        WeakspotError: There is no such model, or it gives no features.
-    """
+    """The extractor that a name names; see above."""
     parsed = parse_name(name)
     if parsed.scheme == "onnx" and parsed.rest:
         return _onnx(parsed.rest, parsed.options)
@@ -59,11 +55,7 @@ def load(name: str) -> Extractor:
 
 
 def checked(extract: Extractor, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float64]:
-    """The features of some pictures, one finite row each.
-
-    Raises:
-        WeakspotError: The extractor gave something else.
-    """
+    """The features of some pictures, one finite row each."""
     rows = np.asarray(extract(images), np.float64)
     if rows.ndim != 2 or len(rows) != len(images) or not rows.shape[1]:
         raise WeakspotError(

@@ -98,11 +98,7 @@ class Preprocess(NamedTuple):
 
 
 def read_preprocess(folder: Path) -> Preprocess | None:
-    """What `preprocessor_config.json` says; None if there is none.
-
-    Raises:
-        WeakspotError: It cannot be read, or asks for something that is not known here.
-    """
+    """What `preprocessor_config.json` says; None if there is none."""
     path = folder / CONFIG
     if not path.is_file():
         return None

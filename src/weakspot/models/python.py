@@ -48,7 +48,6 @@ class FunctionClassifier(Batched):
         self._batches = Batches(name, batch or BATCH, device=self.device)
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`."""
         parts = self._batches.run([case.input for case in cases], self._some)
         return [output for part in parts for output in part]
 

@@ -15,7 +15,7 @@ import numpy as np
 from weakspot.core import Case, Output, Status, WeakspotError, check_known
 from weakspot.core.registry import read_whole
 from weakspot.models.compute import computing
-from weakspot.models.hf.loading import FolderModel, How, load_tokenizer, quiet, read_config
+from weakspot.models.hf.loading import FolderModel, How, load_beside, quiet, read_config
 from weakspot.models.vectors import Ngrams
 
 #: How sentences are chosen: the first ones, or those that lie nearest to the whole text.
@@ -97,7 +97,6 @@ class Asked:
         self.model, self.instruction = model, instruction
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`."""
         asked = [self.instruction.replace("{text}", text_of(case)) for case in cases]
         outputs = self.model.answer_questions(asked)
         return [said(o.answer, usage=o.usage) if o.status is Status.OK else o for o in outputs]
@@ -146,7 +145,7 @@ class Seq2Seq(FolderModel):
         config = read_config(folder)
         self.prefix = _prefix(config) if prefix is None else prefix
         self._model = self._network("AutoModelForSeq2SeqLM")
-        self._tokenizer: Any = load_tokenizer(folder, trust=self.trust)
+        self._tokenizer: Any = load_beside("AutoTokenizer", folder, trust=self.trust)
         places = int(config.get("max_position_embeddings") or config.get("n_positions") or READ)
         self._longest = max(min(places, int(self._tokenizer.model_max_length), 1 << 14), 8)
         self._written = {"max_new_tokens": tokens, "num_beams": beams, "do_sample": False}

@@ -27,9 +27,6 @@ def unit(rows: NDArray[Any], *, of: str) -> NDArray[np.float32]:
     Args:
         rows: What a model gave, one row each.
         of: The model, for the message.
-
-    Raises:
-        WeakspotError: A row is not finite, or zero; it says which.
     """
     if rows.ndim != 2:
         raise WeakspotError(
@@ -158,11 +155,7 @@ class Precomputed:
             self._rows.setdefault(normal_form(text), row)
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """See `TextEncoder`.
-
-        Raises:
-            WeakspotError: A text is not in the matrix.
-        """
+        """See `TextEncoder`."""
         rows = [self._rows.get(normal_form(text), -1) for text in texts]
         if -1 in rows:
             unknown = texts[rows.index(-1)]

@@ -46,9 +46,6 @@ def read_annotations(
         path: A .csv, .tsv, .json or .jsonl file.
         names: The pictures, by their paths below the folder.
         column: Of the label. A file without it has captions only, or else is refused.
-
-    Raises:
-        WeakspotError: It cannot be read, or speaks of none of the pictures.
     """
     path = Path(path)
     rows, pictures = dict(_rows(path, column)), set(names)

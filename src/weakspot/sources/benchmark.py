@@ -149,11 +149,7 @@ class Benchmark:
         return cases
 
     def picture(self, item: Item) -> QuestionImage | Path | bytes | None:
-        """The item's picture, read and made to fit unless it is wanted raw.
-
-        Raises:
-            WeakspotError: It is missing or cannot be read, and pictures are needed.
-        """
+        """The item's picture, read and made to fit unless it is wanted raw."""
         if self.images == "ignored" or (item.image is None and not item.missing):
             return None
         try:

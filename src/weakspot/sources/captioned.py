@@ -84,11 +84,7 @@ class Captioned:
         )
 
     def rows(self, encoder: Encoder, *, cache: Path | None = None, progress: Progress | None = None) -> Rows:
-        """The pictures as rows of length 1, those of a folder from the cache where they are there.
-
-        Raises:
-            WeakspotError: The encoder has no image tower, or no picture can be used.
-        """
+        """The pictures as rows of length 1, those of a folder from the cache where they are there."""
         if not hasattr(encoder, "embed_images"):
             raise WeakspotError(
                 "the encoder has no image tower, so nothing can be held against pictures",
@@ -124,9 +120,6 @@ def read_captioned(folder: str | Path, *, captions: str | Path | None = None) ->
     Args:
         folder: With pictures, in folders or not.
         captions: The file of captions; by default the first of `NAMES` in the folder or the one above.
-
-    Raises:
-        WeakspotError: There is no folder, no file of captions, or none that speaks of the pictures.
     """
     root = Path(folder)
     names = [name for name, _ in files_in(root)]

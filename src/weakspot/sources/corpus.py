@@ -93,9 +93,6 @@ def read_corpus(name: str, *, noise: str | Path | None = None, limit: int | None
         name: See above.
         noise: A file of phrases whose texts are left out, one a line; by default `NOISE`.
         limit: Distinct texts at most; the rest is not read.
-
-    Raises:
-        WeakspotError: It cannot be read, or has fewer than two texts, so that there are no pairs.
     """
     phrases = read_phrases(Path(noise) if noise is not None else NOISE)
     return gather(_texts(name), name=name, noise=phrases, limit=limit)

@@ -50,11 +50,7 @@ class Documents:
 
 
 def documents(where: str = "") -> Documents:
-    """Read texts and their summaries.
-
-    Raises:
-        WeakspotError: There are none, or one is empty, or has no summary: it says which.
-    """
+    """Read texts and their summaries."""
     path = OWN if where in ("", "own") else Path(where)
     try:
         rows = _folder(path) if path.is_dir() else _lines(path)

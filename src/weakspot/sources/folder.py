@@ -63,9 +63,6 @@ def images_in(folder: str | Path, *, longest: int = LONGEST) -> Iterator[Picture
     Args:
         folder: Where to look. Hidden files and folders are passed over.
         longest: Pixels of the longer side; larger pictures are made smaller.
-
-    Raises:
-        WeakspotError: There is no such folder, or no picture in it.
     """
     for name, path in files_in(folder):
         try:
@@ -75,11 +72,7 @@ def images_in(folder: str | Path, *, longest: int = LONGEST) -> Iterator[Picture
 
 
 def files_in(folder: str | Path) -> list[tuple[str, Path]]:
-    """Names and paths of all files that look like pictures, sorted by name.
-
-    Raises:
-        WeakspotError: There is no such folder, or no picture in it.
-    """
+    """Names and paths of all files that look like pictures, sorted by name."""
     root = Path(folder)
     if not root.is_dir():
         raise WeakspotError(f"there is no folder {str(folder)[:200]!r}", fix="name a folder with pictures")

@@ -118,11 +118,7 @@ def drawn_by(make: Callable[..., Any], rest: str, *, scheme: str, label: str, te
 
 
 def must_repeat(generator: object, name: str) -> None:
-    """Refuse a generator that says of itself that it draws anew each time.
-
-    Raises:
-        WeakspotError: Its cases could not be drawn again, to resume a run or to look at a finding.
-    """
+    """Refuse a generator that says of itself that it draws anew each time."""
     if isinstance(generator, Repeating) and not generator.repeats:
         raise WeakspotError(
             f"{name[:200]} draws another picture each time, so that no case could be drawn again",

@@ -37,11 +37,7 @@ class LabelRow(NamedTuple):
 
 
 def read_label_file(path: str | Path) -> list[LabelRow]:
-    """The rows of a labels file, in order.
-
-    Raises:
-        WeakspotError: It cannot be read, or an entry of it cannot be meant; it says which.
-    """
+    """The rows of a labels file, in order."""
     path = Path(path)
     text = _text(path)
     kind = path.suffix.lower()

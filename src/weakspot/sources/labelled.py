@@ -75,9 +75,6 @@ def split(images: LabelledImages, *, seed: int, shares: Mapping[str, float] = PA
 
     Pictures are put in the order of a hash of their content and the seed, and the row is cut; equal pictures
     stand side by side and stay in one part.
-
-    Raises:
-        WeakspotError: There are too few for some part.
     """
     keys = [hashlib.blake2b(f"{seed}:{d}".encode(), digest_size=8).hexdigest() for d in images.digests]
     row = sorted(range(len(images)), key=lambda i: (keys[i], i))
@@ -121,9 +118,6 @@ def labelled_images(
         where: A folder, an .npz, or a registered name.
         labels: The target's, if they are known: a picture with another label is refused.
         labels_file: Names by WordNet id, for folders called by such ids.
-
-    Raises:
-        WeakspotError: There are none, or no labels, or labels that the target has not.
     """
     if PICTURES.knows(where):
         images: LabelledImages = PICTURES.load(where)

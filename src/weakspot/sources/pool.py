@@ -56,11 +56,7 @@ class Pool:
     digest: str
 
     def picture(self, i: int, *, longest: int = LONGEST) -> NDArray[np.uint8]:
-        """The pixels of a picture.
-
-        Raises:
-            WeakspotError: Its file was changed or removed since the pool was read.
-        """
+        """The pixels of a picture."""
         content = read(self.paths[i])
         if hashlib.sha256(content).hexdigest() != self.digests[i]:
             raise Unusable(f"{self.names[i]} was changed since the folder was read", fix="begin a new run")
@@ -84,9 +80,6 @@ def read_pool(
         cache: The folder of the cache; None for no cache. One that cannot be written is not used.
         longest: Pixels of the longer side that the encoder is shown at most.
         progress: Told after each file.
-
-    Raises:
-        WeakspotError: There is no folder, or no picture that can be used.
     """
     digest = digest_of(encoder)
     file = None

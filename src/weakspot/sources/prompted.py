@@ -46,11 +46,7 @@ class PromptPictures:
         return prompt_of(self.space, cell)
 
     def probe(self) -> None:
-        """Look, before a run, whether the prompts can be drawn by one who says so.
-
-        Raises:
-            WeakspotError: One cannot; it says which.
-        """
+        """Look, before a run, whether the prompts can be drawn by one who says so."""
         for prompt in map(self.prompt, range(min(self.space.size, PROBED))):
             if not understands(self.generator, prompt):
                 raise WeakspotError(
@@ -63,11 +59,7 @@ class PromptPictures:
         self._placed[hypothesis.id, index] = noise
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
-        """See `Source`. A case shows the picture and expects its prompt. The baseline is any cell at random.
-
-        Raises:
-            WeakspotError: The generator gave too few pictures.
-        """
+        """A case shows the picture and expects its prompt; the baseline is any cell at random."""
         region = self.space.read(hypothesis) or self.space.whole
         noise = [self._placed.get((hypothesis.id, index)) for index in indices]
         seeds = [
@@ -102,9 +94,7 @@ def prompt_of(space: ConceptSpace, cell: int) -> str:
 
 
 class _Draws(Protocol):
-    def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
-        """See `Source`."""
-        ...
+    def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]: ...
 
 
 class SourceAsGenerator:
@@ -118,7 +108,6 @@ class SourceAsGenerator:
         return understands(self.source, text)
 
     def generate(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[NDArray[np.uint8]]:
-        """See `Generator`."""
         return [
             self.source.draw(Hypothesis(prompt), [0], seed=own)[0].input
             for prompt, own in zip(prompts, seeds, strict=True)
@@ -126,11 +115,7 @@ class SourceAsGenerator:
 
 
 def generator(given: Any, name: str) -> Generator:
-    """The generator of a name: a model that generates, or a source that draws.
-
-    Raises:
-        WeakspotError: It is neither.
-    """
+    """The generator of a name: a model that generates, or a source that draws."""
     found = given
     if given is None or isinstance(given, str):
         found = _named(name)

@@ -50,9 +50,6 @@ def base_prompt(label: str, parent: str = "", *, template: str = TEMPLATE) -> st
         label: As the head has it, or as it is spoken.
         parent: Its wider class. Without one, "({parent})" is left out with its brackets.
         template: Has {label}, and {parent} if wanted. "a" before them becomes "an" where it must.
-
-    Raises:
-        WeakspotError: The label is empty, the template is wrong, or it needs a parent and there is none.
     """
     check_template(template)
     values = {"label": spoken(label), "parent": _plain(parent) or LabelParts.of(label).hint}
@@ -136,9 +133,6 @@ def words_of(
         senses: By label, which of its meanings is meant; see `WordNet.choose`.
         strict: A label without a parent and with several meanings is an error. Otherwise nothing is said
             of it.
-
-    Raises:
-        WeakspotError: A wrong file, none of the labels in it, or (strict) a label with several meanings.
     """
     labels = list(labels)
     rows = {} if file is None else _rows_of(labels, Path(file), strict=strict)

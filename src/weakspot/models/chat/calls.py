@@ -44,12 +44,7 @@ class Fault(NamedTuple):
 
 
 def fault_of(error: BaseException, api: Any) -> Fault:
-    """What an exception of a provider's library means.
-
-    Args:
-        error: As raised or returned by it.
-        api: inspect-ai's interface to the provider, which knows what can be tried again.
-    """
+    """What an exception of a provider's library means; inspect-ai's `api` knows what can be tried again."""
     if isinstance(error, TimeoutError):
         return Fault(str(error) or "no answer in time", again=True)
     status = status_of(error)
@@ -193,14 +188,9 @@ def close_interface(api: Any) -> None:
 
 
 class Gate:
-    """Lets in as many as the limit says; used as `async with gate:` within one event loop.
+    """Lets in as many as the limit says, which grows up to `most`; `async with gate:` within one event loop.
 
-    Args:
-        most: The limit never grows beyond this.
-
-    Attributes:
-        limit: How many may be inside now.
-        cuts: How often the limit was cut; a call remembers it from when it was sent.
+    `cuts` says how often the limit was cut; a call remembers it from when it was sent.
     """
 
     def __init__(self, *, start: int, most: int) -> None:

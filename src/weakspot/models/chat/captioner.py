@@ -31,11 +31,7 @@ class CaptionsWhenAsked:
         raise NotImplementedError
 
     def captions(self, images: Sequence[NDArray[np.uint8]], *, prefix: str = "") -> list[str]:
-        """See `Captioner`. A picture of which nothing was said has the prefix alone.
-
-        Raises:
-            WeakspotError: Nothing was said of any picture; the message says why.
-        """
+        """See `Captioner`. A picture of which nothing was said has the prefix alone."""
         known = f" It is known already that this is true: {prefix}" if prefix else ""
         outputs = self.ask_detailed([PROMPT + known] * len(images), list(images))
         lost = [output for output in outputs if output.status is not Status.OK or not output.answer]

@@ -59,16 +59,12 @@ class Spent:
 
     A limit stops calls from being sent; those under way when it is reached are still paid for. What a
     provider charges for a call that brought no reply (a time-out) is not known and not in here.
-
-    Attributes:
-        calls: Requests sent, with every further attempt.
-        dollars: By the price; 0 where that is not known.
-        max_calls: No request is sent beyond these.
-        max_dollars: No request is sent once these are spent.
     """
 
+    #: Requests sent, with every further attempt.
     calls: int = 0
     tokens: int = 0
+    #: By the price; 0 where that is not known.
     dollars: float = 0.0
     max_calls: float = math.inf
     max_dollars: float = math.inf

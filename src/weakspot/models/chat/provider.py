@@ -41,18 +41,13 @@ _NOISY: Final = ("inspect_ai", "httpx", "httpx2", "httpcore", "httpcore2", "open
 
 
 class Who(NamedTuple):
-    """A provider and its model.
-
-    Attributes:
-        name: Both, as inspect-ai writes them: "openai-api/local/qwen".
-        provider: "openai-api".
-        base_url: Where the server is, if it is not where the provider always is.
-        local: On this machine, or of a kind that is one's own.
-    """
+    """A provider and its model, named together as inspect-ai writes them: "openai-api/local/qwen"."""
 
     name: str
     provider: str
+    #: Where the server is, if it is not where the provider always is.
     base_url: str
+    #: On this machine, or of a kind that is one's own.
     local: bool
 
     @property
@@ -69,11 +64,7 @@ class Who(NamedTuple):
 
 
 def who(name: str, *, base_url: str = "") -> Who:
-    """The provider behind a name; a missing key or address is named here, before anything is sent.
-
-    Raises:
-        WeakspotError: The name is incomplete, the address no URL, the key or the address missing.
-    """
+    """The provider behind a name; a missing key or address is named here, before anything is sent."""
     provider, _, model = name.partition("/")
     if not provider or not model or any(c.isspace() for c in name):
         raise WeakspotError(f"{name[:80]!r} is not a provider and its model", fix=EXAMPLE)
@@ -82,7 +73,8 @@ def who(name: str, *, base_url: str = "") -> Who:
     address = base_url or os.environ.get(f"{prefix}_BASE_URL", "")
     if address:
         _check_url(address)
-    local = provider in LOCAL or _loopback(address)
+    machine = urlsplit(address).hostname or ""
+    local = provider in LOCAL or machine in ("localhost", "::1") or machine.startswith("127.")
     if provider.startswith("openai-api"):
         if "/" not in model:
             raise WeakspotError(
@@ -118,31 +110,28 @@ def _check_url(address: str) -> None:
         )
 
 
-def _loopback(address: str) -> bool:
-    host = urlsplit(address).hostname or "" if address else ""
-    return host in ("localhost", "::1") or host.startswith("127.")
-
-
 def connect(to: Who, settings: Mapping[str, Any]) -> tuple[Any, Any]:
     """inspect-ai's interface to the provider, and the configuration of its calls.
 
     Raises:
-        WeakspotError: The provider is not known, or what it needs is not there.
         ImportError: inspect-ai is not installed.
     """
     quiet()
     inspect_model = import_module("inspect_ai.model")
-    placeholder = to.provider.startswith("openai-api") and to.local
+    near = to.provider.startswith("openai-api") and to.local
+    more: dict[str, Any] = {}
+    if near:  # there the processor and not the way limits the pace; only the usual client knows of proxies
+        more["http_client"] = import_module("openai").DefaultAioHttpClient()
+        if not any(_own_keys(to)):
+            more["api_key"] = "none"  # a server on this machine seldom wants one, yet the client insists
     try:
         config = inspect_model.GenerateConfig(**settings)
         model = inspect_model.get_model(
             to.name,
             config=config,
             base_url=to.base_url or None,
-            # A server on this machine seldom wants a key, yet the client insists on one.
-            api_key="none" if placeholder and not any(_own_keys(to)) else None,
             memoize=False,
-            **_swift(to),
+            **more,
         )
     except Exception as error:  # of the provider's library
         raise _explained(to, error) from None
@@ -153,16 +142,6 @@ def connect(to: Who, settings: Mapping[str, Any]) -> tuple[Any, Any]:
     elif hasattr(model.api, "model_family"):
         model.api.model_family()  # reads that table, once, which would hold up the first calls
     return model.api, config
-
-
-def _swift(to: Who) -> dict[str, Any]:
-    """A lighter HTTP client for a server near by, where the processor and not the way limits the pace.
-
-    Far away the default one is kept: it knows about proxies.
-    """
-    if not (to.provider.startswith("openai-api") and to.local):
-        return {}
-    return {"http_client": import_module("openai").DefaultAioHttpClient()}
 
 
 def _explained(to: Who, error: Exception) -> WeakspotError:
@@ -189,8 +168,7 @@ def _own_keys(to: Who) -> list[str]:
 class Secrets:
     """The keys of this environment, to be kept out of all that is written or shown.
 
-    Args:
-        to: Its own key is one in any case; other variables count by their names and if they look the part.
+    The provider's own is one in any case; other variables count by their names and if they look the part.
     """
 
     def __init__(self, to: Who) -> None:

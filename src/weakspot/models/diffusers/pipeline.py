@@ -32,11 +32,10 @@ from weakspot.models.diffusers.loading import (
     lay_out,
     load_pipeline,
     noise_of,
-    quiet,
     settings_of,
     use_scheduler,
 )
-from weakspot.models.hf.loading import revision_of
+from weakspot.models.hf.loading import quiet, revision_of
 
 
 class DiffusersGenerator(Batched):
@@ -177,10 +176,6 @@ class DiffusersGenerator(Batched):
             latents: Of the shape (pictures, *noise_shape).
             seeds: For samplers that add noise on their way (ancestral ones). By default it follows from the
                 latents, so that a small move of the latents is a new draw there; fix the seeds to keep it.
-
-        Raises:
-            WeakspotError: A picture was held back by the pipeline's safety checker, has numbers that are not
-                finite, or does not fit into memory even alone.
         """
         latents = np.ascontiguousarray(latents, np.float32)
         _same_number(len(prompts), len(latents), "rows of latents")
@@ -200,7 +195,7 @@ class DiffusersGenerator(Batched):
             if self.on_progress is not None:
                 self.on_progress(len(pictures), len(words))
 
-        with self._lock, quiet():
+        with self._lock, quiet(drawing=True):
             self._batches.run(range(len(words)), some)
         return pictures
 

@@ -11,30 +11,32 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Unpack
+from typing import Any, Final, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+from scipy.special import log_softmax
 
 from weakspot.core import WeakspotError
 from weakspot.core.registry import read_whole
 from weakspot.models.compute import Batched, Batches, computing
-from weakspot.models.hf.images import Prepare, by_name, must_prepare
+from weakspot.models.hf.images import Prepare, by_name, prepare_of, prepared_by
 from weakspot.models.hf.loading import (
     How,
     Trust,
     folder_digest,
+    load_beside,
     load_model,
-    load_tokenizer,
     quiet,
     read_config,
     revision_of,
-    unloadable,
 )
 from weakspot.models.pictures import stack_images
 
 PROMPT: Final = "Say in short sentences what is in the picture."
+#: A text in tokens: those of its prefix, and its own.
+_Text = tuple[list[int], list[int]]
 #: Tokens of the longest text, if the model does not say it.
 LONGEST: Final = 512
 
@@ -92,7 +94,6 @@ class Captions(Speaker):
         return {"pixel_values": pixels.to(self.device), self._ids: ids.to(self.device)}
 
     def write(self, images: Sequence[Any], begun: list[int], **how: Any) -> list[list[int]]:
-        """See `Speaker`."""
         # BLIP takes a text that is whole and drops the token at its end.
         given = [[*begun, self.pad] if self.kind == "blip" else begun] * len(images)
         inputs = self._inputs(images, given)
@@ -101,7 +102,6 @@ class Captions(Speaker):
         return [row[1:] for row in rows]
 
     def read(self, image: NDArray[np.uint8], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-        """See `Speaker`."""
         inputs = self._inputs([image], rows)
         with self.torch.inference_mode(), computing(self.device):
             return self._logits(self.model(**inputs).logits, len(rows[0]))
@@ -143,7 +143,6 @@ class Converses(Speaker):
         }
 
     def write(self, images: Sequence[Any], begun: list[int], **how: Any) -> list[list[int]]:
-        """See `Speaker`."""
         rows = []
         for image in images:
             given = self._inputs(image, [begun])
@@ -153,10 +152,18 @@ class Converses(Speaker):
         return rows
 
     def read(self, image: NDArray[np.uint8], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-        """See `Speaker`."""
         inputs = self._inputs(image, rows)
         with self.torch.inference_mode(), computing(self.device):
             return self._logits(self.model(**inputs).logits, len(rows[0]))
+
+
+#: Models of pixels and tokens alone, by type: their class, the part of their configuration that is of texts,
+#: and what the token is called that texts begin with.
+_PLAIN: Final = {
+    "vision-encoder-decoder": ("VisionEncoderDecoderModel", "decoder", "decoder_start_token_id"),
+    "blip": ("BlipForConditionalGeneration", "text_config", "bos_token_id"),
+    "git": ("GitForCausalLM", "", "cls_token_id"),
+}
 
 
 def speaker_of(
@@ -165,24 +172,15 @@ def speaker_of(
     """The model in a folder, and how it is asked."""
     kind = str(config.get("model_type", ""))
     how: dict[str, Any] = {"device": device, "dtype": dtype}
-    if kind not in ("vision-encoder-decoder", "blip", "git"):
+    if kind not in _PLAIN:
         return _conversing(folder, how, trust=trust, prompt=prompt)
-    prepare = must_prepare(folder, trust=trust)
-    names = {
-        "vision-encoder-decoder": "VisionEncoderDecoderModel",
-        "blip": "BlipForConditionalGeneration",
-        "git": "GitForCausalLM",
-    }
-    tokenizer = load_tokenizer(folder, trust=trust)
-    model = load_model(names[kind], folder, trust=trust, **how)
-    text = {"blip": "text_config", "vision-encoder-decoder": "decoder"}.get(kind)
+    prepare = prepared_by(prepare_of(folder, trust=trust), of=folder)
+    tokenizer = load_beside("AutoTokenizer", folder, trust=trust)
+    name, text, first = _PLAIN[kind]
+    model = load_model(name, folder, trust=trust, **how)
     inner = getattr(model.config, text) if text else model.config
-    said = {
-        "vision-encoder-decoder": (model.config, "decoder_start_token_id"),
-        "blip": (inner, "bos_token_id"),
-        "git": (tokenizer, "cls_token_id"),
-    }[kind]
-    known = (getattr(*said, None), tokenizer.bos_token_id)
+    says = {"vision-encoder-decoder": model.config, "blip": inner, "git": tokenizer}[kind]
+    known = (getattr(says, first, None), tokenizer.bos_token_id)
     start = next((int(token) for token in known if token is not None), None)
     if start is None:
         raise WeakspotError(f"{folder} does not say what its texts begin with", fix="copy the folder again")
@@ -191,16 +189,7 @@ def speaker_of(
 
 
 def _conversing(folder: Path, how: dict[str, Any], *, trust: Trust, prompt: str) -> Converses:
-    transformers = import_module("transformers")
-    with quiet():
-        try:
-            processor = transformers.AutoProcessor.from_pretrained(
-                folder, local_files_only=True, trust_remote_code=trust.code
-            )
-        except ImportError:
-            raise
-        except Exception as error:  # of the files
-            raise unloadable(folder, error) from error
+    processor = load_beside("AutoProcessor", folder, trust=trust)
     model = load_model("AutoModelForImageTextToText", folder, trust=trust, **how)
     if getattr(processor, "chat_template", None):
         said = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": prompt}]}]
@@ -223,13 +212,6 @@ def is_captioner(config: dict[str, Any]) -> bool:
     """Whether a config.json is that of a model that writes about pictures."""
     writes = any(str(name).endswith("ForConditionalGeneration") for name in config.get("architectures") or ())
     return config.get("model_type") in _KINDS or (writes and "vision_config" in config)
-
-
-class _Told(NamedTuple):
-    """A text in tokens: those before, and its own."""
-
-    before: list[int]
-    own: list[int]
 
 
 class HfCaptioner(Batched):
@@ -258,7 +240,6 @@ class HfCaptioner(Batched):
         self._batches = Batches(name, size, device=speaker.device, dtype=speaker.dtype)
 
     def captions(self, images: Sequence[NDArray[np.uint8]], *, prefix: str = "") -> list[str]:
-        """See `Captioner`."""
         prefix = " ".join(prefix.split())
         begun = self._words(prefix)
         shown = len(self._decoded(begun))
@@ -270,33 +251,28 @@ class HfCaptioner(Batched):
     def log_probabilities(
         self, images: Sequence[NDArray[np.uint8]], sentences: Sequence[str], *, prefix: str = ""
     ) -> NDArray[np.float64]:
-        """See `Captioner`."""
-        told = [self._told(" ".join(prefix.split()), " ".join(s.split())) for s in sentences]
+        texts = [self._tokens_of(" ".join(prefix.split()), " ".join(s.split())) for s in sentences]
         table = np.zeros((len(images), len(sentences)))
-        order = sorted((i for i, one in enumerate(told) if one.own), key=lambda i: len(told[i].own))
+        order = sorted((i for i, (_, own) in enumerate(texts) if own), key=lambda i: len(texts[i][1]))
         with quiet():
             for row, image in zip(table, images, strict=True):
                 together = Batches("", SENTENCES, device=self.device)
-                score = partial(self._score_some, image, told)
-                row[order] = np.concatenate([*together.run(order, score), np.zeros(0)])
+                score = partial(self._score, image)
+                parts = together.run([texts[i] for i in order], score)
+                row[order] = np.concatenate([*parts, np.zeros(0)])
         return table
 
-    def _score_some(
-        self, image: NDArray[np.uint8], all_told: Sequence[_Told], which: Sequence[int]
-    ) -> NDArray[np.float64]:
+    def _score(self, image: NDArray[np.uint8], texts: Sequence[_Text]) -> NDArray[np.float64]:
         """log P of some texts about one picture."""
-        told = [all_told[i] for i in which]
-        rows = [one.before + one.own for one in told]
+        rows = [before + own for before, own in texts]
         longest = max(map(len, rows))
         filled = [row + [self._model.pad] * (longest - len(row)) for row in rows]  # last, so nobody sees it
-        logits = self._model.read(image, filled)  # (texts, start + tokens, words)
-        each = logits - logits.max(-1, keepdims=True)
-        each -= np.log(np.exp(each).sum(-1, keepdims=True))
+        each = log_softmax(self._model.read(image, filled), axis=-1)  # (texts, start + tokens, words)
         sums = []
-        for table, one in zip(each, told, strict=True):
-            first = len(one.before)  # the token at place i is foretold at place i of the start's row
-            places = np.arange(first, first + len(one.own))
-            sums.append(table[places, one.own].sum())
+        for table, (before, own) in zip(each, texts, strict=True):
+            # The token at place i is foretold at place i of the start's row.
+            places = np.arange(len(before), len(before) + len(own))
+            sums.append(table[places, own].sum())
         return np.array(sums, np.float64)
 
     # -- words and tokens -----------------------------------------------------------------------------
@@ -310,12 +286,12 @@ class HfCaptioner(Batched):
             )
         return found
 
-    def _told(self, prefix: str, sentence: str) -> _Told:
+    def _tokens_of(self, prefix: str, sentence: str) -> _Text:
         before = self._words(prefix)
         both = self._words(f"{prefix} {sentence}".strip())
         if both[: len(before)] == before:
-            return _Told(before, both[len(before) :])
-        return _Told(before, self._words(f" {sentence}" if prefix else sentence))
+            return before, both[len(before) :]
+        return before, self._words(f" {sentence}" if prefix else sentence)
 
     def _decoded(self, ids: Sequence[int]) -> str:
         text: str = self._model.tokenizer.decode(list(ids), skip_special_tokens=True)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
+from weakspot.models.compute import in_one_line
 from weakspot.models.hf.loading import NOTHING, Trust, quiet
 from weakspot.models.pictures import stack_images
 from weakspot.models.preprocess import CONFIG, Preprocess, Unprepared, of_settings
@@ -46,10 +47,9 @@ class Processor:
             except ImportError:
                 raise
             except Exception as error:  # whatever a processor raises: mostly sizes that differ
-                said = (str(error).strip().splitlines() or [""])[0][:200]
                 raise WeakspotError(
                     f"{type(self._library).__name__}, which prepares the pictures of {self._of[:200]}, "
-                    f"failed: {type(error).__name__}: {said}",
+                    f"failed: {in_one_line(error, most=200)}",
                     fix="use a source whose pictures have one size, or another model",
                 ) from error
         return {n: np.asarray(v, np.float32) if v.dtype.kind == "f" else v for n, v in fields.items()}
@@ -60,11 +60,7 @@ Prepare = Preprocess | Processor
 
 
 def prepare_of(folder: Path, *, trust: Trust = NOTHING) -> Prepare | None:
-    """How pictures are prepared for a model; None where its folder says nothing of it.
-
-    Raises:
-        WeakspotError: There is no such processor here, or its settings cannot be read.
-    """
+    """How pictures are prepared for a model; None where its folder says nothing of it."""
     if not any((folder / name).is_file() for name in FILES):
         return None
     transformers = import_module("transformers")
@@ -77,9 +73,8 @@ def prepare_of(folder: Path, *, trust: Trust = NOTHING) -> Prepare | None:
             )
             settings = {key: value for key, value in library.to_dict().items() if value is not None}
         except Exception as error:  # of the files, or of a library that a processor needs
-            said = (str(error).strip().splitlines() or [""])[0][:300]
             raise WeakspotError(
-                f"nobody knows how pictures are prepared for {folder}: {type(error).__name__}: {said}",
+                f"nobody knows how pictures are prepared for {folder}: {in_one_line(error)}",
                 fix=f"check its {CONFIG}; some processors need torchvision, and one that comes with "
                 "the model needs ?code=yes",
             ) from error
@@ -89,24 +84,14 @@ def prepare_of(folder: Path, *, trust: Trust = NOTHING) -> Prepare | None:
         return Processor(library, of=str(folder))
 
 
-def must_prepare(folder: Path, *, trust: Trust = NOTHING) -> Prepare:
-    """As `prepare_of`, where nothing can be done without.
-
-    Raises:
-        WeakspotError: The folder says nothing of it.
-    """
-    found = prepare_of(folder, trust=trust)
-    if found is None:
-        raise unprepared(folder)
-    return found
-
-
-def unprepared(folder: object) -> WeakspotError:
-    """That a folder does not say how its pictures are prepared."""
-    return WeakspotError(
-        f"{folder} has no {CONFIG}, so nobody knows how its pictures are prepared",
-        fix="copy that file from where the model came from",
-    )
+def prepared_by(prepare: Prepare | None, *, of: object) -> Prepare:
+    """What prepares the pictures of a folder; an error where the folder says nothing of it."""
+    if prepare is None:
+        raise WeakspotError(
+            f"{of} has no {CONFIG}, so nobody knows how its pictures are prepared",
+            fix="copy that file from where the model came from",
+        )
+    return prepare
 
 
 def by_name(given: NDArray[Any] | Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:

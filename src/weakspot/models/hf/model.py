@@ -1,8 +1,8 @@
 """Models of the transformers library: `hf:owner/name` or `hf:FOLDER`. Its config.json says what it is.
 
-Each kind of model has its own module with a function `load_folder(folder, **how)` (see `hf_load.How`); a new
-kind is a line in `KINDS`. Weights are read from safetensors, and code that comes with a model is not run,
-unless the name says `pickle=yes` or `code=yes`.
+Each kind of model has its own function `load_folder(folder, **how)`; a new kind is a line in `KINDS`. Weights
+are read from safetensors, and code that comes with a model is not run, unless the name says `pickle=yes` or
+`code=yes`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,14 @@ from weakspot.core import WeakspotError
 from weakspot.core.registry import read_yes
 from weakspot.models.hf.captioner import is_captioner
 from weakspot.models.hf.encoders import is_text_encoder
-from weakspot.models.hf.images import must_prepare
+from weakspot.models.hf.images import prepare_of, prepared_by
 from weakspot.models.hf.loading import (
     How,
     find_folder,
-    folder_digest,
     load_model,
     read_config,
     read_options,
     refuse_pickles,
-    revision_of,
 )
 from weakspot.models.pictures import columns, in_order, read_labels
 from weakspot.models.torch.classifier import ImageClassifier
@@ -41,25 +39,21 @@ def load_classifier(
 ) -> ImageClassifier:
     """`hf:FOLDER?labels=labels.txt&compile=yes`; by default the labels are those of config.json."""
     fast = read_yes("compile", compile or "no")
-    prepare = must_prepare(folder, trust=how["trust"])
+    trust = how.pop("trust")
+    prepare = prepared_by(prepare_of(folder, trust=trust), of=folder)
     config = read_config(folder)
     names = read_labels(Path(labels)) if labels else in_order(config.get("id2label") or {}, of=folder)
-    device, dtype = how["device"], how["dtype"]
     kind = "AutoModelForImageClassification"
-    model = load_model(kind, folder, device=device, dtype="float32", trust=how["trust"])
+    model = load_model(kind, folder, device=how["device"], dtype="float32", trust=trust)
     columns(int(model.config.num_labels), names, of=str(folder))
     return ImageClassifier(
         model,
         name=str(folder),
         labels=names,
         prepare=prepare,
-        device=device,
-        dtype=dtype,
-        batch=how["batch"],
         compile=fast,
-        digest=f"{folder_digest(folder)}-{dtype}",
-        revision=revision_of(folder),
         folder=folder,
+        **how,
     )
 
 
@@ -131,8 +125,7 @@ def load(
 ) -> Any:
     """`hf:microsoft/resnet-50`, `hf:openai/clip-vit-large-patch14?device=cuda`, `hf:FOLDER`."""
     import_module("transformers")  # a missing library is told before anything is fetched
-    how = read_options(device=device, dtype=dtype, batch=batch, pickle=pickle, code=code)
-    trust = how["trust"]
+    how, trust = read_options(device=device, dtype=dtype, batch=batch, pickle=pickle, code=code)
     folder = find_folder(path, revision=revision or None, also=trust.fetched)
     config = read_config(folder)
     kind = next((kind for kind in KINDS if kind.fits(config)), None)
@@ -155,4 +148,4 @@ def load(
         refuse_pickles(folder)
     module, _, attribute = kind.target.partition(":")
     loader: Callable[..., Any] = getattr(import_module(module), attribute)
-    return loader(folder, **how, **{name: own[name] for name in kind.options})
+    return loader(folder, **how, trust=trust, **{name: own[name] for name in kind.options})

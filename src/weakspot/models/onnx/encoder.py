@@ -120,7 +120,6 @@ class OnnxEncoder(OnnxTextEncoder):
         self._graphs = (self._text, self._image)
 
     def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
-        """See `Encoder`."""
         name, parts = self._image.inputs[0].name, list[NDArray[np.float32]]()
         while (start := sum(map(len, parts))) < len(images):  # the batch may have halved in between
             pixels = self._prepare(images[start : start + self._image.batch])

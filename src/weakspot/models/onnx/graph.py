@@ -111,11 +111,7 @@ class Graph:
         *,
         fix: str = "check that it is the right file",
     ) -> None:
-        """Check that the graph takes these inputs and gives at least these outputs, now and whenever it runs.
-
-        Raises:
-            WeakspotError: A name is missing, an input is too many, or a shape cannot be what is wanted.
-        """
+        """Check that the graph takes these inputs and gives at least these outputs, now and in every run."""
         for what, have, want in (("input", self.inputs, inputs), ("output", self.outputs, outputs)):
             shapes = {tensor.name: tensor.shape for tensor in have}
             if not set(want) <= set(shapes) or (what == "input" and set(want) != set(shapes)):
@@ -132,9 +128,6 @@ class Graph:
 
         Inputs are cast to what the graph takes; floating-point outputs come as float32. A row's values do
         not depend on the other rows beyond the noise of floating-point sums.
-
-        Raises:
-            WeakspotError: The graph could not be run, or not even one row fits into memory.
         """
         [n] = {len(array) for array in inputs.values()}
         given = {t.name: t for t in self.outputs}

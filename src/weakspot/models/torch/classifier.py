@@ -21,10 +21,11 @@ from weakspot.models.compute import (
     autocast,
     channels_last,
     computing,
+    in_one_line,
     pictures_at_once,
 )
 from weakspot.models.hf.images import Prepare, by_name
-from weakspot.models.hf.loading import read_options
+from weakspot.models.hf.loading import folder_digest, read_options, revision_of
 from weakspot.models.pictures import answers, columns, distinct, read_labels, to_probabilities
 from weakspot.models.preprocess import Preprocess
 
@@ -42,7 +43,7 @@ class ImageClassifier(Batched):
         batch: Pictures at once; by default what the free memory will do for. Halved by itself when memory
             is short, and remembered.
         compile: Make it faster with torch.compile: slow to begin.
-        folder: Where its files are, if they are in one.
+        folder: Where its files are, if they are in one; their digest and revision are then the model's.
     """
 
     def __init__(
@@ -57,14 +58,14 @@ class ImageClassifier(Batched):
         batch: int | None = None,
         compile: bool = False,
         digest: str | None = None,
-        revision: str = "",
         parents: Mapping[str, str] | None = None,
         folder: Path | None = None,
     ) -> None:
         self.name, self.device, self.dtype, self.prepare = name, device, dtype, prepare
         self.labels = distinct(labels, of=name)
         self.parents: Mapping[str, str] = parents or {}
-        self.digest, self.revision, self.folder = digest, revision, folder
+        self.digest = f"{folder_digest(folder)}-{dtype}" if folder else digest
+        self.folder, self.revision = folder, revision_of(folder) if folder else ""
         self._torch: Any = import_module("torch")
         self._model = channels_last(module.eval(), device)
         if compile:
@@ -73,7 +74,6 @@ class ImageClassifier(Batched):
         self._batches = Batches(name, size, device=device, dtype=dtype)
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`."""
         if not cases:
             return []
         rows = np.concatenate(self._batches.run([case.input for case in cases], self._logits))
@@ -104,20 +104,11 @@ class ImageClassifier(Batched):
 
 
 def read_weights(module: Any, path: Path, *, pickle: bool = False) -> None:
-    """Fill a module.
-
-    Args:
-        module: Of torch.
-        path: The file.
-        pickle: Whether one that is no safetensors may be read as a pickle.
-
-    Raises:
-        WeakspotError: It is no safetensors file, or does not fit.
-    """
-    if pickle and path.suffix != ".safetensors":
-        fill(module, _restricted(path), of=str(path))
-        return
+    """Fill a module from a file of safetensors, or of another kind where `pickle` allows it."""
     if path.suffix != ".safetensors":
+        if pickle:
+            fill(module, _restricted(path), of=str(path))
+            return
         raise WeakspotError(
             f"{str(path)[:200]} is not a safetensors file",
             fix="convert it; pickles can run code and are not read",
@@ -136,9 +127,8 @@ def _restricted(path: Path) -> Any:
     try:
         return import_module("torch").load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # of the file, or of what it would have run
-        said = (str(error).strip().splitlines() or [""])[0][:200]
         raise WeakspotError(
-            f"the weights {str(path)[:200]} are no pickle of tensors alone: {type(error).__name__}: {said}",
+            f"the weights {str(path)[:200]} are no pickle of tensors alone: {in_one_line(error, most=200)}",
             fix="check the file; convert it to safetensors where you trust it",
         ) from error
 
@@ -177,13 +167,12 @@ def load_torchscript(
             fix="add &code=yes where you trust it; or export it as ONNX, or as safetensors with torch:…",
         )
     torch: Any = import_module("torch")
-    how = read_options(device=device, dtype=dtype, batch=batch)
-    place, number = how["device"], how["dtype"]
+    how, _ = read_options(device=device, dtype=dtype, batch=batch)
     try:
         content = Path(path).read_bytes()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # newer versions advise against the format
-            module = torch.jit.load(path, map_location=place)
+            module = torch.jit.load(path, map_location=how["device"])
     except OSError as error:
         raise WeakspotError(f"{path[:200]} cannot be read: {error.strerror}", fix="check the path") from error
     except RuntimeError as error:
@@ -191,6 +180,7 @@ def load_torchscript(
             f"{path[:200]} is no TorchScript file: {str(error).strip().splitlines()[0][:200]}",
             fix="make it with torch.jit.save; a plain .pt is a pickle, and is not read",
         ) from error
+    half = "" if how["dtype"] == "float32" else f"-{how['dtype']}"
     assert side is not None  # noqa: S101 (it has a default)
     return ImageClassifier(
         module,
@@ -199,8 +189,6 @@ def load_torchscript(
         prepare=Preprocess(
             side, resample="BILINEAR", mean=tuple(read_three(mean)), std=tuple(read_three(std, above=0.0))
         ),
-        device=place,
-        dtype=number,
-        batch=how["batch"],
-        digest=hashlib.sha256(content).hexdigest() + ("" if number == "float32" else f"-{number}"),
+        digest=hashlib.sha256(content).hexdigest() + half,
+        **how,
     )

@@ -10,17 +10,16 @@ from typing import Any, Final
 
 from weakspot.core import WeakspotError, nearest
 from weakspot.core.registry import read_yes
+from weakspot.models.compute import in_one_line
 from weakspot.models.hf.loading import (
     Trust,
     find_folder,
-    folder_digest,
     offline,
     on_device,
     quiet,
     read_config,
     read_options,
     refuse_pickles,
-    revision_of,
 )
 from weakspot.models.pictures import columns, in_order, read_labels
 from weakspot.models.preprocess import Preprocess
@@ -32,11 +31,7 @@ _RESAMPLE: Final = ("nearest", "bilinear", "bicubic", "lanczos", "box", "hamming
 
 
 def hub_name(library: Any, path: str) -> str:
-    """Where the hub has a model that the library knows by a short name.
-
-    Raises:
-        WeakspotError: The library does not know it; the nearest name is said.
-    """
+    """Where the hub has a model that the library knows by a short name."""
     architecture = path.partition(".")[0]
     if not library.is_model(architecture):
         raise WeakspotError(
@@ -53,11 +48,7 @@ def hub_name(library: Any, path: str) -> str:
 
 
 def timm_preprocess(said: Mapping[str, Any]) -> Preprocess:
-    """How pictures are prepared, from a pretrained_cfg.
-
-    Raises:
-        WeakspotError: It asks for something that is not known here.
-    """
+    """How pictures are prepared, from a pretrained_cfg."""
     try:
         channels, height, width = map(int, said.get("input_size") or (3, 224, 224))
         part = float(said.get("crop_pct") or 0.875)
@@ -113,8 +104,8 @@ def load_timm(
     """`timm:resnet50.a1_in1k?device=cuda&dtype=bfloat16&batch=256`."""
     library: Any = import_module("timm")
     short = "/" not in path and not Path(path).exists()
-    how = read_options(device=device, dtype=dtype, batch=batch, pickle=pickle)
-    trust, fast = how["trust"], read_yes("compile", compile)
+    how, trust = read_options(device=device, dtype=dtype, batch=batch, pickle=pickle)
+    fast = read_yes("compile", compile)
     name = hub_name(library, path) if short else path
     folder = find_folder(name, revision=revision or None, also=trust.fetched)
     config = read_config(folder)
@@ -139,22 +130,14 @@ def load_timm(
         name=f"timm:{path}",
         labels=names,
         prepare=timm_preprocess(settings),
-        device=how["device"],
-        dtype=how["dtype"],
-        batch=how["batch"],
         compile=fast,
-        digest=f"{folder_digest(folder)}-{how['dtype']}",
-        revision=revision_of(folder),
         folder=folder,
+        **how,
     )
 
 
 def weights_of(models: Any, name: str, version: str) -> Any:
-    """The library's entry of a model's weights, e.g. "IMAGENET1K_V2".
-
-    Raises:
-        WeakspotError: There is no such model, or no such weights; the nearest name is said.
-    """
+    """The library's entry of a model's weights, e.g. "IMAGENET1K_V2"."""
     known = models.list_models(module=models)
     if name not in known:
         raise WeakspotError(
@@ -204,7 +187,7 @@ def load_torchvision(
             fix="add ?pickle=yes where you trust it, or ?weights=FILE.safetensors",
         )
     names = read_labels(Path(labels)) if labels else list(entry.meta.get("categories") or ())
-    how = read_options(device=device, dtype=dtype, batch=batch)
+    how, _ = read_options(device=device, dtype=dtype, batch=batch)
     fast = read_yes("compile", compile)
     with quiet():
         made = models.get_model(name, weights=None, num_classes=len(names) or 1000)
@@ -220,20 +203,15 @@ def load_torchvision(
         name=f"torchvision:{name}",
         labels=names,
         prepare=torchvision_preprocess(entry.transforms()),
-        device=how["device"],
-        dtype=how["dtype"],
-        batch=how["batch"],
         compile=fast,
         digest=f"{digest.hexdigest()}-{how['dtype']}",
+        **how,
     )
 
 
 def _fetched(entry: Any, name: str) -> Any:
-    kept = (
-        Path(import_module("torch").hub.get_dir())
-        / "checkpoints"
-        / str(getattr(entry, "url", "")).rpartition("/")[2]
-    )
+    file = str(getattr(entry, "url", "")).rpartition("/")[2]
+    kept = Path(import_module("torch").hub.get_dir(), "checkpoints", file)
     if (known := offline()) and not kept.is_file():
         raise WeakspotError(
             f"the weights of {name} are not in torch's cache, and {known} is set, so nothing is fetched",
@@ -242,8 +220,7 @@ def _fetched(entry: Any, name: str) -> Any:
     try:
         return entry.get_state_dict(progress=True, check_hash=True, weights_only=True, map_location="cpu")
     except Exception as error:  # of the network, the cache or the file
-        said = (str(error).strip().splitlines() or [""])[0][:300]
         raise WeakspotError(
-            f"the weights of {name} could not be had: {type(error).__name__}: {said}",
+            f"the weights of {name} could not be had: {in_one_line(error)}",
             fix="check the network, or give ?weights=FILE.safetensors",
         ) from error
