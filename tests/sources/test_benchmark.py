@@ -18,7 +18,7 @@ from weakspot.core.question import BENIGN, CONTRAST, QuestionImage
 from weakspot.sources.benchmark import Benchmark, Item, spread
 from weakspot.sources.mossbench import load as mossbench
 from weakspot.sources.question_files import load as questions
-from weakspot.sources.xstest import load as xstest
+from weakspot.sources.question_files import load_xstest as xstest
 from weakspot.testing import check_source
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol, Unpack, runtime_checkable
+from typing import Any, Final, Unpack
 
 import numpy as np
 
 from weakspot.core import Case, Output, Status, WeakspotError, check_known
+from weakspot.core.ports import AnswersQuestions
 from weakspot.core.registry import read_whole
 from weakspot.models.compute import computing
 from weakspot.models.hf.loading import FolderModel, How, load_beside, quiet, read_config
@@ -56,7 +57,7 @@ class Extract:
         self._encoder = Ngrams()
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`. A case's input is a text."""
+        """A case's input is a text."""
         return [said(self.summary(text_of(case))) for case in cases]
 
     def summary(self, text: str) -> str:
@@ -75,23 +76,10 @@ class Extract:
         return " ".join(parts[i] for i in sorted(chosen))
 
 
-@runtime_checkable
-class AsksQuestions(Protocol):
-    """A chat model."""
-
-    def answer_questions(self, questions: Sequence[object]) -> list[Output]:
-        """One output per question."""
-        ...
-
-
 class Asked:
-    """A chat model that is asked for summaries.
+    """A chat model that is asked for summaries, by an instruction with {text} where the text goes."""
 
-    Args:
-        instruction: With {text} where the text goes.
-    """
-
-    def __init__(self, model: AsksQuestions, *, instruction: str = INSTRUCTION) -> None:
+    def __init__(self, model: AnswersQuestions, *, instruction: str = INSTRUCTION) -> None:
         if "{text}" not in instruction:
             raise WeakspotError("the instruction has no place for the text", fix="write {text} in it")
         self.model, self.instruction = model, instruction
@@ -152,7 +140,7 @@ class Seq2Seq(FolderModel):
         self.digest += f"-{tokens}-{beams}-{self.prefix}"
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`. Texts of like length are read together, so that little is filled up."""
+        """Texts of like length are read together, so that little is filled up."""
         texts = [self.prefix + text_of(case) for case in cases]
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         parts = self._batches.run([texts[i] for i in order], self._write)

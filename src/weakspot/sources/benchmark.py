@@ -57,13 +57,7 @@ class Item(NamedTuple):
 
 
 class Benchmark:
-    """Items, and the `Source` that draws them.
-
-    Args:
-        items: Of both sets, ids unique within a set.
-        images: Whether pictures are read; a recording needs none.
-        limits: What the provider takes; larger pictures are made to fit.
-    """
+    """Items of both sets, with ids unique within a set, and the `Source` that draws them."""
 
     def __init__(
         self, name: str, items: Iterable[Item], *, images: Images = "needed", limits: ImageLimits = DEFAULT
@@ -136,7 +130,7 @@ class Benchmark:
         return found
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
-        """See `Source`. A picture that cannot be read is an error of that case."""
+        """A picture that cannot be read is an error of that case."""
         items = self.select(hypothesis)
         cases = []
         for index in indices:

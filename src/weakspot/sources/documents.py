@@ -28,11 +28,7 @@ MOST: Final = 200_000
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """Texts in a fixed order.
-
-    Attributes:
-        digests: SHA-256 of each text; equal texts have equal ones.
-    """
+    """Texts in a fixed order; equal ones have equal digests."""
 
     names: tuple[str, ...]
     texts: tuple[str, ...]
@@ -52,18 +48,14 @@ class Documents:
 def documents(where: str = "") -> Documents:
     """Read texts and their summaries."""
     path = OWN if where in ("", "own") else Path(where)
+    fix = "name a .jsonl file, or a folder of NAME.txt and NAME.summary.txt"
     try:
         rows = _folder(path) if path.is_dir() else _lines(path)
     except OSError as error:
-        raise WeakspotError(
-            f"the texts in {str(path)[:200]!r} cannot be read: {error.strerror}",
-            fix="name a .jsonl file, or a folder of NAME.txt and NAME.summary.txt",
-        ) from error
+        what = f"the texts in {str(path)[:200]!r} cannot be read: {error.strerror}"
+        raise WeakspotError(what, fix=fix) from error
     if not rows:
-        raise WeakspotError(
-            f"there are no texts in {str(path)[:200]!r}",
-            fix="name a .jsonl file, or a folder of NAME.txt and NAME.summary.txt",
-        )
+        raise WeakspotError(f"there are no texts in {str(path)[:200]!r}", fix=fix)
     names, texts, summaries = zip(*rows, strict=True)
     if len(set(names)) < len(names):
         raise WeakspotError(f"two texts in {path} have the same name", fix="give each its own")

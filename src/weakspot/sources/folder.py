@@ -12,22 +12,18 @@ import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image, ImageOps
 
 from weakspot.core import WeakspotError
 
-if TYPE_CHECKING:
-    from PIL import Image
-
 #: Files with other endings are not looked at.
-SUFFIXES: Final = frozenset(
-    {
-        *(".png", ".apng", ".jpg", ".jpeg", ".jpe", ".jfif", ".gif", ".webp", ".bmp", ".tif", ".tiff"),
-        *(".ppm", ".pgm", ".pbm", ".pnm", ".avif"),
-    }
+SUFFIXES: Final = (
+    *(".png", ".apng", ".jpg", ".jpeg", ".jpe", ".jfif", ".gif", ".webp", ".bmp", ".tif", ".tiff"),
+    *(".ppm", ".pgm", ".pbm", ".pnm", ".avif"),
 )
 #: Formats that are decoded, whatever the ending says. None of them starts another program, as EPS does.
 FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "AVIF")
@@ -43,12 +39,9 @@ class Unusable(WeakspotError):
 
 
 class Picture(NamedTuple):
-    """A file in a folder.
+    """A file in a folder, named by its path there with "/" between the parts.
 
-    Attributes:
-        name: Its path below the folder, with "/" between the parts.
-        pixels: RGB, uint8, (height, width, 3); None if it cannot be used.
-        reason: Why not; "" if it can.
+    Its pixels are RGB of uint8, (height, width, 3); None if it cannot be used, and the reason says why.
     """
 
     name: str
@@ -60,9 +53,7 @@ class Picture(NamedTuple):
 def images_in(folder: str | Path, *, longest: int = LONGEST) -> Iterator[Picture]:
     """Every picture in a folder and the folders below it, in the order of the names, one at a time.
 
-    Args:
-        folder: Where to look. Hidden files and folders are passed over.
-        longest: Pixels of the longer side; larger pictures are made smaller.
+    Hidden files and folders are passed over. Pictures with a longer side than `longest` are made smaller.
     """
     for name, path in files_in(folder):
         try:
@@ -116,8 +107,6 @@ def decode(content: bytes, *, longest: int = LONGEST) -> NDArray[np.uint8]:
     Raises:
         Unusable: It is damaged, too large, or nothing that can be shown in RGB.
     """
-    from PIL import Image
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of broken EXIF data, and of sizes, which are looked at below
@@ -140,8 +129,6 @@ def decode(content: bytes, *, longest: int = LONGEST) -> NDArray[np.uint8]:
 
 
 def _upright(image: Image.Image) -> Image.Image:
-    from PIL import ImageOps
-
     try:
         return ImageOps.exif_transpose(image)
     except Exception:  # EXIF data can be broken in any way; the picture is then taken as it lies
@@ -149,8 +136,6 @@ def _upright(image: Image.Image) -> Image.Image:
 
 
 def _rgb(image: Image.Image) -> Image.Image:
-    from PIL import Image
-
     if image.mode in _SIXTEEN:
         values = np.asarray(image).astype(np.int64)
         if values.min() < 0 or values.max() > 65535:

@@ -1,11 +1,14 @@
-"""Pictures from a text-to-image model as cases: `diffusers:stabilityai/sd-turbo?steps=4&guidance=0`."""
+"""Pictures from a text-to-image model as cases: `diffusers:stabilityai/sd-turbo?steps=4&guidance=0`, or of an
+images endpoint: `https://HOST/v1/images/generations?model=…&cache=pictures`.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from inspect import Signature, signature
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +16,10 @@ from numpy.typing import NDArray
 from weakspot.core import Case, Generator, Hypothesis, WeakspotError, case_seed
 from weakspot.core.ports import NoiseGenerator, Repeating, digest_of
 from weakspot.models.diffusers import pipeline as diffusers
+from weakspot.models.http import models as http
 from weakspot.sources.spaces import Gaussian
+
+_Load = TypeVar("_Load", bound=Callable[..., Any])
 
 
 class TextToImage:
@@ -95,15 +101,7 @@ def _seed_of(noise: NDArray[np.float32]) -> int:
 
 
 def drawn_by(make: Callable[..., Any], rest: str, *, scheme: str, label: str, template: str) -> TextToImage:
-    """The source of a generator whose name is `scheme:rest`; nothing is loaded before the label is known.
-
-    Args:
-        make: Loads the generator.
-        rest: Of the name, for messages.
-        scheme: Of the name.
-        label: What the pictures show; "" where nobody said it.
-        template: See `TextToImage`.
-    """
+    """The source of a generator whose name is `scheme:rest`; it is not loaded before the label is known."""
     if not label:
         raise WeakspotError(
             f"{scheme}:{rest[:200]} does not know what its pictures show", fix="say it: ?label=fly"
@@ -126,36 +124,33 @@ def must_repeat(generator: object, name: str) -> None:
         )
 
 
-def load(
-    path: str,
-    *,
-    label: str = "",
-    template: str = "{text}",
-    device: str = "auto",
-    dtype: str = "auto",
-    steps: str = "",
-    guidance: str = "",
-    negative: str = "",
-    size: str = "",
-    batch: str = "",
-    scheduler: str = "",
-    revision: str = "",
-    compile: str = "no",
-    offload: str = "no",
-) -> TextToImage:
+def _options_of(generator: Callable[..., Any], *only: str) -> Callable[[_Load], _Load]:
+    """A source's own options, and for its `**options` those of a generator, all or only some."""
+
+    def told(load: _Load) -> _Load:
+        own = [p for p in signature(load).parameters.values() if p.kind is not p.VAR_KEYWORD]
+        more = [p for p in signature(generator).parameters.values() if p.kind is p.KEYWORD_ONLY]
+        load.__signature__ = Signature([*own, *(p for p in more if not only or p.name in only)])  # type: ignore[attr-defined]
+        return load
+
+    return told
+
+
+@_options_of(diffusers.load)
+def load(path: str, *, label: str = "", template: str = "{text}", **options: str) -> TextToImage:
     """`diffusers:folder?steps=8&template=a photo, {text}`; a study gives the label, others ?label=fly."""
-    make = partial(
-        diffusers.load,
-        device=device,
-        dtype=dtype,
-        steps=steps,
-        guidance=guidance,
-        negative=negative,
-        size=size,
-        batch=batch,
-        scheduler=scheduler,
-        revision=revision,
-        compile=compile,
-        offload=offload,
-    )
+    make = partial(diffusers.load, **options)
     return drawn_by(make, path, scheme="diffusers", label=label, template=template)
+
+
+@_options_of(http.load, "model", "size", "seed", "cache", "answer", "timeout", "attempts", "concurrency")
+def load_http(
+    rest: str, *, scheme: str = "http", label: str = "", template: str = "{text}", **options: str
+) -> TextToImage:
+    """`http://HOST:7860/v1/images/generations?seed=seed`; a study gives the label, others ?label=fly."""
+    make = partial(http.load, scheme=scheme, **options)
+    return drawn_by(make, rest, scheme=scheme, label=label, template=template)
+
+
+#: `https://…`.
+load_https = partial(load_http, scheme="https")

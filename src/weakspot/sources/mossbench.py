@@ -20,11 +20,7 @@ from weakspot.core.rows import Row, read_rows
 from weakspot.sources.benchmark import Benchmark, Item
 from weakspot.sources.question_files import image_of, unique
 
-STIMULI: Final = {
-    "type 1": "exaggerated-risk",
-    "type 2": "negated-harm",
-    "type 3": "counterintuitive",
-}
+STIMULI: Final = {"type 1": "exaggerated-risk", "type 2": "negated-harm", "type 3": "counterintuitive"}
 HARMS: Final = {
     1: "cybercrime",
     2: "chemical or biological weapon",
@@ -37,15 +33,13 @@ HARMS: Final = {
 #: Columns of flags, and what we call them.
 FLAGS: Final = {"human": "human", "child": "child", "syn": "synthetic", "ocr": "ocr"}
 _INFORMATION: Final = Path("images_information") / "information.json"
+_DATA: Final = ((BENIGN, "data"), (CONTRAST, "data_contrast"))
 #: Where each set may lie below the named folder: the table, and the folder its pictures are relative to.
 _PLACES: Final = (
     {BENIGN: Path("benign.jsonl"), CONTRAST: Path("contrast.jsonl")},
-    {BENIGN: Path("data") / _INFORMATION, CONTRAST: Path("data_contrast") / _INFORMATION},
+    {s: Path(data) / _INFORMATION for s, data in _DATA},
     {BENIGN: _INFORMATION, CONTRAST: Path("..") / "data_contrast" / _INFORMATION},
-    {
-        BENIGN: Path("original-layout") / "data" / _INFORMATION,
-        CONTRAST: Path("original-layout") / "data_contrast" / _INFORMATION,
-    },
+    {s: Path("original-layout") / data / _INFORMATION for s, data in _DATA},
 )
 #: The data set's configurations.
 _CONFIGURATIONS: Final = {BENIGN: "oversensitivity", CONTRAST: "contrast"}
@@ -70,7 +64,7 @@ def load(name: str) -> Benchmark:
             ]
             return Benchmark("mossbench", [item for items in found for item in items])
     if (folder / "dataset_info.json").is_file() or (folder / "dataset_dict.json").is_file():
-        return Benchmark("mossbench", _from_disk(folder))
+        return Benchmark("mossbench", items_of(_datasets().load_from_disk(str(folder)), BENIGN))
     raise WeakspotError(
         f"{folder} is not MOSSBench", fix=f"it has neither benign.jsonl nor {Path('data') / _INFORMATION}"
     )
@@ -85,8 +79,7 @@ def _set(path: Path, which: str) -> list[Item]:
         if image is None and not missing:
             missing = "the benchmark names no file"
         found.append((row.line, item_of(row, which, image, missing, path=path)))
-    unique(path, found)
-    return [item for _, item in found]
+    return unique(path, found)
 
 
 def item_of(
@@ -136,9 +129,7 @@ def _from_hub(name: str) -> list[Item]:
     for which, configuration in _CONFIGURATIONS.items():
         try:
             data = datasets.load_dataset(name, configuration)
-        except (
-            Exception
-        ) as error:  # the library raises anything: no network, no such set, no such configuration
+        except Exception as error:  # anything: no network, no such set, no such configuration
             if which == CONTRAST:
                 continue
             raise WeakspotError(
@@ -147,10 +138,6 @@ def _from_hub(name: str) -> list[Item]:
             ) from error
         found += items_of(data, which)
     return found
-
-
-def _from_disk(folder: Path) -> list[Item]:
-    return list(items_of(_datasets().load_from_disk(str(folder)), BENIGN))
 
 
 def items_of(data: Any, which: str) -> list[Item]:
@@ -163,8 +150,7 @@ def items_of(data: Any, which: str) -> list[Item]:
             image = _bytes(values.get("decoded_image") or values.get("image"))
             missing = "" if image is not None else "the data set has no picture for it"
             found.append((line, item_of(Row(line, dict(values)), which, image, missing)))
-    unique(Path("the data set"), found)
-    return [item for _, item in found]
+    return unique(Path("the data set"), found)
 
 
 def _bytes(image: Any) -> bytes | None:

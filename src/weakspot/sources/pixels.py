@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from weakspot.core import WeakspotError, check_known
 
@@ -28,23 +29,15 @@ class Destroyed(WeakspotError):
 
 
 def _rotate(images: Floats, degrees: float, _: Sequence[int]) -> Floats:
-    from PIL import Image
-
-    turned = [
-        np.asarray(
-            Image.fromarray(_bytes(image)).rotate(degrees, resample=Image.Resampling.BILINEAR), np.float32
-        )
-        / 255
-        for image in images
-    ]
-    return np.stack(turned)
+    pictures = (Image.fromarray(_bytes(image)) for image in images)
+    turned = [picture.rotate(degrees, resample=Image.Resampling.BILINEAR) for picture in pictures]
+    return np.stack([np.asarray(picture, np.float32) / 255 for picture in turned])
 
 
 def _hue(images: Floats, degrees: float, _: Sequence[int]) -> Floats:
     angle = np.deg2rad(degrees)
-    turn = np.array(
-        [[1, 0, 0], [0, np.cos(angle), -np.sin(angle)], [0, np.sin(angle), np.cos(angle)]], dtype=float
-    )
+    cos, sin = np.cos(angle), np.sin(angle)
+    turn = np.array([[1, 0, 0], [0, cos, -sin], [0, sin, cos]], dtype=float)
     matrix = (np.linalg.inv(_YIQ) @ turn @ _YIQ).astype(np.float32)
     return np.asarray(images @ matrix.T, np.float32)
 
@@ -103,8 +96,6 @@ def _noise(images: Floats, share: float, seeds: Sequence[int]) -> Floats:
 
 
 def _jpeg(images: Floats, quality: float, _: Sequence[int]) -> Floats:
-    from PIL import Image
-
     packed = []
     for image in images:
         file = io.BytesIO()
@@ -151,13 +142,7 @@ def amounts_of(assignment: Mapping[str, str]) -> dict[str, float]:
 def transform(
     images: Sequence[NDArray[np.uint8]], amounts: Mapping[str, float], seeds: Sequence[int]
 ) -> list[NDArray[np.uint8]]:
-    """Transformed pictures, in order; those of one size are done together.
-
-    Args:
-        images: RGB, uint8.
-        amounts: By the name of the transformation.
-        seeds: One per picture.
-    """
+    """Transformed pictures, in order, each with a seed; those of one size are done together."""
     wanted = [
         (change, amounts[name])
         for name, (change, plain, _) in CHANGES.items()
@@ -165,7 +150,7 @@ def transform(
     ]
     if not wanted:
         return [np.array(image) for image in images]
-    found: list[NDArray[np.uint8] | None] = [None] * len(images)
+    found: dict[int, NDArray[np.uint8]] = {}
     sizes: dict[tuple[int, ...], list[int]] = {}
     for i, image in enumerate(images):
         sizes.setdefault(image.shape, []).append(i)
@@ -173,9 +158,8 @@ def transform(
         batch: Floats = np.asarray(np.stack([images[i] for i in same]) / np.float32(255), np.float32)
         for change, amount in wanted:
             batch = change(batch, amount, [seeds[i] for i in same])
-        for i, done in zip(same, _bytes(batch), strict=True):
-            found[i] = done
-    return [image for image in found if image is not None]
+        found.update(zip(same, _bytes(batch), strict=True))
+    return [found[i] for i in range(len(images))]
 
 
 def destroyed(image: NDArray[np.uint8], before: NDArray[np.uint8]) -> bool:

@@ -7,16 +7,17 @@ sentences gives a text of sentences.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.concepts.space import ConceptSpace, Region
+from weakspot.concepts.space import ConceptSpace
 from weakspot.core import MODELS, SOURCES, Case, Generator, Hypothesis, Source, WeakspotError, case_seed
 from weakspot.core.ports import cpu_bound, understands
+from weakspot.core.registry import import_part
+from weakspot.sources.cells import cell_of
 from weakspot.sources.generate import must_repeat
 
 #: The prompt of spaces with these axes; their values are the words.
@@ -76,12 +77,6 @@ class PromptPictures:
         ]
 
 
-def cell_of(space: ConceptSpace, region: Region, own: int) -> int:
-    """The cell of a region that a draw with this seed shows."""
-    rng = random.Random(own)  # noqa: S311
-    return space.number([rng.choice(values) for values in region])
-
-
 def prompt_of(space: ConceptSpace, cell: int) -> str:
     """A cell as a prompt; see above."""
     given = space.assignment(cell)
@@ -93,14 +88,10 @@ def prompt_of(space: ConceptSpace, cell: int) -> str:
     return said.replace("{a}", "an" if given["adjective"][:1].lower() in "aeiou" else "a")
 
 
-class _Draws(Protocol):
-    def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]: ...
-
-
 class SourceAsGenerator:
     """A source that draws what words say, used as a generator: `world:renderer`."""
 
-    def __init__(self, source: _Draws) -> None:
+    def __init__(self, source: Source) -> None:
         self.source, self.cpu_bound = source, cpu_bound(source)
 
     def understands(self, text: str) -> bool:
@@ -141,8 +132,6 @@ def _named(name: str) -> Any:
     if scheme in models or (scheme.partition(":")[0] in models - {"python"}):
         return MODELS.load(name)
     if scheme.startswith("python:"):
-        from weakspot.core.registry import import_part
-
         return import_part(scheme.removeprefix("python:"))
     if scheme in {entry.name for entry in SOURCES}:
         return SOURCES.load(name)

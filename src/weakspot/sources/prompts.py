@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from string import Formatter
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from weakspot.core import WeakspotError, nearest
 from weakspot.sources.label_file import LabelRow, read_label_file
@@ -31,12 +31,7 @@ _NUMBER: Final = re.compile(r"(?<=\w)\.\d{1,3}$", re.ASCII)
 
 
 class LabelWords(NamedTuple):
-    """What is said of a label.
-
-    Attributes:
-        parent: Its wider class, or "".
-        wordnet: Its id in WordNet, or "".
-    """
+    """What is said of a label: its words, its wider class and its id in WordNet, or "" for these two."""
 
     words: str
     parent: str = ""
@@ -44,12 +39,10 @@ class LabelWords(NamedTuple):
 
 
 def base_prompt(label: str, parent: str = "", *, template: str = TEMPLATE) -> str:
-    """The plain prompt of a label.
+    """The plain prompt of a label, as the head has it or as it is spoken.
 
-    Args:
-        label: As the head has it, or as it is spoken.
-        parent: Its wider class. Without one, "({parent})" is left out with its brackets.
-        template: Has {label}, and {parent} if wanted. "a" before them becomes "an" where it must.
+    Without a parent, its wider class, "({parent})" is left out of the template with its brackets. "a" before
+    a field becomes "an" where it must.
     """
     check_template(template)
     values = {"label": spoken(label), "parent": _plain(parent) or LabelParts.of(label).hint}
@@ -99,18 +92,9 @@ def takes_an(noun: str) -> bool:
     return _AN.match(noun) is not None and _A.match(noun) is None
 
 
-def parents_of(
-    labels: Iterable[str],
-    *,
-    known: Mapping[str, str] | None = None,
-    file: str | Path | None = None,
-    wordnet: WordNet | None = None,
-    senses: Mapping[str, str] | None = None,
-    strict: bool = True,
-) -> dict[str, str]:
+def parents_of(labels: Iterable[str], **known: Any) -> dict[str, str]:
     """The parents of those labels that have one known; see `words_of`."""
-    words = words_of(labels, known=known, file=file, wordnet=wordnet, senses=senses, strict=strict)
-    return {label: said.parent for label, said in words.items() if said.parent}
+    return {label: said.parent for label, said in words_of(labels, **known).items() if said.parent}
 
 
 def words_of(

@@ -39,22 +39,19 @@ TABLES: Final = ("questions.jsonl", "questions.csv", "questions.json", "metadata
 def load(name: str, *, slices: str = "") -> Benchmark:
     """A benchmark from a table of questions, or from a folder with one in it.
 
-    Args:
-        name: The file or the folder.
-        slices: Columns that are slices, separated by commas; by default all with few distinct values.
+    Columns that are slices are separated by commas; by default these are all with few distinct values.
     """
     path = table_in(Path(name), TABLES)
     rows = read_rows(path)
     rows = [Row(row.line, {k.strip().lower(): v for k, v in row.values.items()}) for row in rows]
     chosen = _slices(path, rows, [s.strip().lower() for s in slices.split(",") if s.strip()])
-    found = [
+    found = (
         (row.line, item)
         for number, row in enumerate(rows, start=1)
         for item in _items(path, row, number, chosen)
-    ]
-    unique(path, found)
+    )
     name = path.stem if path.name not in TABLES else path.parent.resolve().name
-    return Benchmark(name, [item for _, item in found])
+    return Benchmark(name, unique(path, found))
 
 
 def table_in(path: Path, names: Iterable[str]) -> Path:
@@ -69,16 +66,19 @@ def table_in(path: Path, names: Iterable[str]) -> Path:
     return found
 
 
-def unique(path: Path, items: Iterable[tuple[int, Item]]) -> None:
-    """Refuse a table in which two items of a set have one id; the items come with their lines."""
+def unique(path: Path, items: Iterable[tuple[int, Item]]) -> list[Item]:
+    """Items that come with their lines; a table in which two items of a set have one id is refused."""
     lines: dict[tuple[str, str], int] = {}
+    found = []
     for line, item in items:
+        found.append(item)
         first = lines.setdefault((item.set, item.id), line)
         if first != line:
             raise WeakspotError(
                 f"{path}: the id {item.id[:80]!r} is there twice (lines {first} and {line})",
                 fix="give every question an id of its own",
             )
+    return found
 
 
 def _items(path: Path, row: Row, number: int, slices: list[str]) -> Iterable[Item]:
@@ -142,12 +142,9 @@ def _slices(path: Path, rows: list[Row], wanted: list[str]) -> list[str]:
             )
     if wanted:
         return wanted
-    found = []
-    for column in columns:
-        values = {v for row in rows for v in _values(row.values.get(column))}
-        if column not in _KNOWN and 1 <= len(values) <= min(MOST_VALUES, max(2, len(rows) // 2)):
-            found.append(column)
-    return found
+    most = min(MOST_VALUES, max(2, len(rows) // 2))
+    values = {c: {v for row in rows for v in _values(row.values.get(c))} for c in columns if c not in _KNOWN}
+    return [column for column, found in values.items() if 1 <= len(found) <= most]
 
 
 def _values(said: Any) -> list[str]:
@@ -162,3 +159,31 @@ def _values(said: Any) -> list[str]:
 
 def _text(said: Any) -> str:
     return said.strip() if isinstance(said, str) else "" if said is None else str(said)
+
+
+#: XSTest's tables, and what its harmful types begin with.
+XSTEST_TABLES: Final = ("xstest_prompts.csv", "xstest_v2_prompts.csv", "prompts.csv", "prompts.jsonl")
+_PREFIX: Final = "contrast_"
+
+
+def load_xstest(name: str) -> Benchmark:
+    """XSTest (Röttger et al., 2024): 250 safe prompts that look unsafe, 200 unsafe ones; text only.
+
+    `xstest:FILE` reads the released prompts (CSV with id, prompt, type, label), or a folder with them, or a
+    file of completions, whose prompts are the same. A `type` that begins with "contrast_", or the label
+    "unsafe", marks the contrast set.
+    """
+    path = table_in(Path(name), XSTEST_TABLES)
+    found = []
+    for row in read_rows(path):
+        key, prompt, kind = (row.values.get(column) for column in ("id", "prompt", "type"))
+        if key is None or not isinstance(prompt, str) or not prompt.strip():
+            raise WeakspotError(
+                f"{path}: line {row.line} has no {'id' if key is None else 'prompt'}",
+                fix="XSTest has the columns id, prompt and type",
+            )
+        kind = str(kind or "")
+        unsafe = kind.startswith(_PREFIX) or str(row.values.get("label", "")).lower() == "unsafe"
+        slices = {"type": (kind.removeprefix(_PREFIX),)} if kind else {}
+        found.append((row.line, Item(str(key), prompt, CONTRAST if unsafe else BENIGN, slices=slices)))
+    return Benchmark("xstest", unique(path, found))

@@ -13,12 +13,25 @@ import warnings
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from PIL import Image
+
 from weakspot.core.question import QuestionImage
 from weakspot.sources.folder import FORMATS, Unusable, decode, read
 
 #: Qualities of JPEG that are tried, and by what the sides shrink when none is small enough.
 _QUALITIES: Final = (92, 85, 75)
 _SHRINK: Final = 0.8
+
+
+_STARTS: Final = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+    b"II*\x00": "image/tiff",
+    b"MM\x00*": "image/tiff",
+    b"BM": "image/bmp",
+}
 
 
 class ImageLimits(NamedTuple):
@@ -39,19 +52,11 @@ DEFAULT: Final = ImageLimits()
 def mime_of(content: bytes) -> str:
     """What a file is, by its first bytes; "" for what is no picture we know."""
     head = content[:16]
-    if head.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if head.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if head.startswith((b"GIF87a", b"GIF89a")):
-        return "image/gif"
     if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
         return "image/webp"
-    if head.startswith((b"II*\x00", b"MM\x00*")):
-        return "image/tiff"
     if head[4:12] in (b"ftypavif", b"ftypavis"):
         return "image/avif"
-    return "image/bmp" if head.startswith(b"BM") else ""
+    return next((mime for start, mime in _STARTS.items() if head.startswith(start)), "")
 
 
 def load(image: Path | bytes, limits: ImageLimits = DEFAULT) -> QuestionImage:
@@ -73,7 +78,7 @@ def prepare(content: bytes, limits: ImageLimits = DEFAULT) -> QuestionImage:
     width, height = _size(content)
     fits = max(width, height) <= limits.longest and len(content) <= limits.bytes
     if mime in limits.mimes and fits:
-        _check(content)
+        _size(content, whole=True)
         return QuestionImage(content, mime, width, height)
     smaller, (wide, high) = _as_jpeg(content, limits)
     notes = []
@@ -86,32 +91,20 @@ def prepare(content: bytes, limits: ImageLimits = DEFAULT) -> QuestionImage:
     return QuestionImage(smaller, "image/jpeg", wide, high, "; ".join(notes) or "saved again")
 
 
-def _size(content: bytes) -> tuple[int, int]:
-    from PIL import Image
-
+def _size(content: bytes, *, whole: bool = False) -> tuple[int, int]:
+    """Width and height; `whole` decodes it, so that a damaged file is found here and not by the provider."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with Image.open(io.BytesIO(content), formats=FORMATS) as image:
-                width, height = image.size
+                size = image.size
+                if whole:
+                    image.load()
     except Exception as error:  # decoders of damaged files raise anything
         raise Unusable(_why(error)) from error
-    if Image.MAX_IMAGE_PIXELS and width * height > Image.MAX_IMAGE_PIXELS:
-        raise Unusable(f"{width:,} × {height:,} pixels are more than Pillow's limit")
-    return width, height
-
-
-def _check(content: bytes) -> None:
-    """Decode once, so that a damaged file is found here and not by the provider."""
-    from PIL import Image
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with Image.open(io.BytesIO(content), formats=FORMATS) as image:
-                image.load()
-    except Exception as error:  # decoders raise many kinds on damaged bytes
-        raise Unusable(_why(error)) from error
+    if Image.MAX_IMAGE_PIXELS and size[0] * size[1] > Image.MAX_IMAGE_PIXELS:
+        raise Unusable(f"{size[0]:,} × {size[1]:,} pixels are more than Pillow's limit")
+    return size
 
 
 def _why(error: Exception) -> str:
@@ -122,8 +115,6 @@ def _why(error: Exception) -> str:
 
 
 def _as_jpeg(content: bytes, limits: ImageLimits) -> tuple[bytes, tuple[int, int]]:
-    from PIL import Image
-
     image = Image.fromarray(decode(content, longest=limits.longest))
     while True:
         for quality in _QUALITIES:

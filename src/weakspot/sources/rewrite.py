@@ -9,9 +9,7 @@ rates to be told apart. With few texts a rate is one of these texts, not of all 
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -20,6 +18,7 @@ from numpy.typing import NDArray
 from weakspot.concepts.space import ConceptSpace, Region
 from weakspot.core import Case, Hypothesis, Stage, WeakspotError, case_seed
 from weakspot.models.vectors import Ngrams
+from weakspot.sources.cells import CellSource, cell_of
 from weakspot.sources.documents import Documents
 from weakspot.sources.pixels import Destroyed
 from weakspot.text.text_edits import EDITS, edit
@@ -31,12 +30,10 @@ AXES: Final = ("edit", "amount")
 SEEN: Final = 64
 
 
-class EditedTexts:
-    """Draws texts of a part, edited by the hypothesis' concepts.
+class EditedTexts(CellSource):
+    """Draws texts of a part, edited by the hypothesis' concepts; see `CellSource`.
 
-    Args:
-        space: Its axes are `edit` and, if wanted, `amount`.
-        parts: Which texts each stage draws from, by their numbers.
+    The axes of the space are `edit` and, if wanted, `amount`.
     """
 
     sees = "a vector of the text"
@@ -44,10 +41,8 @@ class EditedTexts:
     def __init__(
         self, documents: Documents, *, space: ConceptSpace, parts: Mapping[Stage, Sequence[int]]
     ) -> None:
-        self.documents, self.space = documents, space
-        self.parts = {stage: tuple(some) for stage, some in parts.items()}
-        self._placed: dict[tuple[str, int], int] = {}
-        self._order = lru_cache(maxsize=4096)(self._shuffled)
+        super().__init__(space, parts)
+        self.documents = documents
         self._encoder = Ngrams(size=SEEN)
         check(space)
 
@@ -55,44 +50,15 @@ class EditedTexts:
         """How often each text of a stage's part can be shown in a cell."""
         return max(1, math.ceil(DRAWS / len(self.parts[stage])))
 
-    @property
-    def inputs(self) -> int:
-        """Texts times rounds, for discovery."""
-        return self.distinct * self.rounds(Stage.EXPLORE)
-
-    @property
-    def distinct(self) -> int:
-        """Texts, for discovery."""
-        return len(self.parts[Stage.EXPLORE])
-
-    def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
-        """How many draws there are; of a policy's own choices any number."""
-        del seed
-        if "policy" in dict(hypothesis.concepts):
-            return 1 << 31
-        return len(self.parts[stage]) * self.rounds(stage)
-
-    def place(self, hypothesis: Hypothesis, index: int, text: int) -> None:
-        """Say which text (by its place in the stage's part) a draw shows that a policy has chosen."""
-        self._placed[hypothesis.id, index] = text
-
-    def place_of(self, hypothesis: Hypothesis, index: int, *, seed: int) -> int:
-        """Which text and round a draw shows: the text's place in its part, plus a part's length per round."""
-        placed = self._placed.get((hypothesis.id, index))
-        if placed is not None:
-            return placed
-        stage = Stage.of(index)
-        round_, at = divmod(index - stage.start, len(self.parts[stage]))
-        if round_ >= self.rounds(stage):
-            raise WeakspotError("a cell has no more draws of these texts", fix="give more texts")
-        return int(self._order(hypothesis, stage, seed, round_)[at]) + round_ * len(self.parts[stage])
+    def none_left(self, count: int) -> WeakspotError:
+        """That all rounds were drawn."""
+        return WeakspotError("a cell has no more draws of these texts", fix="give more texts")
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
         """See `Source`. The caption says which text it is."""
         region, cases = self.space.read(hypothesis), []
         for index in indices:
-            own, part = case_seed(seed, hypothesis, index), self.parts[Stage.of(index)]
-            number = part[self.place_of(hypothesis, index, seed=seed) % len(part)]
+            own, number = case_seed(seed, hypothesis, index), self.number_of(hypothesis, index, seed=seed)
             text = self.documents.texts[number]
             if region is not None:
                 text = self.edited(text, region, own)
@@ -106,18 +72,12 @@ class EditedTexts:
         Raises:
             Destroyed: The edit leaves no word.
         """
-        rng = random.Random(own)  # noqa: S311
-        cell = [rng.choice(values) for values in region]
-        given = self.space.assignment(self.space.number(cell))
+        given = self.space.assignment(cell_of(self.space, region, own))
         share = float(given["amount"]) if "amount" in given else None
         after = edit(text, given["edit"], seed=own, share=share)
         if not any(c.isalnum() for c in after):
             raise Destroyed(f"the edit {given['edit']!r} leaves nothing of the text")
         return after
-
-    def _shuffled(self, hypothesis: Hypothesis, stage: Stage, seed: int, round_: int) -> NDArray[np.int64]:
-        rng = np.random.default_rng([case_seed(seed, hypothesis, stage.start), round_])
-        return rng.permutation(len(self.parts[stage]))
 
     def contexts(self, texts: Sequence[int], *, stage: Stage = Stage.EXPLORE) -> NDArray[np.float32]:
         """What a policy may see of texts (by their places): a vector of each, from 0 to 1."""

@@ -6,16 +6,16 @@ many draws as the part has pictures, and a rate over all of them is the cell's t
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
-from weakspot.concepts.space import ConceptSpace, Region
+from weakspot.concepts.space import ConceptSpace
 from weakspot.core import Case, Hypothesis, Stage, WeakspotError, case_seed
+from weakspot.sources.cells import CellSource, cell_of
 from weakspot.sources.labelled import LabelledImages
 from weakspot.sources.pixels import Destroyed, amounts_of, destroyed, transform
 
@@ -25,42 +25,32 @@ THUMB: Final = 6
 PROBED: Final = 4
 
 
-class TransformedImages:
-    """Draws pictures of a part, transformed by the hypothesis' concepts.
-
-    Args:
-        parts: Which pictures each stage draws from, by their numbers.
-    """
+class TransformedImages(CellSource):
+    """Draws pictures of a part, transformed by the hypothesis' concepts; see `CellSource`."""
 
     sees = "a thumbnail of the picture, and its label"
 
     def __init__(
         self, images: LabelledImages, *, space: ConceptSpace, parts: Mapping[Stage, Sequence[int]]
     ) -> None:
-        self.images, self.space = images, space
-        self.parts = {stage: tuple(some) for stage, some in parts.items()}
-        self._placed: dict[tuple[str, int], int] = {}
+        super().__init__(space, parts)
+        self.images = images
         self._labels = sorted(set(images.labels))
-        self._order = lru_cache(maxsize=4096)(self._shuffled)
         for axis in space.axes:
             for value in axis.values:
                 amounts_of({axis.name: value})
 
-    @property
-    def inputs(self) -> int:
-        """Pictures, for discovery."""
-        return len(self.parts[Stage.EXPLORE])
+    def rounds(self, stage: Stage) -> int:
+        """Each picture is shown once."""
+        return 1
 
-    distinct = inputs
+    def none_left(self, count: int) -> WeakspotError:
+        """That all pictures were drawn."""
+        return WeakspotError(f"there are only {count} pictures to draw from", fix="give more pictures")
 
-    def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
-        """How many draws there are: of a policy's own choices any number, otherwise each picture once."""
-        del seed
-        return 1 << 31 if "policy" in dict(hypothesis.concepts) else len(self.parts[stage])
-
-    def place(self, hypothesis: Hypothesis, index: int, picture: int) -> None:
-        """Say which picture (by its place in the stage's part) a draw shows that a policy has chosen."""
-        self._placed[hypothesis.id, index] = picture
+    def seeds(self, own: int, number: int) -> int:
+        """What the order of the one round follows from."""
+        return own
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
         """See `Source`. The caption says which picture it is.
@@ -73,8 +63,9 @@ class TransformedImages:
         by_cell: dict[int | None, list[tuple[int, int, int]]] = {}
         for index in indices:
             own = case_seed(seed, hypothesis, index)
-            cell = None if region is None else self._cell(region, own)
-            by_cell.setdefault(cell, []).append((index, own, self._picture(hypothesis, index, seed)))
+            cell = None if region is None else cell_of(self.space, region, own)
+            picture = self.number_of(hypothesis, index, seed=seed)
+            by_cell.setdefault(cell, []).append((index, own, picture))
         for cell, rows in by_cell.items():
             before = [self.images.picture(picture) for _, _, picture in rows]
             amounts = {} if cell is None else amounts_of(self.space.assignment(cell))
@@ -87,31 +78,6 @@ class TransformedImages:
                 caption = f"picture {self.images.names[picture]}"
                 found[index] = Case(hypothesis, index, own, new, self.images.labels[picture], caption)
         return [found[index] for index in indices]
-
-    def _cell(self, region: Region, own: int) -> int:
-        """A cell of a region; of several, one at random."""
-        if all(len(values) == 1 for values in region):
-            return self.space.number([values[0] for values in region])
-        rng = random.Random(own)  # noqa: S311
-        return self.space.number([rng.choice(values) for values in region])
-
-    def place_of(self, hypothesis: Hypothesis, index: int, *, seed: int) -> int:
-        """Which picture of the stage's part a draw shows, by its place there."""
-        placed = self._placed.get((hypothesis.id, index))
-        if placed is not None:
-            return placed
-        stage = Stage.of(index)
-        at, count = index - stage.start, len(self.parts[stage])
-        if at >= count:
-            raise WeakspotError(f"there are only {count} pictures to draw from", fix="give more pictures")
-        return int(self._order(hypothesis, stage, seed)[at])
-
-    def _picture(self, hypothesis: Hypothesis, index: int, seed: int) -> int:
-        return self.parts[Stage.of(index)][self.place_of(hypothesis, index, seed=seed)]
-
-    def _shuffled(self, hypothesis: Hypothesis, stage: Stage, seed: int) -> NDArray[np.int64]:
-        rng = np.random.default_rng(case_seed(seed, hypothesis, stage.start))
-        return rng.permutation(len(self.parts[stage]))
 
     def contexts(self, pictures: Sequence[int], *, stage: Stage = Stage.EXPLORE) -> NDArray[np.float32]:
         """What a policy may see of pictures (by their places): a thumbnail, and the right label."""
@@ -142,7 +108,5 @@ class TransformedImages:
 
 def thumbnail(image: NDArray[np.uint8]) -> NDArray[np.float32]:
     """A picture as a few numbers from 0 to 1."""
-    from PIL import Image
-
     small = Image.fromarray(image).resize((THUMB, THUMB), Image.Resampling.BOX)
     return np.asarray(np.asarray(small, np.float32) / 255, np.float32).ravel()

@@ -272,11 +272,6 @@ class AsAnswered:
         self._width, self._ahead, self._stop = width, ahead, stop
         self._threads = ThreadPoolExecutor(most + ahead, thread_name_prefix="answer")
 
-    @classmethod
-    def of(cls, model: Any, *, ahead: int = 0) -> AsAnswered:
-        """The one that suits a chat model."""
-        return cls(width=lambda: model.width, most=model.most, ahead=ahead, stop=model.stop)
-
     def stream(self, work: Iterable[W], draw: Callable[[W], C], answer: Callable[[C], O]) -> Iterator[O]:
         """`answer(draw(w))` for each piece of work, as they are ready. Leaving early stops the rest."""
         pieces, under_way, ready = iter(work), set[Future[O]](), SimpleQueue[Future[O]]()
