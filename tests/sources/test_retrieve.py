@@ -18,7 +18,7 @@ from PIL import Image
 from weakspot.core import MODELS, SOURCES, Entry, Hypothesis, Source, Stage, WeakspotError
 from weakspot.sources import folder as folders
 from weakspot.sources import pool as pools
-from weakspot.sources.annotations import Annotation, by_folder, read_annotations
+from weakspot.sources.captioned import Annotation, by_folder, read_annotations
 from weakspot.sources.folder import Unusable, decode
 from weakspot.sources.pool import Pool, read_pool
 from weakspot.sources.retrieve import Exhausted, Retrieval, images_in, load

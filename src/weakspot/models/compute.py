@@ -109,7 +109,6 @@ class Compiled:
             self._without(error)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The network's output; compiled when it is first asked for."""
         if self._fast is None:
             return self.module(*args, **kwargs)
         try:
@@ -195,7 +194,6 @@ class Batches:
 
     @property
     def about(self) -> str:
-        """One line: what runs where."""
         return " · ".join(filter(None, (self.name, self.device, self.dtype, self.note, f"batch {self.size}")))
 
     def run(self, items: Sequence[Any], work: Callable[[Sequence[Any]], _T]) -> list[_T]:
@@ -252,22 +250,18 @@ class Batched:
 
     @property
     def batch(self) -> int:
-        """Items at once, now."""
         return self._batches.size
 
     @property
     def about(self) -> str:
-        """One line: what runs where."""
         return self._batches.about
 
     def release(self) -> None:
-        """Free the memory; the model can no longer be used."""
         self._held = None
         free(self.device)
 
 
 def free(device: str) -> None:
-    """Give back what nobody holds any more."""
     gc.collect()
     if device.startswith(("cuda", "mps")):
         getattr(import_module("torch"), device.partition(":")[0]).empty_cache()

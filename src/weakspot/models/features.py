@@ -30,7 +30,6 @@ class OnnxFeatures(OnnxPictures):
     """An output of an ONNX file, without softmax; maps (n, channels, …) are averaged over the picture."""
 
     def __call__(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.floating[Any]]:
-        """One row per picture."""
         rows = self.rows(images)
         return rows.mean(tuple(range(2, rows.ndim))) if rows.ndim > 2 else rows
 

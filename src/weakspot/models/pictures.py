@@ -146,7 +146,6 @@ class Reading:
         self.doubt = ""
 
     def __call__(self, raw: Any) -> list[Output]:
-        """The most probable label of each row, with all probabilities."""
         raw = np.asarray(raw, np.float32)
         rows = to_probabilities(raw, len(self.labels), outputs=self.outputs)
         if self.outputs == "auto" and not self.doubt and (found := doubt(raw)):
@@ -166,7 +165,6 @@ def _told(row: NDArray[np.float32]) -> str:
 
 
 def softmax(raw: NDArray[Any]) -> NDArray[np.float32]:
-    """Of each row."""
     grown = np.exp(raw - raw.max(1, keepdims=True))
     return np.asarray(grown / grown.sum(1, keepdims=True), np.float32)
 

@@ -70,7 +70,6 @@ class FunctionClassifier(Batched):
 
     @property
     def doubt(self) -> str:
-        """Why it is not clear what the outputs are; "" where it is."""
         return self._read.doubt
 
     def _known(self, label: str) -> str:

@@ -57,7 +57,6 @@ class Extract:
         self._encoder = Ngrams()
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """A case's input is a text."""
         return [said(self.summary(text_of(case))) for case in cases]
 
     def summary(self, text: str) -> str:
@@ -91,7 +90,6 @@ class Asked:
 
 
 def text_of(case: Case) -> str:
-    """The text of a case."""
     if not isinstance(case.input, str):
         raise WeakspotError(
             f"a summariser is shown texts, not {type(case.input).__name__}", fix="use a space of texts"

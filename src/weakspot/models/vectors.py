@@ -155,7 +155,6 @@ class Precomputed:
             self._rows.setdefault(normal_form(text), row)
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """See `TextEncoder`."""
         rows = [self._rows.get(normal_form(text), -1) for text in texts]
         if -1 in rows:
             unknown = texts[rows.index(-1)]

@@ -52,7 +52,6 @@ class Item(NamedTuple):
 
     @property
     def picture(self) -> str:
-        """The file's name, for people."""
         return self.image.name if isinstance(self.image, Path) else "(in the data set)" if self.image else ""
 
 
@@ -81,7 +80,6 @@ class Benchmark:
 
     @property
     def sets(self) -> tuple[str, ...]:
-        """The sets that have items."""
         return tuple(s for s in (BENIGN, CONTRAST) if any(i.set == s for i in self.items))
 
     @property

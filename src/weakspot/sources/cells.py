@@ -43,12 +43,10 @@ class CellSource(ABC):
 
     @property
     def inputs(self) -> int:
-        """Inputs times rounds, for discovery."""
         return self.distinct * self.rounds(Stage.EXPLORE)
 
     @property
     def distinct(self) -> int:
-        """Inputs, for discovery."""
         return len(self.parts[Stage.EXPLORE])
 
     def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
@@ -75,7 +73,6 @@ class CellSource(ABC):
         return int(self._order(hypothesis, stage, seed, number)[at]) + number * count
 
     def number_of(self, hypothesis: Hypothesis, index: int, *, seed: int) -> int:
-        """Which input a draw shows, by its number."""
         part = self.parts[Stage.of(index)]
         return part[self.place_of(hypothesis, index, seed=seed) % len(part)]
 

@@ -47,9 +47,7 @@ class Renewable(Protocol):
         """Texts of the same kind that follow from a seed of their own."""
         ...
 
-    def same(self, one: str, other: str) -> bool:
-        """Whether two texts mean the same."""
-        ...
+    def same(self, one: str, other: str) -> bool: ...
 
     def picture(self, text: str, against: Sequence[str], *, seed: int) -> Any:
         """A picture of which a text is true and the others are not; None if none was found."""
@@ -209,7 +207,6 @@ def _json(path: Path) -> Any:
 
 
 def coco(path: str) -> Iterator[Text]:
-    """`coco:captions_val2017.json`."""
     content = _json(Path(path))
     rows = content.get("annotations") if isinstance(content, dict) else None
     if not isinstance(rows, list) or not any(isinstance(r, dict) and "caption" in r for r in rows):
@@ -227,7 +224,6 @@ def coco(path: str) -> Iterator[Text]:
 
 
 def snli(path: str) -> Iterator[Text]:
-    """`snli:DIR`."""
     root = Path(path)
     files = [root] if root.is_file() else sorted([*root.glob("*.jsonl"), *root.glob("*.jsonl.gz")])
     if not files:

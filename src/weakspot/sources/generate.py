@@ -49,7 +49,6 @@ class TextToImage:
         self.models, self.captioner = (generator,), captioner
 
     def expecting(self, label: str) -> TextToImage:
-        """The same source for another label; the generator is shared."""
         return TextToImage(self.generator, expected=label, template=self.template, captioner=self.captioner)
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
@@ -73,7 +72,6 @@ class TextToImage:
 
     @property
     def digest(self) -> str:
-        """The generator's, if it has one."""
         return digest_of(self.generator)
 
 

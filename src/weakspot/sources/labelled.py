@@ -65,7 +65,6 @@ class LabelledImages:
 
     @property
     def digest(self) -> str:
-        """Of all pictures and their labels."""
         rows = (f"{n}\0{d}\0{lab}\n" for n, d, lab in zip(self.names, self.digests, self.labels, strict=True))
         return hashlib.sha256("".join(rows).encode()).hexdigest()
 

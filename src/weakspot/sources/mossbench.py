@@ -141,7 +141,6 @@ def _from_hub(name: str) -> list[Item]:
 
 
 def items_of(data: Any, which: str) -> list[Item]:
-    """The items of a Hugging Face data set, or of all splits of a dictionary of them."""
     splits = list(data.values()) if isinstance(data, Mapping) else [data]
     found, line = [], 0
     for split in splits:

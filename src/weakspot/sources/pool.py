@@ -32,8 +32,6 @@ Progress = Callable[[int, int], None]
 
 
 class Skipped(NamedTuple):
-    """A file that is not in the pool, and why."""
-
     name: str
     reason: str
 
@@ -53,7 +51,6 @@ class Pool:
     digest: str
 
     def picture(self, i: int, *, longest: int = LONGEST) -> NDArray[np.uint8]:
-        """The pixels of a picture."""
         content = read(self.paths[i])
         if hashlib.sha256(content).hexdigest() != self.digests[i]:
             raise Unusable(f"{self.names[i]} was changed since the folder was read", fix="begin a new run")
@@ -171,11 +168,9 @@ class _Reader:
         self.fresh |= {row.digest: vector for (row, _), vector in zip(waiting, vectors, strict=True)}
 
     def found(self) -> list[_Row]:
-        """All rows that have a vector, in the order of their names."""
         return [r for r in self.rows.values() if r.digest in self.fresh or r.digest in self.by_digest]
 
     def table(self) -> NDArray[Any]:
-        """They, as the cache has them."""
         rows = self.found()
         table = np.zeros(len(rows), _layout(self.width))
         for i, row in enumerate(rows):

@@ -43,7 +43,6 @@ class PromptPictures:
         self.cpu_bound, self.models = cpu_bound(generator), (generator,)
 
     def prompt(self, cell: int) -> str:
-        """The prompt of a cell."""
         return prompt_of(self.space, cell)
 
     def probe(self) -> None:
@@ -56,7 +55,6 @@ class PromptPictures:
                 )
 
     def place(self, hypothesis: Hypothesis, index: int, noise: int) -> None:
-        """Say which noise a draw has that a policy has chosen."""
         self._placed[hypothesis.id, index] = noise
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
@@ -95,7 +93,6 @@ class SourceAsGenerator:
         self.source, self.cpu_bound = source, cpu_bound(source)
 
     def understands(self, text: str) -> bool:
-        """Whether the source can draw a text; taken for granted where it does not say."""
         return understands(self.source, text)
 
     def generate(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[NDArray[np.uint8]]:

@@ -55,7 +55,6 @@ def load(name: str, *, slices: str = "") -> Benchmark:
 
 
 def table_in(path: Path, names: Iterable[str]) -> Path:
-    """The table itself, or the one in a folder."""
     if not path.is_dir():
         if not path.exists():
             raise WeakspotError(f"there is no {str(path)[:200]}", fix="name a file, or a folder with one")

@@ -37,7 +37,7 @@ from weakspot.core import (
     nearest,
 )
 from weakspot.core.registry import read_number, read_whole
-from weakspot.sources.annotations import Annotation, by_folder, read_annotations
+from weakspot.sources.captioned import Annotation, by_folder, read_annotations
 from weakspot.sources.folder import LONGEST, Picture, images_in
 from weakspot.sources.pool import Pool, Progress, Skipped, read_pool
 from weakspot.text.sentences import sentences
@@ -117,7 +117,6 @@ class Retrieval:
         self._rows: dict[tuple[str, int, Stage], list[int]] = {}
 
     def expecting(self, label: str) -> Retrieval:
-        """The same source for another label; the pool is shared."""
         return Retrieval(
             self.pool,
             self.encoder,
@@ -148,7 +147,6 @@ class Retrieval:
         return cases
 
     def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage = Stage.EXPLORE) -> int:
-        """How many cases a hypothesis has in a stage."""
         return len(self._row(hypothesis, seed, stage))
 
     def names(self, hypothesis: Hypothesis, *, seed: int, stage: Stage = Stage.EXPLORE) -> list[str]:
@@ -157,7 +155,6 @@ class Retrieval:
 
     @property
     def digest(self) -> str:
-        """Of the pictures, the encoder, and what is expected."""
         told = "\0".join(f"{self.pool.digests[i]} {label}" for i, label in self._expected.items())
         return hashlib.sha256(f"{self.pool.digest}\0{told}".encode()).hexdigest()
 
@@ -202,7 +199,6 @@ class Retrieval:
         )
 
     def _near(self, text: str) -> NDArray[np.float64]:
-        """The cosine of each picture and the words."""
         [words] = np.asarray(self.encoder.embed_texts([text]), np.float64)
         parts = [self._members[at : at + _CHUNK] for at in range(0, len(self._members), _CHUNK)]
         near = np.concatenate([self.pool.vectors[part].astype(np.float64) @ words for part in parts])

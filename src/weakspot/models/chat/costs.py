@@ -24,7 +24,6 @@ class Price(NamedTuple):
     written: float
 
     def of(self, read: float, written: float) -> float:
-        """What so many tokens cost."""
         return (read * self.read + written * self.written) / 1e6
 
 
@@ -70,12 +69,10 @@ class Spent:
     max_dollars: float = math.inf
 
     def add(self, usage: Usage) -> None:
-        """Count one reply."""
         self.tokens += usage.tokens
         self.dollars += usage.dollars
 
     def full(self) -> str:
-        """Which limit is reached; "" if none is."""
         if self.calls >= self.max_calls:
             return f"not sent: the limit of {self.max_calls:,.0f} calls is reached"
         if self.dollars >= self.max_dollars:

@@ -64,7 +64,6 @@ class Prepared(NamedTuple):
 
     @property
     def uri(self) -> str:
-        """As a data URI."""
         return f"data:{self.mime};base64,{base64.b64encode(self.content).decode()}"
 
 

@@ -172,17 +172,14 @@ class ChatModel(CaptionsWhenAsked):
 
     @property
     def width(self) -> int:
-        """How many calls it makes at once just now."""
         return self._gate.limit
 
     @property
     def most(self) -> int:
-        """How many calls it ever makes at once."""
         return self._gate.most
 
     @property
     def about(self) -> str:
-        """One line: who is asked, where, how, at what price."""
         price = "price not known"
         if self.price is not None:
             price = "${:g} and ${:g} per million tokens".format(*self.price) if any(self.price) else "free"
@@ -219,7 +216,6 @@ class ChatModel(CaptionsWhenAsked):
             raise WeakspotError(f"chat:{self.name} does not answer: {output.detail}", fix="see docs/chat.md")
 
     def close(self) -> None:
-        """Close its connections. That happens by itself too, when the model is no longer used."""
         self._closing()
 
     def stop(self) -> None:

@@ -52,12 +52,10 @@ class Who(NamedTuple):
 
     @property
     def small(self) -> bool:
-        """A server that works on few questions at once."""
         return self.local and self.provider not in ("vllm", "sglang")
 
     @property
     def host(self) -> str:
-        """Where requests go, for a person to read."""
         if self.base_url:
             return urlsplit(self.base_url).netloc
         return HOSTS.get(self.provider, "this machine" if self.local else self.provider)
@@ -178,7 +176,6 @@ class Secrets:
         self._values = sorted(found, key=len, reverse=True)
 
     def scrub(self, text: str) -> str:
-        """The text without them."""
         for value in self._values:
             if value in text:
                 text = text.replace(value, "[key]")

@@ -247,7 +247,6 @@ class DiffusersGenerator(Batched):
 
 @contextmanager
 def _libraries() -> Iterator[None]:
-    """Say which extra brings a library that is missing."""
     try:
         yield
     except ImportError as error:

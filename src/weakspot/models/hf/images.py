@@ -38,7 +38,6 @@ class Processor:
         self.size: tuple[int, int] = (shape[2], shape[3]) if len(shape) == 4 else (224, 224)
 
     def __call__(self, images: Sequence[Any]) -> dict[str, NDArray[Any]]:
-        """A batch; what is not whole numbers is float32."""
         shown = [stack_images([image])[0] for image in images]
         with quiet():
             try:

@@ -279,7 +279,6 @@ class FolderModel(Batched):
         self._batches = Batches(self.name, how.get("batch") or usual, device=self.device, dtype=self.dtype)
 
     def _network(self, kind: str, *, unused: str = "") -> Any:
-        """The folder's model, a class of transformers."""
         where = {"device": self.device, "dtype": self.dtype}
         return load_model(kind, Path(self.name), trust=self.trust, unused=unused, **where)
 

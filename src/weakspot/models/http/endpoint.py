@@ -82,7 +82,6 @@ class Caller:
             pool.shutdown(cancel_futures=True)
 
     def json(self, body: bytes, kind: str) -> Any:
-        """The answer to a request, read as JSON."""
         content, said = self._post(body, kind)
         try:
             return json.loads(content)
@@ -150,7 +149,6 @@ class Caller:
         return self.scrub("".join(c if c.isprintable() else "?" for c in text))[:120]
 
     def scrub(self, text: str) -> str:
-        """Without the keys."""
         for secret in self._secrets:
             text = text.replace(secret, "***")
         return text

@@ -70,12 +70,10 @@ class HttpImages:
 
     @property
     def repeats(self) -> bool:
-        """Whether a picture can be had again from its prompt and seed."""
         return bool(self._seed) or self._cache is not None
 
     @property
     def about(self) -> str:
-        """One line: who is asked, and how."""
         same = "seeded" if self._seed else "kept" if self._cache else "drawn anew each time"
         return f"{self.endpoint.url} · {self._fields.get('model', 'its model')} · {same}"
 
@@ -121,7 +119,6 @@ def _picture(data: bytes, *, of: str) -> NDArray[np.uint8]:
 
 
 def images_of(endpoint: Endpoint, *, model: str, size: str, seed: str, cache: str) -> HttpImages:
-    """For `http:`."""
     if endpoint.labels or endpoint.batch > 1:
         raise WeakspotError(
             f"{endpoint.url[:200]} makes pictures: it has no labels and no batch", fix="leave out"
@@ -149,12 +146,10 @@ class HttpClassifier:
 
     @property
     def about(self) -> str:
-        """Who is asked, and how."""
         return f"{self.endpoint.url} · {self.endpoint.send} · {self.endpoint.concurrency} at once"
 
     @property
     def doubt(self) -> str:
-        """Why it is not clear what the outputs are; "" where it is."""
         return self._read.doubt
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
@@ -179,7 +174,6 @@ class HttpClassifier:
             return [Output(None, status=Status.ERROR, detail=detail)] * len(cases)
 
     def _output(self, told: Any) -> Output:
-        """One answer, whatever form it has."""
         name, score = self.endpoint.name, self.endpoint.score
         if isinstance(told, list) and told and all(isinstance(row, dict) for row in told):
             told = {str(found(row, name)): found(row, score) for row in told}

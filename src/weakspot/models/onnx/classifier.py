@@ -155,11 +155,9 @@ class OnnxClassifier(OnnxPictures):
 
     @property
     def doubt(self) -> str:
-        """Why it is not clear what the outputs are; "" where it is."""
         return self._read.doubt
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """The most probable label of each image, with all probabilities."""
         return self._read(self.rows([case.input for case in cases])) if cases else []
 
 

@@ -161,7 +161,6 @@ class Graph:
         return self._session
 
     def release(self) -> None:
-        """Free the memory; the graph can no longer be run."""
         self._session = None
         gc.collect()
 
@@ -215,23 +214,19 @@ class OfGraphs:
 
     @property
     def device(self) -> str:
-        """Where it runs: "cpu" or "cuda"."""
         return self._graphs[0].device
 
     @property
     def dtype(self) -> str:
-        """The number format of what it gives; "" where the graph does not say."""
         given = (t.dtype for t in self._graphs[0].outputs if t.dtype is not None)
         return next((np.dtype(one).name for one in given if np.dtype(one).kind == "f"), "")
 
     @property
     def about(self) -> str:
-        """One line: what runs where."""
         batch = f"batch {self._graphs[0].batch}"
         return " · ".join(filter(None, (self.name, self.device, self.dtype, batch)))
 
     def release(self) -> None:
-        """Free the memory; the model can no longer be used."""
         for graph in self._graphs:
             graph.release()
 

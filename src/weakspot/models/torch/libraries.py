@@ -155,7 +155,6 @@ def weights_of(models: Any, name: str, version: str) -> Any:
 
 
 def torchvision_preprocess(told: Any) -> Preprocess:
-    """How pictures are prepared, from the library's preset."""
     [crop], [shortest] = told.crop_size, told.resize_size
     return Preprocess(
         size=(int(crop), int(crop)),
