@@ -202,21 +202,19 @@ class Batches:
         at = 0
         while at < len(items):
             some = items[at : at + self.size]
-            done = self._unless_full(some, work)
-            parts += done
-            at += len(some) if done else 0
+            try:
+                parts.append(work(some))
+                at += len(some)
+                continue
+            except (RuntimeError, MemoryError) as error:
+                if not out_of_memory(error):
+                    raise
+            self._halve(len(some))  # only here, where the error no longer holds what it could not finish
         return parts
 
-    def _unless_full(self, some: Sequence[Any], work: Callable[[Sequence[Any]], _T]) -> list[_T]:
-        """The result of one batch; [] and a smaller batch from now on if memory ran out."""
-        try:
-            return [work(some)]
-        except (RuntimeError, MemoryError) as error:
-            if not out_of_memory(error):
-                raise
-        # Only here, where the error no longer holds what it could not finish.
+    def _halve(self, some: int) -> None:
         free(self.device)
-        size = self.size if self.filled else len(some)
+        size = self.size if self.filled else some
         if size == 1:
             raise WeakspotError(
                 f"{self.name[:200]} does not fit into the memory of {self.device}, even with a batch of 1",
@@ -225,7 +223,6 @@ class Batches:
             )
         self.size = size // 2
         log.warning("%s: out of memory; batches of %d from now on", self.name, self.size)
-        return []
 
 
 class Batched:

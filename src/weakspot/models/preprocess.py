@@ -21,16 +21,13 @@ CONFIG: Final = "preprocessor_config.json"
 
 
 class Plain(NamedTuple):
-    """An image processor that resizes, cuts, scales and normalises, in this order, and does nothing else.
+    """An image processor that resizes, cuts, scales and normalises, in this order, and does nothing else."""
 
-    Attributes:
-        square: A size that is one number is both sides, not the shorter one.
-        cut: The middle is cut out where it does not say.
-        resample: Pillow's filter where it does not say; None where it must.
-    """
-
+    #: A size that is one number is both sides, not the shorter one.
     square: bool
+    #: The middle is cut out where it does not say.
     cut: bool
+    #: Pillow's filter where it does not say; None where it must.
     resample: int | None
 
 
@@ -58,19 +55,16 @@ _RESAMPLE: Final = {0: "NEAREST", 1: "LANCZOS", 2: "BILINEAR", 3: "BICUBIC", 4: 
 
 
 class Preprocess(NamedTuple):
-    """From RGB bytes to what a tower takes.
+    """From RGB bytes to what a tower takes."""
 
-    Attributes:
-        size: Height and width of what is given to the tower.
-        shortest: Resize the shorter side to this and cut out the middle; None stretches to `size`.
-        scale: Bytes are multiplied by this; None leaves them bytes.
-        mean: Then this is subtracted, per channel.
-    """
-
+    #: Height and width of what is given to the tower.
     size: tuple[int, int]
+    #: Resize the shorter side to this and cut out the middle; None stretches to `size`.
     shortest: int | None = None
     resample: str = "BICUBIC"
+    #: Bytes are multiplied by this; None leaves them bytes.
     scale: float | None = 1 / 255
+    #: Then this is subtracted, per channel.
     mean: tuple[float, ...] = (0.0, 0.0, 0.0)
     std: tuple[float, ...] = (1.0, 1.0, 1.0)
 

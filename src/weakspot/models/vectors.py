@@ -22,12 +22,7 @@ from weakspot.text.plain import normal_form
 
 
 def unit(rows: NDArray[Any], *, of: str) -> NDArray[np.float32]:
-    """Rows divided by their lengths.
-
-    Args:
-        rows: What a model gave, one row each.
-        of: The model, for the message.
-    """
+    """Rows divided by their lengths; the message about one that is not finite, or zero, says which."""
     if rows.ndim != 2:
         raise WeakspotError(
             f"{of} gave the shape {rows.shape}, not one row each", fix="check that it is an encoder"
@@ -49,13 +44,9 @@ def in_batches(
     batch: int | Batches,
     width: int | None = None,
 ) -> NDArray[Any]:
-    """Rows of all items, some at a time; those of similar length together, since padding is work too.
+    """Rows of all items (texts, or lists of tokens), some at a time; of the width given where there are none.
 
-    Args:
-        items: Texts, or lists of tokens.
-        embed: Gives one row for each of some items.
-        batch: How many at a time; `Batches` halve themselves when memory is short.
-        width: Of the rows, for the case that there are no items.
+    Those of similar length are embedded together, since padding is work too.
     """
     if not len(items):
         return np.zeros((0, width or 0), np.float32)
@@ -130,12 +121,7 @@ TEXTS: Final = ("captions", "texts", "sentences", "names", "image_ids")
 class Precomputed:
     """See `weakspot.core.TextEncoder`; it can embed the texts of its matrix and no others.
 
-    Args:
-        vectors: One row per text, of any length but zero.
-        texts: The texts, or names of pictures.
-
-    Attributes:
-        vectors: Rows of length 1.
+    There is one row per text, of any length but zero; the `vectors` have length 1.
     """
 
     def __init__(self, vectors: NDArray[Any], texts: Sequence[str], *, name: str, digest: str) -> None:

@@ -26,20 +26,17 @@ LONGEST_ANSWER: Final = 100_000
 
 
 class Fault(NamedTuple):
-    """A call that brought no answer.
-
-    Attributes:
-        busy: The provider said "too many requests".
-        wait: What it asked to wait, in seconds.
-        final: No other question will fare better: a wrong key, no such model, no credit.
-        unless_answered: It is not final where other questions were answered.
-    """
+    """A call that brought no answer."""
 
     what: str
     again: bool = False
+    #: The provider said "too many requests".
     busy: bool = False
+    #: What it asked to wait, in seconds.
     wait: float | None = None
+    #: No other question will fare better: a wrong key, no such model, no credit.
     final: bool = False
+    #: It is not final where other questions were answered.
     unless_answered: bool = False
 
 
@@ -77,14 +74,9 @@ def fault_of(error: BaseException, api: Any) -> Fault:
 
 def status_of(error: BaseException) -> int | None:
     """The HTTP status behind an exception, if there is one."""
-    for value in (
-        getattr(error, "status_code", None),
-        getattr(getattr(error, "response", None), "status_code", None),
-        getattr(error, "code", None),
-    ):
-        if isinstance(value, int) and 400 <= value < 600:
-            return value
-    return None
+    response = getattr(getattr(error, "response", None), "status_code", None)
+    known = (getattr(error, "status_code", None), response, getattr(error, "code", None))
+    return next((value for value in known if isinstance(value, int) and 400 <= value < 600), None)
 
 
 def _asked_to_wait(error: BaseException) -> float | None:
@@ -119,7 +111,10 @@ def reading_of(reply: Any, usage: Usage, *, max_tokens: int | None) -> Output | 
     text, stop = reply.completion or "", reply.stop_reason
     text = text.encode("utf-8", "backslashreplace").decode()  # a lone surrogate could be stored nowhere
     if stop == "content_filter":
-        return Output(None, status=Status.BLOCKED, detail=_blocked(reply, text), usage=usage)
+        details = getattr(reply.choices[0], "stop_details", None)
+        why = getattr(details, "category", None) or getattr(details, "explanation", None) or text
+        detail = "blocked by the provider's filter" + (f": {' '.join(str(why).split())[:200]}" if why else "")
+        return Output(None, status=Status.BLOCKED, detail=detail, usage=usage)
     if stop == "model_length":
         detail = "the question is too long for the model" + (f": {text[:200]}" if text else "")
         return Output(None, status=Status.ERROR, detail=detail, usage=usage)
@@ -132,12 +127,6 @@ def reading_of(reply: Any, usage: Usage, *, max_tokens: int | None) -> Output | 
         cut = f"the answer of {len(text):,} characters was cut to {LONGEST_ANSWER:,}"
         return Output(text[:LONGEST_ANSWER], detail=cut, usage=usage)
     return Output(text, usage=usage)
-
-
-def _blocked(reply: Any, text: str) -> str:
-    details = getattr(reply.choices[0], "stop_details", None)
-    why = getattr(details, "category", None) or getattr(details, "explanation", None) or text
-    return "blocked by the provider's filter" + (f": {' '.join(str(why).split())[:200]}" if why else "")
 
 
 T = TypeVar("T")

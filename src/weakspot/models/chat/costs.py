@@ -91,25 +91,22 @@ def usage_of(used: Any, price: Price | None) -> Usage:
 
 
 class Estimate(NamedTuple):
-    """What asking would cost, before anything is sent.
+    """What asking would cost, before anything is sent."""
 
-    Attributes:
-        where: The host that everything would go to.
-        calls: Questions; a failed call that is tried again comes on top.
-        resized: Pictures that would be made smaller, or sent in another format.
-        written: Tokens, if the answers are of typical length.
-        dollars: For these; None where the price is not known.
-        at_most: Dollars if every answer were as long as allowed; None where price or limit are not known.
-    """
-
+    #: The host that everything would go to.
     where: str
+    #: Questions; a failed call that is tried again comes on top.
     calls: int
     images: int
+    #: Pictures that would be made smaller, or sent in another format.
     resized: int
     unreadable: int
     read: int
+    #: Tokens, if the answers are of typical length.
     written: int
+    #: For these; None where the price is not known.
     dollars: float | None
+    #: Dollars if every answer were as long as allowed; None where price or limit are not known.
     at_most: float | None
 
     def __str__(self) -> str:

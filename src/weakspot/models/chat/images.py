@@ -101,7 +101,12 @@ def prepare(image: Any, rule: ImageRule) -> Prepared:
 
 def _content(image: Any) -> bytes:
     if isinstance(image, np.ndarray):
-        return _png(image)
+        if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or not image.size:
+            raise WeakspotError(
+                f"an array {image.shape} of {image.dtype} is not a picture",
+                fix="give uint8, (height, width, 3)",
+            )
+        return png(image)
     if isinstance(image, bytes | bytearray | memoryview):
         return bytes(image)
     if isinstance(image, str | Path):
@@ -118,15 +123,6 @@ def _content(image: Any) -> bytes:
     raise WeakspotError(
         f"a {type(image).__name__} is not a picture", fix="give RGB of uint8, a file's bytes, or its path"
     )
-
-
-def _png(pixels: np.ndarray[Any, Any]) -> bytes:
-    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3 or not pixels.size:
-        raise WeakspotError(
-            f"an array {pixels.shape} of {pixels.dtype} is not a picture",
-            fix="give uint8, (height, width, 3)",
-        )
-    return png(pixels)
 
 
 def _fit(opened: Image.Image, rule: ImageRule, *, lossless: bool) -> Prepared:

@@ -233,7 +233,9 @@ class ChatModel(CaptionsWhenAsked):
     async def _all(self, questions: list[object], schema: Mapping[str, Any] | None) -> list[Output]:
         config, done = self._config, 0
         if schema is not None:
-            config = config.model_copy(update={"response_schema": self._schema(schema)})
+            given = import_module("inspect_ai.util").JSONSchema.model_validate(dict(schema))
+            held = self._messages.ResponseSchema(name="answer", json_schema=given, strict=True)
+            config = config.model_copy(update={"response_schema": held})
 
         async def one(question: object) -> Output:
             nonlocal done
@@ -288,7 +290,9 @@ class ChatModel(CaptionsWhenAsked):
                         self._answered = True
                         if attempt == 0:
                             self._gate.clean()
-                        return self._clean(found, note)
+                        answer = found.answer and self._secrets.scrub(found.answer)
+                        detail = self._secrets.scrub(_and(note, found.detail))
+                        return Output(answer, status=found.status, detail=detail, usage=found.usage)
                     fault = found
                 if fault.busy:
                     self._gate.busy(cuts)
@@ -326,17 +330,6 @@ class ChatModel(CaptionsWhenAsked):
             content = [make.ContentImage(image=sent.uri), make.ContentText(text=content)]
         first = [make.ChatMessageSystem(content=_utf8(system))] if system else []
         return [*first, make.ChatMessageUser(content=content)], note
-
-    def _schema(self, schema: Mapping[str, Any]) -> Any:
-        util = import_module("inspect_ai.util")
-        return self._messages.ResponseSchema(
-            name="answer", json_schema=util.JSONSchema.model_validate(dict(schema)), strict=True
-        )
-
-    def _clean(self, output: Output, note: str) -> Output:
-        answer = None if output.answer is None else self._secrets.scrub(output.answer)
-        detail = self._secrets.scrub(_and(note, output.detail))
-        return Output(answer, status=output.status, detail=detail, usage=output.usage)
 
 
 def _utf8(text: str) -> str:

@@ -171,7 +171,10 @@ class Secrets:
 
     def __init__(self, to: Who) -> None:
         found = {value for value in _own_keys(to) if len(value) >= 4}
-        found |= {v for n, v in os.environ.items() if _SECRET.search(n) and _looks_secret(v)}
+        # Long and not a word: an answer must not lose words because a variable happens to hold one.
+        plain = ("/", "http://", "https://")
+        named = (v for name, v in os.environ.items() if _SECRET.search(name) and len(v) >= 10)
+        found |= {v for v in named if not v.isalpha() and not v.startswith(plain)}
         found |= {quote(value, safe="") for value in found}
         self._values = sorted(found, key=len, reverse=True)
 
@@ -180,11 +183,6 @@ class Secrets:
             if value in text:
                 text = text.replace(value, "[key]")
         return text
-
-
-def _looks_secret(value: str) -> bool:
-    """Long and not a word: an answer must not lose words because a variable happens to hold one."""
-    return len(value) >= 10 and not value.isalpha() and not value.startswith(("/", "http://", "https://"))
 
 
 def quiet() -> None:

@@ -42,13 +42,9 @@ LONGEST: Final = 512
 
 
 class Speaker(ABC):
-    """A model, its tokenizer, and what a text begins with.
+    """A model and its tokenizer; with a token to fill up with."""
 
-    Attributes:
-        one_by_one: Pictures take different numbers of places, so that they cannot be batched.
-        pad: A token to fill up with.
-    """
-
+    #: Pictures take different numbers of places, so that they cannot be batched.
     one_by_one = False
 
     def __init__(self, model: Any, tokenizer: Any, *, device: str, dtype: str, longest: int) -> None:
@@ -63,29 +59,29 @@ class Speaker(ABC):
         """The tokens of a text on each picture that begins with these."""
 
     @abstractmethod
+    def inputs(self, images: Sequence[Any], rows: Sequence[Sequence[int]]) -> dict[str, Any]:
+        """What the model is called with for a text on each picture, or for several on one."""
+
     def read(self, image: NDArray[np.uint8], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
         """What each text on a picture foretells: at place i, logits of its token i (texts, tokens, words)."""
-
-    def _logits(self, logits: Any, tokens: int) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = logits[:, -tokens - 1 : -1].double().cpu().numpy()
+        inputs = self.inputs([image], rows)
+        with self.torch.inference_mode(), computing(self.device):
+            logits = self.model(**inputs).logits[:, -len(rows[0]) - 1 : -1]
+            found: NDArray[np.float64] = logits.double().cpu().numpy()
         if not np.isfinite(found).all():
             raise WeakspotError("the captioner gave numbers that are not finite", fix="try dtype=float32")
         return found
 
 
 class Captions(Speaker):
-    """Models of pixels and tokens alone: BLIP, GIT, and an encoder with a decoder such as ViT-GPT2.
-
-    Args:
-        kind: The model's type, as its configuration says.
-    """
+    """Models of pixels and tokens alone: BLIP, GIT, and an encoder with a decoder such as ViT-GPT2."""
 
     def __init__(self, *args: Any, kind: str, prepare: Prepare, start: int, **more: Any) -> None:
         super().__init__(*args, **more)
         self.kind, self.prepare, self.start = kind, prepare, start
         self._ids = "decoder_input_ids" if kind == "vision-encoder-decoder" else "input_ids"
 
-    def _inputs(self, images: Sequence[Any], rows: Sequence[Sequence[int]]) -> dict[str, Any]:
+    def inputs(self, images: Sequence[Any], rows: Sequence[Sequence[int]]) -> dict[str, Any]:
         made = by_name(self.prepare(images))["pixel_values"]
         pixels = self.torch.from_numpy(made).to(getattr(self.torch, self.dtype))
         ids = self.torch.tensor([[self.start, *row] for row in rows])
@@ -96,24 +92,14 @@ class Captions(Speaker):
     def write(self, images: Sequence[Any], begun: list[int], **how: Any) -> list[list[int]]:
         # BLIP takes a text that is whole and drops the token at its end.
         given = [[*begun, self.pad] if self.kind == "blip" else begun] * len(images)
-        inputs = self._inputs(images, given)
+        inputs = self.inputs(images, given)
         with self.torch.inference_mode(), computing(self.device):
             rows = self.model.generate(**inputs, **how, max_length=None).tolist()
         return [row[1:] for row in rows]
 
-    def read(self, image: NDArray[np.uint8], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-        inputs = self._inputs([image], rows)
-        with self.torch.inference_mode(), computing(self.device):
-            return self._logits(self.model(**inputs).logits, len(rows[0]))
-
 
 class Converses(Speaker):
-    """A vision-language model: it is asked to describe the picture, and its reply is the text.
-
-    Args:
-        processor: Of the library, for this model.
-        question: What it is asked, as its processor wants it.
-    """
+    """A vision-language model: it is asked to describe the picture, and its reply is the text."""
 
     one_by_one = True
 
@@ -121,8 +107,8 @@ class Converses(Speaker):
         super().__init__(*args, **more)
         self.processor, self.question = processor, question
 
-    def _inputs(self, image: Any, rows: Sequence[Sequence[int]]) -> dict[str, Any]:
-        picture = Image.fromarray(stack_images([image])[0])
+    def inputs(self, images: Sequence[Any], rows: Sequence[Sequence[int]]) -> dict[str, Any]:
+        picture = Image.fromarray(stack_images(images)[0])
         asked = self.processor(text=self.question, images=picture, return_tensors="pt")
         torch, found = self.torch, dict(asked)
         own = torch.tensor([list(row) for row in rows], dtype=torch.long).reshape(len(rows), -1)
@@ -145,16 +131,11 @@ class Converses(Speaker):
     def write(self, images: Sequence[Any], begun: list[int], **how: Any) -> list[list[int]]:
         rows = []
         for image in images:
-            given = self._inputs(image, [begun])
+            given = self.inputs([image], [begun])
             with self.torch.inference_mode(), computing(self.device):
                 [row] = self.model.generate(**given, **how, max_length=None).tolist()
             rows.append(row[given["input_ids"].shape[1] - len(begun) :])
         return rows
-
-    def read(self, image: NDArray[np.uint8], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-        inputs = self._inputs(image, rows)
-        with self.torch.inference_mode(), computing(self.device):
-            return self._logits(self.model(**inputs).logits, len(rows[0]))
 
 
 #: Models of pixels and tokens alone, by type: their class, the part of their configuration that is of texts,
@@ -215,12 +196,7 @@ def is_captioner(config: dict[str, Any]) -> bool:
 
 
 class HfCaptioner(Batched):
-    """See `weakspot.core.Captioner`.
-
-    Args:
-        speaker: The model and how it is asked.
-        tokens: Of a caption at most, beyond its prefix.
-    """
+    """See `weakspot.core.Captioner`. A caption has at most so many tokens beyond its prefix."""
 
     def __init__(
         self,
@@ -257,8 +233,7 @@ class HfCaptioner(Batched):
         with quiet():
             for row, image in zip(table, images, strict=True):
                 together = Batches("", SENTENCES, device=self.device)
-                score = partial(self._score, image)
-                parts = together.run([texts[i] for i in order], score)
+                parts = together.run([texts[i] for i in order], partial(self._score, image))
                 row[order] = np.concatenate([*parts, np.zeros(0)])
         return table
 

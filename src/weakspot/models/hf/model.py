@@ -66,19 +66,11 @@ class ModelKind(NamedTuple):
     options: tuple[str, ...] = ()
 
 
-def _two_towers(config: dict[str, Any]) -> bool:
-    kind = str(config.get("model_type", ""))
-    return kind in ("clip", "siglip", "siglip2", "altclip", "chinese_clip", "metaclip_2")
-
-
 def _of_timm(config: dict[str, Any]) -> bool:
     return config.get("model_type") == "timm_wrapper" or {"architecture", "pretrained_cfg"} <= config.keys()
 
 
-def _writes(config: dict[str, Any]) -> bool:
-    return bool(config.get("is_encoder_decoder")) and config.get("model_type") != "vision-encoder-decoder"
-
-
+_TWO_TOWERS: Final = ("clip", "siglip", "siglip2", "altclip", "chinese_clip", "metaclip_2")
 KINDS: Final = (
     ModelKind(
         "an image classifier",
@@ -92,10 +84,14 @@ KINDS: Final = (
         "weakspot.models.hf.captioner:load_folder",
         ("prompt", "tokens", "beams"),
     ),
-    ModelKind("an encoder of texts and pictures", _two_towers, "weakspot.models.hf.encoders:HfClip"),
+    ModelKind(
+        "an encoder of texts and pictures",
+        lambda config: config.get("model_type") in _TWO_TOWERS,
+        "weakspot.models.hf.encoders:HfClip",
+    ),
     ModelKind(
         "a summariser (BART, T5, Pegasus)",
-        _writes,
+        lambda c: bool(c.get("is_encoder_decoder")) and c.get("model_type") != "vision-encoder-decoder",
         "weakspot.models.summarise:load_folder",
         ("prefix", "tokens", "beams"),
     ),

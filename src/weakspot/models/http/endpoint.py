@@ -104,7 +104,14 @@ class Caller:
             if attempt + 1 < self.endpoint.attempts:
                 time.sleep(pause(attempt, fault, chance=self._chance))
         tried = f" ({attempt + 1} attempts)" if attempt else ""
-        raise Unanswered(f"{self.url} does not answer: {fault.what}{tried}", fix=_way_out(fault))
+        fix = "is the server running? timeout=, attempts= and concurrency= can be given"
+        if "HTTP 401" in fault.what or "HTTP 403" in fault.what:
+            fix = "check the key: headers: {Authorization: Bearer ${MY_KEY}} in a file; see docs/models.md"
+        elif fault.what.startswith("it points"):
+            fix = "name the address it points to"
+        elif "HTTP 4" in fault.what and not fault.busy:
+            fix = "check the address and how pictures are sent; see docs/models.md"
+        raise Unanswered(f"{self.url} does not answer: {fault.what}{tried}", fix=fix)
 
     def _once(self, body: bytes, kind: str) -> tuple[bytes, str] | Fault:
         headers = {"Content-Type": kind, "Accept": "application/json", **self._headers}
@@ -193,16 +200,6 @@ def _form(content: bytes, kind: str) -> str:
     if "html" in kind or start.startswith((b"<!doctype html", b"<html")):
         return "HTML"
     return (kind.partition(";")[0].strip()[:60] or "something") if content else "nothing"
-
-
-def _way_out(fault: Fault) -> str:
-    if "HTTP 401" in fault.what or "HTTP 403" in fault.what:
-        return "check the key: headers: {Authorization: Bearer ${MY_KEY}} in a file; see docs/models.md"
-    if fault.what.startswith("it points"):
-        return "name the address it points to"
-    if "HTTP 4" in fault.what and not fault.busy:
-        return "check the address and how pictures are sent; see docs/models.md"
-    return "is the server running? timeout=, attempts= and concurrency= can be given"
 
 
 SEND: Final = ("json", "multipart")

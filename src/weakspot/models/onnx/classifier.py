@@ -28,15 +28,10 @@ class Metadata(NamedTuple):
 
 
 def read_metadata(path: Path, said: Mapping[str, str], *, prepared: bool = False) -> Metadata:
-    """Of one file.
-
-    Args:
-        path: The ONNX file.
-        said: Its own metadata.
-        prepared: The user said how pictures are prepared, so that nothing of it is read.
-    """
+    """Of an ONNX file and what it says; nothing of how pictures are prepared where the user says that."""
     labels = label_names(said.get("labels") or said.get("names") or "", of=path)
-    mean, std = (_numbers(said.get(key, "")) for key in ("mean", "std"))
+    # `[0.5, 0.5, 0.5]` as an option is written: `0.5,0.5,0.5`.
+    mean, std = (said.get(key, "").strip().strip("[]()").replace(" ", "") for key in ("mean", "std"))
     prepare = None if prepared or mean or std else read_preprocess(path.parent)
     if not labels and (config := path.parent / "config.json").is_file():
         labels = _of_config(config)
@@ -49,11 +44,6 @@ def _of_config(path: Path) -> tuple[str, ...]:
     except (OSError, ValueError, AttributeError, RecursionError):
         return ()
     return in_order(names, of=path) if isinstance(names, Mapping) and names else ()
-
-
-def _numbers(text: str) -> str:
-    """`[0.5, 0.5, 0.5]` as an option is written: `0.5,0.5,0.5`."""
-    return text.strip().strip("[]()").replace(" ", "")
 
 
 class OnnxPictures(OfGraphs):
@@ -98,15 +88,10 @@ class OnnxPictures(OfGraphs):
     def rows(self, images: Sequence[Any]) -> NDArray[np.float32]:
         """What the graph gives for each picture; at least one is needed."""
         fitting = images if self._cut is None else [self._cut.fit(image) for image in images]
-        pixels = stack_images(fitting, self._size)
-        rows: list[NDArray[np.float32]] = []
-        while (start := sum(map(len, rows))) < len(pixels):  # the batch may have halved in between
-            batch = self._prepare(pixels[start : start + self._graph.batch])
-            rows += self._graph.run({self._takes.name: batch}, [self._gives.name])
-        return np.concatenate(rows)
+        pixels: Any = stack_images(fitting, self._size)
+        return np.concatenate(self._graph.through(pixels, self._prepare, self._gives.name))
 
-    def _prepare(self, images: NDArray[np.uint8]) -> NDArray[Any]:
-        """The images as the graph takes them. Only a batch at a time: floats are four times the bytes."""
+    def _prepare(self, images: Any) -> NDArray[Any]:
         batch: NDArray[Any] = images.transpose(0, 3, 1, 2)
         if self._takes.dtype != np.uint8:
             batch = np.ascontiguousarray(batch, np.float32) * self._scale - self._shift

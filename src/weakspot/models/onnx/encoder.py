@@ -36,12 +36,9 @@ _ROWS: Final = ("text_embedding", "text_embeds", "sentence_embedding", "image_em
 
 
 class OnnxTextEncoder(OfGraphs):
-    """A text tower. Texts of one length at a time: no row depends on what else is in the batch.
+    """A text tower, in a folder with its tokenizer: the file of that name, or the first of `TEXT`.
 
-    Args:
-        folder: With the graph and the tokenizer.
-        text: The name of the graph's file; by default the first of `TEXT` that is there.
-        how: Device, batch and threads; see `Graph`.
+    Texts of one length are read at a time: no row depends on what else is in the batch.
     """
 
     def __init__(self, folder: Path, *, text: str = "", **how: Any) -> None:
@@ -54,7 +51,6 @@ class OnnxTextEncoder(OfGraphs):
             )
         self._gives = _output(self._text)
         self._tokenizer, told = _tokenizer(folder / TOKENIZER)
-        self._longest = min(_longest(self._tokenizer), self._text.inputs[0].shape[1] or LONGEST)
         self._fixed = self._text.inputs[self._takes.index("input_ids")].shape[1]
         self.digest = hashlib.sha256(f"{self._text.digest} {told}".encode()).hexdigest()
         self._made_of(str(folder), self._text)
@@ -87,14 +83,7 @@ class OnnxTextEncoder(OfGraphs):
 
 
 class OnnxEncoder(OnnxTextEncoder):
-    """A text tower and an image tower in one space; see `weakspot.core.Encoder`.
-
-    Args:
-        folder: With both graphs and the tokenizer.
-        image: The name of the image tower's file; by default the first of `IMAGE` that is there.
-        text: The same of the text tower.
-        how: Device, batch and threads of both; see `Graph`.
-    """
+    """A text tower and an image tower in one space; the latter's file is by default the first of `IMAGE`."""
 
     def __init__(self, folder: Path, *, image: str = "", text: str = "", **how: Any) -> None:
         super().__init__(folder, text=text, **how)
@@ -120,10 +109,7 @@ class OnnxEncoder(OnnxTextEncoder):
         self._graphs = (self._text, self._image)
 
     def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
-        name, parts = self._image.inputs[0].name, list[NDArray[np.float32]]()
-        while (start := sum(map(len, parts))) < len(images):  # the batch may have halved in between
-            pixels = self._prepare(images[start : start + self._image.batch])
-            parts += self._image.run({name: pixels}, [self._shows])
+        parts = self._image.through(images, self._prepare, self._shows)
         if not parts:
             return np.zeros((0, self.embed_texts([]).shape[1]), np.float32)
         return unit(np.concatenate(parts), of=self.name)
@@ -163,10 +149,6 @@ def _tokenizer(path: Path) -> tuple[Any, str]:
     if tokenizer.truncation is None:
         tokenizer.enable_truncation(LONGEST)
     return tokenizer, hashlib.sha256(content).hexdigest()
-
-
-def _longest(tokenizer: Any) -> int:
-    return int((tokenizer.truncation or {}).get("max_length", LONGEST))
 
 
 def _is_folder(path: Path) -> bool:

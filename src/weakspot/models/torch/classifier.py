@@ -106,13 +106,21 @@ class ImageClassifier(Batched):
 def read_weights(module: Any, path: Path, *, pickle: bool = False) -> None:
     """Fill a module from a file of safetensors, or of another kind where `pickle` allows it."""
     if path.suffix != ".safetensors":
-        if pickle:
-            fill(module, _restricted(path), of=str(path))
-            return
-        raise WeakspotError(
-            f"{str(path)[:200]} is not a safetensors file",
-            fix="convert it; pickles can run code and are not read",
-        )
+        if not pickle:
+            raise WeakspotError(
+                f"{str(path)[:200]} is not a safetensors file",
+                fix="convert it; pickles can run code and are not read",
+            )
+        try:
+            tensors = import_module("torch").load(path, map_location="cpu", weights_only=True)
+        except Exception as error:  # of the file, or of what it would have run
+            said = in_one_line(error, most=200)
+            raise WeakspotError(
+                f"the weights {str(path)[:200]} are no pickle of tensors alone: {said}",
+                fix="check the file; convert it to safetensors where you trust it",
+            ) from error
+        fill(module, tensors, of=str(path))
+        return
     library: Any = import_module("safetensors")
     try:
         tensors = import_module("safetensors.torch").load_file(str(path))
@@ -121,16 +129,6 @@ def read_weights(module: Any, path: Path, *, pickle: bool = False) -> None:
             f"the weights {str(path)[:200]} cannot be read: {error}", fix="check the file"
         ) from error
     fill(module, tensors, of=str(path))
-
-
-def _restricted(path: Path) -> Any:
-    try:
-        return import_module("torch").load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # of the file, or of what it would have run
-        raise WeakspotError(
-            f"the weights {str(path)[:200]} are no pickle of tensors alone: {in_one_line(error, most=200)}",
-            fix="check the file; convert it to safetensors where you trust it",
-        ) from error
 
 
 def fill(module: Any, tensors: Any, *, of: str) -> None:

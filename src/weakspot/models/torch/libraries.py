@@ -12,7 +12,6 @@ from weakspot.core import WeakspotError, nearest
 from weakspot.core.registry import read_yes
 from weakspot.models.compute import in_one_line
 from weakspot.models.hf.loading import (
-    Trust,
     find_folder,
     offline,
     on_device,
@@ -68,12 +67,6 @@ def timm_preprocess(said: Mapping[str, Any]) -> Preprocess:
         ) from error
 
 
-def weights_in(folder: Path, trust: Trust) -> Path:
-    """The file with the weights: safetensors, or a pickle where that is all there is and it is allowed."""
-    safe, pickled = folder / WEIGHTS, folder / PICKLED
-    return pickled if trust.pickle and not safe.is_file() and pickled.is_file() else safe
-
-
 def label_names(config: Mapping[str, Any], head: int, *, of: str) -> Sequence[str]:
     """The labels of a head: as its configuration has them, else ImageNet's."""
     settings = config.get("pretrained_cfg") or {}
@@ -122,7 +115,9 @@ def load_timm(
         made = library.create_model(
             architecture, pretrained=False, num_classes=head, **(config.get("model_args") or {})
         )
-    read_weights(made, weights_in(folder, trust), pickle=trust.pickle)
+    safe, pickled = folder / WEIGHTS, folder / PICKLED
+    needed = trust.pickle and not safe.is_file() and pickled.is_file()  # where it is all there is
+    read_weights(made, pickled if needed else safe, pickle=trust.pickle)
     names = read_labels(Path(labels)) if labels else label_names(config, head, of=str(folder))
     columns(head, names, of=str(folder))
     return ImageClassifier(
@@ -154,17 +149,6 @@ def weights_of(models: Any, name: str, version: str) -> Any:
     return every[version]
 
 
-def torchvision_preprocess(told: Any) -> Preprocess:
-    [crop], [shortest] = told.crop_size, told.resize_size
-    return Preprocess(
-        size=(int(crop), int(crop)),
-        shortest=int(shortest),
-        resample=told.interpolation.name.upper(),
-        mean=tuple(map(float, told.mean)),
-        std=tuple(map(float, told.std)),
-    )
-
-
 def load_torchvision(
     name: str,
     *,
@@ -194,6 +178,8 @@ def load_torchvision(
             read_weights(made, Path(weights))
         else:
             fill(made, _fetched(entry, name), of=f"{name} {weights}")
+    preset = entry.transforms()
+    [crop], [shortest] = preset.crop_size, preset.resize_size
     digest = hashlib.sha256()
     for key, value in sorted(made.state_dict().items()):
         digest.update(key.encode() + value.detach().cpu().contiguous().numpy().tobytes())
@@ -201,7 +187,13 @@ def load_torchvision(
         on_device(made, how["device"], of=name),
         name=f"torchvision:{name}",
         labels=names,
-        prepare=torchvision_preprocess(entry.transforms()),
+        prepare=Preprocess(
+            size=(int(crop), int(crop)),
+            shortest=int(shortest),
+            resample=preset.interpolation.name.upper(),
+            mean=tuple(map(float, preset.mean)),
+            std=tuple(map(float, preset.std)),
+        ),
         compile=fast,
         digest=f"{digest.hexdigest()}-{how['dtype']}",
         **how,
