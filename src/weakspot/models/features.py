@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from weakspot.core import MODELS, WeakspotError
 from weakspot.core.ports import ImageEncoder
 from weakspot.core.registry import import_part, parse_name, read_three, read_whole
-from weakspot.models.onnx.classifier import OnnxPictures
 from weakspot.models.onnx.graph import Graph
+from weakspot.models.onnx.models import OnnxPictures
 from weakspot.models.pictures import stack_images
 
 #: From pictures (RGB, uint8) to one row of numbers each.

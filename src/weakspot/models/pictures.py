@@ -83,16 +83,6 @@ WHOLES: Final = (100.0, 255.0, 1000.0)
 TIGHT: Final = 1e-3
 
 
-def check_outputs(name: str) -> str:
-    """One of `OUTPUTS`."""
-    if name not in OUTPUTS:
-        raise WeakspotError(
-            f"outputs cannot be {name[:80]!r}",
-            fix=nearest(name, OUTPUTS) or f"choose one of: {', '.join(OUTPUTS)}",
-        )
-    return name
-
-
 def to_probabilities(raw: NDArray[Any], labels: int, *, outputs: str = "auto") -> NDArray[np.float32]:
     """Rows of probabilities from what a model gave, one row a picture; `outputs` is one of `OUTPUTS`."""
     raw = np.asarray(raw, np.float32)
@@ -111,7 +101,7 @@ def to_probabilities(raw: NDArray[Any], labels: int, *, outputs: str = "auto") -
     if outputs == "probabilities" and not given.all():
         row = int(np.flatnonzero(~given)[0])
         raise WeakspotError(
-            f"the model's outputs are no probabilities: {_told(raw[row])}",
+            f"the model's outputs are no probabilities: {_range_of(raw[row])}",
             fix="let each row sum to 1, or say outputs=logits if a softmax is still to come",
         )
     fitted = np.where(np.abs(sums - 1) < TIGHT, raw, raw / np.where(given[:, None], sums, 1))
@@ -124,9 +114,9 @@ def doubt(raw: NDArray[Any]) -> str:
     given, _ = _given(raw)
     unclear = ((raw >= 0) & (raw <= 1)).all(1) & ~given
     if unclear.any():
-        return f"outputs are neither probabilities nor plain logits: {_told(raw[unclear][0])}"
+        return f"outputs are neither probabilities nor plain logits: {_range_of(raw[unclear][0])}"
     if len(raw) and (raw >= 0).all() and not given.any() and _of_one_sum(raw):
-        return f"outputs seem to be shares of one sum, such as percentages: {_told(raw[0])}"
+        return f"outputs seem to be shares of one sum, such as percentages: {_range_of(raw[0])}"
     return ""
 
 
@@ -142,7 +132,12 @@ class Reading:
     """Reads what a classifier gives; `doubt` is of the first row that gave reason for it."""
 
     def __init__(self, labels: Sequence[str], *, outputs: str = "auto", of: str = "the model") -> None:
-        self.labels, self.outputs, self.of = tuple(labels), check_outputs(outputs), of
+        if outputs not in OUTPUTS:
+            raise WeakspotError(
+                f"outputs cannot be {outputs[:80]!r}",
+                fix=nearest(outputs, OUTPUTS) or f"choose one of: {', '.join(OUTPUTS)}",
+            )
+        self.labels, self.outputs, self.of = tuple(labels), outputs, of
         self.doubt = ""
 
     def __call__(self, raw: Any) -> list[Output]:
@@ -160,7 +155,7 @@ def _given(raw: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[np.floa
     return (raw >= 0).all(1) & (np.abs(sums[:, 0] - 1) <= LOOSE), sums
 
 
-def _told(row: NDArray[np.float32]) -> str:
+def _range_of(row: NDArray[np.float32]) -> str:
     return f"they lie between {row.min():.3g} and {row.max():.3g} and sum to {row.sum():.4g}"
 
 

@@ -35,14 +35,13 @@ class FunctionClassifier(Batched):
         function: Callable[[Any], Any],
         *,
         labels: Sequence[str],
-        parents: Mapping[str, str] | None = None,
         outputs: str = "auto",
         name: str = "",
         batch: int | None = None,
         size: tuple[int, int] | None = None,
     ) -> None:
         self.labels = tuple(labels)
-        self.parents: Mapping[str, str] = parents or {}
+        self.parents: Mapping[str, str] = {}
         self._model, self._size = function, size
         # It most likely computes on the GPU that its module has already used.
         torch: Any = sys.modules.get("torch")

@@ -165,7 +165,11 @@ def load_precomputed(path: str, *, vectors: str = "", texts: str = "") -> Precom
         if not (texts and Path(texts).is_file()):
             words = _array(found, texts, TEXTS, f"npz:{path}", "texts")
     if words is None:
-        lines = _lines(Path(texts))
+        try:
+            lines = Path(texts).read_text("utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            what = f"the texts in {str(Path(texts))[:200]!r} cannot be read: {error}"
+            raise WeakspotError(what, fix="one text a line, in UTF-8") from error
         digest = hashlib.sha256("\n".join([digest, *lines]).encode()).hexdigest()
     else:
         lines = [str(word) for word in words.tolist()]
@@ -197,12 +201,3 @@ def _array(
             fix=nearest(chosen, found) or f"say which: ?{what}=… ({names[:200]})",
         )
     return found[chosen]
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text("utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise WeakspotError(
-            f"the texts in {str(path)[:200]!r} cannot be read: {error}", fix="one text a line, in UTF-8"
-        ) from error

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import Encoder, WeakspotError, nearest
 from weakspot.models.vectors import unit
-from weakspot.sources.folder import files_in
+from weakspot.sources.folder import files_in, read_text
 from weakspot.sources.pool import BATCH, Progress, Skipped, read_pool
 
 #: What the column of the file may be called; in lower case.
@@ -51,12 +51,9 @@ def by_folder(names: Iterable[str]) -> dict[str, Annotation]:
 def read_annotations(
     path: str | Path, names: Iterable[str], *, column: str = "label"
 ) -> dict[str, Annotation]:
-    """What a file says of those of the pictures it speaks of.
+    """What a file says of those of the pictures (paths below the folder) that it speaks of.
 
-    Args:
-        path: A .csv, .tsv, .json or .jsonl file.
-        names: The pictures, by their paths below the folder.
-        column: Of the label. A file without it has captions only, or else is refused.
+    A file without the column of the label has captions only, or else is refused.
     """
     path = Path(path)
     rows, pictures = dict(_rows(path, column)), set(names)
@@ -100,11 +97,8 @@ def _rows(path: Path, column: str) -> Iterator[tuple[str, Annotation]]:
             )
         label = entry.get(column)
         caption: Any = next((entry[key] for key in CAPTION if entry.get(key)), "")
-        said = [
-            _line(s).rstrip(" .")
-            for s in (caption if isinstance(caption, list) else [caption])
-            if isinstance(s, str)
-        ]
+        parts = caption if isinstance(caption, list) else [caption]
+        said = [_line(s).rstrip(" .") for s in parts if isinstance(s, str)]
         text = " ".join(f"{s}." for s in said if s)
         yield (
             str(PurePosixPath(file)),
@@ -115,28 +109,22 @@ def _rows(path: Path, column: str) -> Iterator[tuple[str, Annotation]]:
 def _entries(path: Path) -> Iterator[dict[str, Any]]:
     """The entries, each an object with a file."""
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST + 1)
-        if len(content) > LARGEST:
-            raise ValueError(f"it has more than {LARGEST >> 20} MiB")
-        text = content.decode("utf-8-sig")
+        text = read_text(path, most=LARGEST)
         kind = path.suffix.lower()
         if kind in (".jsonl", ".ndjson"):
             data: Any = [json.loads(line) for line in text.splitlines() if line.strip()]
         elif kind == ".json":
             data = json.loads(text)
         else:
-            data = list(_table(text, "," if kind == ".csv" else "\t"))
+            data = _table(text, "," if kind == ".csv" else "\t")
     except (OSError, ValueError, RecursionError, csv.Error) as error:
         raise WeakspotError(
             f"the labels in {str(path)[:200]!r} cannot be read: {error}",
             fix="name a CSV, JSON or JSONL file in UTF-8",
         ) from error
     if isinstance(data, Mapping):
-        data = [
-            {**(value if isinstance(value, Mapping) else {"label": value}), FILE[0]: key}
-            for key, value in data.items()
-        ]
+        said = {key: value if isinstance(value, Mapping) else {"label": value} for key, value in data.items()}
+        data = [{**value, FILE[0]: key} for key, value in said.items()]
     for entry in data if isinstance(data, list) else [data]:
         if not isinstance(entry, Mapping):
             raise WeakspotError(
@@ -145,16 +133,15 @@ def _entries(path: Path) -> Iterator[dict[str, Any]]:
         yield dict(entry)
 
 
-def _table(text: str, delimiter: str) -> Iterator[dict[str, str]]:
+def _table(text: str, delimiter: str) -> list[dict[str, str]]:
     rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if any(row)]
     header = [cell.strip() for cell in rows[0]] if rows else []
-    if not set(map(str.lower, header)) & set(FILE):
-        header = [FILE[0], "label"]
-    else:
+    if set(map(str.lower, header)) & set(FILE):
         header = [cell.lower() if cell.lower() in (*FILE, *CAPTION) else cell for cell in header]
         rows = rows[1:]
-    for row in rows:
-        yield dict(zip(header, row, strict=False))
+    else:
+        header = [FILE[0], "label"]
+    return [dict(zip(header, row, strict=False)) for row in rows]
 
 
 def _line(text: str) -> str:
@@ -181,12 +168,7 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Captioned:
-    """Pictures with their captions.
-
-    Attributes:
-        names: Of the pictures; below the folder, if there is one.
-        folder: Where they lie; None if they are in memory.
-    """
+    """Pictures with their captions, named by their path below their folder unless they are in memory."""
 
     names: tuple[str, ...]
     captions: tuple[tuple[str, ...], ...]
@@ -255,15 +237,18 @@ class Captioned:
 
 
 def read_captioned(folder: str | Path, *, captions: str | Path | None = None) -> Captioned:
-    """The pictures of a folder that have captions.
-
-    Args:
-        folder: With pictures, in folders or not.
-        captions: The file of captions; by default the first of `NAMES` in the folder or the one above.
-    """
+    """The pictures of a folder that have captions, by default in the first of `NAMES` there or one above."""
     root = Path(folder)
     names = [name for name, _ in files_in(root)]
-    path = Path(captions) if captions is not None else _beside(root)
+    if captions is None:
+        places = (place / name for place in (root, root.parent) for name in NAMES)
+        captions = next(filter(Path.is_file, places), None)
+    if captions is None:
+        raise WeakspotError(
+            f"there are no captions with the pictures in {str(root)[:200]}",
+            fix=f"put {NAMES[0]} there (a line: file, captions), or name the file: --captions FILE",
+        )
+    path = Path(captions)
     said = _read(path)
     whose: dict[str, str | None] = {}
     for file in said:  # an ending that two entries share means neither
@@ -283,25 +268,18 @@ def read_captioned(folder: str | Path, *, captions: str | Path | None = None) ->
     return Captioned(tuple(found), tuple(found.values()), root, skipped=without)
 
 
-def _beside(root: Path) -> Path:
-    for place in (root, root.parent):
-        for name in NAMES:
-            if (place / name).is_file():
-                return place / name
-    raise WeakspotError(
-        f"there are no captions with the pictures in {str(root)[:200]}",
-        fix=f"put {NAMES[0]} there (a line: file, captions), or name the file: --captions FILE",
-    )
-
-
 def _read(path: Path) -> dict[str, list[Any]]:
     """File → captions."""
     entries = list(_entries(path))
     parts = {entry.get(FILE[0]): entry.get("label") for entry in entries}  # of one JSON object
     images, notes = parts.get("images"), parts.get("annotations")
-    if isinstance(images, list) and isinstance(notes, list):
-        return _coco(images, notes)
     found: dict[str, list[Any]] = {}
+    if isinstance(images, list) and isinstance(notes, list):  # as COCO has it
+        files = {i.get("id"): str(i.get("file_name", "")) for i in images if isinstance(i, Mapping)}
+        for note in notes:
+            if isinstance(note, Mapping) and (file := files.get(note.get("image_id"))):
+                found.setdefault(file, []).append(note.get("caption", ""))
+        return found
     for entry in entries:
         file = next((entry[key] for key in FILE if isinstance(entry.get(key), str)), None)
         bare = (*COLUMNS, "label") if set(entry) == {FILE[0], "label"} else COLUMNS
@@ -313,15 +291,6 @@ def _read(path: Path) -> dict[str, list[Any]]:
         raise WeakspotError(
             f"{path} has no captions; its columns are {keys}", fix="name them file and caption"
         )
-    return found
-
-
-def _coco(images: list[Any], notes: list[Any]) -> dict[str, list[Any]]:
-    files = {i.get("id"): str(i.get("file_name", "")) for i in images if isinstance(i, Mapping)}
-    found: dict[str, list[Any]] = {}
-    for note in notes:
-        if isinstance(note, Mapping) and (file := files.get(note.get("image_id"))):
-            found.setdefault(file, []).append(note.get("caption", ""))
     return found
 
 

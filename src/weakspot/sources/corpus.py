@@ -84,7 +84,10 @@ def read_corpus(name: str, *, noise: str | Path | None = None, limit: int | None
     """Read a corpus without texts that have a phrase of a file (by default `NOISE`); see `gather`."""
     phrases = read_phrases(Path(noise) if noise is not None else NOISE)
     known = CORPORA.knows(name) and not Path(name).exists()
-    texts: Iterable[Text] = CORPORA.load(name) if known else _lines(Path(name))
+    texts: Iterable[Text] = CORPORA.load(name) if known else ()
+    if not known:
+        lines = _raw_lines(Path(name))
+        texts = (Text("x" * (LONGEST + 1) if line is None else line) for line in lines)
     return gather(texts, name=name, noise=phrases, limit=limit)
 
 
@@ -189,25 +192,16 @@ def _raw_lines(path: Path) -> Iterator[str | None]:
             ) from error
 
 
-def _lines(path: Path) -> Iterator[Text]:
-    return (Text("x" * (LONGEST + 1) if line is None else line) for line in _raw_lines(path))
-
-
-def _json(path: Path) -> Any:
-    with _open(path) as file:
-        try:
-            content = file.read(LARGEST + 1)
-            if len(content) > LARGEST:
-                raise ValueError(f"it has more than {LARGEST >> 20} MiB")
-            return json.loads(content)
-        except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
-            raise WeakspotError(
-                f"{str(path)[:200]!r} is no JSON file: {error}", fix="name COCO's captions_….json"
-            ) from error
-
-
 def coco(path: str) -> Iterator[Text]:
-    content = _json(Path(path))
+    with _open(Path(path)) as file:
+        try:
+            whole = file.read(LARGEST + 1)
+            if len(whole) > LARGEST:
+                raise ValueError(f"it has more than {LARGEST >> 20} MiB")
+            content = json.loads(whole)
+        except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
+            what = f"{str(Path(path))[:200]!r} is no JSON file: {error}"
+            raise WeakspotError(what, fix="name COCO's captions_….json") from error
     rows = content.get("annotations") if isinstance(content, dict) else None
     if not isinstance(rows, list) or not any(isinstance(r, dict) and "caption" in r for r in rows):
         raise WeakspotError(

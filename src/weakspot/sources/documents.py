@@ -20,7 +20,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,22 +83,21 @@ def _lines(path: Path) -> list[tuple[str, str, str]]:
     with path.open(encoding="utf-8", errors="strict") as file:
         try:
             for number, line in enumerate(file, start=1):
-                if line.strip() and len(rows) < MOST:
-                    rows.append(_row(json.loads(line), f"line {number} of {path}", str(number)))
+                if not line.strip() or len(rows) >= MOST:
+                    continue
+                data, where = json.loads(line), f"line {number} of {path}"
+                if not isinstance(data, Mapping):
+                    raise WeakspotError(f"{where} is no object", fix='write {"text": …, "summary": …}')
+                text = next((data[key] for key in TEXTS if key in data), None)
+                summary = next((data[key] for key in SUMMARIES if key in data), None)
+                name = str(data.get("name", data.get("id", str(number))))
+                rows.append(_checked(name[:200], text, summary, where))
         except (ValueError, RecursionError) as error:
             raise WeakspotError(
                 f"{path} is not lines of JSON in UTF-8: {str(error)[:200]}",
                 fix='write one {"text": …, "summary": …} per line',
             ) from error
     return rows
-
-
-def _row(data: Any, where: str, name: str) -> tuple[str, str, str]:
-    if not isinstance(data, Mapping):
-        raise WeakspotError(f"{where} is no object", fix='write {"text": …, "summary": …}')
-    text = next((data[key] for key in TEXTS if key in data), None)
-    summary = next((data[key] for key in SUMMARIES if key in data), None)
-    return _checked(str(data.get("name", data.get("id", name)))[:200], text, summary, where)
 
 
 def _folder(path: Path) -> list[tuple[str, str, str]]:
@@ -201,13 +200,10 @@ def check(space: ConceptSpace) -> None:
             if axis.name == "edit" and value not in EDITS:
                 edit("a", value, seed=0)  # says the nearest right one
             if axis.name == "amount":
-                _amount(value)
-
-
-def _amount(value: str) -> None:
-    try:
-        fits = 0 < float(value) <= 1
-    except ValueError:
-        fits = False
-    if not fits:
-        raise WeakspotError(f"an amount cannot be {value[:60]!r}", fix="choose numbers above 0 and at most 1")
+                try:
+                    fits = 0 < float(value) <= 1
+                except ValueError:
+                    fits = False
+                if not fits:
+                    what = f"an amount cannot be {value[:60]!r}"
+                    raise WeakspotError(what, fix="choose numbers above 0 and at most 1")

@@ -11,6 +11,7 @@ import io
 import os
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -101,6 +102,15 @@ def read(path: Path) -> bytes:
     return content
 
 
+def read_text(path: Path, *, most: int) -> str:
+    """The text of a file of so many bytes at most; an OSError or a ValueError where there is none."""
+    with path.open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise ValueError(f"it has more than {most >> 20} MiB")
+    return content.decode("utf-8-sig")
+
+
 def decode(content: bytes, *, longest: int = LONGEST) -> NDArray[np.uint8]:
     """The pixels of a picture: RGB, uint8, (height, width, 3).
 
@@ -116,7 +126,10 @@ def decode(content: bytes, *, longest: int = LONGEST) -> NDArray[np.uint8]:
                     raise Unusable(f"{width} × {height} pixels are more than Pillow's limit")
                 image.draft("RGB", (longest, longest))  # JPEG only: large ones are decoded small
                 image.load()
-                picture = _rgb(_upright(image))
+                picture: Image.Image = image
+                with suppress(Exception):  # EXIF data can be broken in any way: then it is taken as it lies
+                    picture = ImageOps.exif_transpose(image)
+                picture = _rgb(picture)
                 picture.thumbnail((longest, longest), Image.Resampling.BICUBIC)
                 return np.array(picture)
     except Unusable:
@@ -126,13 +139,6 @@ def decode(content: bytes, *, longest: int = LONGEST) -> NDArray[np.uint8]:
         if "cannot identify" in what:
             what = "it is no picture in a known format"
         raise Unusable(f"it cannot be decoded: {what or type(error).__name__}") from error
-
-
-def _upright(image: Image.Image) -> Image.Image:
-    try:
-        return ImageOps.exif_transpose(image)
-    except Exception:  # EXIF data can be broken in any way; the picture is then taken as it lies
-        return image
 
 
 def _rgb(image: Image.Image) -> Image.Image:

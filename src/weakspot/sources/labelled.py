@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import PICTURES, WeakspotError
 from weakspot.sources.folder import Unusable, decode, files_in, read
-from weakspot.sources.label_file import read_label_file
+from weakspot.sources.prompts import read_label_file
 
 #: The parts, in the order in which they are cut, with the share of the pictures each gets.
 PARTS: Final = {"discovery": 0.4, "confirmation": 0.1, "repair": 0.25, "verification": 0.25}
@@ -35,12 +35,7 @@ _ROOM: Final = 1 << 30
 
 @dataclass(eq=False)
 class LabelledImages:
-    """Pictures in a fixed order.
-
-    Attributes:
-        digests: SHA-256 of each picture's content, in hexadecimal digits; equal pictures have equal ones.
-        skipped: Files that could not be used, and why.
-    """
+    """Pictures in a fixed order; digests are of their content, and equal for equal pictures."""
 
     names: tuple[str, ...]
     labels: tuple[str, ...]

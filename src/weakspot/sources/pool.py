@@ -68,12 +68,12 @@ def read_pool(
     """Read a folder, embedding what is not in the cache.
 
     Args:
-        folder: With pictures, in folders or not.
+        folder: With pictures.
         encoder: Whose vectors are wanted. Without a `digest` nobody knows whether it is still the same, and
             nothing is cached.
         cache: The folder of the cache; None for no cache. One that cannot be written is not used.
         longest: Pixels of the longer side that the encoder is shown at most.
-        progress: Told after each file.
+        progress: Called after each file.
     """
     digest = digest_of(encoder)
     file = None

@@ -251,12 +251,7 @@ class AsAnswered:
     """
 
     def __init__(
-        self,
-        *,
-        width: Callable[[], int],
-        most: int = 128,
-        ahead: int = 0,
-        stop: Callable[[], None] | None = None,
+        self, *, width: Callable[[], int], most: int, ahead: int = 0, stop: Callable[[], None]
     ) -> None:
         self._width, self._ahead, self._stop = width, ahead, stop
         self._threads = ThreadPoolExecutor(most + ahead, thread_name_prefix="answer")
@@ -283,15 +278,8 @@ class AsAnswered:
             if not finished:
                 for future in under_way:
                     future.cancel()
-                if self._stop is not None:
-                    self._stop()
+                self._stop()
 
     def close(self) -> None:
         """End the threads, after what is under way."""
         self._threads.shutdown(cancel_futures=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

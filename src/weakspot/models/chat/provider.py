@@ -12,19 +12,14 @@ from urllib.parse import quote, urlsplit
 
 from weakspot.core import WeakspotError, nearest
 
+_PROVIDERS: Final = (
+    *("openai", "anthropic", "google", "mistral", "grok", "groq", "together", "fireworks", "deepseek"),
+    *("openrouter", "perplexity"),
+)
+_OTHER_KEYS: Final = {"google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"), "grok": ("XAI_API_KEY", "GROK_API_KEY")}
 #: Any one of these variables will do, by provider.
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "openai": ("OPENAI_API_KEY",),
-    "anthropic": ("ANTHROPIC_API_KEY",),
-    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
-    "mistral": ("MISTRAL_API_KEY",),
-    "grok": ("XAI_API_KEY", "GROK_API_KEY"),
-    "groq": ("GROQ_API_KEY",),
-    "together": ("TOGETHER_API_KEY",),
-    "fireworks": ("FIREWORKS_API_KEY",),
-    "deepseek": ("DEEPSEEK_API_KEY",),
-    "openrouter": ("OPENROUTER_API_KEY",),
-    "perplexity": ("PERPLEXITY_API_KEY",),
+    name: _OTHER_KEYS.get(name, (f"{name.upper()}_API_KEY",)) for name in _PROVIDERS
 }
 #: Run on the user's own machines: no key, no price.
 LOCAL: Final = ("ollama", "vllm", "sglang", "hf", "llama-cpp-python")
@@ -52,6 +47,7 @@ class Who(NamedTuple):
 
     @property
     def small(self) -> bool:
+        """A server that works on few questions at once."""
         return self.local and self.provider not in ("vllm", "sglang")
 
     @property
@@ -109,27 +105,19 @@ def _check_url(address: str) -> None:
 
 
 def connect(to: Who, settings: Mapping[str, Any]) -> tuple[Any, Any]:
-    """inspect-ai's interface to the provider, and the configuration of its calls.
-
-    Raises:
-        ImportError: inspect-ai is not installed.
-    """
+    """inspect-ai's interface to the provider, and the configuration of its calls."""
     quiet()
     inspect_model = import_module("inspect_ai.model")
-    near = to.provider.startswith("openai-api") and to.local
     more: dict[str, Any] = {}
-    if near:  # there the processor and not the way limits the pace; only the usual client knows of proxies
-        more["http_client"] = import_module("openai").DefaultAioHttpClient()
-        if not any(_own_keys(to)):
-            more["api_key"] = "none"  # a server on this machine seldom wants one, yet the client insists
     try:
+        if to.provider.startswith("openai-api") and to.local:
+            # Near by the processor and not the way limits the pace; only the usual client knows of proxies.
+            more["http_client"] = import_module("openai").DefaultAioHttpClient()
+            if not any(_own_keys(to)):
+                more["api_key"] = "none"  # a server on this machine seldom wants one, yet the client insists
         config = inspect_model.GenerateConfig(**settings)
         model = inspect_model.get_model(
-            to.name,
-            config=config,
-            base_url=to.base_url or None,
-            memoize=False,
-            **more,
+            to.name, config=config, base_url=to.base_url or None, memoize=False, **more
         )
     except Exception as error:  # of the provider's library
         raise _explained(to, error) from None

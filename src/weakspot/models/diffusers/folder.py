@@ -120,7 +120,7 @@ def parts(folder: Path, index: Index) -> list[Part]:
                 f"{folder} lacks the component {name!r}; {_contents(folder)}", fix="copy the folder again"
             )
         module = library if library in _LIBRARIES else f"diffusers.pipelines.{library}"
-        kind = getattr(import_module(module), class_name, None)
+        kind: Any = getattr(import_module(module), class_name, None)
         if kind is None and library != "transformers":  # diffusers knows the new names of old classes there
             raise WeakspotError(
                 f"{library} has no {class_name[:80]!r}",

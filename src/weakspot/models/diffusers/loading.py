@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from weakspot.core import WeakspotError, nearest
 from weakspot.models.compute import channels_last, in_one_line, out_of_memory, power_of_two
@@ -174,20 +174,15 @@ def settings_of(
     return given
 
 
-class Noise(NamedTuple):
-    """What a pipeline begins with: the shape of one picture's latents; and the picture's height and width."""
-
-    shape: tuple[int, ...]
-    size: tuple[int, int]
-
-
 class _Seen(Exception):
-    def __init__(self, noise: Noise) -> None:
-        self.noise = noise
+    """Carries what `noise_of` is after out of the pipeline."""
 
 
-def noise_of(pipe: Any, settings: Mapping[str, Any]) -> Noise:
-    """Ask the pipeline itself what noise it would make with these settings: packings differ by pipeline."""
+def noise_of(pipe: Any, settings: Mapping[str, Any]) -> tuple[tuple[int, ...], tuple[int, int]]:
+    """The shape of one picture's latents, and the picture's height and width, with these settings.
+
+    The pipeline itself is asked, since packings differ by pipeline.
+    """
     torch, original = import_module("torch"), pipe.prepare_latents
     known = inspect.signature(original)
 
@@ -195,25 +190,24 @@ def noise_of(pipe: Any, settings: Mapping[str, Any]) -> Noise:
         made = original(*args, **kwargs)
         asked = known.bind(*args, **kwargs).arguments
         first = made[0] if isinstance(made, tuple) else made
-        raise _Seen(Noise(tuple(first.shape[1:]), (int(asked["height"]), int(asked["width"]))))
+        raise _Seen(tuple(first.shape[1:]), (int(asked["height"]), int(asked["width"])))
 
     pipe.prepare_latents = look
     try:
         with quiet():
             pipe(prompt=[""], generator=[torch.Generator("cpu")], output_type="np", **settings)
     except _Seen as seen:
-        return seen.noise
+        shape, size = seen.args
+        return shape, size
     except ValueError as error:  # the pipeline checks what it is given
-        raise WeakspotError(
-            f"the pipeline refuses its settings: {_first_line(error)}", fix="choose others, e.g. another size"
-        ) from error
+        what = f"the pipeline refuses its settings: {_first_line(error)}"
+        raise WeakspotError(what, fix="choose others, e.g. another size") from error
     except ImportError:  # the registry says which extra
         raise
     except Exception as error:  # of the tokenizer or the text encoder, which run before the noise is made
         if out_of_memory(error):
-            raise WeakspotError(
-                "there is not enough memory to read a prompt", fix="use a smaller model"
-            ) from error
+            what = "there is not enough memory to read a prompt"
+            raise WeakspotError(what, fix="use a smaller model") from error
         raise WeakspotError(
             f"{type(pipe).__name__} cannot read a prompt: {_first_line(error)}",
             fix="its tokenizer and its text encoder must belong together; copy the folder again",

@@ -71,11 +71,6 @@ class DiffusersGenerator(Batched):
         offload: Keep on the GPU only the network that works just now.
         digests: SHA-256 of every file of the folder by relative path, if they are to be checked.
         on_progress: Called with (pictures done, pictures asked for) after each batch of a request.
-
-    Attributes:
-        size: Height and width of the pictures, in pixels.
-        noise_shape: Of the noise of one picture.
-        batch: How many are made at once, now.
     """
 
     def __init__(
@@ -159,11 +154,10 @@ class DiffusersGenerator(Batched):
 
     def noise(self, seeds: Sequence[int]) -> NDArray[np.float32]:
         """The noise a picture begins with, by seed: independent standard normal numbers, one row per seed."""
-        torch, rows = self._torch, np.empty((len(seeds), *self.noise_shape), np.float32)
+        rows = np.empty((len(seeds), *self.noise_shape), np.float32)
+        how = {"dtype": self._torch.float32, "device": "cpu"}
         for row, seed in zip(rows, seeds, strict=True):
-            row[...] = torch.randn(
-                self.noise_shape, generator=self._randomness(seed), dtype=torch.float32, device="cpu"
-            )
+            row[...] = self._torch.randn(self.noise_shape, generator=self._randomness(seed), **how)
         return rows
 
     def generate_from(
@@ -184,7 +178,7 @@ class DiffusersGenerator(Batched):
                 f"latents of shape {latents.shape} are not finite numbers of shape (n, *{self.noise_shape})",
                 fix="begin with those that noise(seeds) gives",
             )
-        own = [_seed_of(row) for row in latents] if seeds is None else list(seeds)
+        own = [seed_of(row) for row in latents] if seeds is None else list(seeds)
         _same_number(len(prompts), len(own), "seeds")
         # A lone surrogate is not text, and no tokenizer takes it.
         words = [prompt.encode("utf-8", "backslashreplace").decode() for prompt in prompts]
@@ -255,7 +249,8 @@ def _libraries() -> Iterator[None]:
         ) from error
 
 
-def _seed_of(latents: NDArray[np.float32]) -> int:
+def seed_of(latents: NDArray[np.float32]) -> int:
+    """The seed that noise stands for."""
     return int.from_bytes(hashlib.blake2b(latents.tobytes(), digest_size=8).digest(), "big") >> 1
 
 

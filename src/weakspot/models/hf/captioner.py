@@ -21,7 +21,6 @@ from scipy.special import log_softmax
 from weakspot.core import WeakspotError
 from weakspot.core.registry import read_whole
 from weakspot.models.compute import Batched, Batches, computing
-from weakspot.models.hf.images import Prepare, by_name, prepare_of, prepared_by
 from weakspot.models.hf.loading import (
     How,
     Trust,
@@ -33,6 +32,7 @@ from weakspot.models.hf.loading import (
     revision_of,
 )
 from weakspot.models.pictures import stack_images
+from weakspot.models.preprocess import Prepare, by_name, prepare_of, prepared_by
 
 PROMPT: Final = "Say in short sentences what is in the picture."
 #: A text in tokens: those of its prefix, and its own.
@@ -154,7 +154,15 @@ def speaker_of(
     kind = str(config.get("model_type", ""))
     how: dict[str, Any] = {"device": device, "dtype": dtype}
     if kind not in _PLAIN:
-        return _conversing(folder, how, trust=trust, prompt=prompt)
+        processor = load_beside("AutoProcessor", folder, trust=trust)
+        model = load_model("AutoModelForImageTextToText", folder, trust=trust, **how)
+        if getattr(processor, "chat_template", None):
+            said = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": prompt}]}]
+            question = processor.apply_chat_template(said, add_generation_prompt=True)
+        else:
+            question = f"{getattr(processor, 'image_token', '') or ''}{prompt} "
+        how |= {"processor": processor, "question": question, "longest": LONGEST}
+        return Converses(model, processor.tokenizer, **how)
     prepare = prepared_by(prepare_of(folder, trust=trust), of=folder)
     tokenizer = load_beside("AutoTokenizer", folder, trust=trust)
     name, text, first = _PLAIN[kind]
@@ -167,19 +175,6 @@ def speaker_of(
         raise WeakspotError(f"{folder} does not say what its texts begin with", fix="copy the folder again")
     longest = int(getattr(inner, "max_position_embeddings", 0) or getattr(inner, "n_positions", 0) or LONGEST)
     return Captions(model, tokenizer, kind=kind, prepare=prepare, start=start, longest=longest, **how)
-
-
-def _conversing(folder: Path, how: dict[str, Any], *, trust: Trust, prompt: str) -> Converses:
-    processor = load_beside("AutoProcessor", folder, trust=trust)
-    model = load_model("AutoModelForImageTextToText", folder, trust=trust, **how)
-    if getattr(processor, "chat_template", None):
-        said = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": prompt}]}]
-        question = processor.apply_chat_template(said, add_generation_prompt=True)
-    else:
-        question = f"{getattr(processor, 'image_token', '') or ''}{prompt} "
-    return Converses(
-        model, processor.tokenizer, processor=processor, question=question, longest=LONGEST, **how
-    )
 
 
 #: Pictures at once, and tokens of a caption beyond its prefix.
@@ -199,21 +194,15 @@ class HfCaptioner(Batched):
     """See `weakspot.core.Captioner`. A caption has at most so many tokens beyond its prefix."""
 
     def __init__(
-        self,
-        speaker: Speaker,
-        *,
-        name: str,
-        batch: int | None = None,
-        tokens: int = TOKENS,
-        beams: int = 1,
-        digest: str | None = None,
-        revision: str = "",
+        self, folder: Path, *, prompt: str = "", tokens: int = TOKENS, beams: int = 1, **how: Unpack[How]
     ) -> None:
-        self.name, self.digest, self.revision = name, digest, revision
-        self._model = speaker
-        self._tokens, self._beams, self.device = tokens, beams, speaker.device
-        size = 1 if speaker.one_by_one else batch or BATCH
-        self._batches = Batches(name, size, device=speaker.device, dtype=speaker.dtype)
+        self.name, self.revision, self.device = str(folder), revision_of(folder), how["device"]
+        place: dict[str, Any] = {"device": self.device, "dtype": how["dtype"]}
+        config, asked = read_config(folder), prompt or PROMPT
+        speaker = speaker_of(folder, config, trust=how["trust"], prompt=asked, **place)
+        self.digest = f"{folder_digest(folder)}-{how['dtype']}-{tokens}-{beams}-{prompt}"
+        self._model, self._tokens, self._beams = speaker, tokens, beams
+        self._batches = Batches(self.name, 1 if speaker.one_by_one else how["batch"] or BATCH, **place)
 
     def captions(self, images: Sequence[NDArray[np.uint8]], *, prefix: str = "") -> list[str]:
         prefix = " ".join(prefix.split())
@@ -277,17 +266,5 @@ def load_folder(
     folder: Path, *, prompt: str = "", tokens: str = "", beams: str = "", **how: Unpack[How]
 ) -> HfCaptioner:
     """`hf:FOLDER?prompt=…&tokens=40&beams=1`; the prompt is for vision-language models."""
-    dtype, config = how["dtype"], read_config(folder)
-    speaker = speaker_of(
-        folder, config, device=how["device"], dtype=dtype, trust=how["trust"], prompt=prompt or PROMPT
-    )
-    most = read_whole("tokens", tokens, most=1024) or TOKENS
-    return HfCaptioner(
-        speaker,
-        name=str(folder),
-        batch=how["batch"],
-        tokens=most,
-        beams=read_whole("beams", beams, most=64) or 1,
-        digest=f"{folder_digest(folder)}-{dtype}-{most}-{beams or 1}-{prompt}",
-        revision=revision_of(folder),
-    )
+    most, width = read_whole("tokens", tokens, most=1024), read_whole("beams", beams, most=64)
+    return HfCaptioner(folder, prompt=prompt, tokens=most or TOKENS, beams=width or 1, **how)

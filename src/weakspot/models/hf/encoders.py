@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError, nearest
 from weakspot.models.compute import autocast, computing
-from weakspot.models.hf.images import by_name, prepare_of, prepared_by
 from weakspot.models.hf.loading import (
     FolderModel,
     How,
@@ -26,7 +25,7 @@ from weakspot.models.hf.loading import (
     reading,
     refuse_pickles,
 )
-from weakspot.models.preprocess import Preprocess
+from weakspot.models.preprocess import Preprocess, by_name, prepare_of, prepared_by
 from weakspot.models.vectors import in_batches, unit
 
 
@@ -110,16 +109,13 @@ _SHIFTED: Final = ("roberta", "xlm-roberta", "camembert", "mpnet")
 
 
 class Reading(NamedTuple):
-    """How a sentence becomes one row.
+    """How a sentence becomes one row."""
 
-    Attributes:
-        pooling: "mean" of all tokens, or "cls", the first.
-        longest: Tokens that are read; None where it is not said.
-        lower: Texts are put into lower case first.
-    """
-
+    #: "mean" of all tokens, or "cls", the first.
     pooling: str = "mean"
+    #: Tokens that are read; None where it is not said.
     longest: int | None = None
+    #: Texts are put into lower case first.
     lower: bool = False
 
 

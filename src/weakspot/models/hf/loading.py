@@ -64,13 +64,9 @@ def local_folder(path: str, *, revision: str | None, name: str, no_folder: str) 
 
 
 def find_folder(path: str, *, revision: str | None = None, owner: str = "", also: Sequence[str] = ()) -> Path:
-    """The folder of a model: a path, or `owner/name` on the hub.
+    """The folder of a model: a path, or `owner/name` on the hub; `owner` has names that come without one.
 
-    Args:
-        path: As a user gave it.
-        revision: A branch, tag or commit.
-        owner: Who owns names that come without an owner; "" where these mean nothing.
-        also: Patterns of files that are fetched beside the safe ones, where the user allowed it.
+    Files of the patterns `also` are fetched beside the safe ones, where the user allowed it.
     """
     name = f"{owner}/{path}" if owner and "/" not in path else path
     folder = local_folder(path, revision=revision, name=name, no_folder="name the folder with config.json")

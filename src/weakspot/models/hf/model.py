@@ -16,9 +16,9 @@ from weakspot.core import WeakspotError
 from weakspot.core.registry import read_yes
 from weakspot.models.hf.captioner import is_captioner
 from weakspot.models.hf.encoders import is_text_encoder
-from weakspot.models.hf.images import prepare_of, prepared_by
 from weakspot.models.hf.loading import (
-    How,
+    Place,
+    Trust,
     find_folder,
     load_model,
     read_config,
@@ -26,6 +26,7 @@ from weakspot.models.hf.loading import (
     refuse_pickles,
 )
 from weakspot.models.pictures import columns, in_order, read_labels
+from weakspot.models.preprocess import prepare_of, prepared_by
 from weakspot.models.torch.classifier import ImageClassifier
 
 
@@ -35,11 +36,10 @@ def is_classifier(config: dict[str, Any]) -> bool:
 
 
 def load_classifier(
-    folder: Path, *, labels: str = "", compile: str = "", **how: Unpack[How]
+    folder: Path, *, trust: Trust, labels: str = "", compile: str = "", **how: Unpack[Place]
 ) -> ImageClassifier:
     """`hf:FOLDER?labels=labels.txt&compile=yes`; by default the labels are those of config.json."""
     fast = read_yes("compile", compile or "no")
-    trust = how.pop("trust")
     prepare = prepared_by(prepare_of(folder, trust=trust), of=folder)
     config = read_config(folder)
     names = read_labels(Path(labels)) if labels else in_order(config.get("id2label") or {}, of=folder)

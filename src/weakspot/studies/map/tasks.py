@@ -17,8 +17,8 @@ from weakspot.core.ports import AnswersQuestions
 from weakspot.judges.picture import PictureJudge, Viewer
 from weakspot.models.summarise import Asked
 from weakspot.sources.documents import Documents, EditedTexts, documents
+from weakspot.sources.generate import PromptPictures, generator
 from weakspot.sources.labelled import LEAST, PARTS, LabelledImages, labelled_images, part_digest, split
-from weakspot.sources.prompted import PromptPictures, generator
 from weakspot.sources.transform import TransformedImages
 from weakspot.studies.map.bias import Bias
 from weakspot.studies.map.parts import MapParts
