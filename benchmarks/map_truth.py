@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from weakspot.concepts.space import ConceptSpace, load_space
 from weakspot.core import MODELS, Case, Stage
 from weakspot.judges.discrepancy import margin
-from weakspot.models.onnx.classifier import OnnxClassifier
+from weakspot.models.onnx.models import OnnxClassifier
 from weakspot.sources.labelled import LabelledImages, labelled_images, split
 from weakspot.sources.transform import TransformedImages, thumbnail
 

@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from weakspot.core import Case, Hypothesis
-from weakspot.models.onnx.classifier import OnnxClassifier
+from weakspot.models.onnx.models import OnnxClassifier
 from weakspot.world.classifier import load
 from weakspot.world.grammar import base_sentence
 from weakspot.world.render import render

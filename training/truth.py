@@ -20,7 +20,7 @@ from pathlib import Path
 from flags import settings
 
 from weakspot.core import Hypothesis
-from weakspot.models.onnx.classifier import OnnxClassifier
+from weakspot.models.onnx.models import OnnxClassifier
 from weakspot.world.grammar import base_sentence, say
 from weakspot.world.renderer import Renderer
 from weakspot.world.scene import ATTRIBUTES, SUBJECTS, SUPPORT_COLORS

@@ -69,7 +69,7 @@ def engine(folder: Path, model: ChatModel, *, budget: str = "") -> Engine:
         seed=1,
         budget=Budget.parse(budget) if budget else None,
         batch=1,
-        executor=AsAnswered.of(model),
+        executor=AsAnswered(width=lambda: model.width, most=model.most, stop=model.stop),
     )
 
 

@@ -22,9 +22,9 @@ from weakspot.cli import run as cli
 from weakspot.core import MODELS, SOURCES, Generator, Hypothesis, WeakspotError
 from weakspot.models.compute import choose_device, choose_dtype, free_memory, out_of_memory
 from weakspot.models.diffusers.folder import check_digests
-from weakspot.models.diffusers.loading import fitting_batch, lay_out, load_pipeline, quiet
+from weakspot.models.diffusers.loading import fitting_batch, lay_out, load_pipeline
 from weakspot.models.diffusers.pipeline import DiffusersGenerator
-from weakspot.models.hf.loading import sha256
+from weakspot.models.hf.loading import quiet, sha256
 from weakspot.testing import ContractError, check_generator, check_source
 
 LIBRARIES = ("torch", "diffusers", "transformers", "safetensors")
@@ -44,7 +44,7 @@ def library(name: str) -> Any:
 
 def build(folder: Path, *, flow: bool = False, checker: bool = False) -> Path:
     """A Stable Diffusion of 32 pixels with seeded weights, saved as diffusers saves it."""
-    with quiet(loading=True):
+    with quiet():
         torch, diffusers, transformers = map(library, ("torch", "diffusers", "transformers"))
         torch.manual_seed(5)
         words = [chr(c) for c in range(33, 127)]
@@ -216,7 +216,7 @@ def test_requests_from_several_threads_do_not_mix(generator: DiffusersGenerator)
 
 def test_pictures_are_those_of_diffusers_itself(generator: DiffusersGenerator, folder: Path) -> None:
     torch, diffusers = library("torch"), library("diffusers")
-    with quiet(loading=True):
+    with quiet():
         pipe = diffusers.StableDiffusionPipeline.from_pretrained(folder, safety_checker=None)
         pipe.set_progress_bar_config(disable=True)
         latents = torch.randn(1, 4, 16, 16, generator=torch.Generator().manual_seed(11))
@@ -688,7 +688,7 @@ def test_names_of_older_versions_are_understood(copy: Path, generator: Diffusers
 
 def test_weights_in_shards(copy: Path, generator: DiffusersGenerator) -> None:
     diffusers = library("diffusers")
-    with quiet(loading=True):
+    with quiet():
         unet = diffusers.UNet2DConditionModel.from_pretrained(copy / "unet")
         (copy / UNET).unlink()
         unet.save_pretrained(copy / "unet", max_shard_size="400KB")

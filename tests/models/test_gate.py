@@ -166,7 +166,7 @@ def test_other_models_compute_inside_too(which: str, tmp_path: Path, monkeypatch
     elif which == "onnx:":
         from tests.models.test_onnx import build as graph
 
-        from weakspot.models.onnx.classifier import OnnxClassifier
+        from weakspot.models.onnx.models import OnnxClassifier
 
         monkeypatch.setattr("weakspot.models.onnx.graph.computing", as_gpu)
         model = OnnxClassifier(graph(tmp_path / "m.onnx"), labels=("r", "g", "b"), device="cpu")

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from weakspot.core import MODELS, Case, Hypothesis, WeakspotError
-from weakspot.models.hf.images import Processor, by_name, prepare_of
 from weakspot.models.hf.model import is_classifier
-from weakspot.models.preprocess import Preprocess, read_preprocess
+from weakspot.models.preprocess import Preprocess, Processor, by_name, prepare_of, read_preprocess
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

@@ -24,7 +24,7 @@ from PIL import Image
 from weakspot.core import MODELS, SOURCES, Case, Classifier, Generator, Hypothesis, Status, WeakspotError
 from weakspot.models.chat import calls as chat_faults
 from weakspot.models.http.endpoint import found, placed
-from weakspot.sources.prompted import generator
+from weakspot.sources.generate import generator
 from weakspot.testing import check_generator, check_target
 
 LABELS = ("red", "green", "blue")

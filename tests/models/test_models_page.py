@@ -75,6 +75,6 @@ def test_the_endpoint_on_the_page_can_be_read(tmp_path: Path) -> None:
 
 
 def test_an_entry_that_is_wrong_would_be_seen(maker: ModuleType) -> None:
-    wrong = Entry("x", "weakspot.models.onnx.encoder:load", example="onnx:m.onnx?lables=x")
+    wrong = Entry("x", "weakspot.models.onnx.models:load", example="onnx:m.onnx?lables=x")
     with pytest.raises(TypeError):
         inspect.signature(maker.factory(wrong)).bind("m.onnx", lables="x")

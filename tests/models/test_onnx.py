@@ -15,7 +15,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from weakspot.core import MODELS, Case, Classifier, Hypothesis, Output, Target, WeakspotError
-from weakspot.models.onnx.classifier import OnnxClassifier
+from weakspot.models.onnx.models import OnnxClassifier
 from weakspot.models.pictures import read_labels
 from weakspot.models.pictures import to_probabilities as probabilities
 from weakspot.testing import check_target

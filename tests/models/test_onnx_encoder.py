@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from weakspot.core import MODELS, Encoder, TextEncoder, WeakspotError
-from weakspot.models.onnx.encoder import OnnxEncoder, OnnxTextEncoder
+from weakspot.models.onnx.models import OnnxEncoder, OnnxTextEncoder
 from weakspot.testing import check_encoder
 
 tokenizers = pytest.importorskip("tokenizers")

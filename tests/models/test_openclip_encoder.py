@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from weakspot.core import MODELS, WeakspotError
+from weakspot.models.hf.encoders import openclip_preprocess as preprocess
 from weakspot.models.preprocess import Preprocess
-from weakspot.models.torch.openclip import preprocess
 from weakspot.testing import check_encoder
 
 THERE = all(importlib.util.find_spec(name) for name in ("open_clip", "torchvision"))

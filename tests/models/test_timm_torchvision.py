@@ -17,7 +17,7 @@ from PIL import Image
 
 from weakspot.core import MODELS, Case, Hypothesis, WeakspotError
 from weakspot.models.preprocess import Preprocess
-from weakspot.models.torch.libraries import timm_preprocess
+from weakspot.models.torch.classifier import timm_preprocess
 from weakspot.testing import check_target
 from weakspot.text.wordnet import WordNet
 

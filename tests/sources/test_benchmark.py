@@ -15,10 +15,10 @@ from PIL import Image
 
 from weakspot.core import SOURCES, Hypothesis, WeakspotError
 from weakspot.core.question import BENIGN, CONTRAST, QuestionImage
-from weakspot.sources.benchmark import Benchmark, Item, spread
-from weakspot.sources.mossbench import load as mossbench
+from weakspot.sources.benchmark import Benchmark, Item, golden_order
 from weakspot.sources.question_files import load as questions
-from weakspot.sources.xstest import load as xstest
+from weakspot.sources.question_files import load_mossbench as mossbench
+from weakspot.sources.question_files import load_xstest as xstest
 from weakspot.testing import check_source
 
 
@@ -244,7 +244,7 @@ class TestSource:
 
     def test_every_beginning_is_spread(self) -> None:
         items = self.items(300)
-        order = [int(i.id) for i in spread(items)]
+        order = [int(i.id) for i in golden_order(items)]
         assert sorted(order) == list(range(300))
         for k in (3, 9, 20, 75, 150):
             thirds = np.bincount([i // 100 for i in order[:k]], minlength=3)

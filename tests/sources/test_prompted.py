@@ -8,7 +8,7 @@ from tests.studies.map.map_tasks_toy import Painter
 
 from weakspot.concepts.space import load_space, space_from
 from weakspot.core import MODELS, WeakspotError
-from weakspot.sources.prompted import PromptPictures, SourceAsGenerator, generator, prompt_of
+from weakspot.sources.generate import PromptPictures, SourceAsGenerator, generator, prompt_of
 from weakspot.testing import check_generator, check_source
 
 SPACE = load_space("prompt-27")

@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 
 from weakspot.core import WeakspotError
-from weakspot.sources import label_file
-from weakspot.sources.label_file import LabelRow, read_label_file
+from weakspot.sources import prompts
 from weakspot.sources.prompts import (
     TEMPLATE,
+    LabelRow,
     LabelWords,
     base_prompt,
     check_template,
     parents_of,
+    read_label_file,
     spoken,
     takes_an,
     words_of,
@@ -265,7 +266,7 @@ def test_a_wrong_file_is_explained(tmp_path: Path, name: str, content: str | byt
 
 def test_a_file_that_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / "pipe")
-    monkeypatch.setattr(label_file, "LARGEST", 10)
+    monkeypatch.setattr(prompts, "LARGEST", 10)
     written(tmp_path, "large.txt", "x" * 11)
     for path in (tmp_path, tmp_path / "nowhere", tmp_path / "pipe", tmp_path / "large.txt", "a\0b"):
         with pytest.raises(WeakspotError, match="cannot be read"):

@@ -18,10 +18,10 @@ from PIL import Image
 from weakspot.core import MODELS, SOURCES, Entry, Hypothesis, Source, Stage, WeakspotError
 from weakspot.sources import folder as folders
 from weakspot.sources import pool as pools
-from weakspot.sources.annotations import Annotation, by_folder, read_annotations
-from weakspot.sources.folder import Unusable, decode
+from weakspot.sources.captioned import Annotation, by_folder, read_annotations
+from weakspot.sources.folder import Unusable, decode, images_in
 from weakspot.sources.pool import Pool, read_pool
-from weakspot.sources.retrieve import Exhausted, Retrieval, images_in, load
+from weakspot.sources.retrieve import Exhausted, Retrieval, load
 from weakspot.testing import check_encoder, check_source
 
 RED, BLUE = Hypothesis("a photo of a red thing."), Hypothesis("a photo of a blue thing.")

@@ -10,8 +10,7 @@ import pytest
 
 from weakspot.concepts.space import load_space, space_from
 from weakspot.core import Stage, WeakspotError
-from weakspot.sources.documents import documents
-from weakspot.sources.rewrite import DRAWS, EditedTexts
+from weakspot.sources.documents import DRAWS, EditedTexts, documents
 from weakspot.testing import check_source
 from weakspot.text.text_edits import edit
 

@@ -12,8 +12,7 @@ from PIL import Image
 from weakspot.concepts.space import Axis, ConceptSpace, load_space
 from weakspot.core import Stage, WeakspotError
 from weakspot.sources.labelled import LabelledImages, labelled_images, part_digest, split
-from weakspot.sources.pixels import CHANGES, Destroyed, amounts_of, transform
-from weakspot.sources.transform import TransformedImages
+from weakspot.sources.transform import CHANGES, Destroyed, TransformedImages, amounts_of, transform
 from weakspot.testing import check_source
 from weakspot.world.cells import Scenes
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from weakspot.core import Status, WeakspotError
 from weakspot.core.question import BENIGN
-from weakspot.sources.mossbench import STIMULI
+from weakspot.sources.question_files import STIMULI
 from weakspot.store import Run
 from weakspot.studies.ask.outcomes import Asked, refused
 from weakspot.studies.ask.reading import Answered, answers

@@ -19,7 +19,7 @@ _OUT_OF_MEMORY: Final = ("out of memory", "defaultcpuallocator", "not enough mem
 #: Numbers that a classifier holds per pixel of its input at its widest, the larger ones of the usual kinds.
 _PER_PIXEL: Final = 256
 #: The part of the free memory that is counted on.
-_USED: Final = 0.7
+USED: Final = 0.7
 #: Pixels that keep a GPU busy: 256 pictures of 224 × 224.
 _BUSY: Final = 256 * 224 * 224
 
@@ -62,6 +62,12 @@ def free_memory(device: str) -> int | None:
     return int(free + kept)
 
 
+def in_one_line(error: BaseException, *, most: int = 300) -> str:
+    """The kind of an error and the first line of what it says."""
+    said = (str(error).strip().splitlines() or [""])[0][:most]
+    return f"{type(error).__name__}: {said}"
+
+
 def out_of_memory(error: BaseException) -> bool:
     """Whether an error means that memory ran out: a GPU's or the machine's."""
     said = str(error).lower()
@@ -75,9 +81,7 @@ def out_of_memory(error: BaseException) -> bool:
 def autocast(device: str, dtype: str) -> AbstractContextManager[Any]:
     """Multiplications in half precision, with weights in float32; sums, norms and softmax stay in float32.
 
-    Args:
-        device: Where the network is.
-        dtype: "float32" leaves everything as it is.
+    With the dtype "float32" everything is left as it is.
     """
     if dtype == "float32":
         return nullcontext()
@@ -105,7 +109,6 @@ class Compiled:
             self._without(error)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The network's output; compiled when it is first asked for."""
         if self._fast is None:
             return self.module(*args, **kwargs)
         try:
@@ -122,29 +125,26 @@ class Compiled:
 
     def _without(self, error: Exception) -> None:
         self._fast = None
-        said = (str(error).strip().splitlines() or [""])[0][:200]
-        log.warning("%s: not compiled, goes on without: %s: %s", self.name, type(error).__name__, said)
+        log.warning("%s: not compiled, goes on without: %s", self.name, in_one_line(error, most=200))
 
 
 def pictures_at_once(device: str, *, size: tuple[int, int], dtype: str, otherwise: int) -> int:
     """How many pictures to show a network at once: a first guess, to be halved where it was too bold.
 
-    Args:
-        device: Where the network already lies.
-        size: Height and width of its input.
-        dtype: The number format.
-        otherwise: For devices that do not tell their free memory.
-
-    Returns:
-        A power of two up to 1024, and no more than keeps a GPU busy.
+    It is a power of two up to 1024, and no more than keeps a GPU busy; `otherwise` where a device does not
+    tell its free memory. The network lies there already.
     """
     free = free_memory(device)
     if free is None:
         return otherwise
     pixels = max(size[0] * size[1], 1)
     each = pixels * _PER_PIXEL * (4 if dtype == "float32" else 2)
-    most = min(int(_USED * free / each), max(16, min(1024, _BUSY // pixels)))
-    return 1 << max(most, 1).bit_length() - 1
+    return power_of_two(free / each, most=max(16, min(1024, _BUSY // pixels)))
+
+
+def power_of_two(fitting: float, *, most: int) -> int:
+    """The largest one that fits into a part of the free memory, at least 1 and not above `most`."""
+    return 1 << max(min(int(USED * fitting), most), 1).bit_length() - 1
 
 
 #: By device. They can be entered again by who has them: a model may be part of another.
@@ -156,9 +156,6 @@ def computing(device: str) -> AbstractContextManager[object]:
     """Held while a model computes: `with computing("cuda:1"): …`.
 
     What is inside should end with the result on the host, since a GPU goes on after the call returned.
-
-    Args:
-        device: "cuda" is "cuda:0"; for a CPU it is nobody's.
     """
     kind, _, number = device.partition(":")
     if kind == "cpu":
@@ -175,7 +172,6 @@ class Batches:
 
     Args:
         filled: Every batch is filled up to this size, so that the last one is as large as any.
-
         note: More for the line that says what runs where.
         fix: The way out where not even one item fits into memory.
     """
@@ -198,34 +194,27 @@ class Batches:
 
     @property
     def about(self) -> str:
-        """One line: what runs where."""
         return " · ".join(filter(None, (self.name, self.device, self.dtype, self.note, f"batch {self.size}")))
 
     def run(self, items: Sequence[Any], work: Callable[[Sequence[Any]], _T]) -> list[_T]:
-        """What `work` gives for some items after the other, in order.
-
-        Raises:
-            WeakspotError: Not even one item fits into memory.
-        """
+        """What `work` gives for some items after the other, in order."""
         parts: list[_T] = []
         at = 0
         while at < len(items):
             some = items[at : at + self.size]
-            done = self._unless_full(some, work)
-            parts += done
-            at += len(some) if done else 0
+            try:
+                parts.append(work(some))
+                at += len(some)
+                continue
+            except (RuntimeError, MemoryError) as error:
+                if not out_of_memory(error):
+                    raise
+            self._halve(len(some))  # only here, where the error no longer holds what it could not finish
         return parts
 
-    def _unless_full(self, some: Sequence[Any], work: Callable[[Sequence[Any]], _T]) -> list[_T]:
-        """The result of one batch; [] and a smaller batch from now on if memory ran out."""
-        try:
-            return [work(some)]
-        except (RuntimeError, MemoryError) as error:
-            if not out_of_memory(error):
-                raise
-        # Only here, where the error no longer holds what it could not finish.
+    def _halve(self, some: int) -> None:
         free(self.device)
-        size = self.size if self.filled else len(some)
+        size = self.size if self.filled else some
         if size == 1:
             raise WeakspotError(
                 f"{self.name[:200]} does not fit into the memory of {self.device}, even with a batch of 1",
@@ -234,7 +223,6 @@ class Batches:
             )
         self.size = size // 2
         log.warning("%s: out of memory; batches of %d from now on", self.name, self.size)
-        return []
 
 
 class Batched:
@@ -259,22 +247,18 @@ class Batched:
 
     @property
     def batch(self) -> int:
-        """Items at once, now."""
         return self._batches.size
 
     @property
     def about(self) -> str:
-        """One line: what runs where."""
         return self._batches.about
 
     def release(self) -> None:
-        """Free the memory; the model can no longer be used."""
         self._held = None
         free(self.device)
 
 
 def free(device: str) -> None:
-    """Give back what nobody holds any more."""
     gc.collect()
     if device.startswith(("cuda", "mps")):
         getattr(import_module("torch"), device.partition(":")[0]).empty_cache()

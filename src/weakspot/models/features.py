@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from weakspot.core import MODELS, WeakspotError
 from weakspot.core.ports import ImageEncoder
 from weakspot.core.registry import import_part, parse_name, read_three, read_whole
-from weakspot.models.onnx.classifier import OnnxPictures
 from weakspot.models.onnx.graph import Graph
+from weakspot.models.onnx.models import OnnxPictures
 from weakspot.models.pictures import stack_images
 
 #: From pictures (RGB, uint8) to one row of numbers each.
@@ -30,17 +30,12 @@ class OnnxFeatures(OnnxPictures):
     """An output of an ONNX file, without softmax; maps (n, channels, …) are averaged over the picture."""
 
     def __call__(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.floating[Any]]:
-        """One row per picture."""
         rows = self.rows(images)
         return rows.mean(tuple(range(2, rows.ndim))) if rows.ndim > 2 else rows
 
 
 def load(name: str) -> Extractor:
-    """The extractor that a name names; see above.
-
-    Raises:
-        WeakspotError: There is no such model, or it gives no features.
-    """
+    """The extractor that a name names; see above."""
     parsed = parse_name(name)
     if parsed.scheme == "onnx" and parsed.rest:
         return _onnx(parsed.rest, parsed.options)
@@ -59,11 +54,7 @@ def load(name: str) -> Extractor:
 
 
 def checked(extract: Extractor, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float64]:
-    """The features of some pictures, one finite row each.
-
-    Raises:
-        WeakspotError: The extractor gave something else.
-    """
+    """The features of some pictures, one finite row each."""
     rows = np.asarray(extract(images), np.float64)
     if rows.ndim != 2 or len(rows) != len(images) or not rows.shape[1]:
         raise WeakspotError(

@@ -10,6 +10,7 @@ is a doubt, which is logged once and shown by `weakspot doctor`, until the user 
 from __future__ import annotations
 
 import ast
+import io
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,31 +21,18 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from weakspot.core import Case, Output, Scores, WeakspotError, nearest
+from weakspot.core import Output, Scores, WeakspotError, nearest
 
 #: From bytes to [0, 1]. A product, because all adapters are to give a graph the very same numbers.
 SCALE: Final = np.float32(1 / 255)
 
 
-def stack(cases: Sequence[Case], size: tuple[int, int] | None = None) -> NDArray[np.uint8]:
-    """The cases' images as one array (n, height, width, 3), resized to (height, width) where needed.
-
-    Raises:
-        WeakspotError: A case's input is not an RGB image of uint8, or sizes differ and none is wanted.
-    """
-    return stack_images([case.input for case in cases], size)
-
-
 def stack_images(images: Sequence[Any], size: tuple[int, int] | None = None) -> NDArray[np.uint8]:
-    """As `stack`, from the images themselves; at least one."""
+    """At least one image as one array (n, height, width, 3), resized to (height, width) where needed."""
     fitting = []
     for image in images:
-        if (
-            not isinstance(image, np.ndarray)
-            or image.ndim != 3
-            or image.shape[2] != 3
-            or image.dtype != np.uint8
-        ):
+        array = isinstance(image, np.ndarray)
+        if not array or image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
             what = f"{image.shape} {image.dtype}" if isinstance(image, np.ndarray) else type(image).__name__
             raise WeakspotError(
                 f"a model of images cannot look at {what}",
@@ -59,6 +47,13 @@ def stack_images(images: Sequence[Any], size: tuple[int, int] | None = None) -> 
             fix="give the model's size (onnx: and python: have size=224), or a source with one size",
         )
     return np.stack(fitting)
+
+
+def png(picture: NDArray[np.uint8]) -> bytes:
+    """A picture as a file, without loss; it is to be sent soon, so it is packed fast."""
+    file = io.BytesIO()
+    Image.fromarray(picture).save(file, "PNG", compress_level=1)
+    return file.getvalue()
 
 
 def planes(
@@ -88,27 +83,8 @@ WHOLES: Final = (100.0, 255.0, 1000.0)
 TIGHT: Final = 1e-3
 
 
-def check_outputs(name: str) -> str:
-    """One of `OUTPUTS`."""
-    if name not in OUTPUTS:
-        raise WeakspotError(
-            f"outputs cannot be {name[:80]!r}",
-            fix=nearest(name, OUTPUTS) or f"choose one of: {', '.join(OUTPUTS)}",
-        )
-    return name
-
-
 def to_probabilities(raw: NDArray[Any], labels: int, *, outputs: str = "auto") -> NDArray[np.float32]:
-    """Rows of probabilities.
-
-    Args:
-        raw: What the model gave, one row a picture.
-        labels: How many there are.
-        outputs: One of `OUTPUTS`.
-
-    Raises:
-        WeakspotError: Other than one column per label, a number that is not finite, or one that is neither.
-    """
+    """Rows of probabilities from what a model gave, one row a picture; `outputs` is one of `OUTPUTS`."""
     raw = np.asarray(raw, np.float32)
     if raw.ndim != 2 or raw.shape[1] != labels:
         raise WeakspotError(
@@ -125,7 +101,7 @@ def to_probabilities(raw: NDArray[Any], labels: int, *, outputs: str = "auto") -
     if outputs == "probabilities" and not given.all():
         row = int(np.flatnonzero(~given)[0])
         raise WeakspotError(
-            f"the model's outputs are no probabilities: {_told(raw[row])}",
+            f"the model's outputs are no probabilities: {_range_of(raw[row])}",
             fix="let each row sum to 1, or say outputs=logits if a softmax is still to come",
         )
     fitted = np.where(np.abs(sums - 1) < TIGHT, raw, raw / np.where(given[:, None], sums, 1))
@@ -138,9 +114,9 @@ def doubt(raw: NDArray[Any]) -> str:
     given, _ = _given(raw)
     unclear = ((raw >= 0) & (raw <= 1)).all(1) & ~given
     if unclear.any():
-        return f"outputs are neither probabilities nor plain logits: {_told(raw[unclear][0])}"
+        return f"outputs are neither probabilities nor plain logits: {_range_of(raw[unclear][0])}"
     if len(raw) and (raw >= 0).all() and not given.any() and _of_one_sum(raw):
-        return f"outputs seem to be shares of one sum, such as percentages: {_told(raw[0])}"
+        return f"outputs seem to be shares of one sum, such as percentages: {_range_of(raw[0])}"
     return ""
 
 
@@ -153,22 +129,18 @@ def _of_one_sum(raw: NDArray[np.float32]) -> bool:
 
 
 class Reading:
-    """Reads what a classifier gives.
-
-    Args:
-        outputs: One of `OUTPUTS`.
-        of: The model, for the log.
-
-    Attributes:
-        doubt: See `doubt`; of the first row that gave reason for it.
-    """
+    """Reads what a classifier gives; `doubt` is of the first row that gave reason for it."""
 
     def __init__(self, labels: Sequence[str], *, outputs: str = "auto", of: str = "the model") -> None:
-        self.labels, self.outputs, self.of = tuple(labels), check_outputs(outputs), of
+        if outputs not in OUTPUTS:
+            raise WeakspotError(
+                f"outputs cannot be {outputs[:80]!r}",
+                fix=nearest(outputs, OUTPUTS) or f"choose one of: {', '.join(OUTPUTS)}",
+            )
+        self.labels, self.outputs, self.of = tuple(labels), outputs, of
         self.doubt = ""
 
     def __call__(self, raw: Any) -> list[Output]:
-        """The most probable label of each row, with all probabilities."""
         raw = np.asarray(raw, np.float32)
         rows = to_probabilities(raw, len(self.labels), outputs=self.outputs)
         if self.outputs == "auto" and not self.doubt and (found := doubt(raw)):
@@ -183,12 +155,11 @@ def _given(raw: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[np.floa
     return (raw >= 0).all(1) & (np.abs(sums[:, 0] - 1) <= LOOSE), sums
 
 
-def _told(row: NDArray[np.float32]) -> str:
+def _range_of(row: NDArray[np.float32]) -> str:
     return f"they lie between {row.min():.3g} and {row.max():.3g} and sum to {row.sum():.4g}"
 
 
 def softmax(raw: NDArray[Any]) -> NDArray[np.float32]:
-    """Of each row."""
     grown = np.exp(raw - raw.max(1, keepdims=True))
     return np.asarray(grown / grown.sum(1, keepdims=True), np.float32)
 
@@ -199,11 +170,7 @@ def answers(rows: NDArray[np.float32], labels: tuple[str, ...]) -> list[Output]:
 
 
 def distinct(labels: Iterable[Any], *, of: str) -> tuple[str, ...]:
-    """Names of labels as a head has them, none twice: ImageNet has two cranes and two maillots.
-
-    Raises:
-        WeakspotError: There are none, or one is empty.
-    """
+    """Names of labels as a head has them, none twice: ImageNet has two cranes and two maillots."""
     times: dict[str, int] = {}
     found = []
     for label in labels:
@@ -262,11 +229,7 @@ def label_names(text: str, *, of: object) -> tuple[str, ...]:
 
 
 def in_order(names: Mapping[Any, Any], *, of: object) -> tuple[str, ...]:
-    """A mapping from numbers (or numerals) to names, as a row.
-
-    Raises:
-        WeakspotError: A number is missing, or is none.
-    """
+    """A mapping from numbers (or numerals) to names, as a row."""
     try:
         by_number = {int(key): value for key, value in names.items()}
         return distinct([by_number[i] for i in range(len(by_number))], of=str(of))

@@ -35,52 +35,49 @@ class FunctionClassifier(Batched):
         function: Callable[[Any], Any],
         *,
         labels: Sequence[str],
-        parents: Mapping[str, str] | None = None,
         outputs: str = "auto",
         name: str = "",
         batch: int | None = None,
         size: tuple[int, int] | None = None,
     ) -> None:
         self.labels = tuple(labels)
-        self.parents: Mapping[str, str] = parents or {}
-        self._model, self._size, self.device = function, size, _device()
+        self.parents: Mapping[str, str] = {}
+        self._model, self._size = function, size
+        # It most likely computes on the GPU that its module has already used.
+        torch: Any = sys.modules.get("torch")
+        self.device = "cuda" if torch is not None and torch.cuda.is_initialized() else "cpu"
         self._read = Reading(self.labels, outputs=outputs, of=name or "the function")
         self._batches = Batches(name, batch or BATCH, device=self.device)
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`."""
         parts = self._batches.run([case.input for case in cases], self._some)
         return [output for part in parts for output in part]
 
     def _some(self, images: Sequence[Any]) -> list[Output]:
         raw = _plain(self._model(stack_images(images, self._size)))
         if len(raw) == len(images) and all(isinstance(r, str) for r in raw):
-            return [Output(self._known(str(label))) for label in raw]
+            named = list(map(str, raw))
+            if strange := [label for label in named if label not in self.labels]:
+                among = f"one of its {len(self.labels)} labels"
+                raise WeakspotError(
+                    f"the function answers {strange[0][:80]!r}, which is not {among}",
+                    fix=nearest(strange[0], self.labels) or "complete the labels file",
+                )
+            return list(map(Output, named))
         rows = np.asarray(raw)
         if rows.shape == (len(images),) and rows.dtype.kind in "iu":
-            return [Output(self._numbered(int(number))) for number in rows]
+            for number in rows:
+                if not 0 <= number < len(self.labels):
+                    raise WeakspotError(
+                        f"the function answers with label number {number} of {len(self.labels)}",
+                        fix="numbers count from 0; check the labels file",
+                    )
+            return [Output(self.labels[int(number)]) for number in rows]
         return self._read(rows)
-
-    def _numbered(self, number: int) -> str:
-        if not 0 <= number < len(self.labels):
-            raise WeakspotError(
-                f"the function answers with label number {number} of {len(self.labels)}",
-                fix="numbers count from 0; check the labels file",
-            )
-        return self.labels[number]
 
     @property
     def doubt(self) -> str:
-        """Why it is not clear what the outputs are; "" where it is."""
         return self._read.doubt
-
-    def _known(self, label: str) -> str:
-        if label not in self.labels:
-            raise WeakspotError(
-                f"the function answers {label[:80]!r}, which is not one of its {len(self.labels)} labels",
-                fix=nearest(label, self.labels) or "complete the labels file",
-            )
-        return label
 
 
 #: Methods of targets, encoders, captioners, generators, second opinions and language models. Who asks for one
@@ -96,12 +93,6 @@ def _plain(raw: Any) -> Any:
         return raw
     raw = raw.detach()
     return (raw.float() if raw.is_floating_point() else raw).cpu().numpy()
-
-
-def _device() -> str:
-    """Where a function most likely computes: on the GPU that its module has already used."""
-    torch: Any = sys.modules.get("torch")
-    return "cuda" if torch is not None and torch.cuda.is_initialized() else "cpu"
 
 
 def load(path: str, *, labels: str = "", outputs: str = "auto", batch: str = "", size: str = "") -> Any:

@@ -8,14 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol, Unpack, runtime_checkable
+from typing import Any, Final, Unpack
 
 import numpy as np
 
 from weakspot.core import Case, Output, Status, WeakspotError, check_known
+from weakspot.core.ports import AnswersQuestions
 from weakspot.core.registry import read_whole
 from weakspot.models.compute import computing
-from weakspot.models.hf.loading import FolderModel, How, load_tokenizer, quiet, read_config
+from weakspot.models.hf.loading import FolderModel, How, load_beside, quiet, read_config
 from weakspot.models.vectors import Ngrams
 
 #: How sentences are chosen: the first ones, or those that lie nearest to the whole text.
@@ -56,7 +57,6 @@ class Extract:
         self._encoder = Ngrams()
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`. A case's input is a text."""
         return [said(self.summary(text_of(case))) for case in cases]
 
     def summary(self, text: str) -> str:
@@ -75,36 +75,21 @@ class Extract:
         return " ".join(parts[i] for i in sorted(chosen))
 
 
-@runtime_checkable
-class AsksQuestions(Protocol):
-    """A chat model."""
-
-    def answer_questions(self, questions: Sequence[object]) -> list[Output]:
-        """One output per question."""
-        ...
-
-
 class Asked:
-    """A chat model that is asked for summaries.
+    """A chat model that is asked for summaries, by an instruction with {text} where the text goes."""
 
-    Args:
-        instruction: With {text} where the text goes.
-    """
-
-    def __init__(self, model: AsksQuestions, *, instruction: str = INSTRUCTION) -> None:
+    def __init__(self, model: AnswersQuestions, *, instruction: str = INSTRUCTION) -> None:
         if "{text}" not in instruction:
             raise WeakspotError("the instruction has no place for the text", fix="write {text} in it")
         self.model, self.instruction = model, instruction
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`."""
         asked = [self.instruction.replace("{text}", text_of(case)) for case in cases]
         outputs = self.model.answer_questions(asked)
         return [said(o.answer, usage=o.usage) if o.status is Status.OK else o for o in outputs]
 
 
 def text_of(case: Case) -> str:
-    """The text of a case."""
     if not isinstance(case.input, str):
         raise WeakspotError(
             f"a summariser is shown texts, not {type(case.input).__name__}", fix="use a space of texts"
@@ -146,14 +131,14 @@ class Seq2Seq(FolderModel):
         config = read_config(folder)
         self.prefix = _prefix(config) if prefix is None else prefix
         self._model = self._network("AutoModelForSeq2SeqLM")
-        self._tokenizer: Any = load_tokenizer(folder, trust=self.trust)
+        self._tokenizer: Any = load_beside("AutoTokenizer", folder, trust=self.trust)
         places = int(config.get("max_position_embeddings") or config.get("n_positions") or READ)
         self._longest = max(min(places, int(self._tokenizer.model_max_length), 1 << 14), 8)
         self._written = {"max_new_tokens": tokens, "num_beams": beams, "do_sample": False}
         self.digest += f"-{tokens}-{beams}-{self.prefix}"
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`. Texts of like length are read together, so that little is filled up."""
+        """Texts of like length are read together, so that little is filled up."""
         texts = [self.prefix + text_of(case) for case in cases]
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         parts = self._batches.run([texts[i] for i in order], self._write)

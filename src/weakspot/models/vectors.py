@@ -22,15 +22,7 @@ from weakspot.text.plain import normal_form
 
 
 def unit(rows: NDArray[Any], *, of: str) -> NDArray[np.float32]:
-    """Rows divided by their lengths.
-
-    Args:
-        rows: What a model gave, one row each.
-        of: The model, for the message.
-
-    Raises:
-        WeakspotError: A row is not finite, or zero; it says which.
-    """
+    """Rows divided by their lengths; the message about one that is not finite, or zero, says which."""
     if rows.ndim != 2:
         raise WeakspotError(
             f"{of} gave the shape {rows.shape}, not one row each", fix="check that it is an encoder"
@@ -52,13 +44,9 @@ def in_batches(
     batch: int | Batches,
     width: int | None = None,
 ) -> NDArray[Any]:
-    """Rows of all items, some at a time; those of similar length together, since padding is work too.
+    """Rows of all items (texts, or lists of tokens), some at a time; of the width given where there are none.
 
-    Args:
-        items: Texts, or lists of tokens.
-        embed: Gives one row for each of some items.
-        batch: How many at a time; `Batches` halve themselves when memory is short.
-        width: Of the rows, for the case that there are no items.
+    Those of similar length are embedded together, since padding is work too.
     """
     if not len(items):
         return np.zeros((0, width or 0), np.float32)
@@ -133,12 +121,7 @@ TEXTS: Final = ("captions", "texts", "sentences", "names", "image_ids")
 class Precomputed:
     """See `weakspot.core.TextEncoder`; it can embed the texts of its matrix and no others.
 
-    Args:
-        vectors: One row per text, of any length but zero.
-        texts: The texts, or names of pictures.
-
-    Attributes:
-        vectors: Rows of length 1.
+    There is one row per text, of any length but zero; the `vectors` have length 1.
     """
 
     def __init__(self, vectors: NDArray[Any], texts: Sequence[str], *, name: str, digest: str) -> None:
@@ -158,11 +141,6 @@ class Precomputed:
             self._rows.setdefault(normal_form(text), row)
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """See `TextEncoder`.
-
-        Raises:
-            WeakspotError: A text is not in the matrix.
-        """
         rows = [self._rows.get(normal_form(text), -1) for text in texts]
         if -1 in rows:
             unknown = texts[rows.index(-1)]
@@ -187,7 +165,11 @@ def load_precomputed(path: str, *, vectors: str = "", texts: str = "") -> Precom
         if not (texts and Path(texts).is_file()):
             words = _array(found, texts, TEXTS, f"npz:{path}", "texts")
     if words is None:
-        lines = _lines(Path(texts))
+        try:
+            lines = Path(texts).read_text("utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            what = f"the texts in {str(Path(texts))[:200]!r} cannot be read: {error}"
+            raise WeakspotError(what, fix="one text a line, in UTF-8") from error
         digest = hashlib.sha256("\n".join([digest, *lines]).encode()).hexdigest()
     else:
         lines = [str(word) for word in words.tolist()]
@@ -219,12 +201,3 @@ def _array(
             fix=nearest(chosen, found) or f"say which: ?{what}=… ({names[:200]})",
         )
     return found[chosen]
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text("utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise WeakspotError(
-            f"the texts in {str(path)[:200]!r} cannot be read: {error}", fix="one text a line, in UTF-8"
-        ) from error

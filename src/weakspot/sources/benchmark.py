@@ -3,20 +3,131 @@
 As a source, a hypothesis is a slice (its concepts say which: `set`, or any slice column) and its cases are
 the items of that slice: case i is item i of the slice in a spread order, and after the last the first again,
 which is how an item is asked repeatedly.
+
+A benchmark's pictures lie about themselves (WebP named .png) and providers refuse what is too large, which a
+careless harness then counts as a refusal of the model. So a picture is read, its kind is taken from its first
+bytes, and if it is larger than any provider takes it is made smaller and the change noted. What cannot be
+read is an error of that item, in words.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from PIL import Image
+
 from weakspot.core import Case, Hypothesis, WeakspotError, case_seed
 from weakspot.core.question import BENIGN, CONTRAST, EXPECTED, BenchmarkQuestion, QuestionImage
-from weakspot.sources.folder import Unusable
-from weakspot.sources.question_images import DEFAULT, ImageLimits, load
+from weakspot.sources.folder import FORMATS, Unusable, decode, read
+
+#: Qualities of JPEG that are tried, and by what the sides shrink when none is small enough.
+_QUALITIES: Final = (92, 85, 75)
+_SHRINK: Final = 0.8
+
+
+_STARTS: Final = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+    b"II*\x00": "image/tiff",
+    b"MM\x00*": "image/tiff",
+    b"BM": "image/bmp",
+}
+
+
+class ImageLimits(NamedTuple):
+    """What is handed to a model at most. A provider's own limits are tighter: its adapter knows them."""
+
+    longest: int = 4096
+    bytes: int = 20_000_000
+    #: Kinds it reads; others are handed over as JPEG.
+    mimes: tuple[str, ...] = ("image/png", "image/jpeg", "image/webp", "image/gif")
+
+
+DEFAULT: Final = ImageLimits()
+
+
+def mime_of(content: bytes) -> str:
+    """What a file is, by its first bytes; "" for what is no picture we know."""
+    head = content[:16]
+    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
+        return "image/webp"
+    if head[4:12] in (b"ftypavif", b"ftypavis"):
+        return "image/avif"
+    return next((mime for start, mime in _STARTS.items() if head.startswith(start)), "")
+
+
+def load_image(image: Path | bytes, limits: ImageLimits = DEFAULT) -> QuestionImage:
+    """A picture from its file or its bytes, ready to be sent.
+
+    Raises:
+        Unusable: It is not there, damaged, no picture, or beyond Pillow's limit on pixels.
+    """
+    return prepare_image(read(image) if isinstance(image, Path) else image, limits)
+
+
+def prepare_image(content: bytes, limits: ImageLimits = DEFAULT) -> QuestionImage:
+    """A picture that fits the limits: as it is where it can be, else smaller, else as JPEG.
+
+    Raises:
+        Unusable: It is damaged, no picture, or beyond Pillow's limit on pixels.
+    """
+    mime = mime_of(content)
+    width, height = _size(content)
+    fits = max(width, height) <= limits.longest and len(content) <= limits.bytes
+    if mime in limits.mimes and fits:
+        _size(content, whole=True)
+        return QuestionImage(content, mime, width, height)
+    smaller, (wide, high) = _as_jpeg(content, limits)
+    notes = []
+    if (wide, high) != (width, height):
+        notes.append(f"resized from {width:,} × {height:,} to {wide:,} × {high:,} pixels")
+    if mime != "image/jpeg":
+        notes.append(f"sent as image/jpeg instead of {mime or 'an unknown kind'}")
+    if len(content) > limits.bytes:
+        notes.append(f"{len(content):,} bytes made {len(smaller):,}")
+    return QuestionImage(smaller, "image/jpeg", wide, high, "; ".join(notes) or "saved again")
+
+
+def _size(content: bytes, *, whole: bool = False) -> tuple[int, int]:
+    """Width and height; `whole` decodes it, so that a damaged file is found here and not by the provider."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+                size = image.size
+                if whole:
+                    image.load()
+    except Exception as error:  # decoders of damaged files raise anything
+        what = str(error).replace("<_io.BytesIO object at ", "<bytes at ")[:200]
+        if "cannot identify" in what:
+            raise Unusable("it is no picture in a known format") from error
+        raise Unusable(f"it cannot be decoded: {what or type(error).__name__}") from error
+    if Image.MAX_IMAGE_PIXELS and size[0] * size[1] > Image.MAX_IMAGE_PIXELS:
+        raise Unusable(f"{size[0]:,} × {size[1]:,} pixels are more than Pillow's limit")
+    return size
+
+
+def _as_jpeg(content: bytes, limits: ImageLimits) -> tuple[bytes, tuple[int, int]]:
+    image = Image.fromarray(decode(content, longest=limits.longest))
+    while True:
+        for quality in _QUALITIES:
+            file = io.BytesIO()
+            image.save(file, format="JPEG", quality=quality)
+            if file.tell() <= limits.bytes:
+                return file.getvalue(), image.size
+        if max(image.size) < 64:
+            raise Unusable(f"it cannot be made smaller than {limits.bytes:,} bytes")
+        wide, high = (max(1, round(side * _SHRINK)) for side in image.size)
+        image = image.resize((wide, high), Image.Resampling.BICUBIC)
+
 
 #: What becomes of pictures. "needed": read, checked, made to fit; a case without its own is an error. "raw":
 #: as needed, but handed over as they lie, for a target that reads and checks them itself. "wanted": a case
@@ -28,42 +139,32 @@ _GOLDEN: Final = 0.6180339887498949
 
 
 class Item(NamedTuple):
-    """One question of a benchmark.
-
-    Attributes:
-        set: `BENIGN`, where an answer is right, or `CONTRAST`, where a refusal is.
-        image: The file or its bytes; None if there is none, or none could be found.
-        missing: Why there is no picture although there should be one; "" if all is well.
-        description: What the picture shows, as the benchmark's authors say; "" where they do not.
-        intent: What the user wants, in the authors' words; "" where they do not say.
-        slices: Values by column; an item may have several in one column.
-        pair: What the item and its counterpart in the other set have in common; "" for no counterpart.
-    """
+    """One question of a benchmark."""
 
     id: str
     question: str
+    #: `BENIGN`, where an answer is right, or `CONTRAST`, where a refusal is.
     set: str = BENIGN
+    #: The file or its bytes; None if there is none, or none could be found.
     image: Path | bytes | None = None
+    #: Why there is no picture although there should be one; "" if all is well.
     missing: str = ""
+    #: What the picture shows, as the benchmark's authors say; "" where they do not.
     description: str = ""
+    #: What the user wants, in the authors' words; "" where they do not say.
     intent: str = ""
+    #: Values by column; an item may have several in one column.
     slices: Mapping[str, tuple[str, ...]] = {}
+    #: What the item and its counterpart in the other set have in common; "" for no counterpart.
     pair: str = ""
 
     @property
     def picture(self) -> str:
-        """The file's name, for people."""
         return self.image.name if isinstance(self.image, Path) else "(in the data set)" if self.image else ""
 
 
 class Benchmark:
-    """Items, and the `Source` that draws them.
-
-    Args:
-        items: Of both sets, ids unique within a set.
-        images: Whether pictures are read; a recording needs none.
-        limits: What the provider takes; larger pictures are made to fit.
-    """
+    """Items of both sets, with ids unique within a set, and the `Source` that draws them."""
 
     def __init__(
         self, name: str, items: Iterable[Item], *, images: Images = "needed", limits: ImageLimits = DEFAULT
@@ -87,7 +188,6 @@ class Benchmark:
 
     @property
     def sets(self) -> tuple[str, ...]:
-        """The sets that have items."""
         return tuple(s for s in (BENIGN, CONTRAST) if any(i.set == s for i in self.items))
 
     @property
@@ -97,7 +197,7 @@ class Benchmark:
 
     def of(self, which: str) -> list[Item]:
         """The items of a set in an order whose every beginning is spread over the whole file."""
-        return spread([i for i in self.items if i.set == which])
+        return golden_order([i for i in self.items if i.set == which])
 
     def some(self, limit: int) -> Benchmark:
         """At most so many benign items, spread over the file, with their counterparts and as many others."""
@@ -125,7 +225,8 @@ class Benchmark:
         found = self._rows.get(hypothesis.id)
         if found is None:
             wanted = {"set": BENIGN, **dict(hypothesis.concepts)}
-            found = [i for i in self.of(wanted.pop("set")) if _fits(i, wanted)]
+            items = self.of(wanted.pop("set"))
+            found = [i for i in items if all(v in i.slices.get(column, ()) for column, v in wanted.items())]
             if not found:
                 columns = sorted({c for i in self.items for c in i.slices})
                 raise WeakspotError(
@@ -136,7 +237,7 @@ class Benchmark:
         return found
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
-        """See `Source`. A picture that cannot be read is an error of that case."""
+        """A picture that cannot be read is an error of that case."""
         items = self.select(hypothesis)
         cases = []
         for index in indices:
@@ -149,11 +250,7 @@ class Benchmark:
         return cases
 
     def picture(self, item: Item) -> QuestionImage | Path | bytes | None:
-        """The item's picture, read and made to fit unless it is wanted raw.
-
-        Raises:
-            WeakspotError: It is missing or cannot be read, and pictures are needed.
-        """
+        """The item's picture, read and made to fit unless it is wanted raw."""
         if self.images == "ignored" or (item.image is None and not item.missing):
             return None
         try:
@@ -161,7 +258,7 @@ class Benchmark:
                 raise Unusable(item.missing)
             if self.images == "raw":
                 return item.image
-            found = load(item.image, self.limits)
+            found = load_image(item.image, self.limits)
         except Unusable as error:
             if self.images == "wanted":
                 return None
@@ -177,7 +274,7 @@ def case_of(hypothesis: Hypothesis, index: int, seed: int, question: BenchmarkQu
     return Case(hypothesis, index, own, question, EXPECTED[question.set], question.text)
 
 
-def spread(items: Sequence[Item]) -> list[Item]:
+def golden_order(items: Sequence[Item]) -> list[Item]:
     """The items in an order whose every beginning is spread evenly over them (a golden-ratio sequence)."""
     order = sorted(range(len(items)), key=lambda i: (((i + 1) * _GOLDEN) % 1.0, i))
     # `order` is where the sequence falls when sorted; its inverse visits the items in the sequence's order.
@@ -185,7 +282,3 @@ def spread(items: Sequence[Item]) -> list[Item]:
     for rank, i in enumerate(order):
         ranks[i] = rank
     return [items[rank] for rank in ranks]
-
-
-def _fits(item: Item, wanted: Mapping[str, str]) -> bool:
-    return all(value in item.slices.get(column, ()) for column, value in wanted.items())

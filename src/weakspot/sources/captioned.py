@@ -1,31 +1,158 @@
-"""Pictures with captions: a folder with a file of captions beside or in it, or pictures in memory.
+"""What files say of pictures: their labels, and their captions; and pictures that come with captions.
 
-The file is `captions.jsonl` (or .json, .csv, .tsv, or `metadata.jsonl` as the Hugging Face hub has it) with a
-column for the file and one for a caption or a list of them; a COCO file of captions will do, too. Several
-rows may speak of one picture.
+Labels: CSV with a header (`file,label,caption`) or just two columns; JSON, an object from files to labels or
+to objects, or a list of objects; JSON lines. A file is named by its path below the folder or by its own name.
+
+Captions lie beside the pictures or among them, in `captions.jsonl` (or .json, .csv, .tsv, or `metadata.jsonl`
+as the Hugging Face hub has it), with a column for the file and one for a caption or a list of them; a COCO
+file of captions will do, too. Several rows may speak of one picture.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import Encoder, WeakspotError
+from weakspot.core import Encoder, WeakspotError, nearest
 from weakspot.models.vectors import unit
-from weakspot.sources.annotations import FILE, _ends, _entries
-from weakspot.sources.folder import files_in
+from weakspot.sources.folder import files_in, read_text
 from weakspot.sources.pool import BATCH, Progress, Skipped, read_pool
+
+#: What the column of the file may be called; in lower case.
+FILE: Final = ("file", "path", "filename", "file_name", "image", "image_path")
+CAPTION: Final = ("caption", "captions")
+#: Bytes of the largest file of annotations.
+LARGEST: Final = 1 << 28
+#: Characters that are kept of a label, and of a caption.
+_LABEL, _CAPTION = 200, 2000
+
+
+class Annotation(NamedTuple):
+    """What is said of one picture; "" where nothing is."""
+
+    label: str = ""
+    caption: str = ""
+
+
+def by_folder(names: Iterable[str]) -> dict[str, Annotation]:
+    """Labels by the folder a picture is in, as image folders have them: `cat/0001.jpg` shows a cat."""
+    return {name: Annotation(name.split("/")[0]) for name in names if "/" in name}
+
+
+def read_annotations(
+    path: str | Path, names: Iterable[str], *, column: str = "label"
+) -> dict[str, Annotation]:
+    """What a file says of those of the pictures (paths below the folder) that it speaks of.
+
+    A file without the column of the label has captions only, or else is refused.
+    """
+    path = Path(path)
+    rows, pictures = dict(_rows(path, column)), set(names)
+    found = {name: rows[name] for name in pictures & rows.keys()}
+    # "images/1.jpg" is "1.jpg" where the folder is images. What may mean two pictures means none.
+    ending = Counter(end for name in pictures for end in _ends(name))
+    whose = {end: name for name in pictures for end in _ends(name) if ending[end] == 1}
+    meant: dict[str, list[str]] = {}
+    for file in rows.keys() - found.keys():
+        fit = {end for end in _ends(file) if end in pictures} | ({whose[file]} if file in whose else set())
+        if len(fit) == 1:
+            meant.setdefault(fit.pop(), []).append(file)
+    found |= {name: rows[files[0]] for name, files in meant.items() if len(files) == 1 and name not in found}
+    if not found:
+        some = next(iter(rows), "")
+        raise WeakspotError(
+            f"{path} speaks of none of the pictures", fix=f"it names {some[:80]!r}" if some else "it is empty"
+        )
+    return found
+
+
+def _ends(name: str) -> Iterator[str]:
+    """A path, and what is left of it without its first folders."""
+    parts = name.split("/")
+    return ("/".join(parts[i:]) for i in range(len(parts)))
+
+
+def _rows(path: Path, column: str) -> Iterator[tuple[str, Annotation]]:
+    entries = list(_entries(path))
+    keys = {str(key) for entry in entries for key in entry}
+    if column not in keys and not keys & set(CAPTION):
+        raise WeakspotError(
+            f"{path} has no column {column!r}",
+            fix=nearest(column, keys) or f"say which: column=… ({', '.join(sorted(keys))[:200]})",
+        )
+    for entry in entries:
+        file = next((entry[key] for key in FILE if isinstance(entry.get(key), str)), None)
+        if file is None:
+            raise WeakspotError(
+                f"an entry of {path} names no file: {str(entry)[:80]}", fix=f"call the column {FILE[0]}"
+            )
+        label = entry.get(column)
+        caption: Any = next((entry[key] for key in CAPTION if entry.get(key)), "")
+        parts = caption if isinstance(caption, list) else [caption]
+        said = [_line(s).rstrip(" .") for s in parts if isinstance(s, str)]
+        text = " ".join(f"{s}." for s in said if s)
+        yield (
+            str(PurePosixPath(file)),
+            Annotation("" if label is None else _line(str(label))[:_LABEL], text[:_CAPTION]),
+        )
+
+
+def _entries(path: Path) -> Iterator[dict[str, Any]]:
+    """The entries, each an object with a file."""
+    try:
+        text = read_text(path, most=LARGEST)
+        kind = path.suffix.lower()
+        if kind in (".jsonl", ".ndjson"):
+            data: Any = [json.loads(line) for line in text.splitlines() if line.strip()]
+        elif kind == ".json":
+            data = json.loads(text)
+        else:
+            data = _table(text, "," if kind == ".csv" else "\t")
+    except (OSError, ValueError, RecursionError, csv.Error) as error:
+        raise WeakspotError(
+            f"the labels in {str(path)[:200]!r} cannot be read: {error}",
+            fix="name a CSV, JSON or JSONL file in UTF-8",
+        ) from error
+    if isinstance(data, Mapping):
+        said = {key: value if isinstance(value, Mapping) else {"label": value} for key, value in data.items()}
+        data = [{**value, FILE[0]: key} for key, value in said.items()]
+    for entry in data if isinstance(data, list) else [data]:
+        if not isinstance(entry, Mapping):
+            raise WeakspotError(
+                f"an entry of {path} is no object: {str(entry)[:80]}", fix="write file and label"
+            )
+        yield dict(entry)
+
+
+def _table(text: str, delimiter: str) -> list[dict[str, str]]:
+    rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if any(row)]
+    header = [cell.strip() for cell in rows[0]] if rows else []
+    if set(map(str.lower, header)) & set(FILE):
+        header = [cell.lower() if cell.lower() in (*FILE, *CAPTION) else cell for cell in header]
+        rows = rows[1:]
+    else:
+        header = [FILE[0], "label"]
+    return [dict(zip(header, row, strict=False)) for row in rows]
+
+
+def _line(text: str) -> str:
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
 
 #: Where captions are looked for, in the folder and then in the one above.
 NAMES: Final = (
     *("captions.jsonl", "captions.json", "captions.csv", "captions.tsv", "metadata.jsonl", "metadata.csv"),
 )
-CAPTION: Final = ("captions", "caption", "text", "sentences")
+COLUMNS: Final = ("captions", "caption", "text", "sentences")
 #: Characters that are kept of a caption, and captions of a picture.
 LONGEST: Final = 1000
 MOST: Final = 100
@@ -41,12 +168,7 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Captioned:
-    """Pictures with their captions.
-
-    Attributes:
-        names: Of the pictures; below the folder, if there is one.
-        folder: Where they lie; None if they are in memory.
-    """
+    """Pictures with their captions, named by their path below their folder unless they are in memory."""
 
     names: tuple[str, ...]
     captions: tuple[tuple[str, ...], ...]
@@ -84,11 +206,7 @@ class Captioned:
         )
 
     def rows(self, encoder: Encoder, *, cache: Path | None = None, progress: Progress | None = None) -> Rows:
-        """The pictures as rows of length 1, those of a folder from the cache where they are there.
-
-        Raises:
-            WeakspotError: The encoder has no image tower, or no picture can be used.
-        """
+        """The pictures as rows of length 1, those of a folder from the cache where they are there."""
         if not hasattr(encoder, "embed_images"):
             raise WeakspotError(
                 "the encoder has no image tower, so nothing can be held against pictures",
@@ -119,18 +237,18 @@ class Captioned:
 
 
 def read_captioned(folder: str | Path, *, captions: str | Path | None = None) -> Captioned:
-    """The pictures of a folder that have captions.
-
-    Args:
-        folder: With pictures, in folders or not.
-        captions: The file of captions; by default the first of `NAMES` in the folder or the one above.
-
-    Raises:
-        WeakspotError: There is no folder, no file of captions, or none that speaks of the pictures.
-    """
+    """The pictures of a folder that have captions, by default in the first of `NAMES` there or one above."""
     root = Path(folder)
     names = [name for name, _ in files_in(root)]
-    path = Path(captions) if captions is not None else _beside(root)
+    if captions is None:
+        places = (place / name for place in (root, root.parent) for name in NAMES)
+        captions = next(filter(Path.is_file, places), None)
+    if captions is None:
+        raise WeakspotError(
+            f"there are no captions with the pictures in {str(root)[:200]}",
+            fix=f"put {NAMES[0]} there (a line: file, captions), or name the file: --captions FILE",
+        )
+    path = Path(captions)
     said = _read(path)
     whose: dict[str, str | None] = {}
     for file in said:  # an ending that two entries share means neither
@@ -150,28 +268,21 @@ def read_captioned(folder: str | Path, *, captions: str | Path | None = None) ->
     return Captioned(tuple(found), tuple(found.values()), root, skipped=without)
 
 
-def _beside(root: Path) -> Path:
-    for place in (root, root.parent):
-        for name in NAMES:
-            if (place / name).is_file():
-                return place / name
-    raise WeakspotError(
-        f"there are no captions with the pictures in {str(root)[:200]}",
-        fix=f"put {NAMES[0]} there (a line: file, captions), or name the file: --captions FILE",
-    )
-
-
 def _read(path: Path) -> dict[str, list[Any]]:
     """File → captions."""
     entries = list(_entries(path))
     parts = {entry.get(FILE[0]): entry.get("label") for entry in entries}  # of one JSON object
     images, notes = parts.get("images"), parts.get("annotations")
-    if isinstance(images, list) and isinstance(notes, list):
-        return _coco(images, notes)
     found: dict[str, list[Any]] = {}
+    if isinstance(images, list) and isinstance(notes, list):  # as COCO has it
+        files = {i.get("id"): str(i.get("file_name", "")) for i in images if isinstance(i, Mapping)}
+        for note in notes:
+            if isinstance(note, Mapping) and (file := files.get(note.get("image_id"))):
+                found.setdefault(file, []).append(note.get("caption", ""))
+        return found
     for entry in entries:
         file = next((entry[key] for key in FILE if isinstance(entry.get(key), str)), None)
-        bare = (*CAPTION, "label") if set(entry) == {FILE[0], "label"} else CAPTION
+        bare = (*COLUMNS, "label") if set(entry) == {FILE[0], "label"} else COLUMNS
         column = next((entry[key] for key in bare if entry.get(key)), None)
         if file is not None and column is not None:
             found.setdefault(file, []).extend(column if isinstance(column, list) else [column])
@@ -183,21 +294,10 @@ def _read(path: Path) -> dict[str, list[Any]]:
     return found
 
 
-def _coco(images: list[Any], notes: list[Any]) -> dict[str, list[Any]]:
-    files = {i.get("id"): str(i.get("file_name", "")) for i in images if isinstance(i, Mapping)}
-    found: dict[str, list[Any]] = {}
-    for note in notes:
-        if isinstance(note, Mapping) and (file := files.get(note.get("image_id"))):
-            found.setdefault(file, []).append(note.get("caption", ""))
-    return found
-
-
 def _clean(said: Iterable[object]) -> tuple[str, ...]:
     """Texts of one printable line, none twice."""
     lines = (
-        " ".join("".join(c if c.isprintable() else " " for c in text[:LONGEST]).split())
-        for text in ([said] if isinstance(said, str) else said)
-        if isinstance(text, str)
+        _line(text[:LONGEST]) for text in ([said] if isinstance(said, str) else said) if isinstance(text, str)
     )
     return tuple(dict.fromkeys(line for line in lines if any(c.isalnum() for c in line)))[:MOST]
 

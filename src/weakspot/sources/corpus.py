@@ -47,9 +47,7 @@ class Renewable(Protocol):
         """Texts of the same kind that follow from a seed of their own."""
         ...
 
-    def same(self, one: str, other: str) -> bool:
-        """Whether two texts mean the same."""
-        ...
+    def same(self, one: str, other: str) -> bool: ...
 
     def picture(self, text: str, against: Sequence[str], *, seed: int) -> Any:
         """A picture of which a text is true and the others are not; None if none was found."""
@@ -67,17 +65,13 @@ class LeftOut(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Corpus:
-    """Distinct texts, in the order in which they came.
-
-    Attributes:
-        counts: How often each came, in any form.
-        pictures: Of which pictures each is a caption; () where nobody knows.
-        digest: SHA-256 of the texts in their order.
-    """
+    """Distinct texts, in the order in which they came."""
 
     name: str
     texts: tuple[str, ...]
+    #: How often each came, in any form.
     counts: tuple[int, ...]
+    #: Of which pictures each is a caption; () where nobody knows.
     pictures: tuple[tuple[str, ...], ...]
     left_out: LeftOut
     digest: str
@@ -87,30 +81,22 @@ class Corpus:
 
 
 def read_corpus(name: str, *, noise: str | Path | None = None, limit: int | None = None) -> Corpus:
-    """Read a corpus.
-
-    Args:
-        name: See above.
-        noise: A file of phrases whose texts are left out, one a line; by default `NOISE`.
-        limit: Distinct texts at most; the rest is not read.
-
-    Raises:
-        WeakspotError: It cannot be read, or has fewer than two texts, so that there are no pairs.
-    """
+    """Read a corpus without texts that have a phrase of a file (by default `NOISE`); see `gather`."""
     phrases = read_phrases(Path(noise) if noise is not None else NOISE)
-    return gather(_texts(name), name=name, noise=phrases, limit=limit)
+    known = CORPORA.knows(name) and not Path(name).exists()
+    texts: Iterable[Text] = CORPORA.load(name) if known else ()
+    if not known:
+        lines = _raw_lines(Path(name))
+        texts = (Text("x" * (LONGEST + 1) if line is None else line) for line in lines)
+    return gather(texts, name=name, noise=phrases, limit=limit)
 
 
 def gather(
     texts: Iterable[Text], *, name: str, noise: Iterable[str] = (), limit: int | None = None
 ) -> Corpus:
-    """A corpus of any texts; see `read_corpus`.
+    """A corpus of any texts: blank ones, giants and those with a phrase (in any form) are left out.
 
-    Args:
-        texts: In their order; blank ones are those that could not be used.
-        name: For people.
-        noise: Phrases, in any form.
-        limit: Distinct texts at most.
+    At most `limit` distinct texts are kept; the rest is not read.
     """
     phrases = [f" {form} " for form in map(normal_form, noise) if form]
     kept: dict[str, str] = {}
@@ -142,9 +128,7 @@ def gather(
             f"the corpus {name[:200]!r} has {there}{left}, and pairs are wanted",
             fix="use a file with many texts, one a line",
         )
-    digest = hashlib.sha256()
-    for text in kept.values():
-        digest.update(text.encode() + b"\n")
+    digest = hashlib.sha256("".join(f"{text}\n" for text in kept.values()).encode())
     return Corpus(
         name=name,
         texts=tuple(kept.values()),
@@ -164,13 +148,6 @@ def read_phrases(path: Path) -> list[str]:
             f"the phrases in {str(path)[:200]!r} cannot be read: {error}", fix="one phrase a line, in UTF-8"
         ) from error
     return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
-
-
-def _texts(name: str) -> Iterable[Text]:
-    if CORPORA.knows(name) and not Path(name).exists():
-        texts: Iterable[Text] = CORPORA.load(name)
-        return texts
-    return _lines(Path(name))
 
 
 def _open(path: Path) -> BinaryIO:
@@ -215,38 +192,24 @@ def _raw_lines(path: Path) -> Iterator[str | None]:
             ) from error
 
 
-def _lines(path: Path) -> Iterator[Text]:
-    too_long = "x" * (LONGEST + 1)
-    return (Text(too_long if line is None else line) for line in _raw_lines(path))
-
-
-def _json(path: Path) -> Any:
-    with _open(path) as file:
-        try:
-            content = file.read(LARGEST + 1)
-            if len(content) > LARGEST:
-                raise ValueError(f"it has more than {LARGEST >> 20} MiB")
-            return json.loads(content)
-        except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
-            raise WeakspotError(
-                f"{str(path)[:200]!r} is no JSON file: {error}", fix="name COCO's captions_….json"
-            ) from error
-
-
 def coco(path: str) -> Iterator[Text]:
-    """`coco:captions_val2017.json`."""
-    content = _json(Path(path))
+    with _open(Path(path)) as file:
+        try:
+            whole = file.read(LARGEST + 1)
+            if len(whole) > LARGEST:
+                raise ValueError(f"it has more than {LARGEST >> 20} MiB")
+            content = json.loads(whole)
+        except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
+            what = f"{str(Path(path))[:200]!r} is no JSON file: {error}"
+            raise WeakspotError(what, fix="name COCO's captions_….json") from error
     rows = content.get("annotations") if isinstance(content, dict) else None
     if not isinstance(rows, list) or not any(isinstance(r, dict) and "caption" in r for r in rows):
         raise WeakspotError(
             f"{path[:200]!r} has no captions", fix="name COCO's captions_….json, not instances_….json"
         )
     images = content.get("images")
-    files = {
-        image.get("id"): str(image.get("file_name", ""))
-        for image in (images if isinstance(images, list) else [])
-        if isinstance(image, dict) and isinstance(image.get("id"), int | str)
-    }
+    images = [i for i in images if isinstance(i, dict)] if isinstance(images, list) else []
+    files = {i["id"]: str(i.get("file_name", "")) for i in images if isinstance(i.get("id"), int | str)}
     for row in rows:
         if isinstance(row, dict) and isinstance(row.get("caption"), str):
             of = row.get("image_id")
@@ -255,7 +218,6 @@ def coco(path: str) -> Iterator[Text]:
 
 
 def snli(path: str) -> Iterator[Text]:
-    """`snli:DIR`."""
     root = Path(path)
     files = [root] if root.is_file() else sorted([*root.glob("*.jsonl"), *root.glob("*.jsonl.gz")])
     if not files:

@@ -4,18 +4,33 @@
   sets are known too (article, document, dialogue; highlights, reference, abstract);
 - a folder of texts `NAME.txt`, each with its summary beside it, `NAME.summary.txt`;
 - "" or `own`: twenty short texts that come with weakspot.
+
+As cases they are edited as a cell of a concept space says. An axis `edit` names the edit; an axis `amount`,
+if there is one, the share of what the edit can change. An edit of one text can be drawn again and again, each
+time at other places. A cell's draws therefore go through the texts of a part in rounds, until each has been
+shown often enough for rates to be told apart. With few texts a rate is one of these texts, not of all that
+there might be.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from weakspot.core import WeakspotError
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.concepts.space import ConceptSpace, Region
+from weakspot.core import Case, Hypothesis, Stage, WeakspotError, case_seed
+from weakspot.models.vectors import Ngrams
+from weakspot.sources.cells import CellSource, cell_of
+from weakspot.sources.transform import Destroyed
+from weakspot.text.text_edits import EDITS, edit
 
 OWN: Final = Path(__file__).with_name("documents.jsonl")
 TEXTS: Final = ("text", "article", "document", "dialogue", "source")
@@ -28,11 +43,7 @@ MOST: Final = 200_000
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """Texts in a fixed order.
-
-    Attributes:
-        digests: SHA-256 of each text; equal texts have equal ones.
-    """
+    """Texts in a fixed order; equal ones have equal digests."""
 
     names: tuple[str, ...]
     texts: tuple[str, ...]
@@ -44,30 +55,20 @@ class Documents:
 
     @property
     def digest(self) -> str:
-        """Of all texts and their summaries."""
         rows = (f"{n}\0{d}\0{s}\n" for n, d, s in zip(self.names, self.digests, self.summaries, strict=True))
         return hashlib.sha256("".join(rows).encode()).hexdigest()
 
 
 def documents(where: str = "") -> Documents:
-    """Read texts and their summaries.
-
-    Raises:
-        WeakspotError: There are none, or one is empty, or has no summary: it says which.
-    """
     path = OWN if where in ("", "own") else Path(where)
+    fix = "name a .jsonl file, or a folder of NAME.txt and NAME.summary.txt"
     try:
         rows = _folder(path) if path.is_dir() else _lines(path)
     except OSError as error:
-        raise WeakspotError(
-            f"the texts in {str(path)[:200]!r} cannot be read: {error.strerror}",
-            fix="name a .jsonl file, or a folder of NAME.txt and NAME.summary.txt",
-        ) from error
+        what = f"the texts in {str(path)[:200]!r} cannot be read: {error.strerror}"
+        raise WeakspotError(what, fix=fix) from error
     if not rows:
-        raise WeakspotError(
-            f"there are no texts in {str(path)[:200]!r}",
-            fix="name a .jsonl file, or a folder of NAME.txt and NAME.summary.txt",
-        )
+        raise WeakspotError(f"there are no texts in {str(path)[:200]!r}", fix=fix)
     names, texts, summaries = zip(*rows, strict=True)
     if len(set(names)) < len(names):
         raise WeakspotError(f"two texts in {path} have the same name", fix="give each its own")
@@ -82,22 +83,21 @@ def _lines(path: Path) -> list[tuple[str, str, str]]:
     with path.open(encoding="utf-8", errors="strict") as file:
         try:
             for number, line in enumerate(file, start=1):
-                if line.strip() and len(rows) < MOST:
-                    rows.append(_row(json.loads(line), f"line {number} of {path}", str(number)))
+                if not line.strip() or len(rows) >= MOST:
+                    continue
+                data, where = json.loads(line), f"line {number} of {path}"
+                if not isinstance(data, Mapping):
+                    raise WeakspotError(f"{where} is no object", fix='write {"text": …, "summary": …}')
+                text = next((data[key] for key in TEXTS if key in data), None)
+                summary = next((data[key] for key in SUMMARIES if key in data), None)
+                name = str(data.get("name", data.get("id", str(number))))
+                rows.append(_checked(name[:200], text, summary, where))
         except (ValueError, RecursionError) as error:
             raise WeakspotError(
                 f"{path} is not lines of JSON in UTF-8: {str(error)[:200]}",
                 fix='write one {"text": …, "summary": …} per line',
             ) from error
     return rows
-
-
-def _row(data: Any, where: str, name: str) -> tuple[str, str, str]:
-    if not isinstance(data, Mapping):
-        raise WeakspotError(f"{where} is no object", fix='write {"text": …, "summary": …}')
-    text = next((data[key] for key in TEXTS if key in data), None)
-    summary = next((data[key] for key in SUMMARIES if key in data), None)
-    return _checked(str(data.get("name", data.get("id", name)))[:200], text, summary, where)
 
 
 def _folder(path: Path) -> list[tuple[str, str, str]]:
@@ -124,3 +124,86 @@ def _checked(name: str, text: object, summary: object, where: str) -> tuple[str,
             raise WeakspotError(f"the {what} in {where} is too long", fix=f"keep to {LONGEST:,} characters")
     clean = [str(value).encode("utf-8", "backslashreplace").decode() for value in (name, text, summary)]
     return clean[0], clean[1], clean[2]
+
+
+#: Draws that a cell can have at least: fewer texts than this are shown in several rounds.
+DRAWS: Final = 400
+AXES: Final = ("edit", "amount")
+#: Numbers of the vector that a policy sees of a text.
+SEEN: Final = 64
+
+
+class EditedTexts(CellSource):
+    """Draws texts of a part, edited by the hypothesis' concepts; see `CellSource`.
+
+    The axes of the space are `edit` and, if wanted, `amount`.
+    """
+
+    sees = "a vector of the text"
+
+    def __init__(
+        self, documents: Documents, *, space: ConceptSpace, parts: Mapping[Stage, Sequence[int]]
+    ) -> None:
+        super().__init__(space, parts)
+        self.documents = documents
+        self._encoder = Ngrams(size=SEEN)
+        check(space)
+
+    def rounds(self, stage: Stage) -> int:
+        """How often each text of a stage's part can be shown in a cell."""
+        return max(1, math.ceil(DRAWS / len(self.parts[stage])))
+
+    def none_left(self, count: int) -> WeakspotError:
+        return WeakspotError("a cell has no more draws of these texts", fix="give more texts")
+
+    def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
+        """See `Source`. The caption says which text it is."""
+        region, cases = self.space.read(hypothesis), []
+        for index in indices:
+            own, number = case_seed(seed, hypothesis, index), self.number_of(hypothesis, index, seed=seed)
+            text = self.documents.texts[number]
+            if region is not None:
+                text = self.edited(text, region, own)
+            caption = f"text {self.documents.names[number]}"
+            cases.append(Case(hypothesis, index, own, text, self.documents.summaries[number], caption))
+        return cases
+
+    def edited(self, text: str, region: Region, own: int) -> str:
+        """A text after the edit of a cell of a region; of several cells, one at random.
+
+        Raises:
+            Destroyed: The edit leaves no word.
+        """
+        given = self.space.assignment(cell_of(self.space, region, own))
+        share = float(given["amount"]) if "amount" in given else None
+        after = edit(text, given["edit"], seed=own, share=share)
+        if not any(c.isalnum() for c in after):
+            raise Destroyed(f"the edit {given['edit']!r} leaves nothing of the text")
+        return after
+
+    def contexts(self, texts: Sequence[int], *, stage: Stage = Stage.EXPLORE) -> NDArray[np.float32]:
+        part = self.parts[stage]
+        rows = self._encoder.embed_texts([self.documents.texts[part[i % len(part)]] for i in texts])
+        return np.asarray(np.clip((rows + 1) / 2, 0, 1), np.float32)
+
+
+def check(space: ConceptSpace) -> None:
+    """Refuse axes and values that no edit of a text knows."""
+    names = [axis.name for axis in space.axes]
+    if "edit" not in names or not set(names) <= set(AXES):
+        raise WeakspotError(
+            f"the space {space.name[:60]!r} of texts has the axes {', '.join(names)[:120]}",
+            fix="it has an axis edit, and if wanted an axis amount",
+        )
+    for axis in space.axes:
+        for value in axis.values:
+            if axis.name == "edit" and value not in EDITS:
+                edit("a", value, seed=0)  # says the nearest right one
+            if axis.name == "amount":
+                try:
+                    fits = 0 < float(value) <= 1
+                except ValueError:
+                    fits = False
+                if not fits:
+                    what = f"an amount cannot be {value[:60]!r}"
+                    raise WeakspotError(what, fix="choose numbers above 0 and at most 1")

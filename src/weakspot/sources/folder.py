@@ -11,23 +11,20 @@ import io
 import os
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image, ImageOps
 
 from weakspot.core import WeakspotError
 
-if TYPE_CHECKING:
-    from PIL import Image
-
 #: Files with other endings are not looked at.
-SUFFIXES: Final = frozenset(
-    {
-        *(".png", ".apng", ".jpg", ".jpeg", ".jpe", ".jfif", ".gif", ".webp", ".bmp", ".tif", ".tiff"),
-        *(".ppm", ".pgm", ".pbm", ".pnm", ".avif"),
-    }
+SUFFIXES: Final = (
+    *(".png", ".apng", ".jpg", ".jpeg", ".jpe", ".jfif", ".gif", ".webp", ".bmp", ".tif", ".tiff"),
+    *(".ppm", ".pgm", ".pbm", ".pnm", ".avif"),
 )
 #: Formats that are decoded, whatever the ending says. None of them starts another program, as EPS does.
 FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "AVIF")
@@ -43,12 +40,9 @@ class Unusable(WeakspotError):
 
 
 class Picture(NamedTuple):
-    """A file in a folder.
+    """A file in a folder, named by its path there with "/" between the parts.
 
-    Attributes:
-        name: Its path below the folder, with "/" between the parts.
-        pixels: RGB, uint8, (height, width, 3); None if it cannot be used.
-        reason: Why not; "" if it can.
+    Its pixels are RGB of uint8, (height, width, 3); None if it cannot be used, and the reason says why.
     """
 
     name: str
@@ -60,12 +54,7 @@ class Picture(NamedTuple):
 def images_in(folder: str | Path, *, longest: int = LONGEST) -> Iterator[Picture]:
     """Every picture in a folder and the folders below it, in the order of the names, one at a time.
 
-    Args:
-        folder: Where to look. Hidden files and folders are passed over.
-        longest: Pixels of the longer side; larger pictures are made smaller.
-
-    Raises:
-        WeakspotError: There is no such folder, or no picture in it.
+    Hidden files and folders are passed over. Pictures with a longer side than `longest` are made smaller.
     """
     for name, path in files_in(folder):
         try:
@@ -75,11 +64,7 @@ def images_in(folder: str | Path, *, longest: int = LONGEST) -> Iterator[Picture
 
 
 def files_in(folder: str | Path) -> list[tuple[str, Path]]:
-    """Names and paths of all files that look like pictures, sorted by name.
-
-    Raises:
-        WeakspotError: There is no such folder, or no picture in it.
-    """
+    """Names and paths of all files that look like pictures, sorted by name."""
     root = Path(folder)
     if not root.is_dir():
         raise WeakspotError(f"there is no folder {str(folder)[:200]!r}", fix="name a folder with pictures")
@@ -117,14 +102,21 @@ def read(path: Path) -> bytes:
     return content
 
 
+def read_text(path: Path, *, most: int) -> str:
+    """The text of a file of so many bytes at most; an OSError or a ValueError where there is none."""
+    with path.open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise ValueError(f"it has more than {most >> 20} MiB")
+    return content.decode("utf-8-sig")
+
+
 def decode(content: bytes, *, longest: int = LONGEST) -> NDArray[np.uint8]:
     """The pixels of a picture: RGB, uint8, (height, width, 3).
 
     Raises:
         Unusable: It is damaged, too large, or nothing that can be shown in RGB.
     """
-    from PIL import Image
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of broken EXIF data, and of sizes, which are looked at below
@@ -134,7 +126,10 @@ def decode(content: bytes, *, longest: int = LONGEST) -> NDArray[np.uint8]:
                     raise Unusable(f"{width} × {height} pixels are more than Pillow's limit")
                 image.draft("RGB", (longest, longest))  # JPEG only: large ones are decoded small
                 image.load()
-                picture = _rgb(_upright(image))
+                picture: Image.Image = image
+                with suppress(Exception):  # EXIF data can be broken in any way: then it is taken as it lies
+                    picture = ImageOps.exif_transpose(image)
+                picture = _rgb(picture)
                 picture.thumbnail((longest, longest), Image.Resampling.BICUBIC)
                 return np.array(picture)
     except Unusable:
@@ -146,18 +141,7 @@ def decode(content: bytes, *, longest: int = LONGEST) -> NDArray[np.uint8]:
         raise Unusable(f"it cannot be decoded: {what or type(error).__name__}") from error
 
 
-def _upright(image: Image.Image) -> Image.Image:
-    from PIL import ImageOps
-
-    try:
-        return ImageOps.exif_transpose(image)
-    except Exception:  # EXIF data can be broken in any way; the picture is then taken as it lies
-        return image
-
-
 def _rgb(image: Image.Image) -> Image.Image:
-    from PIL import Image
-
     if image.mode in _SIXTEEN:
         values = np.asarray(image).astype(np.int64)
         if values.min() < 0 or values.max() > 65535:

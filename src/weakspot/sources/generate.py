@@ -1,19 +1,31 @@
-"""Pictures from a text-to-image model as cases: `diffusers:stabilityai/sd-turbo?steps=4&guidance=0`."""
+"""Pictures from a text-to-image model as cases: `diffusers:stabilityai/sd-turbo?steps=4&guidance=0`, or of an
+images endpoint: `https://HOST/v1/images/generations?model=…&cache=pictures`.
+
+They are of a hypothesis' words, or of the prompts of a concept space: with the axes adjective, profession and
+place "a photo of a friendly doctor in the office."; otherwise the words of the cell, one after the other, so
+a space whose phrases are sentences gives a text of sentences.
+"""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from inspect import Signature, signature
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import Case, Generator, Hypothesis, WeakspotError, case_seed
-from weakspot.core.ports import NoiseGenerator, Repeating, digest_of
+from weakspot.concepts.space import ConceptSpace
+from weakspot.core import MODELS, SOURCES, Case, Generator, Hypothesis, Source, WeakspotError, case_seed
+from weakspot.core.ports import NoiseGenerator, Repeating, cpu_bound, digest_of, understands
+from weakspot.core.registry import import_part
 from weakspot.models.diffusers import pipeline as diffusers
+from weakspot.models.http import models as http
+from weakspot.sources.cells import cell_of
 from weakspot.sources.spaces import Gaussian
+
+_Load = TypeVar("_Load", bound=Callable[..., Any])
 
 
 class TextToImage:
@@ -43,7 +55,6 @@ class TextToImage:
         self.models, self.captioner = (generator,), captioner
 
     def expecting(self, label: str) -> TextToImage:
-        """The same source for another label; the generator is shared."""
         return TextToImage(self.generator, expected=label, template=self.template, captioner=self.captioner)
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
@@ -67,7 +78,6 @@ class TextToImage:
 
     @property
     def digest(self) -> str:
-        """The generator's, if it has one."""
         return digest_of(self.generator)
 
 
@@ -85,25 +95,13 @@ class NoiseSpace(Gaussian):
         prompt = source.template.replace("{text}", words)
         pictures = self.generator.generate_from([prompt] * len(noise), noise)
         return [
-            Case(self.hypothesis, index, _seed_of(row), picture, source.expected, words)
+            Case(self.hypothesis, index, diffusers.seed_of(row), picture, source.expected, words)
             for index, row, picture in zip(indices, noise, pictures, strict=True)
         ]
 
 
-def _seed_of(noise: NDArray[np.float32]) -> int:
-    return int.from_bytes(hashlib.blake2b(noise.tobytes(), digest_size=8).digest(), "big") >> 1
-
-
 def drawn_by(make: Callable[..., Any], rest: str, *, scheme: str, label: str, template: str) -> TextToImage:
-    """The source of a generator whose name is `scheme:rest`; nothing is loaded before the label is known.
-
-    Args:
-        make: Loads the generator.
-        rest: Of the name, for messages.
-        scheme: Of the name.
-        label: What the pictures show; "" where nobody said it.
-        template: See `TextToImage`.
-    """
+    """The source of a generator whose name is `scheme:rest`; it is not loaded before the label is known."""
     if not label:
         raise WeakspotError(
             f"{scheme}:{rest[:200]} does not know what its pictures show", fix="say it: ?label=fly"
@@ -118,11 +116,7 @@ def drawn_by(make: Callable[..., Any], rest: str, *, scheme: str, label: str, te
 
 
 def must_repeat(generator: object, name: str) -> None:
-    """Refuse a generator that says of itself that it draws anew each time.
-
-    Raises:
-        WeakspotError: Its cases could not be drawn again, to resume a run or to look at a finding.
-    """
+    """Refuse a generator that says of itself that it draws anew each time."""
     if isinstance(generator, Repeating) and not generator.repeats:
         raise WeakspotError(
             f"{name[:200]} draws another picture each time, so that no case could be drawn again",
@@ -130,36 +124,145 @@ def must_repeat(generator: object, name: str) -> None:
         )
 
 
-def load(
-    path: str,
-    *,
-    label: str = "",
-    template: str = "{text}",
-    device: str = "auto",
-    dtype: str = "auto",
-    steps: str = "",
-    guidance: str = "",
-    negative: str = "",
-    size: str = "",
-    batch: str = "",
-    scheduler: str = "",
-    revision: str = "",
-    compile: str = "no",
-    offload: str = "no",
-) -> TextToImage:
+def _options_of(generator: Callable[..., Any], *only: str) -> Callable[[_Load], _Load]:
+    """A source's own options, and for its `**options` those of a generator, all or only some."""
+
+    def with_options(load: _Load) -> _Load:
+        own = [p for p in signature(load).parameters.values() if p.kind is not p.VAR_KEYWORD]
+        more = [p for p in signature(generator).parameters.values() if p.kind is p.KEYWORD_ONLY]
+        load.__signature__ = Signature([*own, *(p for p in more if not only or p.name in only)])  # type: ignore[attr-defined]
+        return load
+
+    return with_options
+
+
+@_options_of(diffusers.load)
+def load(path: str, *, label: str = "", template: str = "{text}", **options: str) -> TextToImage:
     """`diffusers:folder?steps=8&template=a photo, {text}`; a study gives the label, others ?label=fly."""
-    make = partial(
-        diffusers.load,
-        device=device,
-        dtype=dtype,
-        steps=steps,
-        guidance=guidance,
-        negative=negative,
-        size=size,
-        batch=batch,
-        scheduler=scheduler,
-        revision=revision,
-        compile=compile,
-        offload=offload,
-    )
+    make = partial(diffusers.load, **options)
     return drawn_by(make, path, scheme="diffusers", label=label, template=template)
+
+
+@_options_of(http.load, "model", "size", "seed", "cache", "answer", "timeout", "attempts", "concurrency")
+def load_http(
+    rest: str, *, scheme: str = "http", label: str = "", template: str = "{text}", **options: str
+) -> TextToImage:
+    """`http://HOST:7860/v1/images/generations?seed=seed`; a study gives the label, others ?label=fly."""
+    make = partial(http.load, scheme=scheme, **options)
+    return drawn_by(make, rest, scheme=scheme, label=label, template=template)
+
+
+#: `https://…`.
+load_https = partial(load_http, scheme="https")
+
+
+#: The prompt of spaces with these axes; their values are the words.
+TEMPLATE: Final = "a photo of {a} {adjective} {profession} in the {place}."
+#: Prompts that are looked at before a run.
+PROBED: Final = 500
+_AXES: Final = ("adjective", "profession", "place")
+#: Stands for whatever prompt a noise is used with.
+_NOISE: Final = Hypothesis("noise")
+
+
+class PromptPictures:
+    """Draws the pictures of a cell's prompt.
+
+    An input that a policy has chosen is the generator's noise. A policy sees nothing of it: what there is to
+    see, the prompt, is what it chooses.
+    """
+
+    def __init__(self, generator: Generator, *, space: ConceptSpace) -> None:
+        self.generator, self.space = generator, space
+        self._placed: dict[tuple[str, int], int] = {}
+        #: Networks have threads and a GPU of their own; a renderer computes in Python.
+        self.cpu_bound, self.models = cpu_bound(generator), (generator,)
+
+    def prompt(self, cell: int) -> str:
+        return prompt_of(self.space, cell)
+
+    def probe(self) -> None:
+        """Look, before a run, whether the prompts can be drawn by one who says so."""
+        for prompt in map(self.prompt, range(min(self.space.size, PROBED))):
+            if not understands(self.generator, prompt):
+                raise WeakspotError(
+                    f"the prompt {prompt[:200]!r} cannot be drawn",
+                    fix="use a space in words that it knows; for the drawn world: --space prompt-world",
+                )
+
+    def place(self, hypothesis: Hypothesis, index: int, noise: int) -> None:
+        self._placed[hypothesis.id, index] = noise
+
+    def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
+        """A case shows the picture and expects its prompt; the baseline is any cell at random."""
+        region = self.space.read(hypothesis) or self.space.whole
+        noise = [self._placed.get((hypothesis.id, index)) for index in indices]
+        seeds = [
+            case_seed(seed, hypothesis, index) if own is None else case_seed(seed, _NOISE, own)
+            for index, own in zip(indices, noise, strict=True)
+        ]
+        prompts = [self.prompt(cell_of(self.space, region, own)) for own in seeds]
+        pictures = self.generator.generate(prompts, seeds)
+        if len(pictures) != len(prompts):
+            raise WeakspotError(f"the generator gave {len(pictures)} pictures for {len(prompts)} prompts")
+        return [
+            Case(hypothesis, index, own, picture, prompt, prompt)
+            for index, own, picture, prompt in zip(indices, seeds, pictures, prompts, strict=True)
+        ]
+
+
+def prompt_of(space: ConceptSpace, cell: int) -> str:
+    """A cell as a prompt; see above."""
+    given = space.assignment(cell)
+    if set(given) != set(_AXES):
+        return space.words(cell)
+    said = TEMPLATE
+    for axis, value in given.items():
+        said = said.replace(f"{{{axis}}}", value)
+    return said.replace("{a}", "an" if given["adjective"][:1].lower() in "aeiou" else "a")
+
+
+class SourceAsGenerator:
+    """A source that draws what words say, used as a generator: `world:renderer`."""
+
+    def __init__(self, source: Source) -> None:
+        self.source, self.cpu_bound = source, cpu_bound(source)
+
+    def understands(self, text: str) -> bool:
+        return understands(self.source, text)
+
+    def generate(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[NDArray[np.uint8]]:
+        return [
+            self.source.draw(Hypothesis(prompt), [0], seed=own)[0].input
+            for prompt, own in zip(prompts, seeds, strict=True)
+        ]
+
+
+def generator(given: Any, name: str) -> Generator:
+    """The generator of a name: a model that generates, or a source that draws."""
+    found = given
+    if given is None or isinstance(given, str):
+        found = _named(name)
+    if isinstance(found, Generator):
+        must_repeat(found, name)
+        return found
+    if isinstance(found, Source):
+        return SourceAsGenerator(found)
+    raise WeakspotError(
+        f"{name[:200]} generates no pictures",
+        fix="name a generator (diffusers:FOLDER, python:module:attr) or a source that draws (world:renderer)",
+    )
+
+
+def _named(name: str) -> Any:
+    if name.startswith("object:"):
+        raise WeakspotError(
+            f"this run was made with a Python object ({name[7:200]}) that has no name",
+            fix="go on from Python: weakspot.resume(folder, target=…)",
+        )
+    full = name.partition("?")[0]
+    if full.startswith("python:"):
+        return import_part(full.removeprefix("python:"))
+    if full in {entry.name for entry in SOURCES} and not MODELS.knows(name):
+        return SOURCES.load(name)
+    return MODELS.load(name)  # of what is no model it says what there is

@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import PICTURES, WeakspotError
 from weakspot.sources.folder import Unusable, decode, files_in, read
-from weakspot.sources.label_file import read_label_file
+from weakspot.sources.prompts import read_label_file
 
 #: The parts, in the order in which they are cut, with the share of the pictures each gets.
 PARTS: Final = {"discovery": 0.4, "confirmation": 0.1, "repair": 0.25, "verification": 0.25}
@@ -35,12 +35,7 @@ _ROOM: Final = 1 << 30
 
 @dataclass(eq=False)
 class LabelledImages:
-    """Pictures in a fixed order.
-
-    Attributes:
-        digests: SHA-256 of each picture's content, in hexadecimal digits; equal pictures have equal ones.
-        skipped: Files that could not be used, and why.
-    """
+    """Pictures in a fixed order; digests are of their content, and equal for equal pictures."""
 
     names: tuple[str, ...]
     labels: tuple[str, ...]
@@ -65,7 +60,6 @@ class LabelledImages:
 
     @property
     def digest(self) -> str:
-        """Of all pictures and their labels."""
         rows = (f"{n}\0{d}\0{lab}\n" for n, d, lab in zip(self.names, self.digests, self.labels, strict=True))
         return hashlib.sha256("".join(rows).encode()).hexdigest()
 
@@ -75,9 +69,6 @@ def split(images: LabelledImages, *, seed: int, shares: Mapping[str, float] = PA
 
     Pictures are put in the order of a hash of their content and the seed, and the row is cut; equal pictures
     stand side by side and stay in one part.
-
-    Raises:
-        WeakspotError: There are too few for some part.
     """
     keys = [hashlib.blake2b(f"{seed}:{d}".encode(), digest_size=8).hexdigest() for d in images.digests]
     row = sorted(range(len(images)), key=lambda i: (keys[i], i))
@@ -115,15 +106,12 @@ def _names(labels_file: str, known: set[str]) -> dict[str, str]:
 def labelled_images(
     where: str, *, labels: Sequence[str] = (), labels_file: str | None = None
 ) -> LabelledImages:
-    """Read pictures and their labels.
+    """Read pictures and their labels from a folder, an .npz, or a registered name.
 
     Args:
-        where: A folder, an .npz, or a registered name.
+        where: See above.
         labels: The target's, if they are known: a picture with another label is refused.
         labels_file: Names by WordNet id, for folders called by such ids.
-
-    Raises:
-        WeakspotError: There are none, or no labels, or labels that the target has not.
     """
     if PICTURES.knows(where):
         images: LabelledImages = PICTURES.load(where)
@@ -162,10 +150,9 @@ def _packed(path: Path) -> LabelledImages:
             f"{path} does not hold pictures: images {pixels.dtype} {pixels.shape}, labels {numbers.shape}",
             fix="images are uint8 (n, height, width, 3), labels are places in names",
         )
+    apart = len(set(index.tolist())) == len(index)
     return LabelledImages(
-        tuple(f"{int(i):05d}" for i in index)
-        if len(set(index.tolist())) == len(index)
-        else tuple(map(str, range(len(index)))),
+        tuple(f"{int(i):05d}" if apart else str(at) for at, i in enumerate(index)),
         tuple(names[int(i)] for i in numbers),
         tuple(hashlib.sha256(image.tobytes()).hexdigest() for image in pixels),
         lambda i: np.asarray(pixels[i]),
@@ -191,13 +178,9 @@ def _folder(root: Path, by_id: Mapping[str, str]) -> LabelledImages:
             f"the pictures in {str(root)[:200]!r} have no labels",
             fix="put them in folders named by label, or add labels.jsonl with file and label",
         )
-    paths = [row[3] for row in rows]
+    names, labels, digests, paths = zip(*rows, strict=True)
     return LabelledImages(
-        tuple(row[0] for row in rows),
-        tuple(row[1] for row in rows),
-        tuple(row[2] for row in rows),
-        lambda i: decode(read(paths[i]), longest=LONGEST),
-        tuple(skipped),
+        names, labels, digests, lambda i: decode(read(paths[i]), longest=LONGEST), tuple(skipped)
     )
 
 
@@ -207,14 +190,10 @@ def _table(root: Path) -> dict[str, str]:
         if not path.is_file():
             continue
         try:
-            text = path.read_text("utf-8")
-            rows: list[Any] = (
-                [json.loads(line) for line in text.splitlines() if line.strip()]
-                if path.suffix == ".jsonl"
-                else list(csv.DictReader(text.splitlines()))
-            )
+            lines = path.read_text("utf-8").splitlines()
+            rows: Iterable[Any] = (json.loads(line) for line in lines if line.strip())
             found = {}
-            for row in rows:
+            for row in csv.DictReader(lines) if path.suffix == ".csv" else rows:
                 label = next((row[key] for key in ("label", "name", "class") if row.get(key)), None)
                 if label is None or not row.get("file"):
                     raise ValueError("a row has no file, or no label")

@@ -32,35 +32,25 @@ Progress = Callable[[int, int], None]
 
 
 class Skipped(NamedTuple):
-    """A file that is not in the pool, and why."""
-
     name: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pool:
-    """The usable pictures of a folder, in the order of their names, none twice.
-
-    Attributes:
-        digests: SHA-256 of each, in hexadecimal digits.
-        vectors: One row of length 1 per picture; mapped from the cache where there is one.
-        digest: Of all pictures and the encoder.
-    """
+    """The usable pictures of a folder, in the order of their names, none twice."""
 
     names: tuple[str, ...]
     paths: tuple[Path, ...]
+    #: SHA-256 of each, in hexadecimal digits.
     digests: tuple[str, ...]
+    #: One row of length 1 per picture; mapped from the cache where there is one.
     vectors: NDArray[np.float32]
     skipped: tuple[Skipped, ...]
+    #: Of all pictures and the encoder.
     digest: str
 
     def picture(self, i: int, *, longest: int = LONGEST) -> NDArray[np.uint8]:
-        """The pixels of a picture.
-
-        Raises:
-            WeakspotError: Its file was changed or removed since the pool was read.
-        """
         content = read(self.paths[i])
         if hashlib.sha256(content).hexdigest() != self.digests[i]:
             raise Unusable(f"{self.names[i]} was changed since the folder was read", fix="begin a new run")
@@ -78,15 +68,12 @@ def read_pool(
     """Read a folder, embedding what is not in the cache.
 
     Args:
-        folder: With pictures, in folders or not.
+        folder: With pictures.
         encoder: Whose vectors are wanted. Without a `digest` nobody knows whether it is still the same, and
             nothing is cached.
         cache: The folder of the cache; None for no cache. One that cannot be written is not used.
         longest: Pixels of the longer side that the encoder is shown at most.
-        progress: Told after each file.
-
-    Raises:
-        WeakspotError: There is no folder, or no picture that can be used.
+        progress: Called after each file.
     """
     digest = digest_of(encoder)
     file = None
@@ -120,11 +107,9 @@ class _Reader:
     def __init__(self, encoder: ImageEncoder, file: Path | None, longest: int) -> None:
         self.encoder, self.file, self.longest = encoder, file, longest
         self.old = _load(file)
-        self.by_key = {} if self.old is None else {row.tobytes(): i for i, row in enumerate(self.old["key"])}
-        self.by_digest = (
-            {} if self.old is None else {row.tobytes(): i for i, row in enumerate(self.old["digest"])}
-        )
-        self.width = 0 if self.old is None else self.old["vector"].shape[1]
+        self.by_key = {row.tobytes(): i for i, row in enumerate(self.old["key"])}
+        self.by_digest = {row.tobytes(): i for i, row in enumerate(self.old["digest"])}
+        self.width = self.old["vector"].shape[1]
         self.rows: dict[bytes, _Row] = {}  # by digest
         self.fresh: dict[bytes, NDArray[np.float32]] = {}
         self.waiting: list[tuple[_Row, NDArray[np.uint8]]] = []
@@ -137,7 +122,7 @@ class _Reader:
             told = f"{name}\0{stat.st_size}\0{stat.st_mtime_ns}".encode()
             key = hashlib.blake2b(told, digest_size=16).digest()
             content = b""
-            if key in self.by_key and self.old is not None:
+            if key in self.by_key:
                 digest = self.old["digest"][self.by_key[key]].tobytes()
             else:
                 content = read(path)
@@ -167,9 +152,9 @@ class _Reader:
                 try:
                     self._embed([one])
                 except Exception as error:
-                    self._leave_out(
-                        one[0], f"it cannot be embedded: {str(error)[:200] or type(error).__name__}"
-                    )
+                    del self.rows[one[0].digest]
+                    why = f"it cannot be embedded: {str(error)[:200] or type(error).__name__}"
+                    self.skipped.append(Skipped(one[0].name, why))
         if before // KEEP_EVERY != len(self.fresh) // KEEP_EVERY:
             self.keep()
 
@@ -182,21 +167,15 @@ class _Reader:
             raise WeakspotError(f"the encoder gave {vectors.shape[1]} numbers, and {self.width} before")
         self.fresh |= {row.digest: vector for (row, _), vector in zip(waiting, vectors, strict=True)}
 
-    def _leave_out(self, row: _Row, reason: str) -> None:
-        del self.rows[row.digest]
-        self.skipped.append(Skipped(row.name, reason))
-
     def found(self) -> list[_Row]:
-        """All rows that have a vector, in the order of their names."""
         return [r for r in self.rows.values() if r.digest in self.fresh or r.digest in self.by_digest]
 
     def table(self) -> NDArray[Any]:
-        """They, as the cache has them."""
         rows = self.found()
         table = np.zeros(len(rows), _layout(self.width))
         for i, row in enumerate(rows):
             vector = self.fresh.get(row.digest)
-            if vector is None and self.old is not None:
+            if vector is None:
                 vector = self.old["vector"][self.by_digest[row.digest]]
             table[i] = (np.frombuffer(row.key, np.uint8), np.frombuffer(row.digest, np.uint8), vector)
         return table
@@ -205,10 +184,8 @@ class _Reader:
         """Write what there is, and what else the cache had, for next time."""
         if self.file is None or not self.fresh:
             return
-        tables = [self.table()]
-        if self.old is not None:
-            tables.append(self.old[[i for digest, i in self.by_digest.items() if digest not in self.rows]])
-        write_table(self.file, np.concatenate(tables))
+        table, others = self.table(), [i for digest, i in self.by_digest.items() if digest not in self.rows]
+        write_table(self.file, np.concatenate([table, self.old[others]]) if others else table)
 
     def pool(self, folder: str | Path, digest: str) -> Pool:
         """What was found; the cache then holds exactly this."""
@@ -220,11 +197,10 @@ class _Reader:
                 fix="put pictures there that can be opened, and check the encoder",
             )
         table = self.table()
-        if self.file is not None:
-            same = self.old is not None and np.array_equal(self.old["key"], table["key"])
-            if same or write_table(self.file, table):
-                mapped = _load(self.file)
-                table = table if mapped is None or len(mapped) != len(table) else mapped
+        same = np.array_equal(self.old["key"], table["key"])
+        if self.file is not None and (same or write_table(self.file, table)):
+            mapped = _load(self.file)
+            table = mapped if len(mapped) == len(table) else table
         told = hashlib.sha256(digest.encode())
         for row in rows:
             told.update(row.name.encode() + b"\0" + row.digest)
@@ -242,17 +218,16 @@ def _layout(width: int) -> np.dtype[Any]:
     return np.dtype([("key", "u1", (16,)), ("digest", "u1", (32,)), ("vector", "<f4", (width,))])
 
 
-def _load(file: Path | None) -> NDArray[Any] | None:
-    """The cache's rows; None if there are none, or none that can be read."""
-    if file is None:
-        return None
+def _load(file: Path | None) -> NDArray[Any]:
+    """The cache's rows; none where they cannot be read."""
+    nothing = np.zeros(0, _layout(0))
     try:
-        found = np.load(file, mmap_mode="r", allow_pickle=False)
+        found = nothing if file is None else np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError):
-        return None
+        return nothing
     fields = found.dtype.fields or {}
     right = found.ndim == 1 and "vector" in fields and found.dtype == _layout(fields["vector"][0].shape[0])
-    return found if right and np.isfinite(found["vector"].sum(dtype=np.float64)) else None
+    return found if right and np.isfinite(found["vector"].sum(dtype=np.float64)) else nothing
 
 
 def write_table(file: Path, table: NDArray[Any]) -> bool:

@@ -2,19 +2,136 @@
 
 The head's own name stays the key everywhere; only prompts use the cleaned words. The parent, which tells
 homonyms apart, comes from a labels file, from the classifier itself or from WordNet.
+
+A labels file says a name, its parent and its WordNet id, as far as they are known. CSV and TSV with columns
+in that order or with a header; JSON and JSON lines with objects, or an object from names to parents, or
+ImageNet's usual `{"0": ["n01440764", "tench"]}`; any other file has one label a line, or ImageNet's
+"n01440764 tench, Tinca tinca".
 """
 
 from __future__ import annotations
 
+import csv
+import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from string import Formatter
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from weakspot.core import WeakspotError, nearest
-from weakspot.sources.label_file import LabelRow, read_label_file
+from weakspot.sources.folder import read_text
 from weakspot.text.wordnet import AmbiguousLabel, LabelParts, Sense, UnknownWord, WordNet
+
+#: What the columns of a header, or the keys of an object, may be called; in lower case.
+COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "name": ("name", "label", "class"),
+    "parent": ("parent", "superclass", "hypernym"),
+    "wordnet": ("wordnet", "wnid", "wordnet_id", "wordnet id", "synset", "id"),
+}
+#: No list of labels is larger. (ImageNet's 21,841 with all their names are 1 MB.)
+LARGEST: Final = 1 << 26
+_ID: Final = re.compile(r"n\d{8}", re.ASCII)
+_LISTED: Final = re.compile(r"(n[0-9]{8})[ \t]+(\S.*)")
+
+
+class LabelRow(NamedTuple):
+    """One label of a file; what it does not say is ""."""
+
+    name: str
+    parent: str = ""
+    wordnet: str = ""
+
+
+def read_label_file(path: str | Path) -> list[LabelRow]:
+    """The rows of a labels file, in order."""
+    path = Path(path)
+    kind = path.suffix.lower()
+    try:
+        if path.exists() and not path.is_file():
+            raise OSError("it is not a file")
+        text = read_text(path, most=LARGEST)
+    except (OSError, ValueError) as error:  # a path with a NUL, and bytes that are not UTF-8, are ValueErrors
+        raise WeakspotError(
+            f"the labels file {str(path)[:200]!r} cannot be read: {error}", fix="name a file in UTF-8"
+        ) from error
+    entries: list[Any]
+    try:
+        if kind == ".json":
+            entries = list(_json_entries(json.loads(text)))
+        elif kind in (".jsonl", ".ndjson"):
+            entries = [json.loads(line) for line in text.splitlines() if line.strip()]
+        elif kind in (".csv", ".tsv", ".tab") or "\t" in text:
+            entries = _columns(csv.reader(text.splitlines(), delimiter="," if kind == ".csv" else "\t"))
+        else:  # a label a line; where all begin with an id, as ImageNet's synset lists do, id and name
+            entries = [line.strip() for line in text.splitlines() if line.strip()]
+            listed = [_LISTED.fullmatch(line) for line in entries]
+            entries = [list(found.groups()) for found in listed if found] if all(listed) else entries
+    except (ValueError, RecursionError, csv.Error) as error:
+        raise WeakspotError(
+            f"the labels file {path} cannot be read: {error}",
+            fix="write name, parent and WordNet id in columns, or one label a line in a .txt",
+        ) from error
+    if not entries:
+        raise WeakspotError(f"the labels file {path} has no labels", fix="one label a line will do")
+    return [_row(entry, f"entry {i} of the labels file {path}") for i, entry in enumerate(entries, start=1)]
+
+
+def _json_entries(data: Any) -> Iterator[Any]:
+    """The entries of any of the forms that JSON files of labels have."""
+    if isinstance(data, list):
+        yield from data
+    elif isinstance(data, dict):
+        numbered = all(key.isdecimal() for key in data)
+        for key, value in data.items():
+            if isinstance(value, list):  # ["n01440764", "tench"]
+                yield value
+            elif isinstance(value, dict):
+                yield value if numbered else {"name": key, **value}
+            else:
+                yield value if numbered else {"name": key, "parent": value}
+    else:
+        raise ValueError("it holds neither a list nor an object")
+
+
+def _columns(table: Iterable[list[str]]) -> list[Any]:
+    """Rows as lists, or as objects if the first is a header. Blank rows are passed over."""
+    rows = [row for row in table if any(cell.strip() for cell in row)]
+    header = [cell.strip().lower() for cell in rows[0]] if rows else []
+    if not set(header) & set(COLUMNS["name"]):
+        return rows
+    return [dict(zip(header, row, strict=False)) for row in rows[1:]]
+
+
+def _row(entry: Any, where: str) -> LabelRow:
+    """An entry as a row: a name, a list of cells, or an object."""
+    if isinstance(entry, str):
+        entry = [entry]
+    if isinstance(entry, list):
+        # The id may stand first, where ImageNet's lists have it.
+        ids = [cell for cell in entry if isinstance(cell, str) and _ID.fullmatch(cell.strip())]
+        rest = [cell for cell in entry if cell not in ids] or ids
+        if len(rest) > 2:
+            raise WeakspotError(f"{where} has {len(entry)} columns", fix="write name, parent, WordNet id")
+        entry = dict(zip(("name", "parent"), rest, strict=False)) | ({"wordnet": ids[0]} if ids else {})
+    if not isinstance(entry, dict):
+        raise WeakspotError(f"{where} is no label: {str(entry)[:80]!r}", fix="write a name or an object")
+    keys = {str(key).strip().lower(): value for key, value in entry.items()}
+    values = {}
+    for field, names in COLUMNS.items():
+        value = next((keys[name] for name in names if name in keys and keys[name] is not None), "")
+        if not isinstance(value, str):
+            raise WeakspotError(f"{where} has the {field} {str(value)[:80]!r}", fix="write it as text")
+        values[field] = value.strip()
+    if not values["name"]:
+        raise WeakspotError(f"{where} has no name", fix=f"give it one, as {' or '.join(COLUMNS['name'])}")
+    if values["wordnet"] and not _ID.fullmatch(values["wordnet"]):
+        raise WeakspotError(
+            f"{where} has the WordNet id {values['wordnet'][:80]!r}",
+            fix="write n and eight digits: n02123394",
+        )
+    return LabelRow(**values)
+
 
 #: The baseline's words in Wiles, Albuquerque and Gowal (2022).
 TEMPLATE: Final = "a realistic photograph of a {label} ({parent})."
@@ -31,12 +148,7 @@ _NUMBER: Final = re.compile(r"(?<=\w)\.\d{1,3}$", re.ASCII)
 
 
 class LabelWords(NamedTuple):
-    """What is said of a label.
-
-    Attributes:
-        parent: Its wider class, or "".
-        wordnet: Its id in WordNet, or "".
-    """
+    """What is said of a label: its words, its wider class and its id in WordNet, or "" for these two."""
 
     words: str
     parent: str = ""
@@ -44,15 +156,10 @@ class LabelWords(NamedTuple):
 
 
 def base_prompt(label: str, parent: str = "", *, template: str = TEMPLATE) -> str:
-    """The plain prompt of a label.
+    """The plain prompt of a label, as the head has it or as it is spoken.
 
-    Args:
-        label: As the head has it, or as it is spoken.
-        parent: Its wider class. Without one, "({parent})" is left out with its brackets.
-        template: Has {label}, and {parent} if wanted. "a" before them becomes "an" where it must.
-
-    Raises:
-        WeakspotError: The label is empty, the template is wrong, or it needs a parent and there is none.
+    Without a parent, its wider class, "({parent})" is left out of the template with its brackets. "a" before
+    a field becomes "an" where it must.
     """
     check_template(template)
     values = {"label": spoken(label), "parent": _plain(parent) or LabelParts.of(label).hint}
@@ -102,18 +209,9 @@ def takes_an(noun: str) -> bool:
     return _AN.match(noun) is not None and _A.match(noun) is None
 
 
-def parents_of(
-    labels: Iterable[str],
-    *,
-    known: Mapping[str, str] | None = None,
-    file: str | Path | None = None,
-    wordnet: WordNet | None = None,
-    senses: Mapping[str, str] | None = None,
-    strict: bool = True,
-) -> dict[str, str]:
+def parents_of(labels: Iterable[str], **known: Any) -> dict[str, str]:
     """The parents of those labels that have one known; see `words_of`."""
-    words = words_of(labels, known=known, file=file, wordnet=wordnet, senses=senses, strict=strict)
-    return {label: said.parent for label, said in words.items() if said.parent}
+    return {label: said.parent for label, said in words_of(labels, **known).items() if said.parent}
 
 
 def words_of(
@@ -130,15 +228,11 @@ def words_of(
     Args:
         labels: As the head has them.
         known: The classifier's own `parents`.
-        file: A labels file; see `label_file`. Its names may be the head's, or cleaned, or ids. What it
-            says goes before what the classifier knows; WordNet comes last.
+        file: A labels file, whose names may be the head's, or cleaned, or ids. What it says goes before what
+            the classifier knows; WordNet comes last.
         wordnet: Where to look for what is still unknown.
         senses: By label, which of its meanings is meant; see `WordNet.choose`.
-        strict: A label without a parent and with several meanings is an error. Otherwise nothing is said
-            of it.
-
-    Raises:
-        WeakspotError: A wrong file, none of the labels in it, or (strict) a label with several meanings.
+        strict: A label without a parent and with several meanings is an error. Otherwise nothing is said.
     """
     labels = list(labels)
     rows = {} if file is None else _rows_of(labels, Path(file), strict=strict)
@@ -189,7 +283,7 @@ def _rows_of(labels: list[str], file: Path, *, strict: bool) -> dict[str, LabelR
         elif fitting and strict:
             one, other, *_ = sorted(fitting)
             raise WeakspotError(
-                f"the labels file {file} has {label[:80]!r} twice: {_told(one)}; {_told(other)}",
+                f"the labels file {file} has {label[:80]!r} twice: {_cells(one)}; {_cells(other)}",
                 fix="leave one out, or name both by their WordNet ids",
             )
     if labels and not found and strict:
@@ -201,7 +295,7 @@ def _rows_of(labels: list[str], file: Path, *, strict: bool) -> dict[str, LabelR
     return found
 
 
-def _told(row: LabelRow) -> str:
+def _cells(row: LabelRow) -> str:
     return ", ".join(cell[:80] for cell in row if cell)
 
 

@@ -37,12 +37,10 @@ from weakspot.core import (
     nearest,
 )
 from weakspot.core.registry import read_number, read_whole
-from weakspot.sources.annotations import Annotation, by_folder, read_annotations
-from weakspot.sources.folder import LONGEST, Picture, images_in
+from weakspot.sources.captioned import Annotation, by_folder, read_annotations
+from weakspot.sources.folder import LONGEST
 from weakspot.sources.pool import Pool, Progress, Skipped, read_pool
 from weakspot.text.sentences import sentences
-
-__all__ = ["Exhausted", "Picture", "Retrieval", "Skipped", "images_in", "load"]
 
 #: Cases of a hypothesis in each stage.
 TOP: Final = 100
@@ -106,18 +104,17 @@ class Retrieval:
                 f"no picture has the label {str(expected)[:80]!r}",
                 fix=nearest(str(expected), there) or f"the labels are: {', '.join(there)[:300]}",
             )
-        without = [
-            Skipped(n, "it has no label") for n, label in zip(pool.names, labels, strict=True) if not label
-        ]
         #: Files that are never drawn, and why; pictures with another label are not among them.
-        self.skipped = pool.skipped + tuple(without if labelled else ())
+        self.skipped = pool.skipped
+        if labelled:
+            without = (name for name, label in zip(pool.names, labels, strict=True) if not label)
+            self.skipped += tuple(Skipped(name, "it has no label") for name in without)
         self._members = np.array(sorted(self._expected))
         self._words: list[frozenset[str]] | None = None
         self._stages: dict[int, NDArray[np.int64]] = {}
         self._rows: dict[tuple[str, int, Stage], list[int]] = {}
 
     def expecting(self, label: str) -> Retrieval:
-        """The same source for another label; the pool is shared."""
         return Retrieval(
             self.pool,
             self.encoder,
@@ -148,7 +145,6 @@ class Retrieval:
         return cases
 
     def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage = Stage.EXPLORE) -> int:
-        """How many cases a hypothesis has in a stage."""
         return len(self._row(hypothesis, seed, stage))
 
     def names(self, hypothesis: Hypothesis, *, seed: int, stage: Stage = Stage.EXPLORE) -> list[str]:
@@ -157,7 +153,6 @@ class Retrieval:
 
     @property
     def digest(self) -> str:
-        """Of the pictures, the encoder, and what is expected."""
         told = "\0".join(f"{self.pool.digests[i]} {label}" for i, label in self._expected.items())
         return hashlib.sha256(f"{self.pool.digest}\0{told}".encode()).hexdigest()
 
@@ -170,16 +165,14 @@ class Retrieval:
         if key not in self._rows:
             if len(self._rows) >= _REMEMBERED:
                 self._rows.clear()
-            near = self._near(hypothesis.text)
-            members = self._members[self._stage_of(seed) == stage]
-            near = near[self._stage_of(seed) == stage]
+            here = self._stage_of(seed) == stage
+            members, near = self._members[here], self._near(hypothesis.text)[here]
             usual = self._labelled and hypothesis.origin == "baseline"
             if self.least is not None and not usual:  # a caption that says the words is near enough
                 members, near = members[near >= self.least], near[near >= self.least]
             # Equals are ordered by content, not by name or place in the folder.
-            best = sorted(range(len(members)), key=lambda k: (-near[k], self.pool.digests[members[k]]))[
-                : len(members) if usual else self.top
-            ]
+            best = sorted(range(len(members)), key=lambda k: (-near[k], self.pool.digests[members[k]]))
+            best = best if usual else best[: self.top]
             order = np.random.default_rng(case_seed(seed, hypothesis, stage.start)).permutation(len(best))
             self._rows[key] = [int(members[best[k]]) for k in order]
         return self._rows[key]
@@ -192,21 +185,19 @@ class Retrieval:
             self._stages = {seed: np.array([int.from_bytes(s, "big") % len(Stage) for s in sums])}
         return self._stages[seed]
 
-    def _told(self, text: str) -> NDArray[np.float64]:
+    def _captions_that_say(self, text: str) -> NDArray[np.float64]:
         """How many sentences of a text each picture's caption says, all words of each."""
         if self._words is None:
             self._words = [keywords(self._of(int(i)).caption) for i in self._members]
         asked = [words for s in sentences(text) if (words := keywords(s))]
-        return np.array(
-            [sum(words <= own for words in asked) if own else 0 for own in self._words], np.float64
-        )
+        times = [sum(words <= own for words in asked) if own else 0 for own in self._words]
+        return np.array(times, np.float64)
 
     def _near(self, text: str) -> NDArray[np.float64]:
-        """The cosine of each picture and the words."""
         [words] = np.asarray(self.encoder.embed_texts([text]), np.float64)
         parts = [self._members[at : at + _CHUNK] for at in range(0, len(self._members), _CHUNK)]
         near = np.concatenate([self.pool.vectors[part].astype(np.float64) @ words for part in parts])
-        near = near + self._told(text)
+        near = near + self._captions_that_say(text)
         if not np.isfinite(near).all():
             raise WeakspotError("the encoder gave numbers that are not finite", fix="check the model")
         return near
@@ -226,16 +217,9 @@ def load(
 ) -> Retrieval:
     """`retrieve:photos?encoder=NAME`; a study gives the label, others ?label=fly or ?labels=….
 
-    Args:
-        folder: Of pictures.
-        encoder: Its name; options of its own are written as in a URL (%3F for ?, %26 for &).
-        label: What the pictures show, or which of them are drawn if there are labels.
-        labels: "folder" if the pictures' folders name what they show, or a CSV, JSON or JSONL file.
-        column: Of the label in that file.
-        top: Cases of a hypothesis in each stage; 100 by default.
-        least: Least similarity of picture and words, a cosine.
-        size: Longer side in pixels beyond which pictures are made smaller; 1024 by default.
-        cache: A folder for the vectors, or "no"; by default one of the user's.
+    Options of the encoder's own name are written as in a URL (%3F for ?, %26 for &). `labels` is "folder" if
+    the pictures' folders name what they show, or a file with a column; `least` is a cosine; `size` is the
+    longer side in pixels; `cache` is a folder for the vectors, or "no", by default one of the user's.
     """
     if not (label or labels):
         raise WeakspotError(

@@ -1,4 +1,4 @@
-"""Spaces of cases that can be moved a little: Gaussian noise, discrete choices, and both together.
+"""Spaces of cases that can be moved a little: Gaussian noise, and discrete choices.
 
 A space is what a source leaves open: the noise of a generator, the free choices of a scene. `draw` gives
 independent states, one along the first axis. `move` proposes a state near each given one such that, for
@@ -96,39 +96,3 @@ class Choices:
         anew = rng.random(states.shape) < scale
         anew[np.arange(len(states)), rng.integers(states.shape[1], size=len(states))] = True
         return np.where(anew, self.draw(rng, len(states)), states)
-
-
-class Joined:
-    """Several spaces side by side, such as a scene's choices and a generator's noise.
-
-    A state is one row of numbers, the parts one after the other; `split` takes it apart. A move moves one
-    part, picked at random for each state.
-    """
-
-    def __init__(self, *parts: Space) -> None:
-        if not parts:
-            raise ValueError("At least one space is needed.")
-        self.parts = parts
-        self._shapes = [part.draw(np.random.default_rng(0), 1).shape[1:] for part in parts]
-        self._ends = np.cumsum([math.prod(shape) for shape in self._shapes])
-
-    def split(self, states: States) -> list[States]:
-        """The states of each part, in their own shapes; numbers of choices come back as floats."""
-        columns = np.split(states, self._ends[:-1], axis=1)
-        return [c.reshape(len(states), *shape) for c, shape in zip(columns, self._shapes, strict=True)]
-
-    def draw(self, rng: np.random.Generator, n: int) -> States:
-        return self._join([part.draw(rng, n) for part in self.parts], n)
-
-    def move(self, rng: np.random.Generator, states: States, scale: float) -> States:
-        chosen = rng.integers(len(self.parts), size=len(states))
-        pieces = self.split(states)
-        for i, part in enumerate(self.parts):
-            picked = chosen == i
-            pieces[i] = pieces[i].copy()
-            pieces[i][picked] = part.move(rng, pieces[i][picked], scale)
-        return self._join(pieces, len(states))
-
-    @staticmethod
-    def _join(pieces: Sequence[States], n: int) -> States:
-        return np.concatenate([np.asarray(piece, dtype=float).reshape(n, -1) for piece in pieces], axis=1)

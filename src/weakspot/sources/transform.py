@@ -1,4 +1,9 @@
-"""Labelled pictures, transformed as a cell of a concept space says.
+"""Labelled pictures, transformed as a cell of a concept space says: rotate, darken, saturation, hue, blur, …
+
+Transformations are applied in one fixed order, whatever the order of the names: first what moves the picture,
+then its colours and its light, then what the air and the camera add. What is random (where something is
+covered, the noise, the fog's texture) follows from the case's seed alone. Batches of one size are transformed
+together.
 
 A cell's draws go through the pictures of a part in an order of its own, each picture once: so a cell has as
 many draws as the part has pictures, and a rate over all of them is the cell's true rate on these pictures.
@@ -6,18 +11,172 @@ many draws as the part has pictures, and a rate over all of them is the cell's t
 
 from __future__ import annotations
 
-import random
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+import io
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
-from weakspot.concepts.space import ConceptSpace, Region
-from weakspot.core import Case, Hypothesis, Stage, WeakspotError, case_seed
+from weakspot.concepts.space import ConceptSpace
+from weakspot.core import Case, Hypothesis, Stage, WeakspotError, case_seed, check_known
+from weakspot.sources.cells import CellSource, cell_of
 from weakspot.sources.labelled import LabelledImages
-from weakspot.sources.pixels import Destroyed, amounts_of, destroyed, transform
+
+Floats = NDArray[np.float32]
+#: A picture with less contrast (standard deviation, of 255) shows nothing any more.
+FLAT: Final = 1.0
+_LUMA: Final = np.array([0.299, 0.587, 0.114], np.float32)
+_YIQ: Final = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.322], [0.211, -0.523, 0.312]])
+
+
+class Destroyed(WeakspotError):
+    """Nothing of the picture, or of the text, is left."""
+
+
+def _rotate(images: Floats, degrees: float, _: Sequence[int]) -> Floats:
+    pictures = (Image.fromarray(_bytes(image)) for image in images)
+    turned = [picture.rotate(degrees, resample=Image.Resampling.BILINEAR) for picture in pictures]
+    return np.stack([np.asarray(picture, np.float32) / 255 for picture in turned])
+
+
+def _hue(images: Floats, degrees: float, _: Sequence[int]) -> Floats:
+    angle = np.deg2rad(degrees)
+    cos, sin = np.cos(angle), np.sin(angle)
+    turn = np.array([[1, 0, 0], [0, cos, -sin], [0, sin, cos]], dtype=float)
+    matrix = (np.linalg.inv(_YIQ) @ turn @ _YIQ).astype(np.float32)
+    return np.asarray(images @ matrix.T, np.float32)
+
+
+def _saturation(images: Floats, amount: float, _: Sequence[int]) -> Floats:
+    grey = (images @ _LUMA)[..., None]
+    return np.asarray(grey + np.float32(amount) * (images - grey), np.float32)
+
+
+def _contrast(images: Floats, amount: float, _: Sequence[int]) -> Floats:
+    mean = (images @ _LUMA).mean(axis=(1, 2))[:, None, None, None]
+    return np.asarray(mean + np.float32(amount) * (images - mean), np.float32)
+
+
+def _gamma(images: Floats, amount: float, _: Sequence[int]) -> Floats:
+    return np.clip(images, 0, 1) ** np.float32(amount)
+
+
+def _darken(images: Floats, share: float, _: Sequence[int]) -> Floats:
+    return images * np.float32(1 - share)
+
+
+def _fog(images: Floats, share: float, seeds: Sequence[int]) -> Floats:
+    from scipy.ndimage import zoom
+
+    height, width = images.shape[1:3]
+    veils = []
+    for seed in seeds:
+        coarse = np.random.default_rng([seed, 1]).uniform(0.7, 1.0, (4, 4))
+        veils.append(zoom(coarse, (height / 4, width / 4), order=1, grid_mode=True, mode="nearest"))
+    veil = np.stack(veils).astype(np.float32)[..., None]
+    return images * np.float32(1 - share) + np.float32(share) * veil
+
+
+def _blur(images: Floats, percent: float, _: Sequence[int]) -> Floats:
+    from scipy.ndimage import gaussian_filter
+
+    wide = percent / 100 * min(images.shape[1:3])
+    return np.asarray(gaussian_filter(images, sigma=(0, wide, wide, 0), mode="nearest"))
+
+
+def _occlusion(images: Floats, share: float, seeds: Sequence[int]) -> Floats:
+    height, width = images.shape[1:3]
+    high, wide = (max(1, round(side * share**0.5)) for side in (height, width))
+    images = images.copy()
+    for image, seed in zip(images, seeds, strict=True):
+        x, y = np.random.default_rng([seed, 2]).random(2)
+        top, left = int(y * (height - high + 1)), int(x * (width - wide + 1))
+        image[top : top + high, left : left + wide] = 0.5
+    return images
+
+
+def _noise(images: Floats, share: float, seeds: Sequence[int]) -> Floats:
+    grain = [np.random.default_rng([seed, 3]).standard_normal(images.shape[1:], np.float32) for seed in seeds]
+    return images + np.float32(share) * np.stack(grain)
+
+
+def _jpeg(images: Floats, quality: float, _: Sequence[int]) -> Floats:
+    packed = []
+    for image in images:
+        file = io.BytesIO()
+        Image.fromarray(_bytes(image)).save(file, format="JPEG", quality=int(quality))
+        packed.append(np.asarray(Image.open(file).convert("RGB"), np.float32) / 255)
+    return np.stack(packed)
+
+
+_Change = Callable[[Floats, float, Sequence[int]], Floats]
+#: By name: how it is done, the amount that changes nothing, and the amounts there can be.
+CHANGES: Final[Mapping[str, tuple[_Change, float, tuple[float, float]]]] = {
+    "rotate": (_rotate, 0, (-360, 360)),
+    "hue": (_hue, 0, (-360, 360)),
+    "saturation": (_saturation, 1, (0, 10)),
+    "contrast": (_contrast, 1, (0, 10)),
+    "gamma": (_gamma, 1, (0.01, 100)),
+    "darken": (_darken, 0, (0, 1)),
+    "fog": (_fog, 0, (0, 1)),
+    "blur": (_blur, 0, (0, 100)),
+    "occlusion": (_occlusion, 0, (0, 1)),
+    "noise": (_noise, 0, (0, 10)),
+    "jpeg": (_jpeg, 100, (1, 100)),
+}
+
+
+def amounts_of(assignment: Mapping[str, str]) -> dict[str, float]:
+    """An assignment of named values as amounts."""
+    found = {}
+    for name, value in assignment.items():
+        check_known(name, CHANGES, f"no transformation of pictures is called {name[:60]!r}")
+        low, high = CHANGES[name][2]
+        try:
+            amount = float(value)
+        except ValueError:
+            amount = float("nan")
+        if not low <= amount <= high:
+            raise WeakspotError(
+                f"{name} cannot be {value[:60]!r}", fix=f"choose a number from {low:g} to {high:g}"
+            )
+        found[name] = amount
+    return found
+
+
+def transform(
+    images: Sequence[NDArray[np.uint8]], amounts: Mapping[str, float], seeds: Sequence[int]
+) -> list[NDArray[np.uint8]]:
+    """Transformed pictures, in order, each with a seed; those of one size are done together."""
+    wanted = [
+        (change, amounts[name])
+        for name, (change, plain, _) in CHANGES.items()
+        if amounts.get(name, plain) != plain
+    ]
+    if not wanted:
+        return [np.array(image) for image in images]
+    found: dict[int, NDArray[np.uint8]] = {}
+    sizes: dict[tuple[int, ...], list[int]] = {}
+    for i, image in enumerate(images):
+        sizes.setdefault(image.shape, []).append(i)
+    for same in sizes.values():
+        batch: Floats = np.asarray(np.stack([images[i] for i in same]) / np.float32(255), np.float32)
+        for change, amount in wanted:
+            batch = change(batch, amount, [seeds[i] for i in same])
+        found.update(zip(same, _bytes(batch), strict=True))
+    return [found[i] for i in range(len(images))]
+
+
+def destroyed(image: NDArray[np.uint8], before: NDArray[np.uint8]) -> bool:
+    """Whether nothing is left of a picture that had something in it."""
+    return float(image.std()) < FLAT <= float(before.std())
+
+
+def _bytes(images: Floats) -> NDArray[np.uint8]:
+    return np.asarray(np.clip(images * 255 + 0.5, 0, 255), np.uint8)
+
 
 #: Pixels of a side of the thumbnail that a policy sees.
 THUMB: Final = 6
@@ -25,42 +184,29 @@ THUMB: Final = 6
 PROBED: Final = 4
 
 
-class TransformedImages:
-    """Draws pictures of a part, transformed by the hypothesis' concepts.
-
-    Args:
-        parts: Which pictures each stage draws from, by their numbers.
-    """
+class TransformedImages(CellSource):
+    """Draws pictures of a part, transformed by the hypothesis' concepts; see `CellSource`."""
 
     sees = "a thumbnail of the picture, and its label"
 
     def __init__(
         self, images: LabelledImages, *, space: ConceptSpace, parts: Mapping[Stage, Sequence[int]]
     ) -> None:
-        self.images, self.space = images, space
-        self.parts = {stage: tuple(some) for stage, some in parts.items()}
-        self._placed: dict[tuple[str, int], int] = {}
+        super().__init__(space, parts)
+        self.images = images
         self._labels = sorted(set(images.labels))
-        self._order = lru_cache(maxsize=4096)(self._shuffled)
         for axis in space.axes:
             for value in axis.values:
                 amounts_of({axis.name: value})
 
-    @property
-    def inputs(self) -> int:
-        """Pictures, for discovery."""
-        return len(self.parts[Stage.EXPLORE])
+    def rounds(self, stage: Stage) -> int:
+        return 1
 
-    distinct = inputs
+    def none_left(self, count: int) -> WeakspotError:
+        return WeakspotError(f"there are only {count} pictures to draw from", fix="give more pictures")
 
-    def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
-        """How many draws there are: of a policy's own choices any number, otherwise each picture once."""
-        del seed
-        return 1 << 31 if "policy" in dict(hypothesis.concepts) else len(self.parts[stage])
-
-    def place(self, hypothesis: Hypothesis, index: int, picture: int) -> None:
-        """Say which picture (by its place in the stage's part) a draw shows that a policy has chosen."""
-        self._placed[hypothesis.id, index] = picture
+    def seeds(self, own: int, number: int) -> int:
+        return own
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
         """See `Source`. The caption says which picture it is.
@@ -73,8 +219,9 @@ class TransformedImages:
         by_cell: dict[int | None, list[tuple[int, int, int]]] = {}
         for index in indices:
             own = case_seed(seed, hypothesis, index)
-            cell = None if region is None else self._cell(region, own)
-            by_cell.setdefault(cell, []).append((index, own, self._picture(hypothesis, index, seed)))
+            cell = None if region is None else cell_of(self.space, region, own)
+            picture = self.number_of(hypothesis, index, seed=seed)
+            by_cell.setdefault(cell, []).append((index, own, picture))
         for cell, rows in by_cell.items():
             before = [self.images.picture(picture) for _, _, picture in rows]
             amounts = {} if cell is None else amounts_of(self.space.assignment(cell))
@@ -88,33 +235,7 @@ class TransformedImages:
                 found[index] = Case(hypothesis, index, own, new, self.images.labels[picture], caption)
         return [found[index] for index in indices]
 
-    def _cell(self, region: Region, own: int) -> int:
-        """A cell of a region; of several, one at random."""
-        if all(len(values) == 1 for values in region):
-            return self.space.number([values[0] for values in region])
-        rng = random.Random(own)  # noqa: S311
-        return self.space.number([rng.choice(values) for values in region])
-
-    def place_of(self, hypothesis: Hypothesis, index: int, *, seed: int) -> int:
-        """Which picture of the stage's part a draw shows, by its place there."""
-        placed = self._placed.get((hypothesis.id, index))
-        if placed is not None:
-            return placed
-        stage = Stage.of(index)
-        at, count = index - stage.start, len(self.parts[stage])
-        if at >= count:
-            raise WeakspotError(f"there are only {count} pictures to draw from", fix="give more pictures")
-        return int(self._order(hypothesis, stage, seed)[at])
-
-    def _picture(self, hypothesis: Hypothesis, index: int, seed: int) -> int:
-        return self.parts[Stage.of(index)][self.place_of(hypothesis, index, seed=seed)]
-
-    def _shuffled(self, hypothesis: Hypothesis, stage: Stage, seed: int) -> NDArray[np.int64]:
-        rng = np.random.default_rng(case_seed(seed, hypothesis, stage.start))
-        return rng.permutation(len(self.parts[stage]))
-
     def contexts(self, pictures: Sequence[int], *, stage: Stage = Stage.EXPLORE) -> NDArray[np.float32]:
-        """What a policy may see of pictures (by their places): a thumbnail, and the right label."""
         rows = []
         for place in pictures:
             number = self.parts[stage][place]
@@ -142,7 +263,5 @@ class TransformedImages:
 
 def thumbnail(image: NDArray[np.uint8]) -> NDArray[np.float32]:
     """A picture as a few numbers from 0 to 1."""
-    from PIL import Image
-
     small = Image.fromarray(image).resize((THUMB, THUMB), Image.Resampling.BOX)
     return np.asarray(np.asarray(small, np.float32) / 255, np.float32).ravel()

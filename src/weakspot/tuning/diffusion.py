@@ -78,12 +78,13 @@ def fit_generator(
     takes no part in training and the loss on them decides. A learning rate of 0 is the one that fits the
     width.
     """
-    from weakspot.models.diffusers.loading import find, load_pipeline, quiet
+    from weakspot.models.diffusers.loading import find, load_pipeline
+    from weakspot.models.hf.loading import quiet
 
     peft = need_peft()
     if len(examples) < 2:
         raise WeakspotError(f"{len(examples)} pictures are too few to learn from", fix="give some twenty")
-    with quiet(loading=True):
+    with quiet():
         pipe, _ = load_pipeline(find(str(folder)), dtype="float32")
     unet = getattr(pipe, "unet", None)
     if unet is None:
@@ -140,7 +141,7 @@ def fit_generator(
     out.mkdir(parents=True, exist_ok=True)
     _keep_adapter(peft, unet, out / ADAPTER)
     pipe.unet = merged(unet)
-    with quiet(loading=True):
+    with quiet():
         pipe.to("cpu").save_pretrained(out, safe_serialization=True)
     count = sum(p.numel() for p in trained)
     return Fitted(out, before, after, count, state.curve, state.best, state.epoch, each)

@@ -19,7 +19,7 @@ from torch import nn
 
 from weakspot.core import Case, Output, Scores, WeakspotError
 from weakspot.models.compute import Batches, Compiled, autocast, choose_device, computing
-from weakspot.models.onnx.classifier import OnnxClassifier
+from weakspot.models.onnx.models import OnnxClassifier
 from weakspot.models.pictures import stack_images, to_probabilities
 
 #: Pictures that are shown at once where nothing is learnt.

@@ -12,8 +12,8 @@ from functools import lru_cache, partial
 from typing import Final, NamedTuple
 
 from weakspot.core import WeakspotError, nearest
-from weakspot.models.onnx.classifier import OnnxClassifier
 from weakspot.models.onnx.graph import Graph
+from weakspot.models.onnx.models import OnnxClassifier
 from weakspot.stats import Interval, wilson
 from weakspot.world import shipped
 from weakspot.world.grammar import parse

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,46 @@ import pytest
 from benchmarks.rare import plain_draws
 from scipy.stats import binom, norm
 
-from weakspot.sources.spaces import Choices, Gaussian, Joined, Space
+from weakspot.sources.spaces import Choices, Gaussian, Space, States
 from weakspot.studies.rare.splitting import Rare, rare_rate
 
 Problem = tuple[Space, Callable[[Any], Any], float]
+
+
+class Joined:
+    """Several spaces side by side, such as a scene's choices and a generator's noise.
+
+    A state is one row of numbers, the parts one after the other; `split` takes it apart. A move moves one
+    part, picked at random for each state.
+    """
+
+    def __init__(self, *parts: Space) -> None:
+        if not parts:
+            raise ValueError("At least one space is needed.")
+        self.parts = parts
+        self._shapes = [part.draw(np.random.default_rng(0), 1).shape[1:] for part in parts]
+        self._ends = np.cumsum([math.prod(shape) for shape in self._shapes])
+
+    def split(self, states: States) -> list[States]:
+        """The states of each part, in their own shapes; numbers of choices come back as floats."""
+        columns = np.split(states, self._ends[:-1], axis=1)
+        return [c.reshape(len(states), *shape) for c, shape in zip(columns, self._shapes, strict=True)]
+
+    def draw(self, rng: np.random.Generator, n: int) -> States:
+        return self._join([part.draw(rng, n) for part in self.parts], n)
+
+    def move(self, rng: np.random.Generator, states: States, scale: float) -> States:
+        chosen = rng.integers(len(self.parts), size=len(states))
+        pieces = self.split(states)
+        for i, part in enumerate(self.parts):
+            picked = chosen == i
+            pieces[i] = pieces[i].copy()
+            pieces[i][picked] = part.move(rng, pieces[i][picked], scale)
+        return self._join(pieces, len(states))
+
+    @staticmethod
+    def _join(pieces: Sequence[States], n: int) -> States:
+        return np.concatenate([np.asarray(piece, dtype=float).reshape(n, -1) for piece in pieces], axis=1)
 
 
 def linear() -> Problem:

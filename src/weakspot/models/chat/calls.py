@@ -26,30 +26,22 @@ LONGEST_ANSWER: Final = 100_000
 
 
 class Fault(NamedTuple):
-    """A call that brought no answer.
-
-    Attributes:
-        busy: The provider said "too many requests".
-        wait: What it asked to wait, in seconds.
-        final: No other question will fare better: a wrong key, no such model, no credit.
-        unless_answered: It is not final where other questions were answered.
-    """
+    """A call that brought no answer."""
 
     what: str
     again: bool = False
+    #: The provider said "too many requests".
     busy: bool = False
+    #: What it asked to wait, in seconds.
     wait: float | None = None
+    #: No other question will fare better: a wrong key, no such model, no credit.
     final: bool = False
+    #: It is not final where other questions were answered.
     unless_answered: bool = False
 
 
 def fault_of(error: BaseException, api: Any) -> Fault:
-    """What an exception of a provider's library means.
-
-    Args:
-        error: As raised or returned by it.
-        api: inspect-ai's interface to the provider, which knows what can be tried again.
-    """
+    """What an exception of a provider's library means; inspect-ai's `api` knows what can be tried again."""
     if isinstance(error, TimeoutError):
         return Fault(str(error) or "no answer in time", again=True)
     status = status_of(error)
@@ -82,14 +74,9 @@ def fault_of(error: BaseException, api: Any) -> Fault:
 
 def status_of(error: BaseException) -> int | None:
     """The HTTP status behind an exception, if there is one."""
-    for value in (
-        getattr(error, "status_code", None),
-        getattr(getattr(error, "response", None), "status_code", None),
-        getattr(error, "code", None),
-    ):
-        if isinstance(value, int) and 400 <= value < 600:
-            return value
-    return None
+    response = getattr(getattr(error, "response", None), "status_code", None)
+    known = (getattr(error, "status_code", None), response, getattr(error, "code", None))
+    return next((value for value in known if isinstance(value, int) and 400 <= value < 600), None)
 
 
 def _asked_to_wait(error: BaseException) -> float | None:
@@ -124,7 +111,10 @@ def reading_of(reply: Any, usage: Usage, *, max_tokens: int | None) -> Output | 
     text, stop = reply.completion or "", reply.stop_reason
     text = text.encode("utf-8", "backslashreplace").decode()  # a lone surrogate could be stored nowhere
     if stop == "content_filter":
-        return Output(None, status=Status.BLOCKED, detail=_blocked(reply, text), usage=usage)
+        details = getattr(reply.choices[0], "stop_details", None)
+        why = getattr(details, "category", None) or getattr(details, "explanation", None) or text
+        detail = "blocked by the provider's filter" + (f": {' '.join(str(why).split())[:200]}" if why else "")
+        return Output(None, status=Status.BLOCKED, detail=detail, usage=usage)
     if stop == "model_length":
         detail = "the question is too long for the model" + (f": {text[:200]}" if text else "")
         return Output(None, status=Status.ERROR, detail=detail, usage=usage)
@@ -137,12 +127,6 @@ def reading_of(reply: Any, usage: Usage, *, max_tokens: int | None) -> Output | 
         cut = f"the answer of {len(text):,} characters was cut to {LONGEST_ANSWER:,}"
         return Output(text[:LONGEST_ANSWER], detail=cut, usage=usage)
     return Output(text, usage=usage)
-
-
-def _blocked(reply: Any, text: str) -> str:
-    details = getattr(reply.choices[0], "stop_details", None)
-    why = getattr(details, "category", None) or getattr(details, "explanation", None) or text
-    return "blocked by the provider's filter" + (f": {' '.join(str(why).split())[:200]}" if why else "")
 
 
 T = TypeVar("T")
@@ -193,14 +177,9 @@ def close_interface(api: Any) -> None:
 
 
 class Gate:
-    """Lets in as many as the limit says; used as `async with gate:` within one event loop.
+    """Lets in as many as the limit says, which grows up to `most`; `async with gate:` within one event loop.
 
-    Args:
-        most: The limit never grows beyond this.
-
-    Attributes:
-        limit: How many may be inside now.
-        cuts: How often the limit was cut; a call remembers it from when it was sent.
+    `cuts` says how often the limit was cut; a call remembers it from when it was sent.
     """
 
     def __init__(self, *, start: int, most: int) -> None:
@@ -272,20 +251,10 @@ class AsAnswered:
     """
 
     def __init__(
-        self,
-        *,
-        width: Callable[[], int],
-        most: int = 128,
-        ahead: int = 0,
-        stop: Callable[[], None] | None = None,
+        self, *, width: Callable[[], int], most: int, ahead: int = 0, stop: Callable[[], None]
     ) -> None:
         self._width, self._ahead, self._stop = width, ahead, stop
         self._threads = ThreadPoolExecutor(most + ahead, thread_name_prefix="answer")
-
-    @classmethod
-    def of(cls, model: Any, *, ahead: int = 0) -> AsAnswered:
-        """The one that suits a chat model."""
-        return cls(width=lambda: model.width, most=model.most, ahead=ahead, stop=model.stop)
 
     def stream(self, work: Iterable[W], draw: Callable[[W], C], answer: Callable[[C], O]) -> Iterator[O]:
         """`answer(draw(w))` for each piece of work, as they are ready. Leaving early stops the rest."""
@@ -309,15 +278,8 @@ class AsAnswered:
             if not finished:
                 for future in under_way:
                     future.cancel()
-                if self._stop is not None:
-                    self._stop()
+                self._stop()
 
     def close(self) -> None:
         """End the threads, after what is under way."""
         self._threads.shutdown(cancel_futures=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

@@ -31,11 +31,7 @@ class CaptionsWhenAsked:
         raise NotImplementedError
 
     def captions(self, images: Sequence[NDArray[np.uint8]], *, prefix: str = "") -> list[str]:
-        """See `Captioner`. A picture of which nothing was said has the prefix alone.
-
-        Raises:
-            WeakspotError: Nothing was said of any picture; the message says why.
-        """
+        """See `Captioner`. A picture of which nothing was said has the prefix alone."""
         known = f" It is known already that this is true: {prefix}" if prefix else ""
         outputs = self.ask_detailed([PROMPT + known] * len(images), list(images))
         lost = [output for output in outputs if output.status is not Status.OK or not output.answer]
@@ -44,10 +40,9 @@ class CaptionsWhenAsked:
                 f"the captioner said nothing of {len(images)} pictures: {lost[0].detail or lost[0].status}",
                 fix="check that the model can see; see docs/chat.md",
             )
-        return [_caption(output, prefix) for output in outputs]
-
-
-def _caption(output: Output, prefix: str) -> str:
-    said = output.answer if output.status is Status.OK and output.answer else ""
-    said = " ".join("".join(c if c.isprintable() else " " for c in said).split())[:LONGEST]
-    return f"{prefix} {said.removeprefix(prefix).strip()}".strip() if said else prefix
+        found = []
+        for output in outputs:
+            said = output.answer if output.status is Status.OK and output.answer else ""
+            said = " ".join("".join(c if c.isprintable() else " " for c in said).split())[:LONGEST]
+            found.append(f"{prefix} {said.removeprefix(prefix).strip()}".strip() if said else prefix)
+        return found

@@ -24,7 +24,6 @@ class Price(NamedTuple):
     written: float
 
     def of(self, read: float, written: float) -> float:
-        """What so many tokens cost."""
         return (read * self.read + written * self.written) / 1e6
 
 
@@ -59,27 +58,21 @@ class Spent:
 
     A limit stops calls from being sent; those under way when it is reached are still paid for. What a
     provider charges for a call that brought no reply (a time-out) is not known and not in here.
-
-    Attributes:
-        calls: Requests sent, with every further attempt.
-        dollars: By the price; 0 where that is not known.
-        max_calls: No request is sent beyond these.
-        max_dollars: No request is sent once these are spent.
     """
 
+    #: Requests sent, with every further attempt.
     calls: int = 0
     tokens: int = 0
+    #: By the price; 0 where that is not known.
     dollars: float = 0.0
     max_calls: float = math.inf
     max_dollars: float = math.inf
 
     def add(self, usage: Usage) -> None:
-        """Count one reply."""
         self.tokens += usage.tokens
         self.dollars += usage.dollars
 
     def full(self) -> str:
-        """Which limit is reached; "" if none is."""
         if self.calls >= self.max_calls:
             return f"not sent: the limit of {self.max_calls:,.0f} calls is reached"
         if self.dollars >= self.max_dollars:
@@ -98,25 +91,22 @@ def usage_of(used: Any, price: Price | None) -> Usage:
 
 
 class Estimate(NamedTuple):
-    """What asking would cost, before anything is sent.
+    """What asking would cost, before anything is sent."""
 
-    Attributes:
-        where: The host that everything would go to.
-        calls: Questions; a failed call that is tried again comes on top.
-        resized: Pictures that would be made smaller, or sent in another format.
-        written: Tokens, if the answers are of typical length.
-        dollars: For these; None where the price is not known.
-        at_most: Dollars if every answer were as long as allowed; None where price or limit are not known.
-    """
-
+    #: The host that everything would go to.
     where: str
+    #: Questions; a failed call that is tried again comes on top.
     calls: int
     images: int
+    #: Pictures that would be made smaller, or sent in another format.
     resized: int
     unreadable: int
     read: int
+    #: Tokens, if the answers are of typical length.
     written: int
+    #: For these; None where the price is not known.
     dollars: float | None
+    #: Dollars if every answer were as long as allowed; None where price or limit are not known.
     at_most: float | None
 
     def __str__(self) -> str:

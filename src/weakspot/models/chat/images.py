@@ -8,15 +8,14 @@ import threading
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from PIL import Image, ImageOps
 
 from weakspot.core import WeakspotError
 from weakspot.core.question import ImageFile, Noted
-
-if TYPE_CHECKING:
-    from PIL import Image
+from weakspot.models.pictures import png
 
 _MIME: Final = {
     "PNG": "image/png",
@@ -36,14 +35,11 @@ _one_at_a_time = threading.Lock()
 
 
 class ImageRule(NamedTuple):
-    """What a provider takes.
+    """What a provider takes."""
 
-    Attributes:
-        side: The longest side in pixels; larger pictures are refused, or scaled down at the other end.
-        size: Of the file in bytes, before base64.
-    """
-
+    #: The longest one in pixels; larger pictures are refused, or scaled down at the other end.
     side: int
+    #: Of the file in bytes, before base64.
     size: int
     formats: tuple[str, ...] = ("PNG", "JPEG")
 
@@ -58,12 +54,7 @@ RULES: Final[Mapping[str | None, ImageRule]] = {
 
 
 class Prepared(NamedTuple):
-    """A picture as it is sent.
-
-    Attributes:
-        mime: By the bytes, whatever the file is called.
-        note: What was changed; "" if the bytes are those that were given.
-    """
+    """A picture as it is sent; its note says what was changed."""
 
     content: bytes
     mime: str
@@ -73,22 +64,14 @@ class Prepared(NamedTuple):
 
     @property
     def uri(self) -> str:
-        """As a data URI."""
         return f"data:{self.mime};base64,{base64.b64encode(self.content).decode()}"
 
 
 def prepare(image: Any, rule: ImageRule) -> Prepared:
     """A picture as a provider takes it; the very bytes that were given wherever it takes those.
 
-    Args:
-        image: RGB of uint8, the bytes of a file, its path, or an object with such bytes as `content`.
-        rule: What the provider takes.
-
-    Raises:
-        WeakspotError: It cannot be read, or has more pixels than Pillow takes for safe.
+    It is given as RGB of uint8, the bytes of a file, its path, or an object with such bytes as `content`.
     """
-    from PIL import Image
-
     note = str(image.note or "") if isinstance(image, Noted) else ""
     content = _content(image)
     try:
@@ -118,7 +101,12 @@ def prepare(image: Any, rule: ImageRule) -> Prepared:
 
 def _content(image: Any) -> bytes:
     if isinstance(image, np.ndarray):
-        return _png(image)
+        if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or not image.size:
+            raise WeakspotError(
+                f"an array {image.shape} of {image.dtype} is not a picture",
+                fix="give uint8, (height, width, 3)",
+            )
+        return png(image)
     if isinstance(image, bytes | bytearray | memoryview):
         return bytes(image)
     if isinstance(image, str | Path):
@@ -137,23 +125,8 @@ def _content(image: Any) -> bytes:
     )
 
 
-def _png(pixels: np.ndarray[Any, Any]) -> bytes:
-    from PIL import Image
-
-    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3 or not pixels.size:
-        raise WeakspotError(
-            f"an array {pixels.shape} of {pixels.dtype} is not a picture",
-            fix="give uint8, (height, width, 3)",
-        )
-    file = io.BytesIO()
-    Image.fromarray(pixels).save(file, "PNG", compress_level=1)
-    return file.getvalue()
-
-
 def _fit(opened: Image.Image, rule: ImageRule, *, lossless: bool) -> Prepared:
     """Upright, flat, and as small as the rule asks: PNG where that fits and the original is no JPEG."""
-    from PIL import Image, ImageOps
-
     opened.draft("RGB", (rule.side, rule.side))  # JPEG only: large ones are decoded small
     picture = ImageOps.exif_transpose(opened)
     if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:

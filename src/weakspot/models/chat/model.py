@@ -11,6 +11,7 @@ import math
 import random
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from importlib import import_module
 from typing import Any, Final
 
@@ -65,7 +66,7 @@ class ChatModel(CaptionsWhenAsked):
     Args:
         name: "openai/gpt-4o": provider and model as inspect-ai writes them.
         base_url: Of a server that is not the provider's own.
-        concurrency: Calls at once. By default as many as the provider stands; see `chat_gate`.
+        concurrency: Calls at once. By default as many as the provider stands; see `Gate`.
         temperature: As the provider has it if None.
         system: The system prompt of questions that bring none.
         price: By default from a small table of list prices; nothing for servers on this machine.
@@ -73,10 +74,6 @@ class ChatModel(CaptionsWhenAsked):
         max_dollars: No request is sent once these are spent; those under way are still paid for.
         image_side: Pictures are made smaller than the provider asks.
         on_progress: Called with (answered, asked) as the answers of a request come in, from another thread.
-
-    Attributes:
-        spent: Calls, tokens and dollars so far.
-        price: None if it is not known.
     """
 
     def __init__(
@@ -124,18 +121,17 @@ class ChatModel(CaptionsWhenAsked):
         self._tasks: set[asyncio.Task[Output]] = set()
         self._closing = weakref.finalize(self, close_interface, self._api)
         self._answered = False
-        self._inside: asyncio.Semaphore | None = None
 
     # -- the target ------------------------------------------------------------------------------------
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`. A case's input is a text, or anything that `Question.of` takes."""
+        """A case's input is a text, or anything that `Question.of` takes."""
         return self.answer_questions([case.input for case in cases])
 
     def answer_questions(
         self, questions: Sequence[object], *, schema: Mapping[str, Any] | None = None
     ) -> list[Output]:
-        """As `answer`, from the questions themselves; with a JSON schema for the answers, if there is one."""
+        """As `answer`, from the questions themselves."""
         return run_on_loop(self._all(list(questions), schema)) if questions else []
 
     # -- the helper ------------------------------------------------------------------------------------
@@ -148,13 +144,10 @@ class ChatModel(CaptionsWhenAsked):
         system: str | None = None,
         schema: Mapping[str, Any] | None = None,
     ) -> list[str | None]:
-        """One text per prompt; None where none could be had (`ask_detailed` says why). Raises for none.
+        """One text per prompt; None where none could be had (`ask_detailed` says why).
 
-        Args:
-            prompts: What to ask.
-            images: One per prompt, None for none.
-            system: The system prompt.
-            schema: A JSON schema (an object's) that providers which can do so hold the answer to.
+        Images are one per prompt, or None. Providers that can do so hold the answers to a
+        JSON schema, an object's.
         """
         return [o.answer for o in self.ask_detailed(prompts, images, system=system, schema=schema)]
 
@@ -179,17 +172,14 @@ class ChatModel(CaptionsWhenAsked):
 
     @property
     def width(self) -> int:
-        """How many calls it makes at once just now."""
         return self._gate.limit
 
     @property
     def most(self) -> int:
-        """How many calls it ever makes at once."""
         return self._gate.most
 
     @property
     def about(self) -> str:
-        """One line: who is asked, where, how, at what price."""
         price = "price not known"
         if self.price is not None:
             price = "${:g} and ${:g} per million tokens".format(*self.price) if any(self.price) else "free"
@@ -220,17 +210,12 @@ class ChatModel(CaptionsWhenAsked):
         return Estimate(self._who.host, n, images, resized, unreadable, read, written, *costs)
 
     def probe(self) -> None:
-        """One short call, to learn whether there will be answers at all.
-
-        Raises:
-            WeakspotError: The key is wrong, the model is not there, nobody answers.
-        """
+        """One short call, to learn whether there will be answers at all."""
         (output,) = self.answer_questions(["Say yes."])
         if output.status is Status.ERROR:
             raise WeakspotError(f"chat:{self.name} does not answer: {output.detail}", fix="see docs/chat.md")
 
     def close(self) -> None:
-        """Close its connections. That happens by itself too, when the model is no longer used."""
         self._closing()
 
     def stop(self) -> None:
@@ -248,11 +233,13 @@ class ChatModel(CaptionsWhenAsked):
     async def _all(self, questions: list[object], schema: Mapping[str, Any] | None) -> list[Output]:
         config, done = self._config, 0
         if schema is not None:
-            config = config.model_copy(update={"response_schema": self._schema(schema)})
+            given = import_module("inspect_ai.util").JSONSchema.model_validate(dict(schema))
+            held = self._messages.ResponseSchema(name="answer", json_schema=given, strict=True)
+            config = config.model_copy(update={"response_schema": held})
 
         async def one(question: object) -> Output:
             nonlocal done
-            async with self._room():
+            async with self._room:
                 output = await self._one(question, config)
             done += 1
             if self.on_progress is not None:
@@ -268,11 +255,10 @@ class ChatModel(CaptionsWhenAsked):
                 task.cancel()
             self._tasks.difference_update(tasks)
 
+    @cached_property
     def _room(self) -> asyncio.Semaphore:
         """Bounds the questions whose pictures are made ready, and so the memory they take."""
-        if self._inside is None:
-            self._inside = asyncio.Semaphore(self.most + READY)
-        return self._inside
+        return asyncio.Semaphore(self.most + READY)
 
     async def _one(self, value: object, config: Any) -> Output:
         """The output of one question. Every way out that is not an answer says why."""
@@ -304,7 +290,9 @@ class ChatModel(CaptionsWhenAsked):
                         self._answered = True
                         if attempt == 0:
                             self._gate.clean()
-                        return self._clean(found, note)
+                        answer = found.answer and self._secrets.scrub(found.answer)
+                        detail = self._secrets.scrub(_and(note, found.detail))
+                        return Output(answer, status=found.status, detail=detail, usage=found.usage)
                     fault = found
                 if fault.busy:
                     self._gate.busy(cuts)
@@ -342,17 +330,6 @@ class ChatModel(CaptionsWhenAsked):
             content = [make.ContentImage(image=sent.uri), make.ContentText(text=content)]
         first = [make.ChatMessageSystem(content=_utf8(system))] if system else []
         return [*first, make.ChatMessageUser(content=content)], note
-
-    def _schema(self, schema: Mapping[str, Any]) -> Any:
-        util = import_module("inspect_ai.util")
-        return self._messages.ResponseSchema(
-            name="answer", json_schema=util.JSONSchema.model_validate(dict(schema)), strict=True
-        )
-
-    def _clean(self, output: Output, note: str) -> Output:
-        answer = None if output.answer is None else self._secrets.scrub(output.answer)
-        detail = self._secrets.scrub(_and(note, output.detail))
-        return Output(answer, status=output.status, detail=detail, usage=output.usage)
 
 
 def _utf8(text: str) -> str:

@@ -12,19 +12,14 @@ from urllib.parse import quote, urlsplit
 
 from weakspot.core import WeakspotError, nearest
 
+_PROVIDERS: Final = (
+    *("openai", "anthropic", "google", "mistral", "grok", "groq", "together", "fireworks", "deepseek"),
+    *("openrouter", "perplexity"),
+)
+_OTHER_KEYS: Final = {"google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"), "grok": ("XAI_API_KEY", "GROK_API_KEY")}
 #: Any one of these variables will do, by provider.
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "openai": ("OPENAI_API_KEY",),
-    "anthropic": ("ANTHROPIC_API_KEY",),
-    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
-    "mistral": ("MISTRAL_API_KEY",),
-    "grok": ("XAI_API_KEY", "GROK_API_KEY"),
-    "groq": ("GROQ_API_KEY",),
-    "together": ("TOGETHER_API_KEY",),
-    "fireworks": ("FIREWORKS_API_KEY",),
-    "deepseek": ("DEEPSEEK_API_KEY",),
-    "openrouter": ("OPENROUTER_API_KEY",),
-    "perplexity": ("PERPLEXITY_API_KEY",),
+    name: _OTHER_KEYS.get(name, (f"{name.upper()}_API_KEY",)) for name in _PROVIDERS
 }
 #: Run on the user's own machines: no key, no price.
 LOCAL: Final = ("ollama", "vllm", "sglang", "hf", "llama-cpp-python")
@@ -41,18 +36,13 @@ _NOISY: Final = ("inspect_ai", "httpx", "httpx2", "httpcore", "httpcore2", "open
 
 
 class Who(NamedTuple):
-    """A provider and its model.
-
-    Attributes:
-        name: Both, as inspect-ai writes them: "openai-api/local/qwen".
-        provider: "openai-api".
-        base_url: Where the server is, if it is not where the provider always is.
-        local: On this machine, or of a kind that is one's own.
-    """
+    """A provider and its model, named together as inspect-ai writes them: "openai-api/local/qwen"."""
 
     name: str
     provider: str
+    #: Where the server is, if it is not where the provider always is.
     base_url: str
+    #: On this machine, or of a kind that is one's own.
     local: bool
 
     @property
@@ -62,18 +52,13 @@ class Who(NamedTuple):
 
     @property
     def host(self) -> str:
-        """Where requests go, for a person to read."""
         if self.base_url:
             return urlsplit(self.base_url).netloc
         return HOSTS.get(self.provider, "this machine" if self.local else self.provider)
 
 
 def who(name: str, *, base_url: str = "") -> Who:
-    """The provider behind a name; a missing key or address is named here, before anything is sent.
-
-    Raises:
-        WeakspotError: The name is incomplete, the address no URL, the key or the address missing.
-    """
+    """The provider behind a name; a missing key or address is named here, before anything is sent."""
     provider, _, model = name.partition("/")
     if not provider or not model or any(c.isspace() for c in name):
         raise WeakspotError(f"{name[:80]!r} is not a provider and its model", fix=EXAMPLE)
@@ -82,7 +67,8 @@ def who(name: str, *, base_url: str = "") -> Who:
     address = base_url or os.environ.get(f"{prefix}_BASE_URL", "")
     if address:
         _check_url(address)
-    local = provider in LOCAL or _loopback(address)
+    machine = urlsplit(address).hostname or ""
+    local = provider in LOCAL or machine in ("localhost", "::1") or machine.startswith("127.")
     if provider.startswith("openai-api"):
         if "/" not in model:
             raise WeakspotError(
@@ -118,31 +104,20 @@ def _check_url(address: str) -> None:
         )
 
 
-def _loopback(address: str) -> bool:
-    host = urlsplit(address).hostname or "" if address else ""
-    return host in ("localhost", "::1") or host.startswith("127.")
-
-
 def connect(to: Who, settings: Mapping[str, Any]) -> tuple[Any, Any]:
-    """inspect-ai's interface to the provider, and the configuration of its calls.
-
-    Raises:
-        WeakspotError: The provider is not known, or what it needs is not there.
-        ImportError: inspect-ai is not installed.
-    """
+    """inspect-ai's interface to the provider, and the configuration of its calls."""
     quiet()
     inspect_model = import_module("inspect_ai.model")
-    placeholder = to.provider.startswith("openai-api") and to.local
+    more: dict[str, Any] = {}
     try:
+        if to.provider.startswith("openai-api") and to.local:
+            # Near by the processor and not the way limits the pace; only the usual client knows of proxies.
+            more["http_client"] = import_module("openai").DefaultAioHttpClient()
+            if not any(_own_keys(to)):
+                more["api_key"] = "none"  # a server on this machine seldom wants one, yet the client insists
         config = inspect_model.GenerateConfig(**settings)
         model = inspect_model.get_model(
-            to.name,
-            config=config,
-            base_url=to.base_url or None,
-            # A server on this machine seldom wants a key, yet the client insists on one.
-            api_key="none" if placeholder and not any(_own_keys(to)) else None,
-            memoize=False,
-            **_swift(to),
+            to.name, config=config, base_url=to.base_url or None, memoize=False, **more
         )
     except Exception as error:  # of the provider's library
         raise _explained(to, error) from None
@@ -153,16 +128,6 @@ def connect(to: Who, settings: Mapping[str, Any]) -> tuple[Any, Any]:
     elif hasattr(model.api, "model_family"):
         model.api.model_family()  # reads that table, once, which would hold up the first calls
     return model.api, config
-
-
-def _swift(to: Who) -> dict[str, Any]:
-    """A lighter HTTP client for a server near by, where the processor and not the way limits the pace.
-
-    Far away the default one is kept: it knows about proxies.
-    """
-    if not (to.provider.startswith("openai-api") and to.local):
-        return {}
-    return {"http_client": import_module("openai").DefaultAioHttpClient()}
 
 
 def _explained(to: Who, error: Exception) -> WeakspotError:
@@ -189,27 +154,23 @@ def _own_keys(to: Who) -> list[str]:
 class Secrets:
     """The keys of this environment, to be kept out of all that is written or shown.
 
-    Args:
-        to: Its own key is one in any case; other variables count by their names and if they look the part.
+    The provider's own is one in any case; other variables count by their names and if they look the part.
     """
 
     def __init__(self, to: Who) -> None:
         found = {value for value in _own_keys(to) if len(value) >= 4}
-        found |= {v for n, v in os.environ.items() if _SECRET.search(n) and _looks_secret(v)}
+        # Long and not a word: an answer must not lose words because a variable happens to hold one.
+        plain = ("/", "http://", "https://")
+        named = (v for name, v in os.environ.items() if _SECRET.search(name) and len(v) >= 10)
+        found |= {v for v in named if not v.isalpha() and not v.startswith(plain)}
         found |= {quote(value, safe="") for value in found}
         self._values = sorted(found, key=len, reverse=True)
 
     def scrub(self, text: str) -> str:
-        """The text without them."""
         for value in self._values:
             if value in text:
                 text = text.replace(value, "[key]")
         return text
-
-
-def _looks_secret(value: str) -> bool:
-    """Long and not a word: an answer must not lose words because a variable happens to hold one."""
-    return len(value) >= 10 and not value.isalpha() and not value.startswith(("/", "http://", "https://"))
 
 
 def quiet() -> None:

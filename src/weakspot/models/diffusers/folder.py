@@ -19,6 +19,7 @@ from weakspot.core import WeakspotError, nearest
 from weakspot.models.hf.loading import PICKLES, sha256
 
 INDEX: Final = "model_index.json"
+_LIBRARIES: Final = ("diffusers", "transformers")
 #: What a text-to-image pipeline is called with; `latents` are the noise it begins with.
 _CALLED_WITH: Final = {
     "prompt", "height", "width", "num_inference_steps", "generator", "latents", "output_type"
@@ -55,8 +56,13 @@ def read_index(path: Path) -> Index:
         raise WeakspotError(
             f"{path} cannot be read: {type(error).__name__}: {error}", fix="copy the folder again"
         ) from error
+    # diffusers would import whatever is named here; its own pipelines' modules are written without a package.
+    home = Path(import_module("diffusers").__file__ or "").parent / "pipelines"
     strange = [] if isinstance(kind, str) else [kind]
-    strange += [row for row in parts.values() if not _is_known_library(row[0]) or not isinstance(row[1], str)]
+    for library, name in parts.values():
+        plain = isinstance(library, str) and library.isidentifier() and isinstance(name, str)
+        if not plain or not (library in _LIBRARIES or (home / library / "__init__.py").is_file()):
+            strange.append((library, name))
     if strange:
         raise WeakspotError(
             f"{path} names code of its own ({strange[0]}), which is never run",
@@ -64,14 +70,6 @@ def read_index(path: Path) -> Index:
             "there is no code=yes here, since nobody knows whether other code keeps to the seeds",
         )
     return Index(kind, parts)
-
-
-def _is_known_library(name: object) -> bool:
-    # diffusers would import whatever is named here; its own pipelines' modules are written without a package.
-    if not isinstance(name, str) or not name.isidentifier():
-        return False
-    home = Path(import_module("diffusers").__file__ or "").parent
-    return name in ("diffusers", "transformers") or (home / "pipelines" / name / "__init__.py").is_file()
 
 
 def pipeline_kind(index: Index) -> Any:
@@ -121,23 +119,19 @@ def parts(folder: Path, index: Index) -> list[Part]:
             raise WeakspotError(
                 f"{folder} lacks the component {name!r}; {_contents(folder)}", fix="copy the folder again"
             )
-        kind = _class(library, class_name)
+        module = library if library in _LIBRARIES else f"diffusers.pipelines.{library}"
+        kind: Any = getattr(import_module(module), class_name, None)
+        if kind is None and library != "transformers":  # diffusers knows the new names of old classes there
+            raise WeakspotError(
+                f"{library} has no {class_name[:80]!r}",
+                fix="install the version of diffusers the model was made with",
+            )
         is_network = isinstance(kind, type) and issubclass(kind, network)
         if isinstance(kind, type):
             _check_settings(folder / name, kind, is_network=is_network)
         stem = "diffusion_pytorch_model" if is_network and issubclass(kind, ours) else "model"
         found.append(Part(name, kind, _weights(folder / name, stem) if is_network else ()))
     return found
-
-
-def _class(library: str, name: str) -> Any:
-    module = library if library in ("diffusers", "transformers") else f"diffusers.pipelines.{library}"
-    kind = getattr(import_module(module), name, None)
-    if kind is None and library != "transformers":  # diffusers knows the new names of old classes there
-        raise WeakspotError(
-            f"{library} has no {name[:80]!r}", fix="install the version of diffusers the model was made with"
-        )
-    return kind
 
 
 def _check_settings(folder: Path, kind: type, *, is_network: bool) -> None:
@@ -185,9 +179,8 @@ def _weights(folder: Path, stem: str) -> tuple[Path, ...]:
     listing = folder / f"{stem}.safetensors.index.json"
     if listing.is_file():
         try:
-            files += [
-                folder / name for name in sorted(set(json.loads(listing.read_bytes())["weight_map"].values()))
-            ]
+            names = set(json.loads(listing.read_bytes())["weight_map"].values())
+            files += [folder / name for name in sorted(names)]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise WeakspotError(f"{listing} cannot be read: {error}", fix="copy the folder again") from error
     pickles = sorted(p.name for p in folder.iterdir() if p.suffix in PICKLES)
@@ -223,12 +216,7 @@ def _check_safetensors(path: Path) -> None:
 
 
 def check_digests(folder: Path, digests: Mapping[str, str]) -> None:
-    """Check that the folder holds exactly these files.
-
-    Args:
-        folder: Whose files, those of its subfolders included.
-        digests: SHA-256 in hexadecimal by path relative to the folder, with "/".
-    """
+    """Check that the folder holds exactly these files, with these SHA-256 by relative path."""
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     for name in sorted(set(digests) - there):
         raise WeakspotError(f"{folder / name} is missing", fix="reinstall it")

@@ -7,15 +7,13 @@ and without the extra `hf`, and need not read all of torch.
 from __future__ import annotations
 
 import inspect
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from weakspot.core import WeakspotError, nearest
-from weakspot.models.compute import channels_last, out_of_memory
+from weakspot.models.compute import channels_last, in_one_line, out_of_memory, power_of_two
 from weakspot.models.diffusers.folder import (
     INDEX,
     Index,
@@ -25,14 +23,12 @@ from weakspot.models.diffusers.folder import (
     pipeline_kind,
     read_index,
 )
-from weakspot.models.hf.loading import hushed, local_folder, not_given, revision_of
+from weakspot.models.hf.loading import hushed, local_folder, not_given, quiet, reading, revision_of
 
 _UNSEEDED: Final = ("DPMSolverSDEScheduler", "CosineDPMSolverMultistepScheduler")
 #: Numbers that are held per pixel when a picture is decoded, the largest step of the usual pipelines: a few
 #: layers of 256 channels at full size.
 _PER_PIXEL: Final = 2048
-#: The part of the free memory that is counted on.
-_USED: Final = 0.7
 
 
 def find(path: str, *, revision: str | None = None) -> Path:
@@ -60,26 +56,19 @@ def _fetch(name: str, revision: str | None) -> Path:
 
 
 def load_pipeline(folder: Path, *, dtype: str) -> tuple[Any, Index]:
-    """The pipeline with its weights in `dtype`, on the CPU.
-
-    Raises:
-        WeakspotError: Something is missing, broken or refused, or config and weights do not fit together.
-    """
-    with quiet(loading=True):
+    """The pipeline with its weights in `dtype`, on the CPU."""
+    import_module("diffusers")  # before it is told to be quiet
+    with quiet():
         index = check_folder(folder)
         kind = pipeline_kind(index)
         found = parts(folder, index)
         for part in found:
             _refuse_unseeded(getattr(part.kind, "__name__", ""))
         networks = {part.name: _network(folder, part, dtype) for part in found if part.weights}
-        try:
+        with reading(folder, _unloadable):  # the rest is a tokenizer, a scheduler, a configuration
             return kind.from_pretrained(
                 folder, use_safetensors=True, local_files_only=True, **networks
             ), index
-        except ImportError:  # the registry says which extra
-            raise
-        except Exception as error:  # the rest is a tokenizer, a scheduler, a configuration
-            raise _unloadable(folder, error) from error
 
 
 def _network(folder: Path, part: Part, dtype: str) -> Any:
@@ -90,7 +79,7 @@ def _network(folder: Path, part: Part, dtype: str) -> Any:
         if int(transformers.__version__.split(".")[0]) >= 5:
             options = {"dtype": getattr(torch, dtype)}
         options["ignore_mismatched_sizes"] = True  # they are told below, by name
-    try:
+    with reading(folder / part.name, _unloadable):
         network, info = part.kind.from_pretrained(
             folder / part.name,
             use_safetensors=True,
@@ -98,12 +87,7 @@ def _network(folder: Path, part: Part, dtype: str) -> Any:
             output_loading_info=True,
             **options,
         )
-    except ImportError:
-        raise
-    except Exception as error:  # of the files, which the libraries find broken in many ways
-        raise _unloadable(folder / part.name, error) from error
-    wrong = _misfit(info)
-    if wrong:
+    if wrong := _misfit(info):
         raise WeakspotError(
             f"the weights in {folder / part.name} do not fit its config.json: {wrong}",
             fix="the two must belong together; copy the folder again",
@@ -151,7 +135,7 @@ def use_scheduler(pipe: Any, name: str) -> None:
             fix=nearest(name, known) or f"choose one of: {', '.join(sorted(known))}",
         )
     _refuse_unseeded(name)
-    with quiet(loading=True):
+    with quiet():
         pipe.scheduler = getattr(diffusers, name).from_config(pipe.scheduler.config)
 
 
@@ -190,20 +174,15 @@ def settings_of(
     return given
 
 
-class Noise(NamedTuple):
-    """What a pipeline begins with: the shape of one picture's latents; and the picture's height and width."""
-
-    shape: tuple[int, ...]
-    size: tuple[int, int]
-
-
 class _Seen(Exception):
-    def __init__(self, noise: Noise) -> None:
-        self.noise = noise
+    """Carries what `noise_of` is after out of the pipeline."""
 
 
-def noise_of(pipe: Any, settings: Mapping[str, Any]) -> Noise:
-    """Ask the pipeline itself what noise it would make with these settings: packings differ by pipeline."""
+def noise_of(pipe: Any, settings: Mapping[str, Any]) -> tuple[tuple[int, ...], tuple[int, int]]:
+    """The shape of one picture's latents, and the picture's height and width, with these settings.
+
+    The pipeline itself is asked, since packings differ by pipeline.
+    """
     torch, original = import_module("torch"), pipe.prepare_latents
     known = inspect.signature(original)
 
@@ -211,25 +190,24 @@ def noise_of(pipe: Any, settings: Mapping[str, Any]) -> Noise:
         made = original(*args, **kwargs)
         asked = known.bind(*args, **kwargs).arguments
         first = made[0] if isinstance(made, tuple) else made
-        raise _Seen(Noise(tuple(first.shape[1:]), (int(asked["height"]), int(asked["width"]))))
+        raise _Seen(tuple(first.shape[1:]), (int(asked["height"]), int(asked["width"])))
 
     pipe.prepare_latents = look
     try:
-        with quiet(loading=True):
+        with quiet():
             pipe(prompt=[""], generator=[torch.Generator("cpu")], output_type="np", **settings)
     except _Seen as seen:
-        return seen.noise
+        shape, size = seen.args
+        return shape, size
     except ValueError as error:  # the pipeline checks what it is given
-        raise WeakspotError(
-            f"the pipeline refuses its settings: {_first_line(error)}", fix="choose others, e.g. another size"
-        ) from error
+        what = f"the pipeline refuses its settings: {_first_line(error)}"
+        raise WeakspotError(what, fix="choose others, e.g. another size") from error
     except ImportError:  # the registry says which extra
         raise
     except Exception as error:  # of the tokenizer or the text encoder, which run before the noise is made
         if out_of_memory(error):
-            raise WeakspotError(
-                "there is not enough memory to read a prompt", fix="use a smaller model"
-            ) from error
+            what = "there is not enough memory to read a prompt"
+            raise WeakspotError(what, fix="use a smaller model") from error
         raise WeakspotError(
             f"{type(pipe).__name__} cannot read a prompt: {_first_line(error)}",
             fix="its tokenizer and its text encoder must belong together; copy the folder again",
@@ -247,47 +225,14 @@ def fitting_batch(free: int | None, *, size: tuple[int, int], dtype: str) -> int
     GPU busy, because requests for fewer pictures are filled up: 8 of 512 × 512 pixels, and more of smaller
     ones.
 
-    Args:
-        free: Bytes of the device's memory; None for one at a time.
-        size: Height and width of a picture.
-        dtype: The number format.
+    One at a time where nobody knows how many bytes are free.
     """
     if free is None:
         return 1
     pixels = size[0] * size[1]
     each = pixels * _PER_PIXEL * (4 if dtype == "float32" else 2)
-    busy = max(8, min(64, 8 * 512 * 512 // pixels))
-    most = min(int(_USED * free / each), busy)
-    return 1 << max(most, 1).bit_length() - 1
-
-
-@contextmanager
-def quiet(*, loading: bool = False) -> Iterator[None]:
-    """Without the libraries' advice and progress bars. What goes wrong is raised, so nothing is lost.
-
-    Args:
-        loading: Without all of Python's warnings. While pictures are made it is one alone, since threads
-            share the filters: samplers turn tensors into arrays in a way that numpy 2 warns of.
-    """
-    with warnings.catch_warnings():
-        if loading:
-            warnings.simplefilter("ignore")
-        else:
-            warnings.filterwarnings("ignore", "__array__ implementation", DeprecationWarning)
-        logs = [import_module(f"{library}.utils.logging") for library in ("transformers", "diffusers")]
-        before = [(log, log.get_verbosity(), log.is_progress_bar_enabled()) for log in logs]
-        for log in logs:
-            log.set_verbosity_error()
-            log.disable_progress_bar()
-        try:
-            yield
-        finally:
-            for log, verbosity, bars in before:
-                log.set_verbosity(verbosity)
-                if bars:
-                    log.enable_progress_bar()
+    return power_of_two(free / each, most=max(8, min(64, 8 * 512 * 512 // pixels)))
 
 
 def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines() or [""]
-    return f"{type(error).__name__}: {lines[0].split('. If you want')[0][:300]}"
+    return in_one_line(error).split(". If you want")[0]

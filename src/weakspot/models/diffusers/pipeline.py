@@ -32,11 +32,10 @@ from weakspot.models.diffusers.loading import (
     lay_out,
     load_pipeline,
     noise_of,
-    quiet,
     settings_of,
     use_scheduler,
 )
-from weakspot.models.hf.loading import revision_of
+from weakspot.models.hf.loading import quiet, revision_of
 
 
 class DiffusersGenerator(Batched):
@@ -72,11 +71,6 @@ class DiffusersGenerator(Batched):
         offload: Keep on the GPU only the network that works just now.
         digests: SHA-256 of every file of the folder by relative path, if they are to be checked.
         on_progress: Called with (pictures done, pictures asked for) after each batch of a request.
-
-    Attributes:
-        size: Height and width of the pictures, in pixels.
-        noise_shape: Of the noise of one picture.
-        batch: How many are made at once, now.
     """
 
     def __init__(
@@ -160,11 +154,10 @@ class DiffusersGenerator(Batched):
 
     def noise(self, seeds: Sequence[int]) -> NDArray[np.float32]:
         """The noise a picture begins with, by seed: independent standard normal numbers, one row per seed."""
-        torch, rows = self._torch, np.empty((len(seeds), *self.noise_shape), np.float32)
+        rows = np.empty((len(seeds), *self.noise_shape), np.float32)
+        how = {"dtype": self._torch.float32, "device": "cpu"}
         for row, seed in zip(rows, seeds, strict=True):
-            row[...] = torch.randn(
-                self.noise_shape, generator=self._randomness(seed), dtype=torch.float32, device="cpu"
-            )
+            row[...] = self._torch.randn(self.noise_shape, generator=self._randomness(seed), **how)
         return rows
 
     def generate_from(
@@ -177,10 +170,6 @@ class DiffusersGenerator(Batched):
             latents: Of the shape (pictures, *noise_shape).
             seeds: For samplers that add noise on their way (ancestral ones). By default it follows from the
                 latents, so that a small move of the latents is a new draw there; fix the seeds to keep it.
-
-        Raises:
-            WeakspotError: A picture was held back by the pipeline's safety checker, has numbers that are not
-                finite, or does not fit into memory even alone.
         """
         latents = np.ascontiguousarray(latents, np.float32)
         _same_number(len(prompts), len(latents), "rows of latents")
@@ -189,7 +178,7 @@ class DiffusersGenerator(Batched):
                 f"latents of shape {latents.shape} are not finite numbers of shape (n, *{self.noise_shape})",
                 fix="begin with those that noise(seeds) gives",
             )
-        own = [_seed_of(row) for row in latents] if seeds is None else list(seeds)
+        own = [seed_of(row) for row in latents] if seeds is None else list(seeds)
         _same_number(len(prompts), len(own), "seeds")
         # A lone surrogate is not text, and no tokenizer takes it.
         words = [prompt.encode("utf-8", "backslashreplace").decode() for prompt in prompts]
@@ -200,7 +189,7 @@ class DiffusersGenerator(Batched):
             if self.on_progress is not None:
                 self.on_progress(len(pictures), len(words))
 
-        with self._lock, quiet():
+        with self._lock, quiet(drawing=True):
             self._batches.run(range(len(words)), some)
         return pictures
 
@@ -252,7 +241,6 @@ class DiffusersGenerator(Batched):
 
 @contextmanager
 def _libraries() -> Iterator[None]:
-    """Say which extra brings a library that is missing."""
     try:
         yield
     except ImportError as error:
@@ -261,7 +249,8 @@ def _libraries() -> Iterator[None]:
         ) from error
 
 
-def _seed_of(latents: NDArray[np.float32]) -> int:
+def seed_of(latents: NDArray[np.float32]) -> int:
+    """The seed that noise stands for."""
     return int.from_bytes(hashlib.blake2b(latents.tobytes(), digest_size=8).digest(), "big") >> 1
 
 

@@ -11,42 +11,40 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Unpack
+from typing import Any, Final, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+from scipy.special import log_softmax
 
 from weakspot.core import WeakspotError
 from weakspot.core.registry import read_whole
 from weakspot.models.compute import Batched, Batches, computing
-from weakspot.models.hf.images import Prepare, by_name, must_prepare
 from weakspot.models.hf.loading import (
     How,
     Trust,
     folder_digest,
+    load_beside,
     load_model,
-    load_tokenizer,
     quiet,
     read_config,
     revision_of,
-    unloadable,
 )
 from weakspot.models.pictures import stack_images
+from weakspot.models.preprocess import Prepare, by_name, prepare_of, prepared_by
 
 PROMPT: Final = "Say in short sentences what is in the picture."
+#: A text in tokens: those of its prefix, and its own.
+_Text = tuple[list[int], list[int]]
 #: Tokens of the longest text, if the model does not say it.
 LONGEST: Final = 512
 
 
 class Speaker(ABC):
-    """A model, its tokenizer, and what a text begins with.
+    """A model and its tokenizer; with a token to fill up with."""
 
-    Attributes:
-        one_by_one: Pictures take different numbers of places, so that they cannot be batched.
-        pad: A token to fill up with.
-    """
-
+    #: Pictures take different numbers of places, so that they cannot be batched.
     one_by_one = False
 
     def __init__(self, model: Any, tokenizer: Any, *, device: str, dtype: str, longest: int) -> None:
@@ -61,29 +59,29 @@ class Speaker(ABC):
         """The tokens of a text on each picture that begins with these."""
 
     @abstractmethod
+    def inputs(self, images: Sequence[Any], rows: Sequence[Sequence[int]]) -> dict[str, Any]:
+        """What the model is called with for a text on each picture, or for several on one."""
+
     def read(self, image: NDArray[np.uint8], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
         """What each text on a picture foretells: at place i, logits of its token i (texts, tokens, words)."""
-
-    def _logits(self, logits: Any, tokens: int) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = logits[:, -tokens - 1 : -1].double().cpu().numpy()
+        inputs = self.inputs([image], rows)
+        with self.torch.inference_mode(), computing(self.device):
+            logits = self.model(**inputs).logits[:, -len(rows[0]) - 1 : -1]
+            found: NDArray[np.float64] = logits.double().cpu().numpy()
         if not np.isfinite(found).all():
             raise WeakspotError("the captioner gave numbers that are not finite", fix="try dtype=float32")
         return found
 
 
 class Captions(Speaker):
-    """Models of pixels and tokens alone: BLIP, GIT, and an encoder with a decoder such as ViT-GPT2.
-
-    Args:
-        kind: The model's type, as its configuration says.
-    """
+    """Models of pixels and tokens alone: BLIP, GIT, and an encoder with a decoder such as ViT-GPT2."""
 
     def __init__(self, *args: Any, kind: str, prepare: Prepare, start: int, **more: Any) -> None:
         super().__init__(*args, **more)
         self.kind, self.prepare, self.start = kind, prepare, start
         self._ids = "decoder_input_ids" if kind == "vision-encoder-decoder" else "input_ids"
 
-    def _inputs(self, images: Sequence[Any], rows: Sequence[Sequence[int]]) -> dict[str, Any]:
+    def inputs(self, images: Sequence[Any], rows: Sequence[Sequence[int]]) -> dict[str, Any]:
         made = by_name(self.prepare(images))["pixel_values"]
         pixels = self.torch.from_numpy(made).to(getattr(self.torch, self.dtype))
         ids = self.torch.tensor([[self.start, *row] for row in rows])
@@ -92,28 +90,16 @@ class Captions(Speaker):
         return {"pixel_values": pixels.to(self.device), self._ids: ids.to(self.device)}
 
     def write(self, images: Sequence[Any], begun: list[int], **how: Any) -> list[list[int]]:
-        """See `Speaker`."""
         # BLIP takes a text that is whole and drops the token at its end.
         given = [[*begun, self.pad] if self.kind == "blip" else begun] * len(images)
-        inputs = self._inputs(images, given)
+        inputs = self.inputs(images, given)
         with self.torch.inference_mode(), computing(self.device):
             rows = self.model.generate(**inputs, **how, max_length=None).tolist()
         return [row[1:] for row in rows]
 
-    def read(self, image: NDArray[np.uint8], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-        """See `Speaker`."""
-        inputs = self._inputs([image], rows)
-        with self.torch.inference_mode(), computing(self.device):
-            return self._logits(self.model(**inputs).logits, len(rows[0]))
-
 
 class Converses(Speaker):
-    """A vision-language model: it is asked to describe the picture, and its reply is the text.
-
-    Args:
-        processor: Of the library, for this model.
-        question: What it is asked, as its processor wants it.
-    """
+    """A vision-language model: it is asked to describe the picture, and its reply is the text."""
 
     one_by_one = True
 
@@ -121,8 +107,8 @@ class Converses(Speaker):
         super().__init__(*args, **more)
         self.processor, self.question = processor, question
 
-    def _inputs(self, image: Any, rows: Sequence[Sequence[int]]) -> dict[str, Any]:
-        picture = Image.fromarray(stack_images([image])[0])
+    def inputs(self, images: Sequence[Any], rows: Sequence[Sequence[int]]) -> dict[str, Any]:
+        picture = Image.fromarray(stack_images(images)[0])
         asked = self.processor(text=self.question, images=picture, return_tensors="pt")
         torch, found = self.torch, dict(asked)
         own = torch.tensor([list(row) for row in rows], dtype=torch.long).reshape(len(rows), -1)
@@ -143,20 +129,22 @@ class Converses(Speaker):
         }
 
     def write(self, images: Sequence[Any], begun: list[int], **how: Any) -> list[list[int]]:
-        """See `Speaker`."""
         rows = []
         for image in images:
-            given = self._inputs(image, [begun])
+            given = self.inputs([image], [begun])
             with self.torch.inference_mode(), computing(self.device):
                 [row] = self.model.generate(**given, **how, max_length=None).tolist()
             rows.append(row[given["input_ids"].shape[1] - len(begun) :])
         return rows
 
-    def read(self, image: NDArray[np.uint8], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-        """See `Speaker`."""
-        inputs = self._inputs(image, rows)
-        with self.torch.inference_mode(), computing(self.device):
-            return self._logits(self.model(**inputs).logits, len(rows[0]))
+
+#: Models of pixels and tokens alone, by type: their class, the part of their configuration that is of texts,
+#: and what the token is called that texts begin with.
+_PLAIN: Final = {
+    "vision-encoder-decoder": ("VisionEncoderDecoderModel", "decoder", "decoder_start_token_id"),
+    "blip": ("BlipForConditionalGeneration", "text_config", "bos_token_id"),
+    "git": ("GitForCausalLM", "", "cls_token_id"),
+}
 
 
 def speaker_of(
@@ -165,51 +153,28 @@ def speaker_of(
     """The model in a folder, and how it is asked."""
     kind = str(config.get("model_type", ""))
     how: dict[str, Any] = {"device": device, "dtype": dtype}
-    if kind not in ("vision-encoder-decoder", "blip", "git"):
-        return _conversing(folder, how, trust=trust, prompt=prompt)
-    prepare = must_prepare(folder, trust=trust)
-    names = {
-        "vision-encoder-decoder": "VisionEncoderDecoderModel",
-        "blip": "BlipForConditionalGeneration",
-        "git": "GitForCausalLM",
-    }
-    tokenizer = load_tokenizer(folder, trust=trust)
-    model = load_model(names[kind], folder, trust=trust, **how)
-    text = {"blip": "text_config", "vision-encoder-decoder": "decoder"}.get(kind)
+    if kind not in _PLAIN:
+        processor = load_beside("AutoProcessor", folder, trust=trust)
+        model = load_model("AutoModelForImageTextToText", folder, trust=trust, **how)
+        if getattr(processor, "chat_template", None):
+            said = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": prompt}]}]
+            question = processor.apply_chat_template(said, add_generation_prompt=True)
+        else:
+            question = f"{getattr(processor, 'image_token', '') or ''}{prompt} "
+        how |= {"processor": processor, "question": question, "longest": LONGEST}
+        return Converses(model, processor.tokenizer, **how)
+    prepare = prepared_by(prepare_of(folder, trust=trust), of=folder)
+    tokenizer = load_beside("AutoTokenizer", folder, trust=trust)
+    name, text, first = _PLAIN[kind]
+    model = load_model(name, folder, trust=trust, **how)
     inner = getattr(model.config, text) if text else model.config
-    said = {
-        "vision-encoder-decoder": (model.config, "decoder_start_token_id"),
-        "blip": (inner, "bos_token_id"),
-        "git": (tokenizer, "cls_token_id"),
-    }[kind]
-    known = (getattr(*said, None), tokenizer.bos_token_id)
+    says = {"vision-encoder-decoder": model.config, "blip": inner, "git": tokenizer}[kind]
+    known = (getattr(says, first, None), tokenizer.bos_token_id)
     start = next((int(token) for token in known if token is not None), None)
     if start is None:
         raise WeakspotError(f"{folder} does not say what its texts begin with", fix="copy the folder again")
     longest = int(getattr(inner, "max_position_embeddings", 0) or getattr(inner, "n_positions", 0) or LONGEST)
     return Captions(model, tokenizer, kind=kind, prepare=prepare, start=start, longest=longest, **how)
-
-
-def _conversing(folder: Path, how: dict[str, Any], *, trust: Trust, prompt: str) -> Converses:
-    transformers = import_module("transformers")
-    with quiet():
-        try:
-            processor = transformers.AutoProcessor.from_pretrained(
-                folder, local_files_only=True, trust_remote_code=trust.code
-            )
-        except ImportError:
-            raise
-        except Exception as error:  # of the files
-            raise unloadable(folder, error) from error
-    model = load_model("AutoModelForImageTextToText", folder, trust=trust, **how)
-    if getattr(processor, "chat_template", None):
-        said = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": prompt}]}]
-        question = processor.apply_chat_template(said, add_generation_prompt=True)
-    else:
-        question = f"{getattr(processor, 'image_token', '') or ''}{prompt} "
-    return Converses(
-        model, processor.tokenizer, processor=processor, question=question, longest=LONGEST, **how
-    )
 
 
 #: Pictures at once, and tokens of a caption beyond its prefix.
@@ -225,40 +190,21 @@ def is_captioner(config: dict[str, Any]) -> bool:
     return config.get("model_type") in _KINDS or (writes and "vision_config" in config)
 
 
-class _Told(NamedTuple):
-    """A text in tokens: those before, and its own."""
-
-    before: list[int]
-    own: list[int]
-
-
 class HfCaptioner(Batched):
-    """See `weakspot.core.Captioner`.
-
-    Args:
-        speaker: The model and how it is asked.
-        tokens: Of a caption at most, beyond its prefix.
-    """
+    """See `weakspot.core.Captioner`. A caption has at most so many tokens beyond its prefix."""
 
     def __init__(
-        self,
-        speaker: Speaker,
-        *,
-        name: str,
-        batch: int | None = None,
-        tokens: int = TOKENS,
-        beams: int = 1,
-        digest: str | None = None,
-        revision: str = "",
+        self, folder: Path, *, prompt: str = "", tokens: int = TOKENS, beams: int = 1, **how: Unpack[How]
     ) -> None:
-        self.name, self.digest, self.revision = name, digest, revision
-        self._model = speaker
-        self._tokens, self._beams, self.device = tokens, beams, speaker.device
-        size = 1 if speaker.one_by_one else batch or BATCH
-        self._batches = Batches(name, size, device=speaker.device, dtype=speaker.dtype)
+        self.name, self.revision, self.device = str(folder), revision_of(folder), how["device"]
+        place: dict[str, Any] = {"device": self.device, "dtype": how["dtype"]}
+        config, asked = read_config(folder), prompt or PROMPT
+        speaker = speaker_of(folder, config, trust=how["trust"], prompt=asked, **place)
+        self.digest = f"{folder_digest(folder)}-{how['dtype']}-{tokens}-{beams}-{prompt}"
+        self._model, self._tokens, self._beams = speaker, tokens, beams
+        self._batches = Batches(self.name, 1 if speaker.one_by_one else how["batch"] or BATCH, **place)
 
     def captions(self, images: Sequence[NDArray[np.uint8]], *, prefix: str = "") -> list[str]:
-        """See `Captioner`."""
         prefix = " ".join(prefix.split())
         begun = self._words(prefix)
         shown = len(self._decoded(begun))
@@ -270,33 +216,27 @@ class HfCaptioner(Batched):
     def log_probabilities(
         self, images: Sequence[NDArray[np.uint8]], sentences: Sequence[str], *, prefix: str = ""
     ) -> NDArray[np.float64]:
-        """See `Captioner`."""
-        told = [self._told(" ".join(prefix.split()), " ".join(s.split())) for s in sentences]
+        texts = [self._tokens_of(" ".join(prefix.split()), " ".join(s.split())) for s in sentences]
         table = np.zeros((len(images), len(sentences)))
-        order = sorted((i for i, one in enumerate(told) if one.own), key=lambda i: len(told[i].own))
+        order = sorted((i for i, (_, own) in enumerate(texts) if own), key=lambda i: len(texts[i][1]))
         with quiet():
             for row, image in zip(table, images, strict=True):
                 together = Batches("", SENTENCES, device=self.device)
-                score = partial(self._score_some, image, told)
-                row[order] = np.concatenate([*together.run(order, score), np.zeros(0)])
+                parts = together.run([texts[i] for i in order], partial(self._score, image))
+                row[order] = np.concatenate([*parts, np.zeros(0)])
         return table
 
-    def _score_some(
-        self, image: NDArray[np.uint8], all_told: Sequence[_Told], which: Sequence[int]
-    ) -> NDArray[np.float64]:
+    def _score(self, image: NDArray[np.uint8], texts: Sequence[_Text]) -> NDArray[np.float64]:
         """log P of some texts about one picture."""
-        told = [all_told[i] for i in which]
-        rows = [one.before + one.own for one in told]
+        rows = [before + own for before, own in texts]
         longest = max(map(len, rows))
         filled = [row + [self._model.pad] * (longest - len(row)) for row in rows]  # last, so nobody sees it
-        logits = self._model.read(image, filled)  # (texts, start + tokens, words)
-        each = logits - logits.max(-1, keepdims=True)
-        each -= np.log(np.exp(each).sum(-1, keepdims=True))
+        each = log_softmax(self._model.read(image, filled), axis=-1)  # (texts, start + tokens, words)
         sums = []
-        for table, one in zip(each, told, strict=True):
-            first = len(one.before)  # the token at place i is foretold at place i of the start's row
-            places = np.arange(first, first + len(one.own))
-            sums.append(table[places, one.own].sum())
+        for table, (before, own) in zip(each, texts, strict=True):
+            # The token at place i is foretold at place i of the start's row.
+            places = np.arange(len(before), len(before) + len(own))
+            sums.append(table[places, own].sum())
         return np.array(sums, np.float64)
 
     # -- words and tokens -----------------------------------------------------------------------------
@@ -310,12 +250,12 @@ class HfCaptioner(Batched):
             )
         return found
 
-    def _told(self, prefix: str, sentence: str) -> _Told:
+    def _tokens_of(self, prefix: str, sentence: str) -> _Text:
         before = self._words(prefix)
         both = self._words(f"{prefix} {sentence}".strip())
         if both[: len(before)] == before:
-            return _Told(before, both[len(before) :])
-        return _Told(before, self._words(f" {sentence}" if prefix else sentence))
+            return before, both[len(before) :]
+        return before, self._words(f" {sentence}" if prefix else sentence)
 
     def _decoded(self, ids: Sequence[int]) -> str:
         text: str = self._model.tokenizer.decode(list(ids), skip_special_tokens=True)
@@ -326,17 +266,5 @@ def load_folder(
     folder: Path, *, prompt: str = "", tokens: str = "", beams: str = "", **how: Unpack[How]
 ) -> HfCaptioner:
     """`hf:FOLDER?prompt=…&tokens=40&beams=1`; the prompt is for vision-language models."""
-    dtype, config = how["dtype"], read_config(folder)
-    speaker = speaker_of(
-        folder, config, device=how["device"], dtype=dtype, trust=how["trust"], prompt=prompt or PROMPT
-    )
-    most = read_whole("tokens", tokens, most=1024) or TOKENS
-    return HfCaptioner(
-        speaker,
-        name=str(folder),
-        batch=how["batch"],
-        tokens=most,
-        beams=read_whole("beams", beams, most=64) or 1,
-        digest=f"{folder_digest(folder)}-{dtype}-{most}-{beams or 1}-{prompt}",
-        revision=revision_of(folder),
-    )
+    most, width = read_whole("tokens", tokens, most=1024), read_whole("beams", beams, most=64)
+    return HfCaptioner(folder, prompt=prompt, tokens=most or TOKENS, beams=width or 1, **how)

@@ -1,4 +1,4 @@
-"""Encoders of transformers and of sentence-transformers. See `weakspot.models.hf.model`."""
+"""Encoders of transformers (see `weakspot.models.hf.model`), of sentence-transformers and of open_clip."""
 
 from __future__ import annotations
 
@@ -12,21 +12,20 @@ from typing import Any, Final, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import WeakspotError
+from weakspot.core import WeakspotError, nearest
 from weakspot.models.compute import autocast, computing
-from weakspot.models.hf.images import by_name, prepare_of, unprepared
 from weakspot.models.hf.loading import (
     FolderModel,
     How,
     Trust,
     find_folder,
-    load_tokenizer,
-    quiet,
+    load_beside,
     read_config,
     read_options,
+    reading,
     refuse_pickles,
-    unloadable,
 )
+from weakspot.models.preprocess import Preprocess, by_name, prepare_of, prepared_by
 from weakspot.models.vectors import in_batches, unit
 
 
@@ -40,7 +39,6 @@ class TextTower(FolderModel, ABC):
         """One row for each of some texts, of any length."""
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """See `TextEncoder`."""
         rows = in_batches([str(t) for t in texts], self._texts, batch=self._batches, width=self._width)
         return unit(rows, of=self.name)
 
@@ -53,7 +51,6 @@ class TwoTowers(TextTower):
         """One row for each of some pictures, of any length."""
 
     def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
-        """See `Encoder`."""
         parts = self._batches.run(images, self._pictures)
         return unit(np.concatenate(parts) if parts else np.zeros((0, self._width or 0)), of=self.name)
 
@@ -72,7 +69,7 @@ class HfClip(TwoTowers):
         config = read_config(folder)
         self._prepare = prepare_of(folder, trust=self.trust)
         self._model = self._network("AutoModel")
-        self._tokenizer: Any = load_tokenizer(folder, trust=self.trust)
+        self._tokenizer: Any = load_beside("AutoTokenizer", folder, trust=self.trust)
         settings = self._model.config
         said = int(config.get("text_config", {}).get("max_position_embeddings", 0))
         self._longest = said or int(settings.text_config.max_position_embeddings)
@@ -81,11 +78,8 @@ class HfClip(TwoTowers):
         self._width = int(getattr(settings, "projection_dim", 0) or 0) or None
 
     def _pictures(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
-        if self._prepare is None:
-            raise unprepared(self.name)
-        shown = {
-            name: self._torch.from_numpy(value) for name, value in by_name(self._prepare(images)).items()
-        }
+        prepared = by_name(prepared_by(self._prepare, of=self.name)(images))
+        shown = {name: self._torch.from_numpy(value) for name, value in prepared.items()}
         return self._run(
             self._model.get_image_features,
             **{n: v.to(self._dtype) if v.is_floating_point() else v for n, v in shown.items()},
@@ -115,16 +109,13 @@ _SHIFTED: Final = ("roberta", "xlm-roberta", "camembert", "mpnet")
 
 
 class Reading(NamedTuple):
-    """How a sentence becomes one row.
+    """How a sentence becomes one row."""
 
-    Attributes:
-        pooling: "mean" of all tokens, or "cls", the first.
-        longest: Tokens that are read; None where it is not said.
-        lower: Texts are put into lower case first.
-    """
-
+    #: "mean" of all tokens, or "cls", the first.
     pooling: str = "mean"
+    #: Tokens that are read; None where it is not said.
     longest: int | None = None
+    #: Texts are put into lower case first.
     lower: bool = False
 
 
@@ -139,11 +130,7 @@ def is_text_encoder(config: Mapping[str, Any]) -> bool:
 
 
 def read_modules(folder: Path) -> Reading:
-    """What a folder says of how a sentence becomes a row; the mean where it says nothing.
-
-    Raises:
-        WeakspotError: It asks for something that is not done here, or cannot be read.
-    """
+    """What a folder says of how a sentence becomes a row; the mean where it says nothing."""
     if not (folder / MODULES).is_file():
         return Reading()
     try:
@@ -199,7 +186,7 @@ class HfSentences(TextTower):
         super().__init__(folder, usual=BATCH, **how)
         self.reading, config = read_modules(folder), read_config(folder)
         self._model = self._network("AutoModel", unused="pooler.")
-        self._tokenizer: Any = load_tokenizer(folder, trust=self.trust)
+        self._tokenizer: Any = load_beside("AutoTokenizer", folder, trust=self.trust)
         self._tokenizer.padding_side = "right"
         places = int(config.get("max_position_embeddings") or LONGEST)
         places -= 2 if config.get("model_type") in _SHIFTED else 0
@@ -235,19 +222,14 @@ class SentenceEncoder(TextTower):
         if not self.trust.pickle:
             refuse_pickles(folder)
         safe = not self.trust.pickle or any(folder.glob("*.safetensors"))
-        with quiet():
-            try:
-                self._model = library.SentenceTransformer(
-                    str(folder),
-                    device=self.device,
-                    trust_remote_code=self.trust.code,
-                    local_files_only=True,
-                    model_kwargs={"use_safetensors": True if safe else None},
-                )
-            except ImportError:
-                raise
-            except Exception as error:  # of the files
-                raise unloadable(folder, error) from error
+        with reading(folder):
+            self._model = library.SentenceTransformer(
+                str(folder),
+                device=self.device,
+                trust_remote_code=self.trust.code,
+                local_files_only=True,
+                model_kwargs={"use_safetensors": True if safe else None},
+            )
         self._model.eval()
         known = getattr(self._model, "get_embedding_dimension", None)
         known = known or self._model.get_sentence_embedding_dimension  # its name before version 5
@@ -291,6 +273,81 @@ def load(
 ) -> SentenceEncoder:
     """`st:all-mpnet-base-v2?device=cuda&batch=256`; names without an owner are the library's own models."""
     import_module("sentence_transformers")  # a missing library is told before anything is fetched
-    how = read_options(device=device, dtype=dtype, batch=batch, pickle=pickle, code=code)
-    folder = find_folder(path, revision=revision or None, owner=OWNER, also=how["trust"].fetched)
-    return SentenceEncoder(folder, **how)
+    how, trust = read_options(device=device, dtype=dtype, batch=batch, pickle=pickle, code=code)
+    folder = find_folder(path, revision=revision or None, owner=OWNER, also=trust.fetched)
+    return SentenceEncoder(folder, **how, trust=trust)
+
+
+OPEN_CLIP: Final = "open_clip_config.json"
+NO_PICKLES: Final = (
+    "openclip: has no pickle=yes, since not every version of open_clip reads them restrictedly: choose a tag "
+    "with safetensors, or hf:NAME?pickle=yes"
+)
+
+
+class OpenClip(TwoTowers):
+    """Of open_clip: a folder with its configuration, safetensors and, if it has one, its tokenizer."""
+
+    def __init__(self, folder: Path, **how: Unpack[How]) -> None:
+        library: Any = import_module("open_clip")
+        super().__init__(folder, usual=BATCH, **how)
+        config = read_config(folder, OPEN_CLIP)
+        refuse_pickles(folder, fix=NO_PICKLES)
+        source = f"local-dir:{folder}"
+        with reading(folder):
+            made = library.create_model(source, device=self.device, require_pretrained=True)
+            self._model = made.eval()
+            self._tokenizer: Any = library.get_tokenizer(source)
+        usual = library.get_model_preprocess_cfg(self._model)
+        self._prepare = openclip_preprocess(config.get("preprocess_cfg") or usual, usual)
+
+    def _pictures(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
+        return self._run(self._model.encode_image, self._torch.from_numpy(self._prepare(images)))
+
+    def _texts(self, texts: list[str]) -> NDArray[np.float32]:
+        return self._run(self._model.encode_text, self._tokenizer(texts))
+
+    def _run(self, encode: Any, values: Any) -> NDArray[np.float32]:
+        values = values.to(self.device)
+        with self._torch.inference_mode(), computing(self.device), autocast(self.device, self.dtype):
+            return np.asarray(encode(values).float().cpu().numpy(), np.float32)
+
+
+def openclip_preprocess(said: Mapping[str, Any], otherwise: Mapping[str, Any]) -> Preprocess:
+    """How pictures are prepared, from the library's settings; what one mapping lacks the other says."""
+    both = {**otherwise, **{key: value for key, value in said.items() if value is not None}}
+    size = both["size"]
+    height, width = (size, size) if isinstance(size, int) else (int(size[0]), int(size[-1]))
+    mode = both.get("resize_mode", "shortest")
+    if mode not in ("shortest", "squash"):
+        raise WeakspotError(f"pictures are prepared by {mode!r}, which is not known", fix="use another model")
+    return Preprocess(
+        size=(height, width),
+        shortest=min(height, width) if mode == "shortest" else None,
+        resample=str(both.get("interpolation", "bicubic")).upper(),
+        mean=tuple(map(float, both["mean"])),
+        std=tuple(map(float, both["std"])),
+    )
+
+
+def load_openclip(
+    path: str, *, device: str = "auto", dtype: str = "float32", batch: str = "", revision: str = ""
+) -> OpenClip:
+    """`openclip:ViT-L-14/openai?device=cuda`; `openclip:FOLDER`; `openclip:owner/name` on the hub."""
+    library: Any = import_module("open_clip")
+    model, _, tag = path.partition("/")
+    name = path
+    if not Path(path).exists() and model in library.list_models():
+        known = library.list_pretrained_tags_by_model(model)
+        settings = library.get_pretrained_cfg(model, tag)
+        if not settings:
+            raise WeakspotError(
+                f"open_clip has no weights {tag[:80]!r} for {model}",
+                fix=nearest(tag, known) or f"choose one of: {', '.join(known)[:300]}",
+            )
+        name = str(settings.get("hf_hub", "")).strip("/")
+        name = "/".join(name.split("/")[:2])
+        if not name:
+            raise WeakspotError(f"the weights {tag!r} of {model} are there as a pickle only", fix=NO_PICKLES)
+    how, _ = read_options(device=device, dtype=dtype, batch=batch)
+    return OpenClip(find_folder(name, revision=revision or None), **how)

@@ -11,8 +11,9 @@ import json
 import logging
 import os
 import re
+import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +21,15 @@ from typing import Any, Final, NamedTuple, TypedDict, Unpack
 
 from weakspot.core import WeakspotError
 from weakspot.core.registry import read_whole, read_yes
-from weakspot.models.compute import Batched, Batches, choose_device, choose_dtype, free, out_of_memory
+from weakspot.models.compute import (
+    Batched,
+    Batches,
+    choose_device,
+    choose_dtype,
+    free,
+    in_one_line,
+    out_of_memory,
+)
 
 PICKLES: Final = (".bin", ".ckpt", ".pt", ".pth", ".pkl")
 #: What is fetched of a model.
@@ -34,11 +43,7 @@ _NAME: Final = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
 def local_folder(path: str, *, revision: str | None, name: str, no_folder: str) -> Path | None:
     """The folder at a path; None where there is none and `name` may be one on the model hub.
 
-    Args:
-        path: As a user gave it.
-        revision: A folder has none.
-        name: What would be asked of the hub.
-        no_folder: The way out where the path is a file.
+    `no_folder` is the way out where the path is a file.
     """
     try:
         folder = Path(path).expanduser()
@@ -59,13 +64,9 @@ def local_folder(path: str, *, revision: str | None, name: str, no_folder: str) 
 
 
 def find_folder(path: str, *, revision: str | None = None, owner: str = "", also: Sequence[str] = ()) -> Path:
-    """The folder of a model: a path, or `owner/name` on the hub.
+    """The folder of a model: a path, or `owner/name` on the hub; `owner` has names that come without one.
 
-    Args:
-        path: As a user gave it.
-        revision: A branch, tag or commit on the hub.
-        owner: Who owns names that come without an owner; "" where these mean nothing.
-        also: Patterns of files that are fetched beside the safe ones, where the user allowed it.
+    Files of the patterns `also` are fetched beside the safe ones, where the user allowed it.
     """
     name = f"{owner}/{path}" if owner and "/" not in path else path
     folder = local_folder(path, revision=revision, name=name, no_folder="name the folder with config.json")
@@ -88,8 +89,8 @@ def offline() -> str:
 def not_given(name: str, error: Exception) -> WeakspotError:
     """That the model hub did not give a model, and why, in one line."""
     known = offline()
-    said = (str(error).strip().splitlines() or [""])[0].split(". If you want")[0][:300]
-    why = f"{known} is set and it is not in the cache" if known else f"{type(error).__name__}: {said}"
+    said = in_one_line(error).split(". If you want")[0]
+    why = f"{known} is set and it is not in the cache" if known else said
     return WeakspotError(
         f"there is no folder {name}, and the model hub did not give it: {why}",
         fix=f"unset {known} to fetch it once, or give the path of a folder"
@@ -134,9 +135,7 @@ def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
 def refuse_pickles(folder: Path, *, fix: str = "") -> None:
     """An error where weights, of the model or of a part in a folder below, are there as a pickle only.
 
-    Args:
-        folder: Of the model, on disk or as it was fetched, without pickles.
-        fix: The way out; by default the option that allows them for one run.
+    The way out is by default the option that allows them for one run.
     """
     fix = fix or (
         "where you trust it: add pickle=yes to the name (torch's restricted reader is used), or load it "
@@ -175,27 +174,34 @@ def folder_digest(folder: Path) -> str:
 
 def unloadable(folder: Path, error: Exception) -> WeakspotError:
     """What a library's complaint comes to."""
-    said = (str(error).strip().splitlines() or [""])[0][:300]
     if "trust_remote_code" in str(error):
         return WeakspotError(
             f"{folder} brings code of its own, which is not run unasked",
             fix="where you trust it: add code=yes to the name",
         )
     return WeakspotError(
-        f"{folder} cannot be loaded: {type(error).__name__}: {said}",
+        f"{folder} cannot be loaded: {in_one_line(error)}",
         fix="its configuration and its weights must belong together; copy the folder again",
     )
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """Without the libraries' advice and progress bars. What goes wrong is raised, so nothing is lost."""
-    logs: list[Any] = []
+def quiet(*, drawing: bool = False) -> Iterator[None]:
+    """Without the libraries' advice and progress bars. What goes wrong is raised, so nothing is lost.
+
+    Python's warnings are off too. While pictures are drawn it is one of them alone, since threads share the
+    filters: samplers turn tensors into arrays in a way that numpy 2 warns of.
+    """
+    names = ("transformers.utils.logging", "diffusers.utils.logging")
     with suppress(ImportError):
-        logs.append(import_module("transformers.utils.logging"))
+        import_module(names[0])
+    logs: list[Any] = [sys.modules[name] for name in names if name in sys.modules]
     before = [(log, log.get_verbosity(), log.is_progress_bar_enabled()) for log in logs]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        if drawing:
+            warnings.filterwarnings("ignore", "__array__ implementation", DeprecationWarning)
+        else:
+            warnings.simplefilter("ignore")
         for log in logs:
             log.set_verbosity_error()
             log.disable_progress_bar()
@@ -208,6 +214,18 @@ def quiet() -> Iterator[None]:
                     log.enable_progress_bar()
 
 
+@contextmanager
+def reading(folder: Path, explain: Callable[[Path, Exception], WeakspotError] = unloadable) -> Iterator[None]:
+    """A library reads a folder, quietly; what it complains of comes as one error of ours."""
+    with quiet():
+        try:
+            yield
+        except ImportError:  # the registry says which extra
+            raise
+        except Exception as error:  # of the files, which the libraries find broken in many ways
+            raise explain(folder, error) from error
+
+
 def sha256(path: Path) -> str:
     """Of one file, in hexadecimal."""
     with path.open("rb") as file:
@@ -215,14 +233,11 @@ def sha256(path: Path) -> str:
 
 
 class Trust(NamedTuple):
-    """What a user allows for one run, by options of a name.
+    """What a user allows for one run, by options of a name."""
 
-    Attributes:
-        pickle: Weights may be read from a pickle (`pickle=yes`); torch's restricted reader is used.
-        code: Python files that come with the model may be run (`code=yes`).
-    """
-
+    #: Weights may be read from a pickle (`pickle=yes`); torch's restricted reader is used.
     pickle: bool = False
+    #: Python files that come with the model may be run (`code=yes`).
     code: bool = False
 
     @property
@@ -234,27 +249,22 @@ class Trust(NamedTuple):
 NOTHING = Trust()
 
 
-class How(TypedDict, total=False):
-    """How a model is loaded.
-
-    Attributes:
-        device: Where it is to run; a CPU where it is not said.
-        batch: Items at once; halved by itself when memory is short.
-    """
+class Place(TypedDict, total=False):
+    """How a model is loaded: on a CPU where nothing is said. A batch halves itself when memory is short."""
 
     device: str
     dtype: str
     batch: int | None
+
+
+class How(Place, total=False):
+    """That, and what is allowed for it."""
+
     trust: Trust
 
 
 class FolderModel(Batched):
-    """A model that its library saved to a folder.
-
-    Args:
-        folder: On disk, or in the hub's cache.
-        usual: Items at once where `how` does not say it.
-    """
+    """A model that its library saved to a folder; `usual` items at once where nothing else is said."""
 
     def __init__(self, folder: Path, *, usual: int, **how: Unpack[How]) -> None:
         self.name, self.revision = str(folder), revision_of(folder)
@@ -265,20 +275,18 @@ class FolderModel(Batched):
         self._batches = Batches(self.name, how.get("batch") or usual, device=self.device, dtype=self.dtype)
 
     def _network(self, kind: str, *, unused: str = "") -> Any:
-        """The folder's model, a class of transformers."""
         where = {"device": self.device, "dtype": self.dtype}
         return load_model(kind, Path(self.name), trust=self.trust, unused=unused, **where)
 
 
-def read_options(*, device: str, dtype: str, batch: str, pickle: str = "no", code: str = "no") -> How:
+def read_options(
+    *, device: str, dtype: str, batch: str, pickle: str = "no", code: str = "no"
+) -> tuple[Place, Trust]:
     """The options `?device=cuda&dtype=bfloat16&batch=256&pickle=yes&code=yes` of a name."""
     place = choose_device(device)
-    return How(
-        device=place,
-        dtype=choose_dtype(dtype, place),
-        batch=read_whole("batch", batch, most=1 << 16),
-        trust=Trust(read_yes("pickle", pickle), read_yes("code", code)),
-    )
+    most = read_whole("batch", batch, most=1 << 16)
+    trust = Trust(read_yes("pickle", pickle), read_yes("code", code))
+    return Place(device=place, dtype=choose_dtype(dtype, place), batch=most), trust
 
 
 def load_model(
@@ -286,34 +294,21 @@ def load_model(
 ) -> Any:
     """The model, in evaluation mode, on its device.
 
-    Args:
-        kind: A class of transformers, e.g. "AutoModelForImageClassification".
-        folder: As `save_pretrained` writes it.
-        device: Where it is to run.
-        dtype: "float32", "float16" or "bfloat16".
-        trust: What is allowed beyond safetensors.
-        unused: What the names of weights begin with that may be missing, since nobody asks for them.
-
-    Raises:
-        WeakspotError: It cannot be loaded, or weights are missing.
+    `kind` is a class of transformers, e.g. "AutoModelForImageClassification". Weights whose names begin with
+    `unused` may be missing, since nobody asks for them.
     """
     torch, transformers = import_module("torch"), import_module("transformers")
     named = "dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "torch_dtype"
     safe = not trust.pickle or any(folder.glob("*.safetensors"))
-    with quiet():
-        try:
-            model, info = getattr(transformers, kind).from_pretrained(
-                folder,
-                use_safetensors=True if safe else None,
-                local_files_only=True,
-                trust_remote_code=trust.code,
-                output_loading_info=True,
-                **{named: getattr(torch, dtype)},
-            )
-        except ImportError:  # the registry says which extra
-            raise
-        except Exception as error:  # of the files
-            raise unloadable(folder, error) from error
+    with reading(folder):
+        model, info = getattr(transformers, kind).from_pretrained(
+            folder,
+            use_safetensors=True if safe else None,
+            local_files_only=True,
+            trust_remote_code=trust.code,
+            output_loading_info=True,
+            **{named: getattr(torch, dtype)},
+        )
     missing = sorted(k for k in info.get("missing_keys", ()) if not (unused and k.startswith(unused)))
     if missing:
         raise WeakspotError(
@@ -323,18 +318,13 @@ def load_model(
     return on_device(model, device, of=str(folder)).eval()
 
 
-def load_tokenizer(folder: Path, *, trust: Trust = NOTHING) -> Any:
-    """The folder's tokenizer."""
+def load_beside(kind: str, folder: Path, *, trust: Trust = NOTHING) -> Any:
+    """What goes with the folder's model: "AutoTokenizer", or "AutoProcessor"."""
     transformers = import_module("transformers")
-    with quiet():
-        try:
-            return transformers.AutoTokenizer.from_pretrained(
-                folder, local_files_only=True, trust_remote_code=trust.code
-            )
-        except ImportError:
-            raise
-        except Exception as error:  # of the files
-            raise unloadable(folder, error) from error
+    with reading(folder):
+        return getattr(transformers, kind).from_pretrained(
+            folder, local_files_only=True, trust_remote_code=trust.code
+        )
 
 
 def on_device(model: Any, device: str, *, of: str) -> Any:

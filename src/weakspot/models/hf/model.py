@@ -1,8 +1,8 @@
 """Models of the transformers library: `hf:owner/name` or `hf:FOLDER`. Its config.json says what it is.
 
-Each kind of model has its own module with a function `load_folder(folder, **how)` (see `hf_load.How`); a new
-kind is a line in `KINDS`. Weights are read from safetensors, and code that comes with a model is not run,
-unless the name says `pickle=yes` or `code=yes`.
+Each kind of model has its own function `load_folder(folder, **how)`; a new kind is a line in `KINDS`. Weights
+are read from safetensors, and code that comes with a model is not run, unless the name says `pickle=yes` or
+`code=yes`.
 """
 
 from __future__ import annotations
@@ -16,18 +16,17 @@ from weakspot.core import WeakspotError
 from weakspot.core.registry import read_yes
 from weakspot.models.hf.captioner import is_captioner
 from weakspot.models.hf.encoders import is_text_encoder
-from weakspot.models.hf.images import must_prepare
 from weakspot.models.hf.loading import (
-    How,
+    Place,
+    Trust,
     find_folder,
-    folder_digest,
     load_model,
     read_config,
     read_options,
     refuse_pickles,
-    revision_of,
 )
 from weakspot.models.pictures import columns, in_order, read_labels
+from weakspot.models.preprocess import prepare_of, prepared_by
 from weakspot.models.torch.classifier import ImageClassifier
 
 
@@ -37,29 +36,24 @@ def is_classifier(config: dict[str, Any]) -> bool:
 
 
 def load_classifier(
-    folder: Path, *, labels: str = "", compile: str = "", **how: Unpack[How]
+    folder: Path, *, trust: Trust, labels: str = "", compile: str = "", **how: Unpack[Place]
 ) -> ImageClassifier:
     """`hf:FOLDER?labels=labels.txt&compile=yes`; by default the labels are those of config.json."""
     fast = read_yes("compile", compile or "no")
-    prepare = must_prepare(folder, trust=how["trust"])
+    prepare = prepared_by(prepare_of(folder, trust=trust), of=folder)
     config = read_config(folder)
     names = read_labels(Path(labels)) if labels else in_order(config.get("id2label") or {}, of=folder)
-    device, dtype = how["device"], how["dtype"]
     kind = "AutoModelForImageClassification"
-    model = load_model(kind, folder, device=device, dtype="float32", trust=how["trust"])
+    model = load_model(kind, folder, device=how["device"], dtype="float32", trust=trust)
     columns(int(model.config.num_labels), names, of=str(folder))
     return ImageClassifier(
         model,
         name=str(folder),
         labels=names,
         prepare=prepare,
-        device=device,
-        dtype=dtype,
-        batch=how["batch"],
         compile=fast,
-        digest=f"{folder_digest(folder)}-{dtype}",
-        revision=revision_of(folder),
         folder=folder,
+        **how,
     )
 
 
@@ -72,19 +66,11 @@ class ModelKind(NamedTuple):
     options: tuple[str, ...] = ()
 
 
-def _two_towers(config: dict[str, Any]) -> bool:
-    kind = str(config.get("model_type", ""))
-    return kind in ("clip", "siglip", "siglip2", "altclip", "chinese_clip", "metaclip_2")
-
-
 def _of_timm(config: dict[str, Any]) -> bool:
     return config.get("model_type") == "timm_wrapper" or {"architecture", "pretrained_cfg"} <= config.keys()
 
 
-def _writes(config: dict[str, Any]) -> bool:
-    return bool(config.get("is_encoder_decoder")) and config.get("model_type") != "vision-encoder-decoder"
-
-
+_TWO_TOWERS: Final = ("clip", "siglip", "siglip2", "altclip", "chinese_clip", "metaclip_2")
 KINDS: Final = (
     ModelKind(
         "an image classifier",
@@ -98,10 +84,14 @@ KINDS: Final = (
         "weakspot.models.hf.captioner:load_folder",
         ("prompt", "tokens", "beams"),
     ),
-    ModelKind("an encoder of texts and pictures", _two_towers, "weakspot.models.hf.encoders:HfClip"),
+    ModelKind(
+        "an encoder of texts and pictures",
+        lambda config: config.get("model_type") in _TWO_TOWERS,
+        "weakspot.models.hf.encoders:HfClip",
+    ),
     ModelKind(
         "a summariser (BART, T5, Pegasus)",
-        _writes,
+        lambda c: bool(c.get("is_encoder_decoder")) and c.get("model_type") != "vision-encoder-decoder",
         "weakspot.models.summarise:load_folder",
         ("prefix", "tokens", "beams"),
     ),
@@ -131,8 +121,7 @@ def load(
 ) -> Any:
     """`hf:microsoft/resnet-50`, `hf:openai/clip-vit-large-patch14?device=cuda`, `hf:FOLDER`."""
     import_module("transformers")  # a missing library is told before anything is fetched
-    how = read_options(device=device, dtype=dtype, batch=batch, pickle=pickle, code=code)
-    trust = how["trust"]
+    how, trust = read_options(device=device, dtype=dtype, batch=batch, pickle=pickle, code=code)
     folder = find_folder(path, revision=revision or None, also=trust.fetched)
     config = read_config(folder)
     kind = next((kind for kind in KINDS if kind.fits(config)), None)
@@ -155,4 +144,4 @@ def load(
         refuse_pickles(folder)
     module, _, attribute = kind.target.partition(":")
     loader: Callable[..., Any] = getattr(import_module(module), attribute)
-    return loader(folder, **how, **{name: own[name] for name in kind.options})
+    return loader(folder, **how, trust=trust, **{name: own[name] for name in kind.options})

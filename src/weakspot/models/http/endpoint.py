@@ -38,10 +38,10 @@ from urllib.parse import urlsplit
 import numpy as np
 import yaml
 from numpy.typing import NDArray
-from PIL import Image
 
 from weakspot.core import WeakspotError, nearest
 from weakspot.models.chat.calls import LONGEST_WAIT, Fault, pause
+from weakspot.models.pictures import png
 
 TIMEOUT: Final = 60.0
 ATTEMPTS: Final = 5
@@ -63,41 +63,25 @@ class _Stay(urllib.request.HTTPRedirectHandler):
 
 
 class Caller:
-    """Sends requests to one address.
+    """Sends requests to an endpoint; `${NAME}` in its headers is read from the environment."""
 
-    Args:
-        url: http or https, without a key in it.
-        headers: Further headers; `${NAME}` in them is read from the environment.
-    """
-
-    def __init__(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        timeout: float = TIMEOUT,
-        attempts: int = ATTEMPTS,
-        concurrency: int = CONCURRENCY,
-    ) -> None:
-        self.url = check_url(url)
-        self._headers, self._secrets = _filled(headers or {})
-        self._timeout, self._attempts, self.concurrency = timeout, attempts, concurrency
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint, self.url = endpoint, check_url(endpoint.url)
+        self._headers, self._secrets = _filled(endpoint.headers)
         self._opener = urllib.request.build_opener(_Stay)
         self._chance = random.Random()  # noqa: S311 - jitter
-        self.calls = 0
 
     def all(self, work: Callable[[Any], _T], items: Sequence[Any]) -> list[_T]:
         """`work` on every item, some at once, in order; the first error ends it."""
-        if len(items) < 2 or self.concurrency == 1:
+        if len(items) < 2 or self.endpoint.concurrency == 1:
             return [work(item) for item in items]
-        pool = ThreadPoolExecutor(min(self.concurrency, len(items)))
+        pool = ThreadPoolExecutor(min(self.endpoint.concurrency, len(items)))
         try:
             return list(pool.map(work, items))
         finally:
             pool.shutdown(cancel_futures=True)
 
     def json(self, body: bytes, kind: str) -> Any:
-        """The answer to a request, read as JSON."""
         content, said = self._post(body, kind)
         try:
             return json.loads(content)
@@ -110,35 +94,39 @@ class Caller:
 
     def _post(self, body: bytes, kind: str) -> tuple[bytes, str]:
         fault = Fault("")
-        for attempt in range(self._attempts):
-            found = self._once(body, kind)
-            if not isinstance(found, Fault):
-                return found
-            fault = found
+        for attempt in range(self.endpoint.attempts):
+            reply = self._once(body, kind)
+            if not isinstance(reply, Fault):
+                return reply
+            fault = reply
             if not fault.again or (fault.wait or 0) > LONGEST_WAIT:
                 break
-            if attempt + 1 < self._attempts:
+            if attempt + 1 < self.endpoint.attempts:
                 time.sleep(pause(attempt, fault, chance=self._chance))
         tried = f" ({attempt + 1} attempts)" if attempt else ""
-        raise Unanswered(f"{self.url} does not answer: {fault.what}{tried}", fix=_way_out(fault))
+        fix = "is the server running? timeout=, attempts= and concurrency= can be given"
+        if "HTTP 401" in fault.what or "HTTP 403" in fault.what:
+            fix = "check the key: headers: {Authorization: Bearer ${MY_KEY}} in a file; see docs/models.md"
+        elif fault.what.startswith("it points"):
+            fix = "name the address it points to"
+        elif "HTTP 4" in fault.what and not fault.busy:
+            fix = "check the address and how pictures are sent; see docs/models.md"
+        raise Unanswered(f"{self.url} does not answer: {fault.what}{tried}", fix=fix)
 
     def _once(self, body: bytes, kind: str) -> tuple[bytes, str] | Fault:
         headers = {"Content-Type": kind, "Accept": "application/json", **self._headers}
         request = urllib.request.Request(self.url, body, headers)  # noqa: S310 (see check_url)
-        self.calls += 1
         try:
-            with self._opener.open(request, timeout=self._timeout) as reply:
+            with self._opener.open(request, timeout=self.endpoint.timeout) as reply:
                 content: bytes = reply.read(LARGEST + 1)
                 said = str(reply.headers.get("Content-Type", ""))
         except urllib.error.HTTPError as error:
             with error:
                 return self._refused(error)
-        except TimeoutError:
-            return Fault(f"nothing came within {self._timeout:g} s", again=True)
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             if isinstance(reason, TimeoutError):
-                return Fault(f"nothing came within {self._timeout:g} s", again=True)
+                return Fault(f"nothing came within {self.endpoint.timeout:g} s", again=True)
             return Fault(self.scrub(f"{type(error).__name__}: {reason}")[:300], again=True)
         if len(content) > LARGEST:
             return Fault(f"it sends more than {LARGEST >> 20} MB")
@@ -168,7 +156,6 @@ class Caller:
         return self.scrub("".join(c if c.isprintable() else "?" for c in text))[:120]
 
     def scrub(self, text: str) -> str:
-        """Without the keys."""
         for secret in self._secrets:
             text = text.replace(secret, "***")
         return text
@@ -178,10 +165,9 @@ def check_url(url: str) -> str:
     """The address; an error if it is none, or if a key stands in it."""
     try:
         parts = urlsplit(url)
-        port = parts.port
+        _ = parts.port  # an error where it is no number
     except ValueError:
-        parts, port = urlsplit(""), None
-    del port
+        parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname or not url.isprintable() or " " in url:
         raise WeakspotError(f"{url[:200]!r} is not an address", fix="write http://HOST:PORT/PATH")
     if parts.username or parts.password:
@@ -214,16 +200,6 @@ def _form(content: bytes, kind: str) -> str:
     if "html" in kind or start.startswith((b"<!doctype html", b"<html")):
         return "HTML"
     return (kind.partition(";")[0].strip()[:60] or "something") if content else "nothing"
-
-
-def _way_out(fault: Fault) -> str:
-    if "HTTP 401" in fault.what or "HTTP 403" in fault.what:
-        return "check the key: headers: {Authorization: Bearer ${MY_KEY}} in a file; see docs/models.md"
-    if fault.what.startswith("it points"):
-        return "name the address it points to"
-    if "HTTP 4" in fault.what and not fault.busy:
-        return "check the address and how pictures are sent; see docs/models.md"
-    return "is the server running? timeout=, attempts= and concurrency= can be given"
 
 
 SEND: Final = ("json", "multipart")
@@ -266,16 +242,6 @@ class Endpoint:
         if not 1 <= self.concurrency <= 256:
             raise WeakspotError(f"concurrency cannot be {self.concurrency}", fix="choose 1 to 256")
 
-    def caller(self) -> Caller:
-        """Who sends the requests."""
-        return Caller(
-            self.url,
-            headers=self.headers,
-            timeout=self.timeout,
-            attempts=self.attempts,
-            concurrency=self.concurrency,
-        )
-
     def request(self, pictures: Sequence[Picture]) -> tuple[bytes, str]:
         """The body for some pictures, and its content type."""
         if self.send == "multipart":
@@ -292,12 +258,9 @@ class Endpoint:
 
 
 def read_endpoint(rest: str, *, scheme: str, given: Mapping[str, Any]) -> Endpoint:
-    """From a name: the rest of an address, or a file.
+    """From what follows the scheme in a name, "//HOST/PATH" or the name of a file, and from its options.
 
-    Args:
-        rest: What follows the scheme: "//HOST/PATH" or the name of a file.
-        scheme: "http" or "https".
-        given: What the options say; None and "" where they say nothing.
+    Options are None or "" where they say nothing.
     """
     said = {key: value for key, value in given.items() if value not in (None, "")}
     if rest.startswith("//"):
@@ -306,12 +269,10 @@ def read_endpoint(rest: str, *, scheme: str, given: Mapping[str, Any]) -> Endpoi
     known = {f.name for f in fields(Endpoint)}
     strange = [key for key in content if key not in known]
     if strange or not isinstance(content.get("url"), str):
+        lacks = f"place for {strange[0][:80]!r}" if strange else "url"
+        hint = nearest(strange[0], known) if strange else ""
         raise WeakspotError(
-            f"{rest[:200]} has no place for {str(strange[0])[:80]!r}"
-            if strange
-            else f"{rest[:200]} has no url",
-            fix=(nearest(str(strange[0]), known) if strange else "")
-            or f"it can say: {', '.join(sorted(known))}",
+            f"{rest[:200]} has no {lacks}", fix=hint or f"it can say: {', '.join(sorted(known))}"
         )
     for key, kind in (("fields", Mapping), ("headers", Mapping), ("batch", int), ("attempts", int),
                       ("concurrency", int), ("timeout", int | float)):  # fmt: skip
@@ -341,13 +302,6 @@ def _file(path: Path) -> dict[str, Any]:
     return {str(key): value for key, value in content.items()}
 
 
-def png(picture: Picture) -> bytes:
-    """A picture as a file, without loss."""
-    made = io.BytesIO()
-    Image.fromarray(picture).save(made, "PNG", compress_level=1)
-    return made.getvalue()
-
-
 def form(parts: Mapping[str, Any]) -> tuple[bytes, str]:
     """A form (multipart/form-data); bytes are files, all else is text."""
     edge = f"weakspot-{secrets.token_hex(12)}"
@@ -366,31 +320,27 @@ def placed(body: dict[str, Any], path: str, value: Any) -> Any:
     """The body with a value where a path says: "a.0.b" is a field of the first row of a list; "" is all."""
     if not path:
         return value
-    whole: Any = body
+    here: Any = body
     steps = path.split(".")
-    here = whole
     for step, after in zip(steps, [*steps[1:], ""], strict=True):
         inner = value if not after else ([] if after.isdecimal() else {})
         if isinstance(here, list) and step.isdecimal():
-            while len(here) <= min(int(step), 1000):
-                here.append(copy.copy(inner))
             key: Any = int(step)
-            here[key] = value if not after else here[key]
+            while len(here) <= min(key, 1000):
+                here.append(copy.copy(inner))
         elif isinstance(here, dict):
             key = step
-            here[key] = value if not after else here.get(key, inner)
+            here.setdefault(key, inner)
         else:
             raise WeakspotError(f"a picture cannot be put at {path[:80]!r}", fix="check image and fields")
+        if not after:
+            here[key] = value
         here = here[key]
-    return whole
+    return body
 
 
 def found(content: Any, path: str) -> Any:
-    """What lies where a path says.
-
-    Raises:
-        WeakspotError: There is nothing; it says what there is.
-    """
+    """What lies where a path says."""
     here = content
     for step in filter(None, path.split(".")):
         if isinstance(here, list) and step.isdecimal() and int(step) < len(here):

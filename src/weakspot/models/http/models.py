@@ -2,7 +2,7 @@
 
 What lies where `answer` says is read by its form: a row of numbers in the order of the labels, a mapping from
 labels to numbers, rows with a label and a score, a label, or the number of a label. Where a server tells the
-best few alone there is an answer but no scores. Images endpoints are in `http_images`.
+best few alone there is an answer but no scores. An address that ends in `PATH` makes pictures.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import binascii
 import hashlib
 import io
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -26,8 +25,9 @@ from PIL import Image, UnidentifiedImageError
 from weakspot.core import Case, Output, Status, WeakspotError, nearest
 from weakspot.core.registry import read_number, read_size, read_whole
 from weakspot.models.compute import log
-from weakspot.models.http.endpoint import Endpoint, Unanswered, check_url, found, png, read_endpoint
-from weakspot.models.pictures import Reading, distinct, read_labels, stack_images
+from weakspot.models.http.endpoint import Caller, Endpoint, Unanswered, check_url, found, read_endpoint
+from weakspot.models.pictures import Reading, distinct, png, read_labels, stack_images
+from weakspot.store import write_whole
 
 PATH: Final = "/images/generations"
 KEY: Final = "OPENAI_API_KEY"
@@ -35,11 +35,6 @@ KEY: Final = "OPENAI_API_KEY"
 ANSWER: Final = "data.0.b64_json"
 #: Pictures with more pixels than this are not opened.
 LARGEST: Final = 64_000_000
-
-
-def is_images(endpoint: Endpoint) -> bool:
-    """Whether an address makes pictures."""
-    return endpoint.url.rstrip("/").endswith(PATH)
 
 
 class HttpImages:
@@ -50,7 +45,6 @@ class HttpImages:
     is kept, and so is the promise on every machine that has the folder. What is asked twice is paid once.
 
     Args:
-        endpoint: Where and how it is asked.
         model: As the server calls it; "" where it has one alone.
         size: "1024x1024", as the server writes it.
         seed: The field of the seed, which is sent with 31 bits; "" where the server knows none.
@@ -67,7 +61,7 @@ class HttpImages:
         cache: Path | None = None,
     ) -> None:
         self.endpoint, self._seed, self._cache = endpoint, seed, cache
-        self._caller = endpoint.caller()
+        self._caller = Caller(endpoint)
         own = {"model": model, "size": size, "n": 1, "response_format": "b64_json"}
         if model.startswith("gpt-image"):  # these give base64 always, and refuse to be asked for it
             del own["response_format"]
@@ -76,17 +70,14 @@ class HttpImages:
 
     @property
     def repeats(self) -> bool:
-        """Whether a picture can be had again from its prompt and seed."""
         return bool(self._seed) or self._cache is not None
 
     @property
     def about(self) -> str:
-        """One line: who is asked, and how."""
         same = "seeded" if self._seed else "kept" if self._cache else "drawn anew each time"
         return f"{self.endpoint.url} · {self._fields.get('model', 'its model')} · {same}"
 
     def generate(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[NDArray[np.uint8]]:
-        """See `Generator`."""
         if len(prompts) != len(seeds):
             raise WeakspotError(f"{len(prompts)} prompts have {len(seeds)} seeds", fix="give one per prompt")
         return self._caller.all(self._make, list(zip(prompts, seeds, strict=True)))
@@ -110,7 +101,7 @@ class HttpImages:
             data = b""
         picture = _picture(data, of=self.endpoint.url)
         if kept is not None:
-            _write(kept, png(picture))
+            write_whole(kept, png(picture))
         return picture
 
 
@@ -127,61 +118,41 @@ def _picture(data: bytes, *, of: str) -> NDArray[np.uint8]:
         ) from error
 
 
-def _write(path: Path, content: bytes) -> None:
-    """Whole or not at all: others may read at the same time."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(f".{os.getpid()}-{id(content)}")
-    draft.write_bytes(content)
-    draft.replace(path)
-
-
 def images_of(endpoint: Endpoint, *, model: str, size: str, seed: str, cache: str) -> HttpImages:
-    """For `http:`."""
     if endpoint.labels or endpoint.batch > 1:
         raise WeakspotError(
             f"{endpoint.url[:200]} makes pictures: it has no labels and no batch", fix="leave out"
         )
     read_size(size)
-    if not endpoint.headers and os.environ.get(KEY) and _is_openai(endpoint.url):
+    # Only to the provider's own address is its key sent; one that is not set is an error of `Caller`.
+    if not endpoint.headers and endpoint.url.startswith("https://api.openai.com/"):
         endpoint = replace(endpoint, headers={"Authorization": f"Bearer ${{{KEY}}}"})
-    elif not endpoint.headers and _is_openai(endpoint.url):
-        raise WeakspotError(f"the variable {KEY} is not set", fix=f"export {KEY}=…")
     where = Path(cache).expanduser() if cache else None
     return HttpImages(endpoint, model=model, size=size, seed=seed, cache=where)
-
-
-def _is_openai(url: str) -> bool:
-    """The provider's own address: its key is sent nowhere else."""
-    return url.startswith("https://api.openai.com/")
 
 
 class HttpClassifier:
     """See `weakspot.core.Classifier`. A picture that gets no answer is an error, never a failure.
 
-    Args:
-        endpoint: Where and how it is asked.
-        labels: All labels, in the order of the scores.
+    The labels are all there are, in the order of the scores.
     """
 
     def __init__(self, endpoint: Endpoint, *, labels: Sequence[str]) -> None:
         self.endpoint, self.labels = endpoint, tuple(labels)
         self.parents: Mapping[str, str] = {}
-        self._caller = endpoint.caller()
+        self._caller = Caller(endpoint)
         self._read = Reading(self.labels, outputs=endpoint.outputs, of=endpoint.url)
         log.info("%s", self.about)
 
     @property
     def about(self) -> str:
-        """One line: who is asked, and how."""
         return f"{self.endpoint.url} · {self.endpoint.send} · {self.endpoint.concurrency} at once"
 
     @property
     def doubt(self) -> str:
-        """Why it is not clear what the outputs are; "" where it is."""
         return self._read.doubt
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`."""
         step = self.endpoint.batch
         parts = [cases[at : at + step] for at in range(0, len(cases), step)]
         return [output for some in self._caller.all(self._ask, parts) for output in some]
@@ -203,7 +174,6 @@ class HttpClassifier:
             return [Output(None, status=Status.ERROR, detail=detail)] * len(cases)
 
     def _output(self, told: Any) -> Output:
-        """One answer, whatever form it has."""
         name, score = self.endpoint.name, self.endpoint.score
         if isinstance(told, list) and told and all(isinstance(row, dict) for row in told):
             told = {str(found(row, name)): found(row, score) for row in told}
@@ -275,7 +245,7 @@ def load(
     }  # fmt: skip
     endpoint = read_endpoint(rest, scheme=scheme, given=given)
     check_url(endpoint.url)
-    if is_images(endpoint):
+    if endpoint.url.rstrip("/").endswith(PATH):
         return images_of(endpoint, model=model, size=size, seed=seed, cache=cache)
     if model or size or seed or cache:
         raise WeakspotError(

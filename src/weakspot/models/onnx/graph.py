@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -41,15 +41,12 @@ _EXPORT: Final = "export it: torch.onnx.export(model, torch.zeros(1, 3, 224, 224
 
 
 class Tensor(NamedTuple):
-    """An input or output of a graph.
-
-    Attributes:
-        type: As onnxruntime says it, e.g. "tensor(float)".
-        shape: Its axes; () where the graph does not say how many.
-    """
+    """An input or output of a graph."""
 
     name: str
+    #: As onnxruntime says it, e.g. "tensor(float)".
     type: str
+    #: Its axes; () where the graph does not say how many.
     shape: Shape
 
     @property
@@ -67,12 +64,6 @@ class Graph:
         device: "auto" takes CUDA if onnxruntime offers it; "cpu"; "cuda".
         batch: The largest batch of one run. It halves itself, for good, when memory is short.
         threads: Of one run on the CPU; 0 lets onnxruntime choose.
-
-    Attributes:
-        digest: SHA-256 of the file, followed by the files with its weights if it has such.
-        device: Where it runs: "cpu" or "cuda".
-        batch: The largest batch now; of a graph with a fixed batch always that.
-        metadata: What the one who exported it wrote into it.
     """
 
     def __init__(
@@ -85,6 +76,7 @@ class Graph:
         threads: int = 0,
     ) -> None:
         self.path = path
+        #: The digest is of the file, followed by the files with its weights if it has such.
         content, self.digest, in_pieces = _read(path)
         if digest is not None and digest != self.digest:
             raise WeakspotError(
@@ -111,11 +103,7 @@ class Graph:
         *,
         fix: str = "check that it is the right file",
     ) -> None:
-        """Check that the graph takes these inputs and gives at least these outputs, now and whenever it runs.
-
-        Raises:
-            WeakspotError: A name is missing, an input is too many, or a shape cannot be what is wanted.
-        """
+        """Check that the graph takes these inputs and gives at least these outputs, now and in every run."""
         for what, have, want in (("input", self.inputs, inputs), ("output", self.outputs, outputs)):
             shapes = {tensor.name: tensor.shape for tensor in have}
             if not set(want) <= set(shapes) or (what == "input" and set(want) != set(shapes)):
@@ -132,10 +120,9 @@ class Graph:
 
         Inputs are cast to what the graph takes; floating-point outputs come as float32. A row's values do
         not depend on the other rows beyond the noise of floating-point sums.
-
-        Raises:
-            WeakspotError: The graph could not be run, or not even one row fits into memory.
         """
+        if self._session is None:
+            raise WeakspotError(f"{self.path} was released", fix="load it again")
         [n] = {len(array) for array in inputs.values()}
         given = {t.name: t for t in self.outputs}
         names = list(outputs) or list(given)
@@ -148,9 +135,7 @@ class Graph:
             feed = self._feed(inputs, start, rows)
             try:
                 with computing(self.device):
-                    values = self._running.run(names, feed)
-            except WeakspotError:
-                raise
+                    values = self._session.run(names, feed)
             except Exception as error:  # onnxruntime's exceptions share no public base class
                 self._shrink(error, rows)
                 continue
@@ -161,14 +146,17 @@ class Graph:
             start += rows
         return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
-    @property
-    def _running(self) -> Any:
-        if self._session is None:
-            raise WeakspotError(f"{self.path} was released", fix="load it again")
-        return self._session
+    def through(
+        self, items: Sequence[Any], prepare: Callable[[Sequence[Any]], NDArray[Any]], output: str
+    ) -> list[NDArray[Any]]:
+        """Rows of one output for items that are made ready a batch at a time, since floats are large."""
+        parts: list[NDArray[Any]] = []
+        while (start := sum(map(len, parts))) < len(items):  # the batch may have halved in between
+            batch = prepare(items[start : start + self.batch])
+            parts += self.run({self.inputs[0].name: batch}, [output])
+        return parts
 
     def release(self) -> None:
-        """Free the memory; the graph can no longer be run."""
         self._session = None
         gc.collect()
 
@@ -222,23 +210,19 @@ class OfGraphs:
 
     @property
     def device(self) -> str:
-        """Where it runs: "cpu" or "cuda"."""
         return self._graphs[0].device
 
     @property
     def dtype(self) -> str:
-        """The number format of what it gives; "" where the graph does not say."""
         given = (t.dtype for t in self._graphs[0].outputs if t.dtype is not None)
         return next((np.dtype(one).name for one in given if np.dtype(one).kind == "f"), "")
 
     @property
     def about(self) -> str:
-        """One line: what runs where."""
         batch = f"batch {self._graphs[0].batch}"
         return " · ".join(filter(None, (self.name, self.device, self.dtype, batch)))
 
     def release(self) -> None:
-        """Free the memory; the model can no longer be used."""
         for graph in self._graphs:
             graph.release()
 
@@ -252,13 +236,11 @@ def _read(path: Path) -> tuple[bytes, str, bool]:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise WeakspotError(
-            f"the model {path} cannot be read: {error.strerror}", fix="check the path"
-        ) from error
+        what = f"the model {path} cannot be read: {error.strerror}"
+        raise WeakspotError(what, fix="check the path") from error
     if _PICKLE_START.match(content):
-        raise WeakspotError(
-            f"{path} is a pickle or an archive of one, and pickles are not loaded", fix=_EXPORT
-        )
+        what = f"{path} is a pickle or an archive of one, and pickles are not loaded"
+        raise WeakspotError(what, fix=_EXPORT)
     digest = hashlib.sha256(content)
     pieces = sorted({_text(content, match.end()) for match in _LOCATION.finditer(content)})
     for name in pieces:

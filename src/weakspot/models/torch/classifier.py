@@ -1,4 +1,6 @@
-"""Image classifiers that are modules of torch, weights from a file, and TorchScript."""
+"""Image classifiers that are modules of torch: TorchScript, timm (`timm:resnet50`) and torchvision
+(`torchvision:resnet50?pickle=yes`), and their weights from a file.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import Case, Output, WeakspotError
+from weakspot.core import Case, Output, WeakspotError, nearest
 from weakspot.core.registry import read_size, read_three, read_yes
 from weakspot.models.compute import (
     Batched,
@@ -21,12 +23,22 @@ from weakspot.models.compute import (
     autocast,
     channels_last,
     computing,
+    in_one_line,
     pictures_at_once,
 )
-from weakspot.models.hf.images import Prepare, by_name
-from weakspot.models.hf.loading import read_options
-from weakspot.models.pictures import answers, columns, distinct, read_labels, to_probabilities
-from weakspot.models.preprocess import Preprocess
+from weakspot.models.hf.loading import (
+    find_folder,
+    folder_digest,
+    offline,
+    on_device,
+    quiet,
+    read_config,
+    read_options,
+    refuse_pickles,
+    revision_of,
+)
+from weakspot.models.pictures import answers, columns, distinct, in_order, read_labels, to_probabilities
+from weakspot.models.preprocess import Prepare, Preprocess, by_name
 
 #: Pictures at once where the device does not tell its memory: on a CPU more make nothing faster.
 BATCH: Final = 32
@@ -42,7 +54,7 @@ class ImageClassifier(Batched):
         batch: Pictures at once; by default what the free memory will do for. Halved by itself when memory
             is short, and remembered.
         compile: Make it faster with torch.compile: slow to begin.
-        folder: Where its files are, if they are in one.
+        folder: Where its files are, if they are in one; their digest and revision are then the model's.
     """
 
     def __init__(
@@ -57,14 +69,13 @@ class ImageClassifier(Batched):
         batch: int | None = None,
         compile: bool = False,
         digest: str | None = None,
-        revision: str = "",
-        parents: Mapping[str, str] | None = None,
         folder: Path | None = None,
     ) -> None:
         self.name, self.device, self.dtype, self.prepare = name, device, dtype, prepare
         self.labels = distinct(labels, of=name)
-        self.parents: Mapping[str, str] = parents or {}
-        self.digest, self.revision, self.folder = digest, revision, folder
+        self.parents: Mapping[str, str] = {}
+        self.digest = f"{folder_digest(folder)}-{dtype}" if folder else digest
+        self.folder, self.revision = folder, revision_of(folder) if folder else ""
         self._torch: Any = import_module("torch")
         self._model = channels_last(module.eval(), device)
         if compile:
@@ -73,7 +84,6 @@ class ImageClassifier(Batched):
         self._batches = Batches(name, size, device=device, dtype=dtype)
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`."""
         if not cases:
             return []
         rows = np.concatenate(self._batches.run([case.input for case in cases], self._logits))
@@ -104,24 +114,23 @@ class ImageClassifier(Batched):
 
 
 def read_weights(module: Any, path: Path, *, pickle: bool = False) -> None:
-    """Fill a module.
-
-    Args:
-        module: Of torch.
-        path: The file.
-        pickle: Whether one that is no safetensors may be read as a pickle.
-
-    Raises:
-        WeakspotError: It is no safetensors file, or does not fit.
-    """
-    if pickle and path.suffix != ".safetensors":
-        fill(module, _restricted(path), of=str(path))
-        return
+    """Fill a module from a file of safetensors, or of another kind where `pickle` allows it."""
     if path.suffix != ".safetensors":
-        raise WeakspotError(
-            f"{str(path)[:200]} is not a safetensors file",
-            fix="convert it; pickles can run code and are not read",
-        )
+        if not pickle:
+            raise WeakspotError(
+                f"{str(path)[:200]} is not a safetensors file",
+                fix="convert it; pickles can run code and are not read",
+            )
+        try:
+            tensors = import_module("torch").load(path, map_location="cpu", weights_only=True)
+        except Exception as error:  # of the file, or of what it would have run
+            said = in_one_line(error, most=200)
+            raise WeakspotError(
+                f"the weights {str(path)[:200]} are no pickle of tensors alone: {said}",
+                fix="check the file; convert it to safetensors where you trust it",
+            ) from error
+        fill(module, tensors, of=str(path))
+        return
     library: Any = import_module("safetensors")
     try:
         tensors = import_module("safetensors.torch").load_file(str(path))
@@ -130,17 +139,6 @@ def read_weights(module: Any, path: Path, *, pickle: bool = False) -> None:
             f"the weights {str(path)[:200]} cannot be read: {error}", fix="check the file"
         ) from error
     fill(module, tensors, of=str(path))
-
-
-def _restricted(path: Path) -> Any:
-    try:
-        return import_module("torch").load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # of the file, or of what it would have run
-        said = (str(error).strip().splitlines() or [""])[0][:200]
-        raise WeakspotError(
-            f"the weights {str(path)[:200]} are no pickle of tensors alone: {type(error).__name__}: {said}",
-            fix="check the file; convert it to safetensors where you trust it",
-        ) from error
 
 
 def fill(module: Any, tensors: Any, *, of: str) -> None:
@@ -177,13 +175,12 @@ def load_torchscript(
             fix="add &code=yes where you trust it; or export it as ONNX, or as safetensors with torch:…",
         )
     torch: Any = import_module("torch")
-    how = read_options(device=device, dtype=dtype, batch=batch)
-    place, number = how["device"], how["dtype"]
+    how, _ = read_options(device=device, dtype=dtype, batch=batch)
     try:
         content = Path(path).read_bytes()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # newer versions advise against the format
-            module = torch.jit.load(path, map_location=place)
+            module = torch.jit.load(path, map_location=how["device"])
     except OSError as error:
         raise WeakspotError(f"{path[:200]} cannot be read: {error.strerror}", fix="check the path") from error
     except RuntimeError as error:
@@ -191,6 +188,7 @@ def load_torchscript(
             f"{path[:200]} is no TorchScript file: {str(error).strip().splitlines()[0][:200]}",
             fix="make it with torch.jit.save; a plain .pt is a pickle, and is not read",
         ) from error
+    half = "" if how["dtype"] == "float32" else f"-{how['dtype']}"
     assert side is not None  # noqa: S101 (it has a default)
     return ImageClassifier(
         module,
@@ -199,8 +197,199 @@ def load_torchscript(
         prepare=Preprocess(
             side, resample="BILINEAR", mean=tuple(read_three(mean)), std=tuple(read_three(std, above=0.0))
         ),
-        device=place,
-        dtype=number,
-        batch=how["batch"],
-        digest=hashlib.sha256(content).hexdigest() + ("" if number == "float32" else f"-{number}"),
+        digest=hashlib.sha256(content).hexdigest() + half,
+        **how,
     )
+
+
+WEIGHTS, PICKLED = "model.safetensors", "pytorch_model.bin"
+OWNER: Final = "timm"
+_RESAMPLE: Final = ("nearest", "bilinear", "bicubic", "lanczos", "box", "hamming")
+
+
+def hub_name(library: Any, path: str) -> str:
+    """Where the hub has a model that the library knows by a short name."""
+    architecture = path.partition(".")[0]
+    if not library.is_model(architecture):
+        raise WeakspotError(
+            f"timm has no model {path[:80]!r}",
+            fix=nearest(architecture, library.list_models()) or "see timm.list_models(pretrained=True)",
+        )
+    found = library.get_pretrained_cfg(path) if "." in path else library.get_pretrained_cfg(architecture)
+    hub = str(getattr(found, "hf_hub_id", None) or "").strip("/")
+    if not hub:
+        raise WeakspotError(f"timm has no weights of {path[:80]!r} on the hub", fix="choose another tag")
+    tag = str(getattr(found, "tag", None) or "")
+    # "timm/" alone stands for the name of the architecture with its tag, in that owner's place.
+    return hub if "/" in hub else f"{hub}/{architecture}{'.' if tag else ''}{tag}"
+
+
+def timm_preprocess(said: Mapping[str, Any]) -> Preprocess:
+    """How pictures are prepared, from a pretrained_cfg."""
+    try:
+        channels, height, width = map(int, said.get("input_size") or (3, 224, 224))
+        part = float(said.get("crop_pct") or 0.875)
+        how, mode = str(said.get("interpolation") or "bicubic"), str(said.get("crop_mode") or "center")
+        if channels != 3 or how not in _RESAMPLE or mode not in ("center", "squash") or not 0 < part <= 1:
+            raise ValueError(f"{channels} channels, {how}, {mode}, {part}")
+        return Preprocess(
+            size=(height, width),
+            shortest=int(min(height, width) / part) if mode == "center" else None,
+            resample=how.upper(),
+            mean=tuple(map(float, said.get("mean") or (0.485, 0.456, 0.406))),
+            std=tuple(map(float, said.get("std") or (0.229, 0.224, 0.225))),
+        )
+    except (TypeError, ValueError) as error:
+        raise WeakspotError(
+            f"pictures are prepared in a way not known here: {error}", fix="use another model"
+        ) from error
+
+
+def label_names(config: Mapping[str, Any], head: int, *, of: str) -> Sequence[str]:
+    """The labels of a head: as its configuration has them, else ImageNet's."""
+    settings = config.get("pretrained_cfg") or {}
+    names = config.get("label_names") or settings.get("label_names")
+    told = config.get("label_descriptions") or settings.get("label_descriptions") or {}
+    if names:
+        row = list(in_order(names, of=of)) if isinstance(names, Mapping) else list(map(str, names))
+        return [f"{name} {told[name]}" if told.get(name) else name for name in row]
+    data: Any = import_module("timm.data")
+    subset = data.infer_imagenet_subset({"num_classes": head})
+    if not subset:
+        raise WeakspotError(f"{of} does not say what its {head} labels are", fix="add ?labels=labels.txt")
+    info = data.ImageNetInfo(subset)
+    return [f"{id} {info.label_name_to_description(id)}" for id in info.label_names()]
+
+
+def load_timm(
+    path: str,
+    *,
+    labels: str = "",
+    device: str = "auto",
+    dtype: str = "auto",
+    batch: str = "",
+    compile: str = "no",
+    revision: str = "",
+    pickle: str = "no",
+) -> ImageClassifier:
+    """`timm:resnet50.a1_in1k?device=cuda&dtype=bfloat16&batch=256`."""
+    library: Any = import_module("timm")
+    short = "/" not in path and not Path(path).exists()
+    how, trust = read_options(device=device, dtype=dtype, batch=batch, pickle=pickle)
+    fast = read_yes("compile", compile)
+    name = hub_name(library, path) if short else path
+    folder = find_folder(name, revision=revision or None, also=trust.fetched)
+    config = read_config(folder)
+    if not trust.pickle:
+        refuse_pickles(folder)
+    architecture, settings = str(config.get("architecture", "")), config.get("pretrained_cfg") or {}
+    if not library.is_model(architecture):
+        raise WeakspotError(
+            f"{folder / 'config.json'} names {architecture[:80]!r}, which is no architecture of timm",
+            fix="update timm, or name a folder that timm saved",
+        )
+    head = int(config.get("num_classes") or settings.get("num_classes") or 1000)
+    with quiet():
+        made = library.create_model(
+            architecture, pretrained=False, num_classes=head, **(config.get("model_args") or {})
+        )
+    safe, pickled = folder / WEIGHTS, folder / PICKLED
+    needed = trust.pickle and not safe.is_file() and pickled.is_file()  # where it is all there is
+    read_weights(made, pickled if needed else safe, pickle=trust.pickle)
+    names = read_labels(Path(labels)) if labels else label_names(config, head, of=str(folder))
+    columns(head, names, of=str(folder))
+    return ImageClassifier(
+        on_device(made, how["device"], of=path),
+        name=f"timm:{path}",
+        labels=names,
+        prepare=timm_preprocess(settings),
+        compile=fast,
+        folder=folder,
+        **how,
+    )
+
+
+def weights_of(models: Any, name: str, version: str) -> Any:
+    """The library's entry of a model's weights, e.g. "IMAGENET1K_V2"."""
+    known = models.list_models(module=models)
+    if name not in known:
+        raise WeakspotError(
+            f"torchvision has no classifier {name[:80]!r}",
+            fix=nearest(name, known) or f"choose one of: {', '.join(known)[:300]}",
+        )
+    every = models.get_model_weights(name)
+    names = list(every.__members__)
+    if version not in names:
+        raise WeakspotError(
+            f"torchvision has no weights {version[:80]!r} of {name}",
+            fix=nearest(version, names) or f"choose one of: {', '.join(names)}",
+        )
+    return every[version]
+
+
+def load_torchvision(
+    name: str,
+    *,
+    weights: str = "DEFAULT",
+    labels: str = "",
+    pickle: str = "no",
+    device: str = "auto",
+    dtype: str = "auto",
+    batch: str = "",
+    compile: str = "no",
+) -> ImageClassifier:
+    """`torchvision:alexnet?pickle=yes`, `torchvision:resnet50?weights=FILE.safetensors&labels=labels.txt`."""
+    models: Any = import_module("torchvision.models")
+    own = weights.endswith(".safetensors")
+    entry = weights_of(models, name, "DEFAULT" if own else weights)
+    if not own and not read_yes("pickle", pickle):
+        raise WeakspotError(
+            f"torchvision publishes the weights of {name} as a pickle, which can run code",
+            fix="add ?pickle=yes where you trust it, or ?weights=FILE.safetensors",
+        )
+    names = read_labels(Path(labels)) if labels else list(entry.meta.get("categories") or ())
+    how, _ = read_options(device=device, dtype=dtype, batch=batch)
+    fast = read_yes("compile", compile)
+    with quiet():
+        made = models.get_model(name, weights=None, num_classes=len(names) or 1000)
+        if own:
+            read_weights(made, Path(weights))
+        else:
+            fill(made, _fetched(entry, name), of=f"{name} {weights}")
+    preset = entry.transforms()
+    [crop], [shortest] = preset.crop_size, preset.resize_size
+    digest = hashlib.sha256()
+    for key, value in sorted(made.state_dict().items()):
+        digest.update(key.encode() + value.detach().cpu().contiguous().numpy().tobytes())
+    return ImageClassifier(
+        on_device(made, how["device"], of=name),
+        name=f"torchvision:{name}",
+        labels=names,
+        prepare=Preprocess(
+            size=(int(crop), int(crop)),
+            shortest=int(shortest),
+            resample=preset.interpolation.name.upper(),
+            mean=tuple(map(float, preset.mean)),
+            std=tuple(map(float, preset.std)),
+        ),
+        compile=fast,
+        digest=f"{digest.hexdigest()}-{how['dtype']}",
+        **how,
+    )
+
+
+def _fetched(entry: Any, name: str) -> Any:
+    file = str(getattr(entry, "url", "")).rpartition("/")[2]
+    kept = Path(import_module("torch").hub.get_dir(), "checkpoints", file)
+    if (known := offline()) and not kept.is_file():
+        raise WeakspotError(
+            f"the weights of {name} are not in torch's cache, and {known} is set, so nothing is fetched",
+            fix=f"unset {known} to fetch them once, or give ?weights=FILE.safetensors",
+        )
+    try:
+        return entry.get_state_dict(progress=True, check_hash=True, weights_only=True, map_location="cpu")
+    except Exception as error:  # of the network, the cache or the file
+        raise WeakspotError(
+            f"the weights of {name} could not be had: {in_one_line(error)}",
+            fix="check the network, or give ?weights=FILE.safetensors",
+        ) from error

@@ -139,7 +139,7 @@ def _listed(text: str) -> tuple[str, ...] | None:
     if text.strip() == "all":
         return None
     if text and Path(text).is_file():
-        from weakspot.sources.label_file import read_label_file
+        from weakspot.sources.prompts import read_label_file
 
         return tuple(row.name for row in read_label_file(Path(text)))
     return tuple(label.strip() for label in text.split(",") if label.strip())

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from weakspot.concepts.space import ConceptSpace
 from weakspot.core import Case, Hypothesis, Output, Status, WeakspotError, case_seed
 from weakspot.judges.picture import PictureJudge, Viewer
-from weakspot.sources.prompted import PromptPictures, cell_of
+from weakspot.sources.cells import cell_of
+from weakspot.sources.generate import PromptPictures
 from weakspot.stats.distances import total_variation
 from weakspot.study.repairs import Answers, derived
 

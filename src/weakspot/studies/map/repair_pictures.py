@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import Hypothesis, Stage
 from weakspot.sources.labelled import LabelledImages
-from weakspot.sources.pixels import amounts_of, destroyed, transform
-from weakspot.sources.transform import TransformedImages
+from weakspot.sources.transform import TransformedImages, amounts_of, destroyed, transform
 from weakspot.studies.map.repair import Mapped
 from weakspot.study.repairs import LEAST, Job, RepairTask, derived, mixed
 from weakspot.tuning.lessons import ANYWHERE, DrawnLessons, Read, TransformedLessons

@@ -13,8 +13,8 @@ from typing import Any, Final
 import numpy as np
 
 from weakspot.core import MODELS, Stage, WeakspotError
-from weakspot.sources.pixels import Destroyed
-from weakspot.sources.rewrite import EditedTexts
+from weakspot.sources.documents import EditedTexts
+from weakspot.sources.transform import Destroyed
 from weakspot.studies.map.repair import Mapped
 from weakspot.study.repairs import Fitted, Job, Progress, RepairTask, derived, row_words
 

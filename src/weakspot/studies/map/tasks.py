@@ -13,12 +13,12 @@ from functools import cached_property
 from typing import Any, ClassVar, Final
 
 from weakspot.core import MODELS, SOURCES, Source, Stage, Target, WeakspotError
+from weakspot.core.ports import AnswersQuestions
 from weakspot.judges.picture import PictureJudge, Viewer
-from weakspot.models.summarise import Asked, AsksQuestions
-from weakspot.sources.documents import Documents, documents
+from weakspot.models.summarise import Asked
+from weakspot.sources.documents import Documents, EditedTexts, documents
+from weakspot.sources.generate import PromptPictures, generator
 from weakspot.sources.labelled import LEAST, PARTS, LabelledImages, labelled_images, part_digest, split
-from weakspot.sources.prompted import PromptPictures, generator
-from weakspot.sources.rewrite import EditedTexts
 from weakspot.sources.transform import TransformedImages
 from weakspot.studies.map.bias import Bias
 from weakspot.studies.map.parts import MapParts
@@ -139,7 +139,7 @@ class Texts(_Collected):
 
     @cached_property
     def target(self) -> Target:
-        found: Target = Asked(self.model) if isinstance(self.model, AsksQuestions) else self.model
+        found: Target = Asked(self.model) if isinstance(self.model, AnswersQuestions) else self.model
         return found
 
     @property

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from weakspot.concepts.modes import Mode, modes
 from weakspot.core import Case, Hypothesis, Target
-from weakspot.sources.pixels import Destroyed
+from weakspot.sources.transform import Destroyed
 from weakspot.store import Run
 from weakspot.studies.repair.settings import RepairSettings
 from weakspot.study.repairs import Job, Pair, Progress, Spot
