@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -55,9 +55,18 @@ def promise(kept: bool, what: str, fix: str) -> None:
         raise ContractError(what, fix=fix)
 
 
-def size(value: Any) -> str:
-    """How many there are of something that should be a list, for messages."""
-    return str(len(value)) if isinstance(value, Sequence) else f"a {type(value).__name__}, not a list of"
+def check_list(values: object, n: int, what: str, one: str, kind: type = object) -> None:
+    """Refuse what is no list of n things: `what` says how many there are, and are wanted; `one` of what."""
+    size = len(values) if isinstance(values, Sequence) else f"a {type(values).__name__}, not a list of"
+    fine = isinstance(values, list) and len(values) == n and all(isinstance(v, kind) for v in values)
+    promise(fine, what.format(size, n), f"give a list with one {one}, in order")
+
+
+def has_method(part: object, port: type, method: str) -> None:
+    """Refuse what is not of a port at all."""
+    promise(
+        isinstance(part, port), f"{part!r} has no method {method}", f"see {port.__module__}.{port.__name__}"
+    )
 
 
 def kind(value: Any) -> str:
@@ -72,6 +81,11 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
+#: What a part says of itself in one line, by the port that asks for it.
+_IN_WORDS: Final[Mapping[type, str]] = {
+    Digested: "digest", Described: "about", Revised: "revision", Doubtful: "doubt", Formatted: "dtype",
+    Located: "device",
+}  # fmt: skip
 #: An index that no check draws.
 _CHOSEN: Final = 1 << 20
 
@@ -80,15 +94,12 @@ def check_source(source: Source, hypothesis: Hypothesis, *, seed: int = 0, n: in
     """Check that a case follows from (run seed, hypothesis, index) alone.
 
     Args:
-        source: Yours.
-        hypothesis: Words that it can draw.
-        seed: A run's seed.
         n: How many cases to draw; at least 2.
 
     Returns:
         The first n cases, for use with `check_target` and `check_judge`.
     """
-    promise(isinstance(source, Source), f"{source!r} has no method draw", "see weakspot.core.ports.Source")
+    has_method(source, Source, "draw")
     explored, confirmed = (available(source, hypothesis, seed=seed, stage=stage) for stage in Stage)
     promise(
         explored > 0, "available says that there is no case", "check it with words that the source can draw"
@@ -192,20 +203,12 @@ def check_target(target: Target, cases: Sequence[Case], *, deterministic: bool =
     """Check that a target gives one well-formed output per case.
 
     Args:
-        target: Yours.
         cases: From `check_source`, or made by hand.
         deterministic: Also check that an answer does not depend on the batch; False for chat models.
-
-    Returns:
-        The outputs.
     """
-    promise(isinstance(target, Target), f"{target!r} has no method answer", "see weakspot.core.ports.Target")
+    has_method(target, Target, "answer")
     outputs = target.answer(cases)
-    promise(
-        isinstance(outputs, list) and len(outputs) == len(cases),
-        f"answer gave {size(outputs)} outputs for {len(cases)} cases",
-        "give a list with one output per case, in order",
-    )
+    check_list(outputs, len(cases), "answer gave {} outputs for {} cases", "output per case")
     for case, output in zip(cases, outputs, strict=True):
         promise(
             isinstance(output, Output),
@@ -263,18 +266,10 @@ def _check_scores(target: Classifier, outputs: Sequence[Output]) -> None:
 
 
 def check_judge(judge: Judge, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
-    """Check that a judge gives one verdict per case and never counts an error as a failure.
-
-    Returns:
-        The verdicts.
-    """
-    promise(isinstance(judge, Judge), f"{judge!r} has no method judge", "see weakspot.core.ports.Judge")
+    """Check that a judge gives one verdict per case and never counts an error as a failure."""
+    has_method(judge, Judge, "judge")
     verdicts = judge.judge(cases, outputs)
-    promise(
-        isinstance(verdicts, list) and len(verdicts) == len(cases),
-        f"judge gave {size(verdicts)} verdicts for {len(cases)} cases",
-        "give a list with one verdict per case, in order",
-    )
+    check_list(verdicts, len(cases), "judge gave {} verdicts for {} cases", "verdict per case")
     for verdict in verdicts:
         promise(
             isinstance(verdict, Verdict),
@@ -302,22 +297,14 @@ def check_judge(judge: Judge, cases: Sequence[Case], outputs: Sequence[Output]) 
 
 def check_abilities(part: object) -> None:
     """Check what a part says of itself: `digest`, `revision`, `about`, `batch`, and so on."""
-    words: dict[str, object] = {}
     if isinstance(part, Digested):
-        words["digest"] = part.digest or ""
         promise(part.digest == part.digest, "digest changes", "let it follow from files and settings")
-    if isinstance(part, Described):
-        words["about"] = part.about
-    if isinstance(part, Revised):
-        words["revision"] = part.revision
-    if isinstance(part, Doubtful):
-        words["doubt"] = part.doubt
-    if isinstance(part, Formatted):
-        words["dtype"] = part.dtype
-    if isinstance(part, Located):
-        words["device"] = part.device
-    for name, value in words.items():
-        promise(isinstance(value, str), f"{name} is {value!r}", "give a text")
+    for port, name in _IN_WORDS.items():
+        if not isinstance(part, port):
+            continue
+        value = getattr(part, name)
+        unknown = name == "digest" and value is None
+        promise(unknown or isinstance(value, str), f"{name} is {value!r}", "give a text")
         promise("\n" not in str(value), f"{name} has several lines", "give one line")
     if isinstance(part, CpuBound):
         promise(isinstance(part.cpu_bound, bool), f"cpu_bound is {part.cpu_bound!r}", "say True or False")

@@ -160,9 +160,8 @@ class Registry:
     def load(self, text: str, **context: Any) -> Any:
         """Build what a name names.
 
-        Args:
-            text: The name. Its options become keyword arguments of the factory (as text).
-            context: Further keyword arguments, given only to factories that take them.
+        The name's options become keyword arguments of the factory (as text); `context` gives further ones to
+        factories that take them.
         """
         entry, name = self.find(text)
         factory = _attribute(entry)

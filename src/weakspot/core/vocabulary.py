@@ -93,7 +93,6 @@ class Case:
     """One input with what is expected of it, drawn from a hypothesis at an index.
 
     Attributes:
-        hypothesis: Where it was drawn from.
         index: Its place in the hypothesis' endless row of draws.
         seed: See `case_seed`.
         input: What the target is shown; for images an RGB array of uint8, height × width × 3.
@@ -250,10 +249,8 @@ class Finding:
     """A hypothesis with its failure rate, the baseline's, and whether fresh draws confirmed it.
 
     Attributes:
-        hypothesis: The words.
         phrase: What it adds to the baseline's words; what a person reads first.
         rate: On fresh draws that took no part in finding it; an anytime-valid interval.
-        baseline: The baseline's rate.
         log_evidence: Natural log of the e-value, on fresh draws, against "not worse than the baseline".
         confirmed: It is in the list that controls the false-discovery rate.
         confusions: What the target said instead: share of the failures, most frequent first.

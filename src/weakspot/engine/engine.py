@@ -122,10 +122,7 @@ class Engine:
     def tally(self, hypothesis: Hypothesis, stage: Stage = Stage.EXPLORE, *, answer: str = "") -> Tally:
         """What this engine has seen of a hypothesis: drawn or read, in the order it was asked for.
 
-        Args:
-            hypothesis: Whose trials.
-            stage: Of which stage.
-            answer: If given, only failures with this answer count as failures.
+        If an `answer` is given, only failures with this answer count as failures.
         """
         seen = self._tallies.get((hypothesis.id, stage), Tally())
         if not answer:
@@ -155,9 +152,7 @@ class Engine:
     def draw(self, wants: Sequence[Want], *, phase: str = "") -> None:
         """Make the wanted trials exist, reading those the ledger holds and drawing the rest.
 
-        Args:
-            wants: What is wanted.
-            phase: If given, the watch is told after every batch.
+        If a `phase` is given, the watch is told after every batch.
 
         Raises:
             BudgetSpent: A limit was reached; what could be drawn was.
@@ -198,14 +193,11 @@ class Engine:
     ) -> dict[int, Case]:
         """Cases that were drawn before, once more: for somebody who must look at what was not kept.
 
-        Args:
-            hypothesis: Whose.
-            indices: Which.
-            held: Those among them that need not be drawn, because this was done before the run was resumed.
-                They count as spent all the same, so that a replay decides alike.
+        Those `held` need not be drawn, because this was done before the run was resumed. They count as spent
+        all the same, so that a replay decides alike. All or none are spent, as the budget allows.
 
         Returns:
-            By index; without those that could not be drawn. All or none are spent, as the budget allows.
+            By index; without those that could not be drawn.
         """
         if len(indices) > self.spending.room():
             return {}

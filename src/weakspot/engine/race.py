@@ -71,10 +71,8 @@ def race(
     """Race hypotheses against a baseline that has been tested already.
 
     Args:
-        engine: Draws them.
         hypotheses: What races; several claims may share a hypothesis, and then share its draws.
         against: The baseline of those that are not claims.
-        settings: How.
 
     Returns:
         One lane per hypothesis, in the given order: `AHEAD`, `BEHIND`, `UNDRAWN` or still `OPEN`.

@@ -204,11 +204,7 @@ class Crew:
             hand.tasks.append(Task(piece, *hand.step.remote(function, piece.work, *piece.results)))
 
     def came(self, hand: Hand, said: Loaded) -> None:
-        """A worker has made its part, or says why it cannot.
-
-        Raises:
-            WeakspotError: It cannot, or its models are not those of this machine.
-        """
+        """A worker has made its part, or says why it cannot; its models must be those of this machine."""
         hand.pid = said.pid
         if said.what:
             raise WeakspotError(

@@ -155,8 +155,7 @@ def call_each(
 ) -> list[tuple[R | None, str]]:
     """Call with all items at once; if that fails, one by one, to find those at fault.
 
-    Returns:
-        Per item its result, or None and what went wrong.
+    Gives, per item, its result, or None and what went wrong.
     """
     if not items:
         return []

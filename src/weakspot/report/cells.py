@@ -40,8 +40,6 @@ def heat(down: Axis, across: Axis, rates: Sequence[Sequence[float]], top: float)
     """Rates by two axes, written into the cells.
 
     Args:
-        down: The axis of the rows.
-        across: The axis of the columns.
         rates: A row for each value of the first.
         top: The rate of the strongest colour.
     """
@@ -82,9 +80,7 @@ def heat_figure(
     """A heat map with its data.
 
     Args:
-        axes: All axes.
         pair: The places of the two that are shown.
-        rates: A row for each value of the first of the two.
         top: The rate of the strongest colour.
         when: Of which landscape, where there are several.
     """

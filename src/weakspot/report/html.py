@@ -27,10 +27,9 @@ SHORT: Final = 28
 
 
 def html(document: Document, *, beside: bool = False) -> str:
-    """The whole file: style, pictures and the script inside.
+    """The whole file, with style, pictures and the script inside.
 
-    Args:
-        beside: The page will lie in the run's folder, and links what it does not hold itself.
+    `beside`: the page will lie in the run's folder, and links what it does not hold itself.
     """
     run = document.run
     version = run.config.versions.get("weakspot", "")

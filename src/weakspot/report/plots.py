@@ -101,12 +101,7 @@ class Bar(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """A linear axis of rates from zero.
-
-    Attributes:
-        top: The rate at the right end.
-        ticks: Its marks, from left to right.
-    """
+    """A linear axis of rates from zero to `top`, at the right end."""
 
     top: float
     ticks: tuple[Tick, ...]
@@ -295,8 +290,6 @@ def curves(some: Sequence[Curve], title: str, *, across: str, up: str = "", shar
     """Lines over counts; a single one with its area.
 
     Args:
-        some: The lines, the first in the colour of failures.
-        title: Of the picture.
         across: What is counted.
         up: What is shown of it, where the lines have no names.
         shares: It is shares, and shown in percent.

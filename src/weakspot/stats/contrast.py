@@ -29,10 +29,6 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
     Only cases on which they differ count: given their number b + c, b is binomial with rate ½ if the runs
     are equally good. The p-value is twice the smaller tail, at most 1.
-
-    Args:
-        only_first: Cases that failed in the first run only.
-        only_second: Cases that failed in the second run only.
     """
     from scipy.special import betainc
 
@@ -52,10 +48,7 @@ def paired_difference(only_first: float, only_second: float, n: float, level: fl
     for 50 cases and up, and errs for rare differences on the safe side. `n == 0` gives [−1, 1].
 
     Args:
-        only_first: Cases that failed in the first run only.
-        only_second: Cases that failed in the second run only.
         n: All cases. A fraction is an effective number of cases.
-        level: Confidence level.
     """
     _check_level(level)
     if only_first < 0 or only_second < 0 or only_first + only_second > n + 1e-9:
@@ -95,9 +88,6 @@ def sign_flip(differences: Sequence[float]) -> float:
     have one size the p-value is that of the sign test, which is McNemar's for differences of ±1; otherwise
     the sum is set against sums with random signs (20,000 of them, always the same, so no p-value is below
     5e-5).
-
-    Args:
-        differences: One per independent pair.
     """
     from scipy.special import betainc
 
@@ -127,10 +117,6 @@ def fisher(
     two-sided p-value adds all outcomes that are no likelier than the one observed.
 
     Args:
-        failures1: Failures in the first sample.
-        n1: Size of the first sample.
-        failures0: Failures in the second sample.
-        n0: Size of the second sample.
         alternative: `greater` asks whether the first rate is the higher one.
     """
     from scipy.special import gammaln
@@ -168,8 +154,6 @@ class Contrast(NamedTuple):
 
     Attributes:
         difference: Second minus first; positive is worse.
-        low: Of the interval of the difference.
-        high: Its upper end.
         p: Two-sided, that the rates are equal; holds under the stopping rule that was declared.
         exact: The classical p-value, McNemar's or Fisher's; the same as `p` if the number was fixed.
         n: Cases in both (paired), or of the smaller sample.
@@ -190,15 +174,7 @@ class Contrast(NamedTuple):
 def contrast_paired(
     only_first: int, only_second: int, n: int, *, watched: bool = False, level: float = 0.95
 ) -> Contrast:
-    """Two rates on the same cases.
-
-    Args:
-        only_first: Cases that failed in the first alone.
-        only_second: Cases that failed in the second alone.
-        n: All cases with a verdict in both; at least one.
-        watched: The number of cases depended on what was seen.
-        level: Of the interval.
-    """
+    """Two rates on the same cases; `watched` if the number of cases depended on what was seen."""
     if n < 1:
         raise ValueError("Without a case there is nothing to compare.")
     exact = mcnemar(only_first, only_second)
@@ -224,16 +200,7 @@ def contrast_paired(
 def contrast_separate(
     failures1: int, n1: int, failures2: int, n2: int, *, watched: bool = False, level: float = 0.95
 ) -> Contrast:
-    """Two rates on separate cases.
-
-    Args:
-        failures1: Failures of the first.
-        n1: Its cases; at least one.
-        failures2: Failures of the second.
-        n2: Its cases; at least one.
-        watched: The numbers of cases depended on what was seen.
-        level: Of the interval.
-    """
+    """Two rates on separate cases; `watched` if the numbers of cases depended on what was seen."""
     if min(n1, n2) < 1:
         raise ValueError("Without a case there is nothing to compare.")
     exact = fisher(failures2, n2, failures1, n1, alternative="two-sided")
@@ -265,15 +232,7 @@ def sign_evidence(only_first: int, only_second: int) -> float:
 def joined(
     second: float, second_ends: Interval, first: float, first_ends: Interval, *, correlation: float = 0.0
 ) -> Interval:
-    """The interval of `second` − `first` from theirs, within [−1, 1].
-
-    Args:
-        second: An estimate.
-        second_ends: Its interval.
-        first: Another.
-        first_ends: Its interval.
-        correlation: Between the two estimates.
-    """
+    """The interval of `second` − `first` from theirs, within [−1, 1]."""
 
     def reach(up: float, down: float) -> float:
         return math.sqrt(max(up * up + down * down - 2 * correlation * up * down, 0.0))

@@ -1,4 +1,4 @@
-"""TODO distances."""
+"""Distances of distributions: shares from wanted ones, landscapes of rates, sets of pictures' features."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ def total_variation(counts: Sequence[int], wanted: Sequence[float], *, level: fl
     draws, and more than hold it if the draws were spread evenly over several sources.
 
     Args:
-        counts: How often each value was seen.
         wanted: The share each value should have; they are scaled to sum to 1.
-        level: Of the interval.
 
     Returns:
         The plain estimate, which is too large on average for few draws, and the ends.
@@ -75,16 +73,11 @@ def shares(rates: ArrayLike) -> Array:
 
 
 def wasserstein(first: ArrayLike, second: ArrayLike, distances: Sequence[Array]) -> float:
-    """W1 between two landscapes on one grid, exact.
+    """W1 between two landscapes of rates (row-major) on one grid, exact; both are normalised to sum to 1.
 
-    Args:
-        first: Rates of all cells, row-major; they are normalised to sum to 1.
-        second: The same.
-        distances: Per axis, how far its values are from each other; cells are as far apart as these add up
-            to.
-
-    As distances add up over the axes, mass can be moved along one axis after the other, and the cheapest plan
-    is a flow along the lines of the grid: a linear programme with few variables per cell.
+    `distances` say per axis how far its values are from each other; cells are as far apart as these add up
+    to. So mass can be moved along one axis after the other, and the cheapest plan is a flow along the lines
+    of the grid: a linear programme with few variables per cell.
     """
     from scipy.optimize import linprog
     from scipy.sparse import coo_matrix
@@ -180,11 +173,7 @@ def kid_interval(
     the same distribution, where the distance has no slope, the interval is wider than it need be.
 
     Args:
-        a: One set, (examples, features).
-        b: The other.
         level: Share of such intervals that hold the true distance, for many examples.
-        replicates: Sets drawn anew.
-        seed: Of the draws.
     """
     _check_level(level)
     if replicates < 2:

@@ -200,15 +200,6 @@ def corrected_rate(
     two from their high ends, and the high end is the mirror image. With a judge known perfectly it is
     Clopper–Pearson's interval; like that it errs on the wide side. The quantile is taken over a fixed set
     of 2,048 well-spread points, so equal counts always give equal ends, to about 1 % of the width.
-
-    Args:
-        failures: Cases the judge called failed.
-        n: Cases judged.
-        true_positives: Among `positives`, those the judge called failed.
-        positives: Labelled cases that truly failed.
-        true_negatives: Among `negatives`, those the judge called passed.
-        negatives: Labelled cases that truly passed.
-        level: Confidence level.
     """
     _check_level(level)
     for right, cases in ((true_positives, positives), (true_negatives, negatives)):

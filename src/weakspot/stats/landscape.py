@@ -106,9 +106,6 @@ class Fit(NamedTuple):
     """The posterior.
 
     Attributes:
-        smooth: The prior.
-        mean: Of the weights.
-        covariance: Of the weights.
         variances: Learnt, per block.
         own: τ², the variance of a cell's own part.
         cells: The numbers (row-major) of the cells that were asked, rising.
@@ -132,9 +129,7 @@ def fit(
     """Learn from counts.
 
     Args:
-        smooth: The prior.
         cells: Numbers (row-major) of cells, each once.
-        failures: Of each.
         n: Trials of each; cells without are left out.
         start: An earlier fit of the same grid, to begin with.
     """

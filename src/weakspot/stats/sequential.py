@@ -56,7 +56,6 @@ def mixture(
     """Bets that a rate lies above θ (`up`) or below it.
 
     Args:
-        weights: Relative weights of `bets`.
         bets: Absolute log odds shifts, positive.
         up: Whether the bets are on more failures than θ says.
         idle: Share of the mass on no bet.
@@ -154,8 +153,6 @@ def least(
 
     Args:
         height: Values, slopes and curvatures at θ, given (θ, *rows).
-        theta: Where to begin, one entry for each function.
-        top: The end of the range.
         rows: What the functions depend on, one row for each.
         settled_below: A function that falls under it ends early with that value.
     """
@@ -218,10 +215,6 @@ def log_evidence(failures1: int, n1: int, failures0: int, n0: int, *, factor: fl
     """Log e-value against H0: p1 ≤ factor · p0.
 
     Args:
-        failures1: Failures among the hypothesis' trials.
-        n1: Trials of the hypothesis.
-        failures0: Failures among the baseline's trials.
-        n0: Trials of the baseline.
         factor: The multiple of the baseline's rate to be exceeded; 1 asks 'worse than the baseline?'.
 
     Returns:

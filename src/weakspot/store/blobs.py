@@ -23,8 +23,6 @@ from weakspot.core import WeakspotError, check_known
 class Blobs:
     """The folder `blobs/` of a run. A file is there whole or not at all: it is written by rename.
 
-    `weakspot.store.blobs` has the same for other places.
-
     Attributes:
         afterwards: What to do when it can be written again, for messages.
     """
@@ -137,11 +135,7 @@ class Unreachable(WeakspotError):
 
 
 def check_url(url: str | None) -> None:
-    """Refuse an address that cannot be meant, without asking anybody; None is a run's own folder.
-
-    Raises:
-        WeakspotError: It has no protocol, one that is not known, a key in it, or several in a chain.
-    """
+    """Refuse an address that cannot be meant, without asking anybody; None is a run's own folder."""
     if url is None:
         return
     protocol, colon, rest = url.partition("://")
@@ -174,11 +168,7 @@ def blobs_at(url: str) -> Blobs:
 
 
 def begin_at(url: str) -> None:
-    """See that inputs can be kept there, before anything is drawn for them.
-
-    Raises:
-        WeakspotError: A library is missing, there is no such place, or writing is not allowed.
-    """
+    """See that inputs can be kept there, before anything is drawn for them."""
     blobs = blobs_at(url)
     blobs.afterwards = "then start again; nothing was begun"
     blobs.put(_SIGN)

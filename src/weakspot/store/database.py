@@ -76,11 +76,7 @@ class LedgerError(WeakspotError):
 
 
 def inspect_file(path: Path) -> None:
-    """Check, without touching it, that a file is a whole ledger of our schema.
-
-    Raises:
-        LedgerError: It is missing, something else, truncated, or of another schema.
-    """
+    """Check, without touching it, that a file is a whole ledger of our schema."""
     try:
         with path.open("rb") as file:
             header = file.read(100)

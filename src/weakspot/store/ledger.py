@@ -111,9 +111,8 @@ class Ledger:
     def record(self, trials: Sequence[Trial], spend: Mapping[str, float]) -> None:
         """Write trials, their tallies and what they cost: all of it or nothing.
 
-        Args:
-            trials: Of hypotheses that were added; none may be there already.
-            spend: Amounts by kind ("images", "calls", …), added to what was spent before.
+        The hypotheses must be there, the trials not yet. `spend` ("images", "calls", …) is added to what was
+        spent before.
         """
         rows = [row_of(t, self._known(t.hypothesis)) for t in trials]
         counts: dict[tuple[int, int], list[int]] = {}
@@ -200,11 +199,8 @@ class Ledger:
         """Trials of a hypothesis in the order of their indices.
 
         Args:
-            hypothesis: Whose trials.
-            stage: Only of this stage.
             failed: Only failures (True) or only passes (False), of valid cases.
             kept: Only those whose input was kept as evidence.
-            limit: At most so many.
         """
         where, values = ["hypothesis = ?"], [self._key(hypothesis)]
         if stage is not None:

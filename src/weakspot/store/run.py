@@ -137,9 +137,7 @@ class Run:
         """A new run.
 
         Args:
-            config: What it will do.
             folder: Where; it must be empty or absent. By default a new folder below `parent`.
-            parent: The folder of runs.
             blobs: Where inputs are kept, as an address, e.g. s3://bucket/folder; by default in the folder.
                 It is tried first.
         """

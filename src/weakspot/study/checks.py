@@ -37,9 +37,7 @@ _FILE_OPTIONS: Final = frozenset({"labels", "weights"})
 def check_study(found: StudyFile, *, load: bool = False) -> list[Problem]:
     """Everything that is wrong with a study, in its text and in what it names.
 
-    Args:
-        found: As read.
-        load: Also load the models and look whether they fit; that may download them.
+    With `load` the models are loaded too, to see whether they fit; that may download them.
     """
     problems = list(found.problems)
     if not found.study:

@@ -24,10 +24,6 @@ class Context(Generic[S, P]):
     """One run, as its method sees it.
 
     Attributes:
-        run: Open for writing.
-        settings: What was asked for.
-        parts: What the settings name, loaded.
-        watch: Who is told of the progress.
         executor: Where the trials are drawn; None is this machine.
         ended: Why the run ended before it was done; "" if it did not.
         broken: What broke the target while the method was going as far as it could.

@@ -39,7 +39,6 @@ class StudyFile:
     """A study as a file says it.
 
     Attributes:
-        path: Of the file.
         study: Its name; "" if there is none such.
         values: By key, as far as they can be read; None is not there.
         lines: By key, where it is said.
@@ -72,12 +71,7 @@ class StudyFile:
 def read_study(path: Path, *, changes: Sequence[str] = ()) -> StudyFile:
     """Read a study's file; everything that is wrong with it is in `problems`.
 
-    Args:
-        path: Of the file.
-        changes: KEY=VALUE, in place of what the file says.
-
-    Raises:
-        WeakspotError: There is no such file, or it is no text.
+    `changes` are KEY=VALUE, in place of what the file says.
     """
     found = StudyFile(path)
     loader, rows = _rows(_text(path), found.problems)

@@ -29,7 +29,6 @@ class Closable(Protocol):
 
     def close(self) -> None:
         """Let go of it."""
-        ...
 
 
 @runtime_checkable
@@ -39,7 +38,6 @@ class Choosing(Protocol):
     @property
     def chosen(self) -> Mapping[str, str]:
         """By setting, the name that run.yaml keeps."""
-        ...
 
 
 def begin(
@@ -54,11 +52,9 @@ def begin(
     """Run a study from its beginning.
 
     Args:
-        study: Which.
         values: Its options by name; objects are welcome where something can be named.
         out: The run's folder; a new one below runs/ by default.
         blobs: Where inputs are kept, as an address such as s3://bucket/folder; by default in that folder.
-        watch: Who is told of the progress.
         executor: Where the trials are drawn: "local", or "ray:ADDRESS?OPTIONS". It makes no difference to the
             run, so run.yaml does not name it.
 

@@ -75,11 +75,7 @@ class Field(NamedTuple):
 
     Attributes:
         name: The key in files, and the keyword in Python.
-        option: What people are told of it.
-        kind: What a value is.
         many: Several may be given.
-        required: There is no run without it.
-        default: Where nothing is given.
         optional: It may be null.
         listed: One text says all of several values; callers in Python may give a list.
     """
@@ -125,12 +121,7 @@ class StudySettings(BaseModel):
 
     @classmethod
     def read(cls, values: Mapping[str, Any], *, where: str = "") -> Self:
-        """Settings from plain values, checked.
-
-        Args:
-            values: By name.
-            where: The file they come from, for the message.
-        """
+        """Settings from plain values, checked; `where` is the file they come from, for the message."""
         try:
             return cls.model_validate(dict(values))
         except ValidationError as error:
@@ -297,14 +288,10 @@ class LabelTask:
     """What is asked of a classifier.
 
     Attributes:
-        target: Name of the classifier.
-        source: Name of what draws images from words.
         hunted: The labels whose failures are counted.
         target_label: If given, only this wrong answer counts as a failure.
         judge: Name of the judge; by default the label is missed, or `target_label` is said.
         verify: Names of models that must see the label in a picture before it counts.
-        labels_file: A file with names and parents of labels.
-        sense: Which meaning of the label is meant, where WordNet knows several.
         prompt: The plain prompt; {label} and {parent} are filled in.
     """
 

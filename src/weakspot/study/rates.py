@@ -154,11 +154,7 @@ class Rates:
 
 
 def rates_of(run: Run) -> Rates:
-    """The rates of any run.
-
-    Raises:
-        WeakspotError: It has none that could be compared.
-    """
+    """The rates of any run; an error if it has none that could be compared."""
     study = find_study(run.config.study)
     made = study.find("rates")
     if made is None:
@@ -178,9 +174,7 @@ def comparable(run: Run) -> bool:
 def sample_of(cases: Iterator[tuple[Any, Trial]], *, answer: str = "", watched: bool = True) -> Sample | None:
     """A sample of trials by what identifies their cases; None where there are none.
 
-    Args:
-        answer: If given, only this wrong answer counts.
-        watched: See `Sample`.
+    If an `answer` is given, only that wrong answer counts as a failure.
     """
     seen: dict[Any, Seen] = {}
     tally = Tally()

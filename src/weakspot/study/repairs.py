@@ -30,57 +30,46 @@ class RepairTask(Protocol):
     @property
     def numbers(self) -> list[int] | None:
         """The weak spots by their numbers; None for the preferred ones."""
-        ...
 
     @property
     def method(self) -> str:
         """last-layer, full, lora or data."""
-        ...
 
     @property
     def target(self) -> str:
         """Name of the model; "" for that of the run."""
-        ...
 
     @property
     def rate(self) -> float:
         """Share of the inputs that are as the weak spots say in training."""
-        ...
 
     @property
     def epochs(self) -> int:
         """Rounds at most; 0 for the method's own number."""
-        ...
 
     @property
     def learning_rate(self) -> float:
         """0 for the method's own."""
-        ...
 
     @property
     def distil(self) -> float:
         """How much of the wanted answer is the model's former one."""
-        ...
 
     @property
     def device(self) -> str:
         """auto, cpu, cuda."""
-        ...
 
     @property
     def seed(self) -> int:
         """Everything random follows from it."""
-        ...
 
     @property
     def most(self) -> int:
         """Cases of each weak spot in the proof at most."""
-        ...
 
     @property
     def here(self) -> str:
         """The directory from which relative paths in the run's settings are meant."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +132,6 @@ class Job:
     """The weak spots of a run, and all that is needed to repair them and to prove it.
 
     Attributes:
-        target: The model as it is.
-        name: Its name.
-        judge: Says what a failure is.
         chosen: What is to be repaired.
         others: What must not get worse.
         clean: Inputs as they are.
@@ -165,7 +151,6 @@ class Job:
         cluster: What a case is of, where several may be of one: the name of its picture, of its text.
         wanted: The rate of failures that is wanted; see `weakspot.studies.repair.proof.Change`.
         also: More facts of the result, given what was answered in the chosen spots.
-        counts: Inputs per part, for people.
         digests: Of data, for run.yaml.
     """
 
@@ -203,11 +188,7 @@ def mixed(rows: Sequence[Sequence[Any]]) -> list[Any]:
 
 
 def chosen_of(settings: RepairTask, preferred: list[int] | None, count: int, what: str) -> list[int]:
-    """The numbers that are meant.
-
-    Raises:
-        WeakspotError: One does not exist.
-    """
+    """The numbers that are meant; an error if one does not exist."""
     numbers = settings.numbers if preferred is None else preferred
     wrong = [n for n in numbers or [] if not 1 <= n <= count]
     if wrong or not numbers:

@@ -37,13 +37,9 @@ def summary(run: Run, document: Document | None = None) -> dict[str, Any]:
 
 
 def write(run: Run, *, folder: Path | None = None) -> Path:
-    """Write report.html, report.md and report.json; finished, stopped and running runs are all welcome.
+    """Write report.html, report.md and report.json, by default into the run's folder.
 
-    Args:
-        folder: Where to; by default the run's folder.
-
-    Returns:
-        The path of report.html.
+    Finished, stopped and running runs are all welcome. Gives the path of report.html.
     """
     folder = run.folder if folder is None else folder
     found = {

@@ -45,7 +45,6 @@ class Known(Protocol):
     @property
     def digests(self) -> Mapping[str, str]:
         """By what they are of."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,11 +138,7 @@ class Study:
         return self.options.fields()
 
     def separate(self, values: Mapping[str, Any]) -> tuple[StudySettings, dict[str, Any]]:
-        """Settings, and the objects that were given in place of names.
-
-        Args:
-            values: By option, as a caller in Python gives them.
-        """
+        """Settings, and the objects that were given in place of names, from options by name."""
         self._check_one_of(values)
         fields = self.fields
         plain, objects = dict(values), {}

@@ -43,12 +43,6 @@ def check_study(
         values: Options that make a run of a few seconds; by default `Study.example`.
         kills: How often the run is killed and resumed.
         executor: Also run it there, e.g. "ray"; the ledger must be the same.
-
-    Returns:
-        The undisturbed run, open for reading.
-
-    Raises:
-        ContractError: Something is not as promised.
     """
     study = find_study(name)
     given = dict(study.example if values is None else values)

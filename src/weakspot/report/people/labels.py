@@ -113,11 +113,7 @@ class Labels:
 
 
 def annotator_name(text: str) -> str:
-    """A name as it is kept.
-
-    Raises:
-        WeakspotError: It is empty, long, or has signs that a name does not need.
-    """
+    """A name as it is kept; an error if it is empty, long, or has signs that a name does not need."""
     name = " ".join(text.split())
     if (
         not name

@@ -67,13 +67,7 @@ def waiting(table: Path) -> list[Waiting]:
 def fill_in(table: Path, labels: Iterable[Label], *, annotators: Iterable[str] = ()) -> None:
     """Write what people said into the table, a column each, the whole file at once.
 
-    Args:
-        table: The file.
-        labels: All that holds now.
-        annotators: Whose columns are theirs even if they took everything back.
-
-    Raises:
-        WeakspotError: The table is gone or cannot be written.
+    The columns of `annotators` are theirs even if they took everything back.
     """
     said: dict[str, dict[str, str]] = {f"{COLUMN}{name}": {} for name in annotators}
     for label in labels:

@@ -39,8 +39,6 @@ class Item(NamedTuple):
     """One question.
 
     Attributes:
-        id: Joins answers to the run.
-        question: In words.
         choices: Its answers; the first is key 1.
         picture: Digest of a picture that is shown; "" for none.
         texts: (title, text) that are shown.
@@ -69,7 +67,6 @@ class Task(NamedTuple):
 
     Attributes:
         name: "pairs", "refusals", "modes", "images" or "ratings".
-        title: For people.
         ordered: From least to most, where the answers have an order; of ratings that is the numbers'.
         blobs: Where pictures are.
         files: Pictures that lie elsewhere, by the digest of their content.
@@ -109,16 +106,11 @@ PICTURE: Final = "a picture"
 def task_of(
     run: Run, name: str | None = None, *, most: int = SAMPLE, aspects: Sequence[str] = ("shows",)
 ) -> Task:
-    """What people can be asked of a run.
+    """What people can be asked of a run: by default the task that goes with the study.
 
     Args:
-        run: Open for reading.
-        name: Which task; by default what goes with the study.
         most: Items at most, where a sample is drawn.
         aspects: What is asked of pictures.
-
-    Raises:
-        WeakspotError: There is no such task, or the run has no items for it.
     """
     name = _usual(run) if name is None else name
     if name not in _TASKS:
@@ -355,11 +347,7 @@ def downstream_folder(folder: Path) -> Path | None:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """A file of JSON lines.
-
-    Raises:
-        WeakspotError: A line is no object.
-    """
+    """A file of JSON lines; a line that is no object is an error."""
     rows = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         try:
