@@ -102,9 +102,7 @@ def _cannot_be_meant(study: Study, found: StudyFile, *, load: bool) -> list[Prob
     try:
         settings, objects = study.separate({k: v for k, v in given.items() if k in study.fields})
         if load:
-            if (resolve := study.find("resolve")) is not None:
-                settings = resolve(settings, objects)
-            study.find("parts")(settings, **objects)
+            study.find("parts")(study.resolved(settings, objects), **objects)
     except WeakspotError as error:
         known = options_of(found.study)
         named = next((w for w in re.findall(r"\w+", error.what.replace("-", "_")) if w in known), "")

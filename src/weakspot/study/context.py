@@ -9,9 +9,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from weakspot.core import Judge, Source, Stage, Target
+from weakspot.core import Judge, Source, Target
 from weakspot.engine import Broken, Budget, BudgetSpent, Cluster, Engine, Executor, Watch
-from weakspot.engine.engine import KEPT, PATIENCE
 from weakspot.store import Ledger, Run
 from weakspot.study.study import Result
 
@@ -50,23 +49,16 @@ class Context(Generic[S, P]):
         source: Source,
         target: Target,
         judge: Judge,
-        keep: Mapping[Stage, tuple[int, int]] = KEPT,
-        batch: int = 64,
-        patience: int | None = PATIENCE,
         executor: Executor | Cluster | None = None,
         kind: Callable[..., Engine] = Engine,
+        **options: Any,
     ) -> Engine:
         """Draws the run's trials, within its budget.
 
         Args:
-            source: Makes the cases.
-            target: Answers them.
-            judge: Decides.
-            keep: Inputs kept as evidence per hypothesis and stage: (failing, passing).
-            batch: Cases per call.
-            patience: So many errors in a row end the run; None where that cannot help.
             executor: In place of the run's own.
             kind: What makes it: a class of the study's own.
+            options: As `Engine` has them: `keep`, `batch`, `patience`.
         """
         settings: Any = self.settings
         engine = kind(
@@ -76,11 +68,9 @@ class Context(Generic[S, P]):
             judge=judge,
             seed=settings.seed,
             budget=Budget.parse(settings.budget),
-            batch=batch,
             executor=executor or self.executor,
             watch=self.watch,
-            keep=keep,
-            patience=patience,
+            **options,
         )
         for what, amount in self.forgotten.items():
             engine.spending.amounts[what] += amount

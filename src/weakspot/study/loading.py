@@ -117,12 +117,6 @@ def tell_models(watch: Watch, *, executor: object = None, **parts: object) -> No
         watch.say("".join(c if c.isprintable() else " " for c in f"{what:<8} {about}")[:400])
 
 
-def check_seed(seed: int) -> None:
-    """Refuse a seed that the generators of random numbers refuse."""
-    if seed < 0:
-        raise WeakspotError(f"a seed cannot be {seed}", fix="choose a whole number from 0")
-
-
 #: Schemes whose name may be a path.
 SCHEMES: Final = ("onnx", "hf", "timm", "torchscript", "diffusers", "openclip", "st", "npz")
 #: Settings of runs that are paths, and those that are names of models, sources and judges.

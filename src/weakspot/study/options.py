@@ -83,10 +83,10 @@ class Field(NamedTuple):
     name: str
     option: Option
     kind: type
-    many: bool
-    required: bool
-    default: Any
-    optional: bool
+    many: bool = False
+    required: bool = False
+    default: Any = None
+    optional: bool = True
     listed: bool = False
 
     @property
@@ -208,7 +208,8 @@ def _budget(text: str) -> str:
     return text
 
 
-def _seed(seed: int) -> int:
+def check_seed(seed: int) -> int:
+    """Refuse a seed that the generators of random numbers refuse."""
     if seed < 0:
         raise WeakspotError(f"a seed cannot be {seed}", fix="choose a whole number from 0")
     return seed
@@ -225,7 +226,7 @@ BudgetOption = Annotated[
     AfterValidator(_budget),
     Option("Limits: any of images, calls, tokens, dollars, seconds; e.g. images=20k,seconds=600.", "LIMITS"),
 ]
-SeedOption = Annotated[int, AfterValidator(_seed), Option("The same seed gives the same run.")]
+SeedOption = Annotated[int, AfterValidator(check_seed), Option("The same seed gives the same run.")]
 FdrOption = Annotated[
     float,
     AfterValidator(_fdr),
@@ -245,8 +246,8 @@ SenseOption = Annotated[
 OUT: Final = Field(
     "out",
     Option("The run's folder, new or empty; by default one below runs/.", "FOLDER", names="new folder"),
-    Path, many=False, required=False, default=None, optional=True,
-)  # fmt: skip
+    Path,
+)
 BLOBS: Final = Field(
     "blobs",
     Option(
@@ -254,8 +255,8 @@ BLOBS: Final = Field(
         "URL",
         names="address",
     ),
-    str, many=False, required=False, default=None, optional=True,
-)  # fmt: skip
+    str,
+)
 EXECUTOR: Final = Field(
     "executor",
     Option(
@@ -263,8 +264,10 @@ EXECUTOR: Final = Field(
         "EXECUTOR",
         names="executor",
     ),
-    str, many=False, required=False, default="local", optional=False,
-)  # fmt: skip
+    str,
+    default="local",
+    optional=False,
+)
 
 
 def fields_of(study: Study) -> Iterator[Field]:

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Status, Tally, Trial, WeakspotError
 from weakspot.stats import Interval, confidence_sequence, wilson
-from weakspot.store import Run, RunConfig
+from weakspot.store import Run, RunConfig, count
 from weakspot.study.study import find_study
 
 #: Of all cases, and of a confirmed finding; a study may have parts of other kinds.
@@ -179,8 +179,9 @@ def sample_of(cases: Iterator[tuple[Any, Trial]], *, answer: str = "", watched: 
     seen: dict[Any, Seen] = {}
     tally = Tally()
     for key, trial in cases:
-        tally = tally.plus(_counted(trial, answer))
-        if (failed := _verdict(trial, answer)) is not None:
+        failed = _verdict(trial, answer)
+        tally = tally.plus(count(failed, trial.status))
+        if failed is not None:
             seen[key] = Seen(failed, hash((trial.expected, trial.caption)))
     return Sample(seen, tally, watched) if tally.drawn else None
 
@@ -205,12 +206,3 @@ def _verdict(trial: Trial, answer: str) -> bool | None:
     if trial.failed is None or trial.status in (Status.ERROR, Status.INVALID):
         return None
     return trial.failed and (not answer or trial.answer == answer)
-
-
-def _counted(trial: Trial, answer: str) -> Tally:
-    if trial.status is Status.ERROR:
-        return Tally(errors=1)
-    if trial.status is Status.INVALID:
-        return Tally(invalid=1)
-    failed = _verdict(trial, answer)
-    return Tally(undecided=1) if failed is None else Tally(n=1, failures=int(failed))

@@ -25,51 +25,33 @@ LEAST: Final = 20
 
 
 class RepairTask(Protocol):
-    """What a job is told of the repair: its settings, as `repair` has them."""
+    """What a job is told of the repair: its settings, as `repair` has them.
+
+    Attributes:
+        numbers: The weak spots by their numbers; None for the preferred ones.
+        method: last-layer, full, lora or data.
+        target: Name of the model; "" for that of the run.
+        rate: Share of the inputs that are as the weak spots say in training.
+        epochs: Rounds at most; 0 for the method's own number.
+        learning_rate: 0 for the method's own.
+        distil: How much of the wanted answer is the model's former one.
+        most: Cases of each weak spot in the proof at most.
+        here: The directory from which relative paths in the run's settings are meant.
+    """
 
     @property
-    def numbers(self) -> list[int] | None:
-        """The weak spots by their numbers; None for the preferred ones."""
+    def numbers(self) -> list[int] | None: ...
 
-    @property
-    def method(self) -> str:
-        """last-layer, full, lora or data."""
-
-    @property
-    def target(self) -> str:
-        """Name of the model; "" for that of the run."""
-
-    @property
-    def rate(self) -> float:
-        """Share of the inputs that are as the weak spots say in training."""
-
-    @property
-    def epochs(self) -> int:
-        """Rounds at most; 0 for the method's own number."""
-
-    @property
-    def learning_rate(self) -> float:
-        """0 for the method's own."""
-
-    @property
-    def distil(self) -> float:
-        """How much of the wanted answer is the model's former one."""
-
-    @property
-    def device(self) -> str:
-        """auto, cpu, cuda."""
-
-    @property
-    def seed(self) -> int:
-        """Everything random follows from it."""
-
-    @property
-    def most(self) -> int:
-        """Cases of each weak spot in the proof at most."""
-
-    @property
-    def here(self) -> str:
-        """The directory from which relative paths in the run's settings are meant."""
+    method: str
+    target: str
+    rate: float
+    epochs: int
+    learning_rate: float
+    distil: float
+    device: str
+    seed: int
+    most: int
+    here: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, Self, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, PlainSerializer, ValidationError
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from weakspot.store import Run
 
 
+#: What is no object given in place of a name.
+_NAMES: Final = (str, Path, bool, int, float, type(None))
 #: Something of a study, or where it is: "module:attribute", the module relative to the study's home.
 Lazy = Any
 
@@ -149,11 +152,17 @@ class Study:
             if known is None or not (known.option.port or known.option.named):
                 continue
             several = known.many and isinstance(value, list | tuple)
-            if any(_is_object(one) for one in (value if several else [value])):
+            if not all(isinstance(one, _NAMES) for one in (value if several else [value])):
                 objects[name] = value
                 naming: Callable[[Any], str] = known.option.named or name_of
                 plain[name] = tuple(map(naming, value)) if several else naming(value)
-        return self.options.read({k: _text(v) for k, v in plain.items()}), objects
+        texts = {k: str(v) if isinstance(v, Path) else v for k, v in plain.items()}
+        return self.options.read(texts), objects
+
+    def resolved(self, settings: Any, objects: dict[str, Any]) -> Any:
+        """The settings with what follows from other options."""
+        resolve = self.find("resolve")
+        return settings if resolve is None else resolve(settings, objects)
 
     def _check_one_of(self, values: Mapping[str, Any]) -> None:
         given = [repr(name) for name in self.one_of if values.get(name)]
@@ -193,18 +202,6 @@ class Study:
                 f"{self.name} is not spread over machines: {self.stays or 'it draws no trials'}",
                 fix=f"leave the executor out; {' and '.join(others)} can be spread",
             )
-
-
-def _is_object(value: Any) -> bool:
-    from pathlib import Path
-
-    return value is not None and not isinstance(value, str | Path | bool | int | float)
-
-
-def _text(value: Any) -> Any:
-    from pathlib import Path
-
-    return str(value) if isinstance(value, Path) else value
 
 
 @cache
