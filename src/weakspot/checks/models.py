@@ -8,15 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.checks.ports import (
-    ContractError,
-    check_abilities,
-    check_list,
-    has_method,
-    kind,
-    promise,
-    same,
-)
+from weakspot.checks.ports import ContractError, check_abilities, check_list, has_method, kind, promise, same
 from weakspot.core import Captioner, Encoder, Generator, ScoringCaptioner, TextEncoder
 from weakspot.core.ports import Formatted, NoiseGenerator, Repeating, understands
 

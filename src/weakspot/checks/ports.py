@@ -63,7 +63,6 @@ def check_list(values: object, n: int, what: str, one: str, kind: type = object)
 
 
 def has_method(part: object, port: type, method: str) -> None:
-    """Refuse what is not of a port at all."""
     promise(
         isinstance(part, port), f"{part!r} has no method {method}", f"see {port.__module__}.{port.__name__}"
     )
@@ -75,7 +74,6 @@ def kind(value: Any) -> str:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two inputs are equal."""
     if isinstance(one, np.ndarray):
         return isinstance(other, np.ndarray) and np.array_equal(one, other)
     return bool(one == other)

@@ -294,7 +294,6 @@ def read_size(text: str) -> tuple[int, int] | None:
 
 
 def read_yes(what: str, text: str) -> bool:
-    """`yes` or `no`."""
     if text not in ("yes", "no"):
         raise WeakspotError(f"{what} cannot be {text[:80]!r}", fix="choose yes or no")
     return text == "yes"
@@ -358,5 +357,4 @@ def load_study(name: str) -> object:
 
 
 def study_names() -> tuple[str, ...]:
-    """The names of all studies."""
     return tuple(study_entries())

@@ -49,7 +49,6 @@ class Stage(IntEnum):
 
     @classmethod
     def of(cls, index: int) -> Stage:
-        """The stage an index belongs to."""
         return cls(index >> 32)
 
 
@@ -127,7 +126,6 @@ class Scores(NamedTuple):
         return [(self.labels[i], float(self.values[i])) for i in order]
 
     def of(self, label: str) -> float:
-        """The probability of one label."""
         return float(self.values[self.labels.index(label)])
 
 

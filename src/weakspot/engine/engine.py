@@ -15,18 +15,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple, Self
 
-from weakspot.core import (
-    Case,
-    Hypothesis,
-    Judge,
-    Source,
-    Stage,
-    Status,
-    Tally,
-    Target,
-    Trial,
-    WeakspotError,
-)
+from weakspot.core import Case, Hypothesis, Judge, Source, Stage, Status, Tally, Target, Trial, WeakspotError
 from weakspot.core.ports import available
 from weakspot.engine.budget import Budget, BudgetSpent, Spending
 from weakspot.engine.executor import Cluster, Executor, local

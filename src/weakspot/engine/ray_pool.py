@@ -37,7 +37,6 @@ class Place(NamedTuple):
 
     @classmethod
     def here(cls) -> Place:
-        """This process' own."""
         carried = {k: v for k, v in os.environ.items() if k.startswith(_CARRIED)}
         folder = str(Path.cwd())
         return cls(folder, tuple(p or folder for p in sys.path), tuple(carried.items()))
@@ -89,7 +88,6 @@ class Worker:
         return None, cloudpickle.dumps(self._do(function, work, earlier))
 
     def finish(self, function: Callable[..., Any], work: Any, *earlier: bytes) -> Any:
-        """The result itself, for the driver."""
         return self._do(function, work, earlier)
 
     def _do(self, function: Callable[..., Any], work: Any, earlier: tuple[bytes, ...]) -> Any:
@@ -116,7 +114,6 @@ class Piece:
 
     @property
     def stage(self) -> int:
-        """Which stage is next."""
         return len(self.results)
 
 
@@ -232,7 +229,6 @@ class Crew:
         return hand.tasks
 
     def end(self) -> None:
-        """End all workers."""
         import ray
 
         for hand in self.hands:

@@ -121,7 +121,6 @@ def axis_figure(axis: Axis, rates: Mapping[str, Sequence[Rate]], name: str, titl
 
 
 def ink(rate: float, top: float) -> str:
-    """The colour of a rate."""
     step = min(int(STEPS * rate / top), STEPS - 1) if top > 0 else 0
     return f"var(--heat-{max(step, 0)})"
 

@@ -249,7 +249,6 @@ def spent(run: Run) -> dict[str, float]:
 
 
 def errors(run: Run) -> list[dict[str, Any]]:
-    """What went wrong in a run, and how often."""
     return [{"what": what, "times": times} for what, times in run.ledger.errors()]
 
 
@@ -268,7 +267,6 @@ def error_table(run: Run) -> Table | None:
 
 
 def pairs(rows: Iterable[tuple[str, Any]], *, title: str = "", note: str = "") -> Table:
-    """A table of names and values."""
     texts = [(name, show.NONE if value is None else str(value)) for name, value in rows]
     return Table(title, note, ("what", "value"), texts)
 

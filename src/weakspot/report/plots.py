@@ -113,7 +113,6 @@ class Axis(NamedTuple):
         return [tick for i, tick in enumerate(self.ticks) if i == last or (i % 2 == 0 and i != last - 1)]
 
     def bar(self, rate: Rate) -> Bar:
-        """Where a rate lies."""
         shares = (x / self.top for x in (rate.value, rate.low, rate.high))
         return Bar(*(round(100 * min(max(share, 0.0), 1.0), 3) for share in shares))
 
@@ -341,7 +340,6 @@ def svg(wide: float, high: float, title: str, parts: Sequence[Markup]) -> Markup
 def text(
     x: float, y: float, words: str, anchor: str = "start", ink: str = "var(--soft)", *, bold: bool = False
 ) -> Markup:
-    """Words at a place."""
     weight = Markup(' font-weight="600"') if bold else ""
     found = Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}" fill="{}" font-size="12"{}>{}</text>')
     return found.format(x, y, anchor, ink, weight, show.clean(words))

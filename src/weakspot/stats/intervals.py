@@ -78,7 +78,6 @@ def blaker(failures: int, n: int, level: float = 0.95) -> Interval:
 
 
 def _score_low(x: int, n: int, level: float) -> float:
-    """The low end of the plain Wilson interval."""
     z2 = NormalDist().inv_cdf((1.0 + level) / 2.0) ** 2
     return (x + z2 / 2 - math.sqrt(z2 * (x * (1 - x / n) + z2 / 4))) / (n + z2)
 

@@ -38,7 +38,6 @@ class Confusion(NamedTuple):
 
     @property
     def n(self) -> int:
-        """All cases."""
         return self.positives + self.negatives
 
     @property
@@ -70,7 +69,6 @@ class Confusion(NamedTuple):
         )
 
     def plus(self, other: Confusion) -> Confusion:
-        """Both together."""
         return Confusion(*(a + b for a, b in zip(self, other, strict=True)))
 
 

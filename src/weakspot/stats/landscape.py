@@ -59,7 +59,6 @@ class Smoothness:
     blocks: tuple[tuple[int, ...], ...]
 
     def widths(self) -> list[int]:
-        """Features per block."""
         return [math.prod(self.features[a].shape[1] for a in block) for block in self.blocks]
 
     def rows(self, cells: Cells) -> Array:

@@ -34,7 +34,6 @@ class Blobs:
 
     @property
     def place(self) -> str:
-        """For messages."""
         return str(self.folder)
 
     def put(self, content: bytes) -> str:
@@ -187,27 +186,22 @@ class RemoteBlobs(Blobs):
 
     @property
     def place(self) -> str:
-        """For messages."""
         return self.url
 
     def put(self, content: bytes) -> str:
-        """Keep some bytes; their digest."""
         digest = hashlib.sha256(content).hexdigest()
         if not self._asked(lambda: self._store.exists(self._path(digest)), "written"):
             self._asked(lambda: self._write(self._path(digest), content), "written")
         return digest
 
     def has(self, digest: str) -> bool:
-        """Whether the bytes of a digest are here."""
         self._known(digest)
         return bool(self._asked(lambda: self._store.exists(self._path(digest)), "read"))
 
     def head(self, digest: str, n: int) -> bytes:
-        """The first bytes, unchecked."""
         return self._read(digest, end=n)
 
     def get(self, digest: str) -> bytes:
-        """The bytes of a digest; they are checked against it."""
         content = self._read(digest)
         self._check(content, digest)
         return content

@@ -130,7 +130,6 @@ def connected(database: str) -> Iterator[sqlite3.Connection]:
 
 
 def create_tables(db: sqlite3.Connection) -> None:
-    """The tables of a new ledger, whole or not at all."""
     db.executescript(f"BEGIN; {TABLES}; PRAGMA user_version = {VERSION}; COMMIT;")
 
 
@@ -235,7 +234,6 @@ def _storable(text: str) -> str:
 
 
 def trial_of(hypothesis: str, row: Sequence[Any]) -> Trial:
-    """A trial from its row."""
     _, index, status, failed, score, expected, answer, top, caption, detail, blob, *usage = row
     return Trial(
         hypothesis=hypothesis,

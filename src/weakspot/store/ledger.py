@@ -216,7 +216,6 @@ class Ledger:
         return [trial_of(hypothesis.id, row) for row in rows]
 
     def trial(self, hypothesis: Hypothesis, index: int) -> Trial | None:
-        """One trial, or None."""
         rows = self._query(
             "SELECT * FROM trials WHERE hypothesis = ? AND idx = ?", (self._key(hypothesis), index)
         )
@@ -299,7 +298,6 @@ class Ledger:
         )
 
     def fact(self, key: str, default: Any = None) -> Any:
-        """A value kept by `set_fact`."""
         rows = self._query("SELECT value FROM facts WHERE key = ?", (key,))
         return json.loads(rows[0][0]) if rows else default
 

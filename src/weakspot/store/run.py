@@ -82,7 +82,6 @@ class RunConfig(BaseModel):
 
     @classmethod
     def read(cls, path: Path) -> RunConfig:
-        """Read and check it."""
         try:
             data = yaml.safe_load(path.read_bytes())
             return cls.model_validate(data)
@@ -186,7 +185,6 @@ class Run:
         return cls(folder, config, Ledger.read(folder / "ledger.db"), None)
 
     def close(self) -> None:
-        """Close the ledger and free the lock."""
         self.ledger.close()
         if self._lock is not None:
             self._lock.close()
@@ -292,7 +290,6 @@ class Unjudged(NamedTuple):
     times: int
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
         return self._asdict()
 
     def __str__(self) -> str:

@@ -40,7 +40,6 @@ class Context(Generic[S, P]):
 
     @property
     def ledger(self) -> Ledger:
-        """The run's ledger."""
         return self.run.ledger
 
     def engine(
@@ -111,5 +110,4 @@ class Context(Generic[S, P]):
         self.ledger.set_fact(f"note {key}", value)
 
     def noted(self, key: str, default: Any = None) -> Any:
-        """A value kept by `note`."""
         return self.ledger.fact(f"note {key}", default)

@@ -242,7 +242,6 @@ _TYPES = {bool: "boolean", int: "integer", float: "number"}
 
 
 def schema_of(study: Study) -> dict[str, Any]:
-    """The schema of one study's file."""
     fields = list(fields_of(study))
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -145,15 +145,12 @@ class ByLabel:
         return self._sources[max(fitting)[1] if fitting else 0][1]
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
-        """See `Source`."""
         return self._of(hypothesis).draw(hypothesis, indices, seed=seed)
 
     def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
-        """See `Finite`."""
         return available(self._of(hypothesis), hypothesis, seed=seed, stage=stage)
 
     def understands(self, text: str) -> bool:
-        """See `Selective`."""
         return understands(self._sources[0][1], text)
 
 
@@ -238,7 +235,6 @@ class Meanings:
         self.task, self.labels, self.parents = task, labels, parents
 
     def head(self) -> Head:
-        """All that is known of them."""
         same, words = self.same(), self.words()
         kin = None
         if needs_kin(self.task.judge):
@@ -248,7 +244,6 @@ class Meanings:
 
     @cached_property
     def senses(self) -> dict[str, str]:
-        """By hunted label, which of its meanings was chosen."""
         return chosen(self.task.sense, self.task.hunted)
 
     @cached_property

@@ -101,7 +101,6 @@ class Field(NamedTuple):
 
     @property
     def takes(self) -> str:
-        """What a value is, in words."""
         words = {bool: "yes or no", int: "whole number", float: "number", Path: "path"}
         return words.get(self.kind, "text")
 
@@ -132,7 +131,6 @@ class StudySettings(BaseModel):
         return self.read(self.model_dump() | values)
 
     def plain(self) -> dict[str, Any]:
-        """As run.yaml has them."""
         return self.model_dump(mode="json")
 
     def resumed(self, budget: str) -> Self:
@@ -343,7 +341,6 @@ class LabelSettings(StudySettings):
 
     @property
     def task(self) -> LabelTask:
-        """What is asked of the classifier."""
         return LabelTask(
             target=self.target,
             source=self.source,
@@ -356,7 +353,6 @@ class LabelSettings(StudySettings):
 
 
 def check_labels(task: LabelTask) -> None:
-    """Refuse labels that cannot be meant."""
     if not all(label.strip() for label in task.hunted):
         raise WeakspotError("the label is empty", fix="name the label whose failures are hunted")
     if len({*task.hunted}) < len(task.hunted):

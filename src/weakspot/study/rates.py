@@ -100,7 +100,6 @@ class Rates:
 
     @cached_property
     def known(self) -> dict[str, Hypothesis]:
-        """The hypotheses of the run, by id."""
         return {h.id: h for h in self.run.ledger.hypotheses()}
 
     def measures(self) -> Iterator[Measure]:
@@ -167,7 +166,6 @@ def rates_of(run: Run) -> Rates:
 
 
 def comparable(run: Run) -> bool:
-    """Whether a run has rates that can be compared."""
     return find_study(run.config.study).rates is not None
 
 

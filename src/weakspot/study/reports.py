@@ -58,7 +58,6 @@ def html(run: Run, *, beside: bool = False) -> str:
 
 
 def markdown(run: Run) -> str:
-    """The report as Markdown, without pictures."""
     return texts.markdown(document_of(run))
 
 

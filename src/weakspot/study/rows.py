@@ -75,7 +75,6 @@ class Rows:
 
 
 def rows_of(run: Run) -> Rows:
-    """The rows of any run."""
     found: Rows = find_study(run.config.study).find("rows")(run)
     return found
 

@@ -131,13 +131,11 @@ class Study:
 
     @property
     def options(self) -> type[StudySettings]:
-        """The class of its settings."""
         found: type[StudySettings] = self.find("settings")
         return found
 
     @property
     def fields(self) -> dict[str, Field]:
-        """Its options by name."""
         return self.options.fields()
 
     def separate(self, values: Mapping[str, Any]) -> tuple[StudySettings, dict[str, Any]]:
@@ -190,7 +188,6 @@ class Study:
         return found | (dict(parts.digests) if isinstance(parts, Known) else {})
 
     def read_result(self, run: Any) -> Result | None:
-        """The result of a run of this study."""
         found: type[Result] = self.find("result")
         return found.of(run)
 
@@ -227,7 +224,6 @@ class Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def plain(self) -> dict[str, Any]:
-        """As plain values."""
         return self.model_dump(mode="json")
 
 
@@ -243,7 +239,6 @@ class Result(Value):
     key: ClassVar[str] = "result"
 
     def keep(self, run: Run) -> None:
-        """Write it into the run's ledger."""
         run.ledger.set_fact(self.key, {"version": self.version} | self.plain())
 
     @classmethod

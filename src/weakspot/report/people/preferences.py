@@ -73,7 +73,6 @@ class Preferences(BaseModel):
         return None if kept is None else cls.model_validate(kept)
 
     def plain(self) -> dict[str, Any]:
-        """As plain values."""
         return self.model_dump(mode="json")
 
 

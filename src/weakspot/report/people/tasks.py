@@ -55,7 +55,6 @@ class Item(NamedTuple):
     turns: bool = False
 
     def turned(self, annotator: str) -> Item:
-        """As this annotator sees it."""
         if not self.turns or _hash(annotator, self.id, "turn")[0] % 2 == 0:
             return self
         first, second, *rest = self.choices
@@ -331,7 +330,6 @@ _WANTED: Final = {
 
 
 def item_id(hypothesis: Hypothesis, index: int) -> str:
-    """The id of a trial."""
     return f"{hypothesis.id}:{int(Stage.of(index))}:{index - Stage.of(index).start}"
 
 
