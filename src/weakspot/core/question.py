@@ -75,8 +75,6 @@ class QuestionImage(NamedTuple):
     Attributes:
         content: The bytes of the file.
         mime: What they are, by their first bytes and whatever the file is called: "image/jpeg".
-        width: In pixels.
-        height: In pixels.
         note: What was changed to make it fit, e.g. "resized from 9,000 × 6,700"; "" if nothing was.
     """
 

@@ -1,10 +1,8 @@
 """One string names any model, source, judge, corpus: `scheme:name?option=value&option=value`.
 
 The registry maps such names to lazy "module:attr" targets, so that naming a thing imports only that thing.
-Built-in parts and studies stand in `builtin.toml`; those of other packages are entry points in the groups
-`weakspot.models`, `weakspot.sources`, and so on, as `weakspot list` calls them, and `weakspot.studies`. An
-entry is either a full name ("world:classifier") or a scheme ("onnx"), whose factory is handed the rest of the
-name.
+An entry is a full name ("world:classifier") or a scheme ("onnx"), whose factory is handed the rest of the
+name. Ours stand in `builtin.toml`, those of others are entry points: `weakspot.models` and so on.
 """
 
 from __future__ import annotations

@@ -159,7 +159,6 @@ class Verdict:
         failed: True, False or None. Of an invalid case, what would have been said were it valid.
         score: How badly, where the judge has a measure; larger is worse.
         status: Copied from the output, or set by the judge.
-        reason: For a person to read.
     """
 
     failed: bool | None
@@ -173,8 +172,6 @@ class Trial:
     """One row of the ledger: a case, the output and the verdict, as they are kept.
 
     Attributes:
-        hypothesis: Its id.
-        index: Of the case.
         top: The most probable labels with their probabilities, best first; empty without scores.
         blob: Digest of the kept input, where it was kept as evidence.
     """

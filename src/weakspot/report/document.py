@@ -37,7 +37,6 @@ class Table(NamedTuple):
 
     Attributes:
         title: What is in it; where a section has this table alone, the section's heading.
-        note: How to read it.
         more: How many rows are left out; they are in report.json.
     """
 
@@ -103,7 +102,6 @@ class Html(NamedTuple):
     Attributes:
         template: Of the study's own package, as "package:file", in its templates folder. It finds
             the macros of parts.html.j2, and `figures` by name.
-        values: What the template is given.
         markdown: The same in Markdown, escaped.
         figures: What the template shows, or what its own drawings are saved as.
     """

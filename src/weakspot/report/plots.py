@@ -36,7 +36,6 @@ class Figure(NamedTuple):
 
     Attributes:
         name: Of the files it is saved as: letters, digits, hyphens.
-        note: How to read it.
         wide: It takes a row of the page for itself.
     """
 
@@ -150,7 +149,6 @@ class Lanes(NamedTuple):
     """Rates in rows.
 
     Attributes:
-        marks: In the order of the rows.
         series: Their names, in the order of the colours.
         bands: By row, an interval that is shaded behind it.
         bars: Bars from zero in place of points.

@@ -1,12 +1,10 @@
 """Two failure rates set against each other, on the same cases or on separate ones.
 
-Where the number of cases was fixed beforehand (a benchmark), the classical tests hold: McNemar's with Tango's
+Where the number of cases was fixed beforehand (a benchmark), classical tests hold: McNemar's with Tango's
 interval for the same cases, Fisher's with Newcombe's for separate ones. Where it was not (a hunt stops when
-it has seen enough) they would find too much, and tests take their place that hold whenever somebody stops: a
-bet on the signs of the differing cases, or the sequential test of a race in both directions.
-
-Intervals of a difference from two intervals are joined as Newcombe (1998) and Zou and Donner (2008) do it, by
-adding the squares of the distances to their ends.
+it has seen enough) tests take their place that hold whenever somebody stops: a bet on the signs of differing
+cases, or the sequential test of a race in both directions. Intervals of a difference are joined from two as
+Newcombe (1998) and Zou and Donner (2008) do it, by adding the squares of the distances to their ends.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from .intervals import Interval, _check_level, confidence_sequence, wilson
+from .intervals import Interval, _check_counts, _check_level, confidence_sequence, wilson
 from .sequential import log_evidence
 
 Alternative = Literal["greater", "less", "two-sided"]
@@ -32,12 +30,16 @@ def mcnemar(only_first: int, only_second: int) -> float:
     """
     from scipy.special import betainc
 
-    if only_first < 0 or only_second < 0:
-        raise ValueError(f"Counts of cases cannot be negative, got {only_first} and {only_second}.")
+    _check_cases(only_first, only_second)
     smaller, larger = sorted((only_first, only_second))
     if smaller == larger:
         return 1.0
     return min(1.0, 2.0 * float(betainc(larger, smaller + 1, 0.5)))
+
+
+def _check_cases(only_first: int, only_second: int) -> None:
+    if only_first < 0 or only_second < 0:
+        raise ValueError(f"Counts of cases cannot be negative, got {only_first} and {only_second}.")
 
 
 def paired_difference(only_first: float, only_second: float, n: float, level: float = 0.95) -> Interval:
@@ -121,9 +123,8 @@ def fisher(
     """
     from scipy.special import gammaln
 
-    for failures, n in ((failures1, n1), (failures0, n0)):
-        if not 0 <= failures <= n:
-            raise ValueError(f"Failures must lie between 0 and the number of trials, got {failures} of {n}.")
+    _check_counts(failures1, n1)
+    _check_counts(failures0, n0)
     if alternative not in ("greater", "less", "two-sided"):
         raise ValueError(f"The alternative is 'greater', 'less' or 'two-sided', got {alternative!r}.")
     total = failures1 + failures0
@@ -186,13 +187,8 @@ def contrast_paired(
     spread = (1 - one) * (1 - two)
     # The two kinds of differing cases exclude each other: their rates are negatively correlated.
     correlation = -math.sqrt(min(one * two / spread, 1.0)) if spread > 0 else 0.0
-    low, high = joined(
-        two,
-        confidence_sequence(only_second, n, level),
-        one,
-        confidence_sequence(only_first, n, level),
-        correlation=correlation,
-    )
+    ends = [confidence_sequence(times, n, level) for times in (only_second, only_first)]
+    low, high = joined(two, ends[0], one, ends[1], correlation=correlation)
     p = math.exp(-max(sign_evidence(only_first, only_second), 0.0))
     return Contrast(difference, low, high, p, exact, n, only_first, only_second)
 
@@ -222,8 +218,7 @@ def sign_evidence(only_first: int, only_second: int) -> float:
 
     The Beta(½, ½) mixture of likelihood ratios against a fair coin, as in `weakspot.stats.intervals`.
     """
-    if only_first < 0 or only_second < 0:
-        raise ValueError(f"Counts of cases cannot be negative, got {only_first} and {only_second}.")
+    _check_cases(only_first, only_second)
     n = only_first + only_second
     mixture = math.lgamma(only_first + 0.5) + math.lgamma(only_second + 0.5) - math.lgamma(n + 1.0)
     return mixture - _LOG_BETA_HALF + n * math.log(2)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from weakspot.stats.intervals import Estimate, clopper_pearson
+from .intervals import Estimate, Interval, _check_level, clopper_pearson
 
-from .intervals import Interval, _check_level
+Array = NDArray[np.float64]
 
 #: With more values than this the groups are too many to be looked at one by one.
 FEW: Final = 8
@@ -60,9 +60,6 @@ def total_variation(counts: Sequence[int], wanted: Sequence[float], *, level: fl
     return Estimate(rate, min(low, rate), max(min(high, most), rate))
 
 
-Array = NDArray[np.float64]
-
-
 def shares(rates: ArrayLike) -> Array:
     """How the failures are distributed over the cells, if all cells are shown equally often."""
     values = np.asarray(rates, dtype=float).ravel()
@@ -80,7 +77,7 @@ def wasserstein(first: ArrayLike, second: ArrayLike, distances: Sequence[Array])
     of the grid: a linear programme with few variables per cell.
     """
     from scipy.optimize import linprog
-    from scipy.sparse import coo_matrix
+    from scipy.sparse import coo_matrix, hstack
 
     p, q = shares(first), shares(second)
     shape = tuple(len(d) for d in distances)
@@ -103,8 +100,6 @@ def wasserstein(first: ArrayLike, second: ArrayLike, distances: Sequence[Array])
     rows, columns = np.concatenate([tail, head]), np.concatenate([edge, edge])
     flow = coo_matrix((np.concatenate([np.ones(len(edge)), -np.ones(len(edge))]), (rows, columns)))
     both = np.concatenate([cost, cost])  # either way along an edge
-    from scipy.sparse import hstack
-
     solved = linprog(both, A_eq=hstack([flow, -flow]).tocsc(), b_eq=p - q, bounds=(0, None), method="highs")
     if not solved.success:  # rounding can leave the balances a hair apart
         raise ArithmeticError(f"The distance of two landscapes could not be computed: {solved.message}")
@@ -139,8 +134,6 @@ def entropy(rates: ArrayLike) -> float:
 
 #: Rows of a kernel matrix that are held at once.
 _BLOCK: Final = 512
-
-_Rows = NDArray[np.float64]
 
 
 def fid(a: ArrayLike, b: ArrayLike) -> float:
@@ -196,7 +189,7 @@ def too_few(a: ArrayLike, b: ArrayLike) -> bool:
     return any(len(rows) <= rows.shape[1] for rows in _checked(a, b))
 
 
-def _discrepancies(a: _Rows, b: _Rows, weights_a: _Rows, weights_b: _Rows) -> _Rows:
+def _discrepancies(a: Array, b: Array, weights_a: Array, weights_b: Array) -> Array:
     """The distance once per row of weights, which say how often each example is there."""
     within = _within(a, weights_a) + _within(b, weights_b)
     between = np.zeros(len(weights_a))
@@ -205,7 +198,7 @@ def _discrepancies(a: _Rows, b: _Rows, weights_a: _Rows, weights_b: _Rows) -> _R
     return np.asarray(within - 2 * between / (weights_a.sum(1) * weights_b.sum(1)))
 
 
-def _within(rows: _Rows, weights: _Rows) -> _Rows:
+def _within(rows: Array, weights: Array) -> Array:
     """The mean of the kernel over all pairs of different examples."""
     total = np.zeros(len(weights))
     for part, kernel in _kernels(rows, rows):
@@ -216,27 +209,27 @@ def _within(rows: _Rows, weights: _Rows) -> _Rows:
         return np.asarray((total - squares @ own) / (weights.sum(1) ** 2 - squares.sum(1)))
 
 
-def _kernels(a: _Rows, b: _Rows) -> Iterator[tuple[slice, _Rows]]:
+def _kernels(a: Array, b: Array) -> Iterator[tuple[slice, Array]]:
     """The kernel matrix, some rows at a time."""
     for start in range(0, len(a), _BLOCK):
         part = slice(start, start + _BLOCK)
         yield part, (a[part] @ b.T / a.shape[1] + 1) ** 3
 
 
-def _root(rows: _Rows) -> _Rows:
+def _root(rows: Array) -> Array:
     """A matrix R, as small as there is, with Rᵀ R = the covariance."""
     centred = (rows - rows.mean(0)) / np.sqrt(len(rows) - 1)
     return np.asarray(np.linalg.qr(centred, mode="r")) if len(rows) > rows.shape[1] else centred
 
 
-def _checked(a: ArrayLike, b: ArrayLike) -> tuple[_Rows, _Rows]:
+def _checked(a: ArrayLike, b: ArrayLike) -> tuple[Array, Array]:
     one, two = (_floats(x) for x in (a, b))
     if one.shape[1] != two.shape[1]:
         raise ValueError(f"The sets have {one.shape[1]} and {two.shape[1]} features.")
     return one, two
 
 
-def _floats(x: Any) -> _Rows:
+def _floats(x: ArrayLike) -> Array:
     rows = np.asarray(x, np.float64)
     if rows.ndim != 2 or len(rows) < 2 or not rows.shape[1]:
         raise ValueError(f"A set is at least two rows of features, got the shape {rows.shape}.")

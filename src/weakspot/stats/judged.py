@@ -8,6 +8,7 @@ uncertainty is most of it: one false alarm in a hundred is worth a whole per cen
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeVar
@@ -24,11 +25,7 @@ Level = Literal["nominal", "ordinal"]
 class Confusion(NamedTuple):
     """A judge against the truth, as counts; what `corrected_rate` needs. A positive is a failure.
 
-    Attributes:
-        true_positives: Of the positives, those the judge found.
-        positives: How many there truly are.
-        true_negatives: Of the negatives, those the judge let pass.
-        negatives: How many there truly are.
+    Of the positives the true ones are those that the judge found, of the negatives those it let pass.
     """
 
     true_positives: int
@@ -59,14 +56,8 @@ class Confusion(NamedTuple):
     def kappa(self) -> float:
         """Cohen's kappa of judge and truth; nan where it is not defined."""
         missed, alarms = self.positives - self.true_positives, self.negatives - self.true_negatives
-        return _kappa(
-            {
-                (True, True): self.true_positives,
-                (True, False): missed,
-                (False, True): alarms,
-                (False, False): self.true_negatives,
-            }
-        )
+        agreed = {(True, True): self.true_positives, (False, False): self.true_negatives}
+        return _kappa(agreed | {(True, False): missed, (False, True): alarms})
 
     def plus(self, other: Confusion) -> Confusion:
         return Confusion(*(a + b for a, b in zip(self, other, strict=True)))
@@ -92,10 +83,7 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
     """
     if len(first) != len(second):
         raise ValueError(f"The raters rated {len(first)} and {len(second)} cases.")
-    table: dict[tuple[Hashable, Hashable], int] = {}
-    for pair in zip(first, second, strict=True):
-        table[pair] = table.get(pair, 0) + 1
-    return _kappa(table)
+    return _kappa(Counter(zip(first, second, strict=True)))
 
 
 def krippendorff_alpha(
@@ -115,10 +103,7 @@ def krippendorff_alpha(
     """
     cases = [[r for r in case if r is not None] for case in ratings]
     cases = [case for case in cases if len(case) > 1]
-    counts: dict[T, int] = {}
-    for case in cases:
-        for label in case:
-            counts[label] = counts.get(label, 0) + 1
+    counts = Counter(label for case in cases for label in case)
     if level == "ordinal":
         missing = [label for label in counts if label not in order]
         if missing:
@@ -150,13 +135,12 @@ def _kappa(table: Mapping[tuple[Hashable, Hashable], int]) -> float:
     n = sum(table.values())
     if n == 0:
         return float("nan")
-    rows: dict[Hashable, int] = {}
-    columns: dict[Hashable, int] = {}
+    rows, columns = Counter[Hashable](), Counter[Hashable]()
     for (a, b), count in table.items():
-        rows[a] = rows.get(a, 0) + count
-        columns[b] = columns.get(b, 0) + count
+        rows[a] += count
+        columns[b] += count
     agreed = sum(count for (a, b), count in table.items() if a == b) / n
-    chance = sum(rows[a] * columns.get(a, 0) for a in rows) / n**2
+    chance = sum(rows[a] * columns[a] for a in rows) / n**2
     return float("nan") if chance == 1 else (agreed - chance) / (1 - chance)
 
 
@@ -209,17 +193,14 @@ def corrected_rate(
     )
     alarms = negatives - true_negatives
     u = _spread_points()
-    lows = _rates(
-        _ends(failures, n, u[0], high=False),
-        _ends(true_positives, positives, u[1], high=True),
-        _ends(alarms, negatives, u[2], high=True),
-        unknown=0.0,
-    )
-    highs = _rates(
-        _ends(failures, n, u[0], high=True),
-        _ends(true_positives, positives, u[1], high=False),
-        _ends(alarms, negatives, u[2], high=False),
-        unknown=1.0,
+    lows, highs = (
+        _rates(
+            _ends(failures, n, u[0], high=high),
+            _ends(true_positives, positives, u[1], high=not high),
+            _ends(alarms, negatives, u[2], high=not high),
+            unknown=float(high),
+        )
+        for high in (False, True)
     )
     tail = (1.0 - level) / 2.0
     return Estimate(

@@ -49,7 +49,6 @@ class Smoothness:
     """What is believed before any trial: which effects there can be, and how they vary.
 
     Attributes:
-        shape: Values per axis.
         features: Per axis a row for every value.
         blocks: The groups of axes whose joint effects are modelled; () is the constant.
     """
@@ -68,9 +67,7 @@ class Smoothness:
             part = np.ones((len(cells), 1))
             for a in block:
                 wide = self.features[a][cells[:, a]]
-                part = (part[:, :, None] * wide[:, None, :]).reshape(
-                    len(cells), part.shape[1] * wide.shape[1]
-                )
+                part = (part[:, :, None] * wide[:, None, :]).reshape(len(cells), -1)
             columns.append(part)
         return np.concatenate(columns, axis=1)
 
@@ -206,19 +203,13 @@ def logits(found: Fit, cells: Cells) -> Logits:
         mean = x @ found.mean
         variance = np.einsum("ij,jk,ik->i", x, found.covariance, x, optimize=True)
         asked = known >= 0
-        noise = np.where(asked, found.noise[known] if len(found.noise) else 0.0, math.inf)
-        kept = _kept(noise, found.own)
-        mean = mean + np.where(asked, found.offset[known] if len(found.offset) else 0.0, 0.0)
-        variance = kept**2 * variance + found.own * kept
+        noise = found.noise[known[asked]]
+        kept = np.ones(len(some))  # the part of the smooth effect's doubt that a cell's own trials leave
+        kept[asked] = noise / (noise + found.own)
+        mean[asked] += found.offset[known[asked]]
         means.append(mean)
-        variances.append(variance)
+        variances.append(kept**2 * variance + found.own * kept)
     return Logits(np.concatenate(means), np.concatenate(variances))
-
-
-def _kept(noise: Array, own: float) -> Array:
-    """The part of the smooth effect's doubt that a cell's own trials leave: s / (s + τ²), or 1."""
-    finite = np.isfinite(noise)
-    return np.where(finite, np.where(finite, noise, 0.0) / (np.where(finite, noise, 1.0) + own), 1.0)
 
 
 def _places(found: Fit, cells: Cells) -> Cells:
@@ -241,9 +232,7 @@ def rates(found: Fit, cells: Cells, *, width: float = WIDTH) -> Rates:
     """The posterior rates of cells, by their numbers."""
     mean, variance = logits(found, cells)
     sd = width * np.sqrt(variance)
-    rate = _sigmoid(
-        mean / np.sqrt(1 + math.pi * variance / 8)
-    )  # the mean of a logistic-normal variable, nearly
+    rate = _sigmoid(mean / np.sqrt(1 + math.pi * variance / 8))  # of a logistic-normal variable, nearly
     low, high = _sigmoid(mean - sd), _sigmoid(mean + sd)
     # Log odds never reach the ends, but a cell may fail always, or never.
     return Rates(rate, np.where(low < END, 0.0, low), np.where(high > 1 - END, 1.0, high))

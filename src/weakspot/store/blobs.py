@@ -264,13 +264,9 @@ class RemoteBlobs(Blobs):
     def _asked(self, ask: Callable[[], _T], what: str) -> _T:
         try:
             return ask()
-        except WeakspotError:
-            raise
-        except FileNotFoundError as error:
-            if what == "read":
-                raise
-            self._failed(error, what)
         except Exception as error:  # of the store's own library
+            if isinstance(error, WeakspotError) or (isinstance(error, FileNotFoundError) and what == "read"):
+                raise
             self._failed(error, what)
 
     def _failed(self, error: Exception, what: str) -> NoReturn:

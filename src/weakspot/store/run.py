@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import io
 import platform
 import re
 import secrets
@@ -25,23 +26,16 @@ from weakspot.store.blobs import Blobs, begin_at, blobs_at, write_whole
 from weakspot.store.database import inspect_file
 from weakspot.store.ledger import Ledger
 
-#: Libraries that models are made of, by the module that shows that one is used.
-_USED: Final = {
-    "onnxruntime": "onnxruntime",
-    "torch": "torch",
-    "torchvision": "torchvision",
-    "transformers": "transformers",
-    "diffusers": "diffusers",
-    "timm": "timm",
-    "open_clip": "open_clip_torch",
-    "sentence_transformers": "sentence-transformers",
-    "ray": "ray",
-}
+#: Libraries that models are made of, where they are not called like their modules.
+_LIBRARIES: Final = {"open_clip": "open_clip_torch", "sentence_transformers": "sentence-transformers"}
+_MODULES: Final = (
+    "onnxruntime", "torch", "torchvision", "transformers", "diffusers", "timm", *_LIBRARIES, "ray",
+)  # fmt: skip
 
 
 def _versions() -> dict[str, str]:
     found = {"weakspot": __version__, "python": platform.python_version()}
-    used = [package for module, package in _USED.items() if module in sys.modules]
+    used = [_LIBRARIES.get(module, module) for module in _MODULES if module in sys.modules]
     for package in ("numpy", "pillow", *used):
         try:
             found[package] = version(package)
@@ -58,8 +52,6 @@ class RunConfig(BaseModel):
         subject: A word for people: the label, the corpus, the benchmark.
         settings: The study's arguments, resolved: names of models, label, seed, budget.
         digests: SHA-256 of models and data, by the setting that names them.
-        versions: Of the packages that drew and answered.
-        created: When, in UTC.
         blobs: Where kept inputs are, if not in the folder `blobs`: an address such as s3://bucket/folder.
     """
 
@@ -222,8 +214,6 @@ class Run:
 
     def image(self, hypothesis: Hypothesis, trial: Trial | int) -> Any:
         """The kept image of a trial as an array, or None if it was not kept."""
-        import io
-
         import numpy as np
         from PIL import Image
 

@@ -41,7 +41,6 @@ class StudyFile:
     Attributes:
         study: Its name; "" if there is none such.
         values: By key, as far as they can be read; None is not there.
-        lines: By key, where it is said.
         problems: Of the text itself: what it names has not been looked at.
     """
 

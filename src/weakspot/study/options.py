@@ -1,12 +1,7 @@
 """What an option of a study is: said once, and read by everything that offers it.
 
-A study's settings are a frozen pydantic model whose fields are annotated with an `Option`. From that one
-place follow the flag and its help, the key of a YAML study, the environment variable, the Python signature,
-run.yaml and the table in the docs:
-
-    class Settings(StudySettings):
-        target: Annotated[str, Option("The classifier.", shown="MODEL", names="model", argument=True)]
-        budget: BudgetOption = "images=20000"
+A study's settings are a frozen pydantic model whose fields are annotated with an `Option`. The flag and its
+help, the key of a YAML study, the environment variable, the Python signature, run.yaml and the docs follow.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """What a run has measured, as rates that can be set against another run's.
 
-A measure is a question with a name ("the plain words", "it is on a flower.", "stimulus: hard"); a sample is
-what one run drew for it, case by case. Of findings, which the search picked because they failed, only draws
-that took no part in the search count, where a run has any. A study whose rates are others subclasses `Rates`
-and names it in `Study.rates`.
+Of findings, which the search picked because they failed, only draws that took no part in the search count,
+where a run has any. A study whose rates are others subclasses `Rates` and names it in `Study.rates`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """What a finished run leaves to the study `repair`: which weak spots are to go, and how.
 
-A study says so with the hook `repair` of its `Study`: a function from (run, settings, target) to a `Job`. The
-inputs that prove the repair are some that neither the search nor the training saw.
+A study says so with the hook `repair` of its `Study`: a function from (run, settings, target) to a `Job`.
 """
 
 from __future__ import annotations
@@ -59,7 +58,6 @@ class Spot:
     """Some inputs whose failures are counted before and after.
 
     Attributes:
-        words: Which.
         hypotheses: What is drawn, in equal parts.
         number: Of the mode or finding; 0 if it is none.
         failed: Where there is nothing to draw and to judge: says of a model which of its own cases fail, the
@@ -77,7 +75,6 @@ class Pair(NamedTuple):
 
     Attributes:
         cases: The case; a generator draws its own, with the same noise.
-        said: What was answered.
         failed: Whether that is a failure; None where there is no verdict.
     """
 
@@ -94,8 +91,6 @@ class Fitted(NamedTuple):
     """A model that was changed.
 
     Attributes:
-        target: As it is now.
-        name: The name under which it is a target.
         learnt: How it went: curve, best, epochs, parameters, layer (see `weakspot.tuning.train.Trained`),
             and how many inputs there were, as "pictures".
     """

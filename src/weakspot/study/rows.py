@@ -22,9 +22,7 @@ class Rows:
 
     Attributes:
         forms: How they can be written, the usual one first: jsonl, parquet, hf, csv.
-        columns: Their names, and what they hold.
         title: Of the data card; {model} is filled in.
-        about: What a row is.
         limits: What the rows do not say.
     """
 

@@ -1,19 +1,7 @@
 """A study: settings, parts, a method, a result, and the document that tells it.
 
-    STUDY = Study(
-        name="rare",
-        about="Measure failures that plain sampling hardly sees.",
-        home=__name__,
-        settings="settings:RareSettings",
-        parts="parts:load",
-        method="method:rare",
-        result="result:RareResult",
-        document="document:document",
-    )
-
 What is named as "module:attribute" is imported when it is needed, so that the help of a command costs the
-import of its settings alone. A study from outside does the same and enters itself in the group
-`weakspot.studies`.
+import of its settings alone. A study from outside enters itself in the group `weakspot.studies`.
 """
 
 from __future__ import annotations
