@@ -343,9 +343,8 @@ def load_study(name: str) -> object:
     if entry is None:
         hint = nearest(name, study_entries()) or f"choose from: {', '.join(study_entries())}"
         raise WeakspotError(f"no study is called {name[:80]!r}", fix=hint)
-    module, _, attribute = entry.target.partition(":")
     try:
-        found: object = getattr(importlib.import_module(module), attribute)
+        found: object = _resolve(entry.target)
         return found
     except (ImportError, AttributeError) as error:
         raise WeakspotError(

@@ -15,7 +15,19 @@ from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple, Self
 
-from weakspot.core import Case, Hypothesis, Judge, Source, Stage, Status, Tally, Target, Trial, WeakspotError
+from weakspot.core import (
+    Case,
+    Hypothesis,
+    Judge,
+    Source,
+    Stage,
+    Status,
+    Tally,
+    Target,
+    Trial,
+    Usage,
+    WeakspotError,
+)
 from weakspot.core.ports import available
 from weakspot.engine.budget import Budget, BudgetSpent, Spending
 from weakspot.engine.executor import Cluster, Executor, local
@@ -203,7 +215,7 @@ class Engine:
         held = {trial.index: trial for trial in ledger.trials(hypothesis)}
         whole = Batch(hypothesis, Stage.CONFIRM, 0, 0)
         with suppress(BudgetSpent):
-            self._account(whole, [_outcome(held[i]) for i in indices if i in held])
+            self._account(whole, [held[i] for i in indices if i in held])
         new = [i for i in indices if i not in held]
         some = [tuple(new[at : at + self.batch]) for at in range(0, len(new), self.batch)]
         for judged in self._judged(whole._replace(only=only) for only in some):
@@ -262,18 +274,10 @@ class Engine:
                 kept[trial.failed] -= 1
                 blob = self.run.blobs.put(inputs[position])
             trials.append(replace(trial, blob=blob, usage=trial.usage._replace(seconds=seconds)))
-        usage = [t.usage for t in trials]
-        self.run.ledger.record(
-            trials,
-            {
-                "images": len(trials),
-                "calls": len(trials),
-                "tokens": sum(u.tokens for u in usage),
-                "dollars": sum(u.dollars for u in usage),
-                "seconds": sum(u.seconds for u in usage),
-            },
-        )
-        self._account(batch, [_outcome(trial) for trial in trials])
+        spent = {"images": len(trials), "calls": len(trials)}
+        usage = zip(*(trial.usage for trial in trials), strict=True)
+        self.run.ledger.record(trials, spent | dict(zip(Usage._fields, map(sum, usage), strict=True)))
+        self._account(batch, trials)
 
     def _kept(self, batch: Batch) -> dict[bool, int]:
         """How many more failing and passing inputs of a hypothesis to keep."""
@@ -281,7 +285,7 @@ class Engine:
         failing, passing = self.keep[batch.stage]
         return {True: failing - tally.failures, False: passing - (tally.n - tally.failures)}
 
-    def _account(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+    def _account(self, batch: Batch, outcomes: Sequence[Outcome | Trial]) -> None:
         tally = self.tally(batch.hypothesis, batch.stage)
         wrong, doubted = (
             some.setdefault((batch.hypothesis.id, batch.stage), Counter())
@@ -306,7 +310,3 @@ class Engine:
                 fix=f"mend the cause, then: weakspot resume {self.run.folder}",
             )
         self.spending.check()
-
-
-def _outcome(trial: Trial) -> Outcome:
-    return Outcome(trial.failed, trial.status, trial.usage, trial.detail, trial.answer)

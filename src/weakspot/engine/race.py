@@ -151,22 +151,19 @@ def _base(engine: Engine, lane: Lane, *stages: Stage) -> Tally:
     return total
 
 
-def _factor(base: Tally, settings: RaceSettings) -> float:
-    return worth((base.failures + 0.5) / (base.n + 1), settings.lift)
-
-
 def _decided(engine: Engine, lane: Lane, settings: RaceSettings) -> Lane:
     if lane.state is not State.OPEN:
         return lane
     tally = engine.tally(lane.hypothesis, answer=lane.answer)
     base, enough = _base(engine, lane), math.log(1 / settings.alpha)
+    factor = worth((base.failures + 0.5) / (base.n + 1), settings.lift)
     counts = (tally.failures, tally.n, base.failures, base.n)
     evidence = log_evidence(*counts)
     if not tally.n and tally.errors:
         state = State.UNDRAWN
     elif evidence >= enough:
         state = State.AHEAD
-    elif log_evidence_below(*counts, factor=_factor(base, settings)) >= enough:
+    elif log_evidence_below(*counts, factor=factor) >= enough:
         state = State.BEHIND
     else:
         state = State.OPEN

@@ -67,7 +67,8 @@ class Smoothness:
             part = np.ones((len(cells), 1))
             for a in block:
                 wide = self.features[a][cells[:, a]]
-                part = (part[:, :, None] * wide[:, None, :]).reshape(len(cells), -1)
+                shape = len(cells), part.shape[1] * wide.shape[1]
+                part = (part[:, :, None] * wide[:, None, :]).reshape(shape)
             columns.append(part)
         return np.concatenate(columns, axis=1)
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic.fields import FieldInfo
 
 from weakspot.core import JUDGES, MODELS, SOURCES, Registry, WeakspotError
 from weakspot.core.registry import Entry, check_option
@@ -62,16 +61,12 @@ def _meant(study: Study, field: Field, value: Any) -> tuple[Any, list[tuple[str,
         return value, []
     given = tuple(value) if isinstance(value, list) else value
     try:
-        return _adapter(info).validate_python(given), []
+        annotated: Any = Annotated[info.annotation, *info.metadata]
+        return TypeAdapter(annotated).validate_python(given), []
     except WeakspotError as error:
         return value, [(error.what, error.fix)]
     except ValidationError as error:
         return value, [(error.errors()[0]["msg"].lower(), f"it takes a {field.takes}")]
-
-
-def _adapter(info: FieldInfo) -> TypeAdapter[Any]:
-    annotated: Any = Annotated[info.annotation, *info.metadata]
-    return TypeAdapter(annotated)
 
 
 def _names_nothing(field: Field, value: str) -> Iterator[tuple[str, str]]:

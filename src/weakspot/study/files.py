@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -212,15 +213,12 @@ def _scalar(node: Any, option: Field) -> Any:
 
 
 def _number(text: str, option: Field) -> int | float:
-    try:
+    with suppress(ValueError):
         if option.takes == "whole number":
             return int(text)
-        value = float(text)
-    except ValueError:
-        raise _Unfit(f"is a {option.takes}, not {text[:60]!r}") from None
-    if not math.isfinite(value):
-        raise _Unfit(f"is a {option.takes}, not {text[:60]!r}")
-    return value
+        if math.isfinite(value := float(text)):
+            return value
+    raise _Unfit(f"is a {option.takes}, not {text[:60]!r}")
 
 
 def _example(option: Field) -> str:

@@ -119,7 +119,22 @@ def resume(
         study.check_executor(executor)
         check_executor(executor)
         if run.state != "finished":
-            _go_on(study, run, budget=budget, watch=watch, executor=executor, objects=objects)
+            settings: StudySettings = settings_of(run, budget=budget)
+            if unknown := set(objects) - set(study.fields):
+                name = min(unknown)
+                fix = nearest(name, study.fields) or "give objects by the names of options: target=…, judge=…"
+                raise WeakspotError(f"{study.name} has no option {name[:80]!r}", fix=fix)
+            with _loaded(study, settings, objects) as parts:
+                check_digests(study, run, parts)
+                forgotten: dict[str, float] = {}
+                if study.retries == "all":
+                    run.ledger.forget_errors(gaps=True)
+                    forgotten = _forgotten(run)
+                elif run.state.startswith("stopped: broken"):
+                    run.ledger.forget_errors()
+                with _place(study, executor, settings, parts, objects) as place:
+                    context = Context(run, settings, parts, watch or Watch(), place, forgotten=forgotten)
+                    _carry_out(study, context)
     return Run.read(Path(folder))
 
 
@@ -143,33 +158,6 @@ def check_digests(study: Study, run: Run, parts: Any) -> None:
                 f"the {what} is not the one this run began with (its digest differs)",
                 fix="use the old one, or begin a new run",
             )
-
-
-def _go_on(
-    study: Study,
-    run: Run,
-    *,
-    budget: str | None,
-    watch: Watch | None,
-    executor: str | Executor | Cluster | None,
-    objects: dict[str, Any],
-) -> None:
-    settings: StudySettings = settings_of(run, budget=budget)
-    if unknown := set(objects) - set(study.fields):
-        name = min(unknown)
-        fix = nearest(name, study.fields) or "give objects by the names of options: target=…, judge=…"
-        raise WeakspotError(f"{study.name} has no option {name[:80]!r}", fix=fix)
-    with _loaded(study, settings, objects) as parts:
-        check_digests(study, run, parts)
-        forgotten: dict[str, float] = {}
-        if study.retries == "all":
-            run.ledger.forget_errors(gaps=True)
-            forgotten = _forgotten(run)
-        elif run.state.startswith("stopped: broken"):
-            run.ledger.forget_errors()
-        with _place(study, executor, settings, parts, objects) as place:
-            context = Context(run, settings, parts, watch or Watch(), place, forgotten=forgotten)
-            _carry_out(study, context)
 
 
 def _forgotten(run: Run) -> dict[str, float]:

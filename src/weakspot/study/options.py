@@ -25,7 +25,6 @@ from typing import (
 )
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
-from pydantic.fields import FieldInfo
 
 from weakspot.core import WeakspotError, nearest
 
@@ -144,16 +143,12 @@ def _fields(cls: type[StudySettings]) -> dict[str, Field]:
         option = next((one for one in reversed(info.metadata) if isinstance(one, Option)), None)
         if option is None:
             raise TypeError(f"{cls.__name__}.{name} is not annotated with an Option")
-        found[name] = _field(name, info, option)
+        kind, many, optional = _kind(info.annotation)
+        required = info.is_required()
+        default = None if required else info.get_default(call_default_factory=True)
+        listed = not many and any(get_origin(one) is tuple for one in get_args(info.annotation))
+        found[name] = Field(name, option, kind, many, required, default, optional, listed)
     return found
-
-
-def _field(name: str, info: FieldInfo, option: Option) -> Field:
-    kind, many, optional = _kind(info.annotation)
-    required = info.is_required()
-    default = None if required else info.get_default(call_default_factory=True)
-    listed = not many and any(get_origin(one) is tuple for one in get_args(info.annotation))
-    return Field(name, option, kind, many, required, default, optional, listed)
 
 
 def _kind(hint: Any) -> tuple[type, bool, bool]:

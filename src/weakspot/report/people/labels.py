@@ -42,13 +42,8 @@ class Labels:
 
     def add(self, task: str, item: str, annotator: str, label: str, *, at: str = "") -> None:
         """Keep an answer; it is on disk when this returns."""
-        self._append(
-            [{"task": task, "item": item, "annotator": annotator, "label": label, "at": at or _now()}]
-        )
-
-    def add_many(self, rows: list[dict[str, Any]]) -> None:
-        """Keep several, all of them or, if the disk is full, none or the first of them."""
-        self._append(rows)
+        row = {"task": task, "item": item, "annotator": annotator, "label": label, "at": at or _now()}
+        self.add_many([row])
 
     def undo(self, task: str, annotator: str) -> str | None:
         """Take back a person's last answer; the item it was about, None if there is none."""
@@ -56,7 +51,7 @@ class Labels:
         if not own:
             return None
         last = max(own, key=lambda one: one.order)
-        self._append([{"task": task, "item": last.item, "annotator": annotator, "undo": True, "at": _now()}])
+        self.add_many([{"task": task, "item": last.item, "annotator": annotator, "undo": True, "at": _now()}])
         return last.item
 
     def current(self, task: str) -> list[Label]:
@@ -86,7 +81,8 @@ class Labels:
             ) from error
         return self._rows
 
-    def _append(self, rows: list[dict[str, Any]]) -> None:
+    def add_many(self, rows: list[dict[str, Any]]) -> None:
+        """Keep several, all of them or, if the disk is full, none or the first of them."""
         lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
         try:
             with self.path.open("ab+") as file:
@@ -115,12 +111,8 @@ class Labels:
 def annotator_name(text: str) -> str:
     """A name as it is kept; an error if it is empty, long, or has signs that a name does not need."""
     name = " ".join(text.split())
-    if (
-        not name
-        or len(name) > LONGEST
-        or not all(c.isalnum() or c in " -_.'" for c in name)
-        or name.strip(".") == ""
-    ):
+    fine = name.strip(".") and len(name) <= LONGEST and all(c.isalnum() or c in " -_.'" for c in name)
+    if not fine:
         raise WeakspotError(
             f"{name[:60]!r} is no name to label under",
             fix=f"use letters, digits, spaces and -_.', at most {LONGEST} of them",
