@@ -22,26 +22,7 @@ from weakspot.core import (
     Verdict,
     WeakspotError,
     case_seed,
-)
-from weakspot.core.ports import (
-    Batching,
-    Composed,
-    CpuBound,
-    Described,
-    Digested,
-    Doubtful,
-    Finite,
-    Formatted,
-    Located,
-    Numbered,
-    Placing,
-    Revised,
-    Skipping,
-    Visible,
-    Waiting,
-    available,
-    cpu_bound,
-    understands,
+    ports,
 )
 
 
@@ -81,9 +62,13 @@ def same(one: Any, other: Any) -> bool:
 
 #: What a part says of itself in one line, by the port that asks for it.
 _IN_WORDS: Final[Mapping[type, str]] = {
-    Digested: "digest", Described: "about", Revised: "revision", Doubtful: "doubt", Formatted: "dtype",
-    Located: "device",
-}  # fmt: skip
+    ports.Digested: "digest",
+    ports.Described: "about",
+    ports.Revised: "revision",
+    ports.Doubtful: "doubt",
+    ports.Formatted: "dtype",
+    ports.Located: "device",
+}
 #: An index that no check draws.
 _CHOSEN: Final = 1 << 20
 
@@ -98,7 +83,7 @@ def check_source(source: Source, hypothesis: Hypothesis, *, seed: int = 0, n: in
         The first n cases, for use with `check_target` and `check_judge`.
     """
     has_method(source, Source, "draw")
-    explored, confirmed = (available(source, hypothesis, seed=seed, stage=stage) for stage in Stage)
+    explored, confirmed = (ports.available(source, hypothesis, seed=seed, stage=stage) for stage in Stage)
     promise(
         explored > 0, "available says that there is no case", "check it with words that the source can draw"
     )
@@ -148,8 +133,8 @@ def check_source(source: Source, hypothesis: Hypothesis, *, seed: int = 0, n: in
 def _check_drawing(source: Source, cases: Sequence[Case], *, seed: int) -> None:
     """What a source says of itself agrees with what it drew."""
     hypothesis = cases[0].hypothesis
-    if isinstance(source, Finite):
-        last = available(source, hypothesis, seed=seed, stage=Stage.EXPLORE) - 1
+    if isinstance(source, ports.Finite):
+        last = ports.available(source, hypothesis, seed=seed, stage=Stage.EXPLORE) - 1
         if last < 1 << 20:  # it does end
             promise(
                 [case.index for case in source.draw(hypothesis, [last], seed=seed)] == [last],
@@ -157,11 +142,11 @@ def _check_drawing(source: Source, cases: Sequence[Case], *, seed: int) -> None:
                 "count the cases that can be drawn in this stage",
             )
     promise(
-        understands(source, hypothesis.text),
+        ports.understands(source, hypothesis.text),
         f"understands says no to {hypothesis.text[:80]!r}, which was drawn",
         "say yes to all that draw accepts",
     )
-    if cpu_bound(source):
+    if ports.cpu_bound(source):
         copy = pickle.loads(pickle.dumps(source))  # noqa: S301
         [first] = copy.draw(hypothesis, [cases[0].index], seed=seed)
         promise(
@@ -169,21 +154,21 @@ def _check_drawing(source: Source, cases: Sequence[Case], *, seed: int) -> None:
             "cpu_bound is True, and a copy of the source draws another case",
             "let a pickled copy be equal, or set cpu_bound = False",
         )
-    if isinstance(source, Numbered):
+    if isinstance(source, ports.Numbered):
         shown = [source.place_of(hypothesis, case.index, seed=seed) for case in cases]
         promise(
             0 < source.distinct <= source.inputs and min(shown) >= 0,
             f"{source.distinct} distinct of {source.inputs} inputs",
             "number the inputs from 0; distinct is at most inputs",
         )
-        if isinstance(source, Placing):
+        if isinstance(source, ports.Placing):
             source.place(hypothesis, _CHOSEN, 0)
             promise(
                 source.place_of(hypothesis, _CHOSEN, seed=seed) == 0,
                 "place_of does not say what place was told",
                 "show the input that was chosen",
             )
-    if isinstance(source, Visible):
+    if isinstance(source, ports.Visible):
         seen = source.contexts([0])
         promise(
             isinstance(source.sees, str) and np.shape(seen)[:1] == (1,) and np.ndim(seen) == 2,
@@ -286,7 +271,7 @@ def check_judge(judge: Judge, cases: Sequence[Case], outputs: Sequence[Output]) 
                 "give failed=None for it",
             )
             promise(verdict.status is status, f"{status} became {verdict.status}", "copy the output's status")
-    if isinstance(judge, Waiting):
+    if isinstance(judge, ports.Waiting):
         with suppress(WeakspotError):  # it says what a person has to do
             judge.hold()
     check_abilities(judge)
@@ -295,7 +280,7 @@ def check_judge(judge: Judge, cases: Sequence[Case], outputs: Sequence[Output]) 
 
 def check_abilities(part: object) -> None:
     """Check what a part says of itself: `digest`, `revision`, `about`, `batch`, and so on."""
-    if isinstance(part, Digested):
+    if isinstance(part, ports.Digested):
         promise(part.digest == part.digest, "digest changes", "let it follow from files and settings")
     for port, name in _IN_WORDS.items():
         if not isinstance(part, port):
@@ -304,17 +289,17 @@ def check_abilities(part: object) -> None:
         unknown = name == "digest" and value is None
         promise(unknown or isinstance(value, str), f"{name} is {value!r}", "give a text")
         promise("\n" not in str(value), f"{name} has several lines", "give one line")
-    if isinstance(part, CpuBound):
+    if isinstance(part, ports.CpuBound):
         promise(isinstance(part.cpu_bound, bool), f"cpu_bound is {part.cpu_bound!r}", "say True or False")
-    if isinstance(part, Batching):
+    if isinstance(part, ports.Batching):
         promise(
             isinstance(part.batch, int) and part.batch >= 1, f"batch is {part.batch!r}", "give a whole number"
         )
-    if isinstance(part, Skipping):
+    if isinstance(part, ports.Skipping):
         promise(
             all(len(row) == 2 and all(isinstance(text, str) for text in row) for row in part.skipped),
             "skipped does not hold pairs of a file and a reason",
             "give (name, reason) for each",
         )
-    for one in part.models if isinstance(part, Composed) else ():
+    for one in part.models if isinstance(part, ports.Composed) else ():
         check_abilities(one)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
-from weakspot.core.errors import WeakspotError, nearest
+from weakspot.core.errors import WeakspotError, check_known, nearest
 
 
 class Kind(StrEnum):
@@ -339,10 +339,8 @@ def study_entries() -> dict[str, Entry]:
 
 def load_study(name: str) -> object:
     """A study by its name, whatever it is; `weakspot.study.find_study` sees to it that it is one."""
-    entry = study_entries().get(name)
-    if entry is None:
-        hint = nearest(name, study_entries()) or f"choose from: {', '.join(study_entries())}"
-        raise WeakspotError(f"no study is called {name[:80]!r}", fix=hint)
+    check_known(name, study_entries(), f"no study is called {name[:80]!r}")
+    entry = study_entries()[name]
     try:
         found: object = _resolve(entry.target)
         return found

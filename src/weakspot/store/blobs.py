@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import WeakspotError, check_known
+from weakspot.core import WeakspotError, check_known, disk_errors
 
 
 class Blobs:
@@ -39,15 +39,10 @@ class Blobs:
     def put(self, content: bytes) -> str:
         """Keep some bytes; their digest."""
         digest = hashlib.sha256(content).hexdigest()
-        path = self.path(digest)
-        try:
+        path, fix = self.path(digest), f"free some space or check the permissions, {self.afterwards}"
+        with disk_errors(f"{self.folder} cannot be written", fix):
             if not path.exists():
                 write_whole(path, content)
-        except OSError as error:
-            raise WeakspotError(
-                f"{self.folder} cannot be written: {error.strerror}",
-                fix=f"free some space or check the permissions, {self.afterwards}",
-            ) from error
         return digest
 
     def get(self, digest: str) -> bytes:

@@ -20,7 +20,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from weakspot._version import __version__
-from weakspot.core import Finding, Hypothesis, Trial, WeakspotError
+from weakspot.core import Finding, Hypothesis, Trial, WeakspotError, disk_errors
 from weakspot.core.registry import load_study
 from weakspot.store.blobs import Blobs, begin_at, blobs_at, write_whole
 from weakspot.store.database import inspect_file
@@ -74,21 +74,17 @@ class RunConfig(BaseModel):
 
     @classmethod
     def read(cls, path: Path) -> RunConfig:
+        with disk_errors(f"{path} cannot be read", "check the permissions"):
+            try:
+                data = yaml.safe_load(path.read_bytes())
+            except FileNotFoundError:
+                what = f"{path.parent} is not a run: it has no run.yaml"
+                raise WeakspotError(what, fix="name a folder under runs/") from None
+            except yaml.YAMLError as error:
+                what = f"{path} is not valid YAML: {str(error).splitlines()[0]}"
+                raise WeakspotError(what, fix="restore it") from error
         try:
-            data = yaml.safe_load(path.read_bytes())
             return cls.model_validate(data)
-        except FileNotFoundError:
-            raise WeakspotError(
-                f"{path.parent} is not a run: it has no run.yaml", fix="name a folder under runs/"
-            ) from None
-        except OSError as error:
-            raise WeakspotError(
-                f"{path} cannot be read: {error.strerror}", fix="check the permissions"
-            ) from error
-        except yaml.YAMLError as error:
-            raise WeakspotError(
-                f"{path} is not valid YAML: {str(error).splitlines()[0]}", fix="restore it"
-            ) from error
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "the file"
@@ -241,12 +237,8 @@ def _fresh_name(config: RunConfig) -> str:
 
 def _locked(folder: Path) -> IO[bytes]:
     """The writer's lock. The kernel frees it when the process ends, however it ends."""
-    try:
+    with disk_errors(f"{folder} cannot be written", "check the permissions"):
         handle = (folder / ".lock").open("wb")
-    except OSError as error:
-        raise WeakspotError(
-            f"{folder} cannot be written: {error.strerror}", fix="check the permissions"
-        ) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

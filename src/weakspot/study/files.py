@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from weakspot.core import WeakspotError, nearest
+from weakspot.core import WeakspotError, disk_errors, nearest
 from weakspot.core.registry import study_names
 from weakspot.study.options import Field, fields_of
 from weakspot.study.study import Study, find_study
@@ -76,8 +76,7 @@ def read_study(path: Path, *, changes: Sequence[str] = ()) -> StudyFile:
     found = StudyFile(path)
     loader, rows = _rows(_text(path), found.problems)
     known: Mapping[str, Field] = {}
-    name = next((value for key, _, value in rows if key == "study"), None)
-    line = next((line for key, line, _ in rows if key == "study"), 1)
+    name, line = next(((value, line) for key, line, value in rows if key == "study"), (None, 1))
     if rows or not found.problems:
         study = None if name is None or loader is None else name.value
         if isinstance(study, str) and study in study_names():
@@ -109,14 +108,11 @@ def options_of(study: str) -> dict[str, Field]:
 
 
 def _text(path: Path) -> str:
-    try:
-        content = path.read_bytes()[: LARGEST + 1]
-    except FileNotFoundError:
-        raise WeakspotError(f"there is no file {path}", fix="weakspot init hunt > study.yaml") from None
-    except OSError as error:
-        raise WeakspotError(
-            f"{path} cannot be read: {error.strerror}", fix="name a YAML file of a study"
-        ) from error
+    with disk_errors(f"{path} cannot be read", "name a YAML file of a study"):
+        try:
+            content = path.read_bytes()[: LARGEST + 1]
+        except FileNotFoundError:
+            raise WeakspotError(f"there is no file {path}", fix="weakspot init hunt > study.yaml") from None
     try:
         if len(content) > LARGEST:
             raise ValueError("it is too large")

@@ -15,7 +15,6 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
-    Final,
     Literal,
     NamedTuple,
     Self,
@@ -77,11 +76,11 @@ class Field(NamedTuple):
     name: str
     option: Option
     kind: type
-    many: bool = False
-    required: bool = False
-    default: Any = None
-    optional: bool = True
-    listed: bool = False
+    many: bool
+    required: bool
+    default: Any
+    optional: bool
+    listed: bool
 
     @property
     def flag(self) -> str:
@@ -230,32 +229,33 @@ SenseOption = Annotated[
     ),
 ]
 
-#: What every study is given beside its settings: where the run is kept, and where it is computed.
-OUT: Final = Field(
-    "out",
-    Option("The run's folder, new or empty; by default one below runs/.", "FOLDER", names="new folder"),
-    Path,
-)
-BLOBS: Final = Field(
-    "blobs",
-    Option(
-        "Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.",
-        "URL",
-        names="address",
-    ),
-    str,
-)
-EXECUTOR: Final = Field(
-    "executor",
-    Option(
-        "Where it is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.",
-        "EXECUTOR",
-        names="executor",
-    ),
-    str,
-    default="local",
-    optional=False,
-)
+
+class _Frame(StudySettings):
+    """What every study is given beside its settings: where the run is kept, and where it is computed."""
+
+    out: Annotated[
+        Path | None,
+        Option("The run's folder, new or empty; by default one below runs/.", "FOLDER", names="new folder"),
+    ] = None
+    blobs: Annotated[
+        str | None,
+        Option(
+            "Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.",
+            "URL",
+            names="address",
+        ),
+    ] = None
+    executor: Annotated[
+        str,
+        Option(
+            "Where it is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.",
+            "EXECUTOR",
+            names="executor",
+        ),
+    ] = "local"
+
+
+OUT, BLOBS, EXECUTOR = _Frame.fields().values()
 
 
 def fields_of(study: Study) -> Iterator[Field]:

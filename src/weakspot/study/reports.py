@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from weakspot.core import Hypothesis, WeakspotError
+from weakspot.core import Hypothesis, disk_errors
 from weakspot.core.registry import study_names
 from weakspot.report import format as show
 from weakspot.report import html as pages
@@ -63,13 +63,9 @@ def markdown(run: Run) -> str:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file of a report, whole or not at all."""
-    try:
+    fix = "free some space, or check the permissions"
+    with disk_errors(f"the report cannot be written to {path.parent}", fix):
         write_whole(path, text.encode("utf-8", "backslashreplace"))
-    except OSError as error:
-        raise WeakspotError(
-            f"the report cannot be written to {path.parent}: {error.strerror}",
-            fix="free some space, or check the permissions",
-        ) from error
 
 
 def command_of(run: Run) -> str:

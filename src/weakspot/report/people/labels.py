@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from weakspot.core import WeakspotError
+from weakspot.core import WeakspotError, disk_errors
 
 NAME: Final = "labels.jsonl"
 #: Characters of an annotator's name.
@@ -67,24 +67,22 @@ class Labels:
         return list(found.values())
 
     def _read(self) -> list[dict[str, Any]]:
-        try:
-            stat = self.path.stat()
-            if (stat.st_mtime_ns, stat.st_size) != self._seen:
-                content = self.path.read_bytes()
-                self._rows = [row for line in content.splitlines() if (row := _row(line)) is not None]
-                self._seen = stat.st_mtime_ns, stat.st_size
-        except FileNotFoundError:
-            self._seen, self._rows = (-1, 0), []
-        except OSError as error:
-            raise WeakspotError(
-                f"{self.path} cannot be read: {error.strerror}", fix="check the permissions"
-            ) from error
+        with disk_errors(f"{self.path} cannot be read", "check the permissions"):
+            try:
+                stat = self.path.stat()
+                if (stat.st_mtime_ns, stat.st_size) != self._seen:
+                    content = self.path.read_bytes()
+                    self._rows = [row for line in content.splitlines() if (row := _row(line)) is not None]
+                    self._seen = stat.st_mtime_ns, stat.st_size
+            except FileNotFoundError:
+                self._seen, self._rows = (-1, 0), []
         return self._rows
 
     def add_many(self, rows: list[dict[str, Any]]) -> None:
         """Keep several, all of them or, if the disk is full, none or the first of them."""
         lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
-        try:
+        fix = "free some space or check the permissions; what was said before is kept"
+        with disk_errors(f"{self.path} cannot be written", fix):
             with self.path.open("ab+") as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 end = file.seek(0, os.SEEK_END)
@@ -100,11 +98,6 @@ class Labels:
                     os.fsync(folder)
                 finally:
                     os.close(folder)
-        except OSError as error:
-            raise WeakspotError(
-                f"{self.path} cannot be written: {error.strerror}",
-                fix="free some space or check the permissions; what was said before is kept",
-            ) from error
         self._seen = (-1, 0)
 
 
