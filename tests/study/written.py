@@ -1,6 +1,6 @@
 """What the repository holds that follows from the studies' options, and is written by this module.
 
-    python -m weakspot.study.written
+    python -m tests.study.written
 
 writes the static types of `weakspot.hunt(…)` and its siblings (`src/weakspot/__init__.pyi`), and the option
 tables of the docs, each between `<!-- options: hunt -->` and `<!-- end of options -->`. The files are checked
@@ -20,7 +20,7 @@ from weakspot.study.calls import documentation_of
 from weakspot.study.options import EXECUTOR, OUT, Field, fields_of
 from weakspot.study.study import Study, find_study
 
-_PACKAGE: Final = Path(__file__).parents[1]
+_PACKAGE: Final = Path(__file__).parents[2] / "src" / "weakspot"
 _PLAIN: Final = {bool: "bool", int: "int", float: "float", str: "str"}
 _PLACE: Final = re.compile(r"(<!-- options: (\S+) -->\n).*?(<!-- end of options -->)", re.DOTALL)
 
@@ -40,7 +40,7 @@ def stub() -> str:
         called = package.CALLED.get(name, name)
         homes.setdefault(module, []).append(name if called == name else f"{called} as {name}")
     lines = [
-        "# Written by `python -m weakspot.study.written` from the studies' options; do not edit.",
+        "# Written by `python -m tests.study.written` from the studies' options; do not edit.",
         "# fmt: off",
         "# ruff: noqa",
         "from collections.abc import Sequence",
