@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:  # the list of commands is shown without it
     import numpy as np
     from numpy.typing import NDArray
+    from pydantic import TypeAdapter
 
 
 class Status(StrEnum):
@@ -298,23 +300,11 @@ class Finding:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Finding:
         """Build it back from `to_json`."""
-        words = data["hypothesis"]
-        return cls(
-            hypothesis=Hypothesis(
-                words["text"], _pairs(words["concepts"]), origin=words["origin"], parent=words["parent"]
-            ),
-            phrase=data["phrase"],
-            rate=Rate(**data["rate"]),
-            baseline=Rate(**data["baseline"]),
-            log_evidence=data["log_evidence"],
-            confirmed=data["confirmed"],
-            confusions=_pairs(data["confusions"]),
-            failing=tuple(data["failing"]),
-            passing=tuple(data["passing"]),
-            answer=data.get("answer", ""),
-            unchecked=Rate(**data["unchecked"]) if data.get("unchecked") else None,
-        )
+        return _findings().validate_python(data)
 
 
-def _pairs(rows: Sequence[Sequence[Any]]) -> tuple[tuple[Any, Any], ...]:
-    return tuple((row[0], row[1]) for row in rows)
+@cache
+def _findings() -> TypeAdapter[Finding]:
+    from pydantic import TypeAdapter  # only now: names and cases need none
+
+    return TypeAdapter(Finding)

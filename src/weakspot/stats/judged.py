@@ -192,7 +192,7 @@ def corrected_rate(
         failures, n, sensitivity=true_positives / positives, specificity=true_negatives / negatives
     )
     alarms = negatives - true_negatives
-    u = _spread_points()
+    u = _even_points()
     lows, highs = (
         _rates(
             _ends(failures, n, u[0], high=high),
@@ -232,7 +232,7 @@ def _ends(x: int, n: int, u: NDArray[np.float64], *, high: bool) -> NDArray[np.f
     return np.asarray(betaincinv(a, b, u), dtype=float)
 
 
-def _spread_points() -> NDArray[np.float64]:
+def _even_points() -> NDArray[np.float64]:
     """Points of the unit cube by an additive recurrence (Roberts 2018), evenly spread in every margin."""
     root = 1.2207440846057596  # the real solution of x⁴ = x + 1
     k = np.arange(1, _POINTS + 1)

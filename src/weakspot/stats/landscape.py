@@ -187,15 +187,8 @@ def _log_evidence(x: Array, z: Array, noise: Array, variances: Array) -> float:
     return float(-0.5 * (sizes + (z * z / noise).sum() - half @ half))
 
 
-class Logits(NamedTuple):
-    """Posterior mean and variance of log odds."""
-
-    mean: Array
-    variance: Array
-
-
-def logits(found: Fit, cells: Cells) -> Logits:
-    """The posterior of the log odds of cells, by their numbers."""
+def logits(found: Fit, cells: Cells) -> tuple[Array, Array]:
+    """Posterior mean and variance of the log odds of cells, by their numbers."""
     means, variances = [], []
     place = _places(found, cells)
     for at in range(0, len(cells), _CHUNK):
@@ -210,7 +203,7 @@ def logits(found: Fit, cells: Cells) -> Logits:
         mean[asked] += found.offset[known[asked]]
         means.append(mean)
         variances.append(kept**2 * variance + found.own * kept)
-    return Logits(np.concatenate(means), np.concatenate(variances))
+    return np.concatenate(means), np.concatenate(variances)
 
 
 def _places(found: Fit, cells: Cells) -> Cells:

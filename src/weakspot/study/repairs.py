@@ -91,13 +91,13 @@ class Fitted(NamedTuple):
     """A model that was changed.
 
     Attributes:
-        learnt: How it went: curve, best, epochs, parameters, layer (see `weakspot.tuning.train.Trained`),
+        history: How it went: curve, best, epochs, parameters, layer (see `weakspot.tuning.train.Trained`),
             and how many inputs there were, as "pictures".
     """
 
     target: Any
     name: str
-    learnt: dict[str, Any]
+    history: dict[str, Any]
 
 
 #: Told what is being done, how much of it is done, and of how much.

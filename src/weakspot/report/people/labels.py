@@ -40,9 +40,9 @@ class Labels:
         self._seen: tuple[int, int] = (-1, 0)
         self._rows: list[dict[str, Any]] = []
 
-    def add(self, task: str, item: str, annotator: str, label: str, *, at: str = "") -> None:
+    def add(self, task: str, item: str, annotator: str, label: str) -> None:
         """Keep an answer; it is on disk when this returns."""
-        row = {"task": task, "item": item, "annotator": annotator, "label": label, "at": at or _now()}
+        row = {"task": task, "item": item, "annotator": annotator, "label": label, "at": _now()}
         self.add_many([row])
 
     def undo(self, task: str, annotator: str) -> str | None:
