@@ -85,12 +85,9 @@ class Worker:
         """A sign that it is done, and the packed result, which stays where it is until it is needed."""
         from ray import cloudpickle
 
-        return None, cloudpickle.dumps(self._do(function, work, earlier))
+        return None, cloudpickle.dumps(self.finish(function, work, *earlier))
 
     def finish(self, function: Callable[..., Any], work: Any, *earlier: bytes) -> Any:
-        return self._do(function, work, earlier)
-
-    def _do(self, function: Callable[..., Any], work: Any, earlier: tuple[bytes, ...]) -> Any:
         # Unpacked anew, an input may be written to, as it may be where everything is one process.
         return function(self._part, work, *(pickle.loads(one) for one in earlier))  # noqa: S301
 

@@ -56,8 +56,14 @@ class Confusion(NamedTuple):
     def kappa(self) -> float:
         """Cohen's kappa of judge and truth; nan where it is not defined."""
         missed, alarms = self.positives - self.true_positives, self.negatives - self.true_negatives
-        agreed = {(True, True): self.true_positives, (False, False): self.true_negatives}
-        return _kappa(agreed | {(True, False): missed, (False, True): alarms})
+        return _kappa(
+            {
+                (True, True): self.true_positives,
+                (True, False): missed,
+                (False, True): alarms,
+                (False, False): self.true_negatives,
+            }
+        )
 
     def plus(self, other: Confusion) -> Confusion:
         return Confusion(*(a + b for a, b in zip(self, other, strict=True)))

@@ -47,11 +47,11 @@ class Blobs:
 
     def get(self, digest: str) -> bytes:
         """The bytes of a digest; they are checked against it."""
-        try:
-            content = self.path(digest).read_bytes()
-        except FileNotFoundError:
-            raise self._missing(digest) from None
-        self._check(content, digest)
+        content = self._read(digest)
+        if hashlib.sha256(content).hexdigest() != digest:
+            raise WeakspotError(
+                f"blob {digest[:12]}… in {self.place} is damaged", fix="restore it from a copy"
+            )
         return content
 
     def has(self, digest: str) -> bool:
@@ -72,11 +72,11 @@ class Blobs:
         if len(digest) != 64 or not set(digest) <= set("0123456789abcdef"):
             raise WeakspotError(f"{digest[:80]!r} is not a digest", fix="it has 64 hexadecimal digits")
 
-    def _check(self, content: bytes, digest: str) -> None:
-        if hashlib.sha256(content).hexdigest() != digest:
-            raise WeakspotError(
-                f"blob {digest[:12]}… in {self.place} is damaged", fix="restore it from a copy"
-            )
+    def _read(self, digest: str) -> bytes:
+        try:
+            return self.path(digest).read_bytes()
+        except FileNotFoundError:
+            raise self._missing(digest) from None
 
     def _missing(self, digest: str) -> WeakspotError:
         return WeakspotError(f"no blob {digest[:12]}… in {self.place}", fix="was the folder copied whole?")
@@ -195,11 +195,6 @@ class RemoteBlobs(Blobs):
 
     def head(self, digest: str, n: int) -> bytes:
         return self._read(digest, end=n)
-
-    def get(self, digest: str) -> bytes:
-        content = self._read(digest)
-        self._check(content, digest)
-        return content
 
     def path(self, digest: str) -> Path:
         """There is no path on this machine."""
