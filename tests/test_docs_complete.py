@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.study.written import table_of, with_tables
 
 from weakspot.cli.environment import command_tree, variables
 from weakspot.core import CORPORA, DIFFERS, JUDGES, MODELS, PICTURES, SOURCES, Registry
 from weakspot.core.registry import study_names
-from weakspot.study.written import table_of, with_tables
 
 ROOT = Path(__file__).parent.parent
 #: For users, and for those who work on weakspot.
@@ -74,13 +74,13 @@ FLAGS = {flag for flags in COMMANDS.values() for flag in flags if flag.startswit
 def test_every_option_of_a_study_is_in_its_table(name: str) -> None:
     texts = [page.read_text("utf-8") for page in PAGES]
     [holder] = [text for text in texts if f"<!-- options: {name} -->" in text]
-    assert table_of(name) in holder, "python -m weakspot.study.written"
+    assert table_of(name) in holder, "python -m tests.study.written"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_tables_of_options_are_current(page: Path) -> None:
     text = page.read_text("utf-8")
-    assert text == with_tables(text), "python -m weakspot.study.written"
+    assert text == with_tables(text), "python -m tests.study.written"
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -14,49 +14,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from weakspot._version import __version__
+from weakspot._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from weakspot.after.export import export
-    from weakspot.after.realism import realism
-    from weakspot.after.transfer import transfer
-    from weakspot.after.tries import try_words
-    from weakspot.concepts.space import Axis, ConceptSpace
-    from weakspot.core import Case, Finding, Hypothesis, Output, Rate, Status, Tally, Verdict, WeakspotError
     from weakspot.store import Run
-    from weakspot.study.lifecycle import resume
-    from weakspot.study.reports import write as write_report
 
-__all__ = [
-    "Axis",
-    "Case",
-    "ConceptSpace",
-    "Finding",
-    "Hypothesis",
-    "Output",
-    "Rate",
-    "Run",
-    "Status",
-    "Tally",
-    "Verdict",
-    "WeakspotError",
-    "__version__",
-    "ask",
-    "export",
-    "hunt",
-    "map",
-    "mine",
-    "open_run",
-    "rare",
-    "realism",
-    "repair",
-    "resume",
-    "transfer",
-    "try_words",
-    "write_report",
-]
-
-_HOMES = {
+#: Where the public names are, but for those of studies.
+HOMES = {
     **dict.fromkeys(
         ("Case", "Finding", "Hypothesis", "Output", "Rate", "Status", "Tally", "Verdict", "WeakspotError"),
         "weakspot.core",
@@ -70,8 +34,12 @@ _HOMES = {
     "write_report": "weakspot.study.reports",
     "resume": "weakspot.study.lifecycle",
 }
+#: What is called otherwise where it is.
+CALLED = {"write_report": "write"}
 #: Functions that follow from the options of the studies of the same names.
 _STUDIES = ("ask", "hunt", "map", "mine", "rare", "repair")
+
+__all__ = sorted([*HOMES, *_STUDIES, "__version__", "open_run"])
 
 
 def open_run(folder: str) -> Run:
@@ -89,10 +57,10 @@ def __getattr__(name: str) -> Any:
 
         globals()[name] = function_of(name)
         return globals()[name]
-    if name not in _HOMES:
+    if name not in HOMES:
         raise AttributeError(f"module 'weakspot' has no attribute {name!r}")
-    module = import_module(_HOMES[name])
-    value = getattr(module, "write" if name == "write_report" else name)
+    module = import_module(HOMES[name])
+    value = getattr(module, CALLED.get(name, name))
     globals()[name] = value
     return value
 

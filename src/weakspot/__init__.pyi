@@ -1,4 +1,4 @@
-# Written by `python -m weakspot.study.written` from the studies' options; do not edit.
+# Written by `python -m tests.study.written` from the studies' options; do not edit.
 # fmt: off
 # ruff: noqa
 from collections.abc import Sequence

@@ -12,6 +12,16 @@ from weakspot.stats import confidence_sequence, exceeds, log_evidence_below
 NOTHING = Spending(Budget())
 
 
+def width(w: float, *, level: float = 0.95) -> Rule:
+    """A rule of one's own: until the anytime-valid interval of the rate is at most `w` wide."""
+
+    def met(tally: Tally, _: Spending) -> bool:
+        low, high = confidence_sequence(tally.failures, tally.n, level)
+        return high - low <= w
+
+    return Rule(f"an interval {w:.3g} wide", met)
+
+
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 1024, 1500])
 @pytest.mark.parametrize("batch", [7, 64])
 def test_a_fixed_number_is_met_exactly(tmp_path: Path, n: int, batch: int) -> None:
@@ -30,10 +40,10 @@ def test_until_so_many_failures(tmp_path: Path) -> None:
 
 def test_until_the_interval_is_narrow(tmp_path: Path) -> None:
     with engine(tmp_path) as one, one.run:
-        tally = one.test(fails(0.5), until=stop.width(0.1))
+        tally = one.test(fails(0.5), until=width(0.1))
         low, high = confidence_sequence(tally.failures, tally.n)
         assert high - low <= 0.1
-        wide = one.test(fails(0.5, "other"), until=stop.width(0.1, level=0.5))
+        wide = one.test(fails(0.5, "other"), until=width(0.1, level=0.5))
         assert wide.n <= tally.n
 
 
@@ -61,7 +71,7 @@ def test_rules_look_at_counts_and_spending() -> None:
         (stop.drawn(3), Tally(1, 0, 1, 1), True),  # errors too are drawn
         (stop.failures(2), Tally(9, 1, errors=9), False),
         (stop.failures(2), Tally(9, 2), True),
-        (stop.width(0.5), Tally(0), False),
+        (width(0.5), Tally(0), False),
         (stop.spent(0.5), Tally(), True),
         (stop.spent(0.6), Tally(), False),
     ]

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Status, Tally, Trial, Usage, WeakspotError
-from weakspot.store import Ledger, LedgerError, inspect_file, tally_of
+from weakspot.store import Ledger, LedgerError, count, inspect_file
 from weakspot.store.database import LONGEST
 
 FLY = Hypothesis("a fly.")
@@ -43,7 +43,7 @@ def recount(book: Ledger) -> dict[tuple[str, Stage], Tally]:
     for words in book.hypotheses():
         for one in book.trials(words):
             key = (words.id, Stage.of(one.index))
-            found[key] = found.get(key, Tally()).plus(tally_of(one))
+            found[key] = found.get(key, Tally()).plus(count(one.failed, one.status))
     return found
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-
-from weakspot.study.written import written
+from tests.study.written import written
 
 
 @pytest.mark.parametrize(("path", "text"), list(written()), ids=lambda part: getattr(part, "name", ""))
 def test_files_are_current(path, text) -> None:
-    assert path.read_text("utf-8") == text, "python -m weakspot.study.written"
+    assert path.read_text("utf-8") == text, "python -m tests.study.written"

@@ -18,7 +18,7 @@ from weakspot.core import WeakspotError
 from weakspot.models.features import Extractor, checked, load
 from weakspot.sources.folder import LONGEST, files_in, images_in
 from weakspot.stats import fid, kid, kid_interval, too_few
-from weakspot.study.loading import check_seed
+from weakspot.study.options import check_seed
 
 #: Pictures given to the extractor at once.
 BATCH: Final = 64

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.checks.ports import ContractError, check_abilities, kind, promise, same, size
+from weakspot.checks.ports import ContractError, check_abilities, check_list, has_method, kind, promise, same
 from weakspot.core import Captioner, Encoder, Generator, ScoringCaptioner, TextEncoder
 from weakspot.core.ports import Formatted, NoiseGenerator, Repeating, understands
 
@@ -21,18 +21,10 @@ def check_encoder(
     Of one that says (`dtype`) that it computes in half precision, up to what such numbers round to.
 
     Args:
-        encoder: Yours.
         texts: At least two, of different lengths, so that padding shows.
         images: At least two, if it is an `Encoder` of pictures too.
-
-    Returns:
-        The vectors of the texts.
     """
-    promise(
-        isinstance(encoder, TextEncoder),
-        f"{encoder!r} has no method embed_texts",
-        "see weakspot.core.ports.TextEncoder",
-    )
+    has_method(encoder, TextEncoder, "embed_texts")
     halves = isinstance(encoder, Formatted) and encoder.dtype in ("float16", "bfloat16")
     near = 0.02 if halves else 1e-4
     vectors = _check_vectors(encoder.embed_texts, texts, "embed_texts", near)
@@ -90,26 +82,17 @@ def check_captioner(
     """Check that captions begin as asked, and that log-probabilities are such, by the chain rule too.
 
     Args:
-        captioner: Yours.
         images: At least two.
         sentences: At least two, of different lengths, that could follow each other.
 
     Returns:
         The log-probabilities of the sentences; None if the captioner is no `ScoringCaptioner`.
     """
-    promise(
-        isinstance(captioner, Captioner),
-        f"{captioner!r} has no method captions",
-        "see weakspot.core.ports.Captioner",
-    )
+    has_method(captioner, Captioner, "captions")
     images, sentences = list(images), list(sentences)
     for prefix in ("", sentences[0]):
         texts = captioner.captions(images, prefix=prefix)
-        promise(
-            isinstance(texts, list) and len(texts) == len(images) and all(isinstance(t, str) for t in texts),
-            f"captions gave {size(texts)} texts for {len(images)} pictures",
-            "give a list with one text per picture, in order",
-        )
+        check_list(texts, len(images), "captions gave {} texts for {} pictures", "text per picture", str)
         promise(
             all(text.startswith(prefix) for text in texts),
             f"a caption does not begin with {prefix!r}",
@@ -186,26 +169,14 @@ def check_generator(
     """Check that a picture follows from its prompt and seed alone, to the last bit, and from both.
 
     Args:
-        generator: Yours.
         prompts: At least two, of different lengths, so that padding shows. Each is drawn with the same two
             seeds.
-
-    Returns:
-        The pictures, two for each prompt.
     """
-    promise(
-        isinstance(generator, Generator),
-        f"{generator!r} has no method generate",
-        "see weakspot.core.ports.Generator",
-    )
+    has_method(generator, Generator, "generate")
     words = [prompt for prompt in prompts for _ in range(2)]
     seeds = [0, (1 << 62) + 1] * len(prompts)  # a case's seed has 63 bits; some use the lower 32
     pictures = generator.generate(words, seeds)
-    promise(
-        isinstance(pictures, list) and len(pictures) == len(words),
-        f"generate gave {size(pictures)} pictures for {len(words)} prompts",
-        "give a list with one picture per prompt, in order",
-    )
+    check_list(pictures, len(words), "generate gave {} pictures for {} prompts", "picture per prompt")
     for picture in pictures:
         promise(
             isinstance(picture, np.ndarray)

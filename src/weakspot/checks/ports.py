@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -22,26 +22,7 @@ from weakspot.core import (
     Verdict,
     WeakspotError,
     case_seed,
-)
-from weakspot.core.ports import (
-    Batching,
-    Composed,
-    CpuBound,
-    Described,
-    Digested,
-    Doubtful,
-    Finite,
-    Formatted,
-    Located,
-    Numbered,
-    Placing,
-    Revised,
-    Skipping,
-    Visible,
-    Waiting,
-    available,
-    cpu_bound,
-    understands,
+    ports,
 )
 
 
@@ -55,9 +36,17 @@ def promise(kept: bool, what: str, fix: str) -> None:
         raise ContractError(what, fix=fix)
 
 
-def size(value: Any) -> str:
-    """How many there are of something that should be a list, for messages."""
-    return str(len(value)) if isinstance(value, Sequence) else f"a {type(value).__name__}, not a list of"
+def check_list(values: object, n: int, what: str, one: str, kind: type = object) -> None:
+    """Refuse what is no list of n things: `what` says how many there are, and are wanted; `one` of what."""
+    size = len(values) if isinstance(values, Sequence) else f"a {type(values).__name__}, not a list of"
+    fine = isinstance(values, list) and len(values) == n and all(isinstance(v, kind) for v in values)
+    promise(fine, what.format(size, n), f"give a list with one {one}, in order")
+
+
+def has_method(part: object, port: type, method: str) -> None:
+    promise(
+        isinstance(part, port), f"{part!r} has no method {method}", f"see {port.__module__}.{port.__name__}"
+    )
 
 
 def kind(value: Any) -> str:
@@ -66,12 +55,20 @@ def kind(value: Any) -> str:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two inputs are equal."""
     if isinstance(one, np.ndarray):
         return isinstance(other, np.ndarray) and np.array_equal(one, other)
     return bool(one == other)
 
 
+#: What a part says of itself in one line, by the port that asks for it.
+_IN_WORDS: Final[Mapping[type, str]] = {
+    ports.Digested: "digest",
+    ports.Described: "about",
+    ports.Revised: "revision",
+    ports.Doubtful: "doubt",
+    ports.Formatted: "dtype",
+    ports.Located: "device",
+}
 #: An index that no check draws.
 _CHOSEN: Final = 1 << 20
 
@@ -80,16 +77,13 @@ def check_source(source: Source, hypothesis: Hypothesis, *, seed: int = 0, n: in
     """Check that a case follows from (run seed, hypothesis, index) alone.
 
     Args:
-        source: Yours.
-        hypothesis: Words that it can draw.
-        seed: A run's seed.
         n: How many cases to draw; at least 2.
 
     Returns:
         The first n cases, for use with `check_target` and `check_judge`.
     """
-    promise(isinstance(source, Source), f"{source!r} has no method draw", "see weakspot.core.ports.Source")
-    explored, confirmed = (available(source, hypothesis, seed=seed, stage=stage) for stage in Stage)
+    has_method(source, Source, "draw")
+    explored, confirmed = (ports.available(source, hypothesis, seed=seed, stage=stage) for stage in Stage)
     promise(
         explored > 0, "available says that there is no case", "check it with words that the source can draw"
     )
@@ -139,8 +133,8 @@ def check_source(source: Source, hypothesis: Hypothesis, *, seed: int = 0, n: in
 def _check_drawing(source: Source, cases: Sequence[Case], *, seed: int) -> None:
     """What a source says of itself agrees with what it drew."""
     hypothesis = cases[0].hypothesis
-    if isinstance(source, Finite):
-        last = available(source, hypothesis, seed=seed, stage=Stage.EXPLORE) - 1
+    if isinstance(source, ports.Finite):
+        last = ports.available(source, hypothesis, seed=seed, stage=Stage.EXPLORE) - 1
         if last < 1 << 20:  # it does end
             promise(
                 [case.index for case in source.draw(hypothesis, [last], seed=seed)] == [last],
@@ -148,11 +142,11 @@ def _check_drawing(source: Source, cases: Sequence[Case], *, seed: int) -> None:
                 "count the cases that can be drawn in this stage",
             )
     promise(
-        understands(source, hypothesis.text),
+        ports.understands(source, hypothesis.text),
         f"understands says no to {hypothesis.text[:80]!r}, which was drawn",
         "say yes to all that draw accepts",
     )
-    if cpu_bound(source):
+    if ports.cpu_bound(source):
         copy = pickle.loads(pickle.dumps(source))  # noqa: S301
         [first] = copy.draw(hypothesis, [cases[0].index], seed=seed)
         promise(
@@ -160,21 +154,21 @@ def _check_drawing(source: Source, cases: Sequence[Case], *, seed: int) -> None:
             "cpu_bound is True, and a copy of the source draws another case",
             "let a pickled copy be equal, or set cpu_bound = False",
         )
-    if isinstance(source, Numbered):
+    if isinstance(source, ports.Numbered):
         shown = [source.place_of(hypothesis, case.index, seed=seed) for case in cases]
         promise(
             0 < source.distinct <= source.inputs and min(shown) >= 0,
             f"{source.distinct} distinct of {source.inputs} inputs",
             "number the inputs from 0; distinct is at most inputs",
         )
-        if isinstance(source, Placing):
+        if isinstance(source, ports.Placing):
             source.place(hypothesis, _CHOSEN, 0)
             promise(
                 source.place_of(hypothesis, _CHOSEN, seed=seed) == 0,
                 "place_of does not say what place was told",
                 "show the input that was chosen",
             )
-    if isinstance(source, Visible):
+    if isinstance(source, ports.Visible):
         seen = source.contexts([0])
         promise(
             isinstance(source.sees, str) and np.shape(seen)[:1] == (1,) and np.ndim(seen) == 2,
@@ -192,20 +186,12 @@ def check_target(target: Target, cases: Sequence[Case], *, deterministic: bool =
     """Check that a target gives one well-formed output per case.
 
     Args:
-        target: Yours.
         cases: From `check_source`, or made by hand.
         deterministic: Also check that an answer does not depend on the batch; False for chat models.
-
-    Returns:
-        The outputs.
     """
-    promise(isinstance(target, Target), f"{target!r} has no method answer", "see weakspot.core.ports.Target")
+    has_method(target, Target, "answer")
     outputs = target.answer(cases)
-    promise(
-        isinstance(outputs, list) and len(outputs) == len(cases),
-        f"answer gave {size(outputs)} outputs for {len(cases)} cases",
-        "give a list with one output per case, in order",
-    )
+    check_list(outputs, len(cases), "answer gave {} outputs for {} cases", "output per case")
     for case, output in zip(cases, outputs, strict=True):
         promise(
             isinstance(output, Output),
@@ -263,18 +249,10 @@ def _check_scores(target: Classifier, outputs: Sequence[Output]) -> None:
 
 
 def check_judge(judge: Judge, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
-    """Check that a judge gives one verdict per case and never counts an error as a failure.
-
-    Returns:
-        The verdicts.
-    """
-    promise(isinstance(judge, Judge), f"{judge!r} has no method judge", "see weakspot.core.ports.Judge")
+    """Check that a judge gives one verdict per case and never counts an error as a failure."""
+    has_method(judge, Judge, "judge")
     verdicts = judge.judge(cases, outputs)
-    promise(
-        isinstance(verdicts, list) and len(verdicts) == len(cases),
-        f"judge gave {size(verdicts)} verdicts for {len(cases)} cases",
-        "give a list with one verdict per case, in order",
-    )
+    check_list(verdicts, len(cases), "judge gave {} verdicts for {} cases", "verdict per case")
     for verdict in verdicts:
         promise(
             isinstance(verdict, Verdict),
@@ -293,7 +271,7 @@ def check_judge(judge: Judge, cases: Sequence[Case], outputs: Sequence[Output]) 
                 "give failed=None for it",
             )
             promise(verdict.status is status, f"{status} became {verdict.status}", "copy the output's status")
-    if isinstance(judge, Waiting):
+    if isinstance(judge, ports.Waiting):
         with suppress(WeakspotError):  # it says what a person has to do
             judge.hold()
     check_abilities(judge)
@@ -302,34 +280,26 @@ def check_judge(judge: Judge, cases: Sequence[Case], outputs: Sequence[Output]) 
 
 def check_abilities(part: object) -> None:
     """Check what a part says of itself: `digest`, `revision`, `about`, `batch`, and so on."""
-    words: dict[str, object] = {}
-    if isinstance(part, Digested):
-        words["digest"] = part.digest or ""
+    if isinstance(part, ports.Digested):
         promise(part.digest == part.digest, "digest changes", "let it follow from files and settings")
-    if isinstance(part, Described):
-        words["about"] = part.about
-    if isinstance(part, Revised):
-        words["revision"] = part.revision
-    if isinstance(part, Doubtful):
-        words["doubt"] = part.doubt
-    if isinstance(part, Formatted):
-        words["dtype"] = part.dtype
-    if isinstance(part, Located):
-        words["device"] = part.device
-    for name, value in words.items():
-        promise(isinstance(value, str), f"{name} is {value!r}", "give a text")
+    for port, name in _IN_WORDS.items():
+        if not isinstance(part, port):
+            continue
+        value = getattr(part, name)
+        unknown = name == "digest" and value is None
+        promise(unknown or isinstance(value, str), f"{name} is {value!r}", "give a text")
         promise("\n" not in str(value), f"{name} has several lines", "give one line")
-    if isinstance(part, CpuBound):
+    if isinstance(part, ports.CpuBound):
         promise(isinstance(part.cpu_bound, bool), f"cpu_bound is {part.cpu_bound!r}", "say True or False")
-    if isinstance(part, Batching):
+    if isinstance(part, ports.Batching):
         promise(
             isinstance(part.batch, int) and part.batch >= 1, f"batch is {part.batch!r}", "give a whole number"
         )
-    if isinstance(part, Skipping):
+    if isinstance(part, ports.Skipping):
         promise(
             all(len(row) == 2 and all(isinstance(text, str) for text in row) for row in part.skipped),
             "skipped does not hold pairs of a file and a reason",
             "give (name, reason) for each",
         )
-    for one in part.models if isinstance(part, Composed) else ():
+    for one in part.models if isinstance(part, ports.Composed) else ():
         check_abilities(one)

@@ -1,6 +1,6 @@
 """The vocabulary, the ports, the registry of names, the one base error. Imports nothing of ours."""
 
-from weakspot.core.errors import WeakspotError, check_known, nearest
+from weakspot.core.errors import WeakspotError, check_known, disk_errors, nearest
 from weakspot.core.ports import (
     Captioner,
     Classifier,
@@ -80,6 +80,7 @@ __all__ = [
     "WeakspotError",
     "case_seed",
     "check_known",
+    "disk_errors",
     "nearest",
     "parse_name",
 ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class WeakspotError(Exception):
@@ -16,6 +17,15 @@ class WeakspotError(Exception):
 
     def __str__(self) -> str:
         return f"{self.what}\n{self.fix}" if self.fix else self.what
+
+
+@contextmanager
+def disk_errors(what: str, fix: str) -> Iterator[None]:
+    """Turn an error of the disk into ours: `what` cannot be done, and why."""
+    try:
+        yield
+    except OSError as error:
+        raise WeakspotError(f"{what}: {error.strerror}", fix=fix) from error
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -4,8 +4,8 @@ An implementation needs no base class: it has the right methods or it does not, 
 says which. All methods take batches. They may raise: the engine then finds the case at fault, records an
 error for it and goes on.
 
-What a part may offer beyond its one method is declared here too, below: one small protocol for each ability.
-Nobody looks for an attribute that is not declared here.
+What a part may offer beyond its one method is declared here too, below: one small protocol for each ability
+(those of chat models are in `weakspot.core.question`). Nobody looks for an attribute that is not declared.
 """
 
 from __future__ import annotations
@@ -27,15 +27,11 @@ class Source(Protocol):
     """Turns the words of a hypothesis into cases."""
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
-        """The cases at these indices, in this order.
+        """The cases at these indices of the hypothesis' endless row of draws, in this order.
 
-        Args:
-            hypothesis: What to draw.
-            indices: Which of its endless row of draws.
-            seed: The run's seed. Case `i` must follow from `case_seed(seed, hypothesis, i)` alone: not
-                from the order, the batch or what was drawn before.
+        With the run's `seed`, case `i` must follow from `case_seed(seed, hypothesis, i)` alone: not from the
+        order, the batch or what was drawn before.
         """
-        ...
 
 
 @runtime_checkable
@@ -44,7 +40,6 @@ class Target(Protocol):
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
         """One output per case, in order."""
-        ...
 
 
 @runtime_checkable
@@ -54,12 +49,10 @@ class Classifier(Target, Protocol):
     @property
     def labels(self) -> tuple[str, ...]:
         """All labels, in the order of the scores."""
-        ...
 
     @property
     def parents(self) -> Mapping[str, str]:
         """The wider class of a label, where one is known; {} otherwise."""
-        ...
 
 
 @runtime_checkable
@@ -68,7 +61,6 @@ class Judge(Protocol):
 
     def judge(self, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
         """One verdict per case, in order. An output that is an error gets `failed=None`."""
-        ...
 
 
 # -- models that sources, searches and studies are made with ----------------------------------------
@@ -81,7 +73,6 @@ class TextEncoder(Protocol):
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row of length 1 per text."""
-        ...
 
 
 @runtime_checkable
@@ -90,7 +81,6 @@ class ImageEncoder(Protocol):
 
     def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """One row of length 1 per picture."""
-        ...
 
 
 @runtime_checkable
@@ -104,7 +94,6 @@ class Captioner(Protocol):
 
     def captions(self, images: Sequence[NDArray[np.uint8]], *, prefix: str = "") -> list[str]:
         """The most likely text of each picture that begins with `prefix` (which is part of it)."""
-        ...
 
 
 @runtime_checkable
@@ -115,7 +104,6 @@ class ScoringCaptioner(Captioner, Protocol):
         self, images: Sequence[NDArray[np.uint8]], sentences: Sequence[str], *, prefix: str = ""
     ) -> NDArray[np.float64]:
         """log P(sentence | picture, prefix), natural: one row per picture, one column per sentence."""
-        ...
 
 
 @runtime_checkable
@@ -124,7 +112,6 @@ class Generator(Protocol):
 
     def generate(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[NDArray[np.uint8]]:
         """One picture per prompt; the same prompt and seed give the same picture in any batch."""
-        ...
 
 
 @runtime_checkable
@@ -134,11 +121,17 @@ class NoiseGenerator(Generator, Protocol):
     @property
     def noise_shape(self) -> tuple[int, ...]:
         """The shape of the standard normal noise that one picture begins with."""
-        ...
 
     def generate_from(self, prompts: Sequence[str], noise: NDArray[np.float32]) -> list[NDArray[np.uint8]]:
         """One picture per prompt, each from its own row of noise."""
-        ...
+
+
+@runtime_checkable
+class LanguageModel(Protocol):
+    """Writes: what proposes, describes and judges in words is made with one."""
+
+    def ask(self, prompts: Sequence[str]) -> Sequence[str | None]:
+        """One text per prompt, in order; "" or None where there is none."""
 
 
 # -- what a source may offer beyond `draw` ----------------------------------------------------------
@@ -153,7 +146,6 @@ class Finite(Protocol):
 
     def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
         """How many cases the hypothesis has in a stage: the indices from `stage.start` on, without gaps."""
-        ...
 
 
 @runtime_checkable
@@ -162,7 +154,6 @@ class Selective(Protocol):
 
     def understands(self, text: str) -> bool:
         """Whether a text can be drawn. Where it says yes, drawing does not fail because of the words."""
-        ...
 
 
 @runtime_checkable
@@ -175,7 +166,6 @@ class CpuBound(Protocol):
     @property
     def cpu_bound(self) -> bool:
         """False for what waits for files, a GPU or a server."""
-        ...
 
 
 @runtime_checkable
@@ -184,7 +174,6 @@ class Relabelled(Protocol):
 
     def expecting(self, label: str) -> Source:
         """The same source for another label; what was loaded is shared."""
-        ...
 
 
 @runtime_checkable
@@ -194,7 +183,6 @@ class Captioned(Protocol):
     @property
     def captioner(self) -> str:
         """The name of the model; "" for none."""
-        ...
 
 
 @runtime_checkable
@@ -204,7 +192,6 @@ class Skipping(Protocol):
     @property
     def skipped(self) -> Sequence[tuple[str, str]]:
         """The files that are never drawn, each with the reason."""
-        ...
 
 
 @runtime_checkable
@@ -213,7 +200,6 @@ class Placing(Protocol):
 
     def place(self, hypothesis: Hypothesis, index: int, number: int, /) -> None:
         """Let the draw with this index show the input with this number."""
-        ...
 
 
 @runtime_checkable
@@ -223,16 +209,13 @@ class Numbered(Protocol):
     @property
     def inputs(self) -> int:
         """How many a cell can show while a weak spot is searched for; numbers run from 0."""
-        ...
 
     @property
     def distinct(self) -> int:
         """How many of them differ; the others repeat these, in the same order, with other random numbers."""
-        ...
 
     def place_of(self, hypothesis: Hypothesis, index: int, *, seed: int) -> int:
         """The number of the input that a draw shows."""
-        ...
 
 
 @runtime_checkable
@@ -242,11 +225,9 @@ class Visible(Protocol):
     @property
     def sees(self) -> str:
         """What the policy sees, for people."""
-        ...
 
     def contexts(self, inputs: Sequence[int], /) -> NDArray[np.float32]:
         """What is seen of inputs, by their numbers: one row each, numbers from 0 to 1."""
-        ...
 
 
 @runtime_checkable
@@ -255,7 +236,6 @@ class Probing(Protocol):
 
     def probe(self) -> None:
         """Raise a `WeakspotError` that says what would go wrong, or return."""
-        ...
 
 
 # -- what a judge may offer beyond `judge` ----------------------------------------------------------
@@ -270,7 +250,15 @@ class Waiting(Protocol):
 
     def hold(self) -> None:
         """Raise a `WeakspotError` if outputs still wait; it says what a person has to do."""
-        ...
+
+
+@runtime_checkable
+class ErrorKnown(Protocol):
+    """A judge whose error against people was measured."""
+
+    @property
+    def confusion(self) -> Any:
+        """A `weakspot.stats.Confusion`, or a mapping with its keys; None where it does not apply."""
 
 
 # -- what models may offer, targets included --------------------------------------------------------
@@ -283,7 +271,6 @@ class Composed(Protocol):
     @property
     def models(self) -> tuple[object, ...]:
         """What it asks: their digests, revisions and lines about them are those of the part."""
-        ...
 
 
 @runtime_checkable
@@ -296,7 +283,6 @@ class Digested(Protocol):
 
         None or "" where that is not known.
         """
-        ...
 
 
 @runtime_checkable
@@ -306,7 +292,6 @@ class Revised(Protocol):
     @property
     def revision(self) -> str:
         """The commit that was loaded; "" where it came from a plain folder."""
-        ...
 
 
 @runtime_checkable
@@ -316,7 +301,6 @@ class Described(Protocol):
     @property
     def about(self) -> str:
         """One line for people; "" for nothing to say."""
-        ...
 
 
 @runtime_checkable
@@ -326,7 +310,6 @@ class Formatted(Protocol):
     @property
     def dtype(self) -> str:
         """float32, float16, bfloat16, …; "" where it does not matter."""
-        ...
 
 
 @runtime_checkable
@@ -336,7 +319,6 @@ class Located(Protocol):
     @property
     def device(self) -> str:
         """cpu, cuda:0, …"""
-        ...
 
 
 @runtime_checkable
@@ -346,15 +328,12 @@ class Trainable(Protocol):
     @property
     def text_file(self) -> Path:
         """The graph, from tokens to vectors."""
-        ...
 
     def tokens(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """The tokens of texts, filled up to one length."""
-        ...
 
     def name_with(self, text_file: Path) -> str:
         """The name of the same encoder with another text tower."""
-        ...
 
 
 @runtime_checkable
@@ -363,7 +342,6 @@ class Releasing(Protocol):
 
     def release(self) -> None:
         """Free what can be loaded again; the next call loads it."""
-        ...
 
 
 @runtime_checkable
@@ -373,7 +351,6 @@ class Batching(Protocol):
     @property
     def batch(self) -> int:
         """At least 1."""
-        ...
 
 
 @runtime_checkable
@@ -383,7 +360,6 @@ class Doubtful(Protocol):
     @property
     def doubt(self) -> str:
         """What is wrong with the numbers seen so far; "" for nothing."""
-        ...
 
 
 @runtime_checkable
@@ -393,100 +369,6 @@ class Repeating(Protocol):
     @property
     def repeats(self) -> bool:
         """Whether the same prompt and seed give the same picture again."""
-        ...
-
-
-# -- what chat models, and those who ask them, may offer ----------------------------------------------
-
-
-@runtime_checkable
-class LanguageModel(Protocol):
-    """Writes: what proposes, describes and judges in words is made with one."""
-
-    def ask(self, prompts: Sequence[str]) -> Sequence[str | None]:
-        """One text per prompt, in order; "" or None where there is none."""
-        ...
-
-
-@runtime_checkable
-class AnswersQuestions(Protocol):
-    """A model of questions; it reads their pictures itself, and keeps to its own limit of calls at once."""
-
-    def answer_questions(self, questions: Sequence[object]) -> list[Output]:
-        """One output per question, in order; see `Question.of` for what a question is."""
-        ...
-
-
-@runtime_checkable
-class Waits(Protocol):
-    """A model behind a server: each question is a call of its own, and many are under way at once."""
-
-    @property
-    def width(self) -> int:
-        """How many calls it stands at once just now."""
-        ...
-
-    @property
-    def most(self) -> int:
-        """How many it ever stands."""
-        ...
-
-
-@runtime_checkable
-class Stoppable(Protocol):
-    """A model whose calls can be ended while they are under way."""
-
-    def stop(self) -> None:
-        """End them and send nothing more; from any thread."""
-        ...
-
-
-@runtime_checkable
-class NeedsImages(Protocol):
-    """A target or a judge that says whether it is shown pictures; a target that does not say so is."""
-
-    needs_images: bool
-
-
-class Cost(Protocol):
-    """What something costs, or has cost."""
-
-    tokens: int
-    dollars: float
-
-
-@runtime_checkable
-class Spends(Protocol):
-    """A model that counts what its calls have cost so far."""
-
-    spent: Cost
-
-
-@runtime_checkable
-class Priced(Protocol):
-    """A model with a price, in dollars per million tokens read and written; None where it is not known."""
-
-    name: str
-    price: Any
-
-
-@runtime_checkable
-class Estimates(Protocol):
-    """A model that says beforehand what questions would cost: see `weakspot.models.chat.costs.Estimate`."""
-
-    def estimate(self, questions: Sequence[object]) -> Any:
-        """Where they would go, and for how many tokens and dollars. Sends nothing."""
-        ...
-
-
-@runtime_checkable
-class ErrorKnown(Protocol):
-    """A judge whose error against people was measured."""
-
-    @property
-    def confusion(self) -> Any:
-        """A `weakspot.stats.Confusion`, or a mapping with its keys; None where it does not apply."""
-        ...
 
 
 # -- the answers of parts that do not say -----------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What a chat model is asked.
+"""What a chat model is asked, and what it may offer beyond its answer.
 
 The input of every case of the study `ask` is a `BenchmarkQuestion`. A target reads its text, image and system
 prompt; the rest says where it comes from, so that a recording can answer it.
@@ -6,11 +6,12 @@ prompt; the rest says where it comes from, so that a recording can answer it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from weakspot.core.errors import WeakspotError
+from weakspot.core.vocabulary import Output
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,11 +30,7 @@ class Question:
 
     @classmethod
     def of(cls, value: object) -> Question:
-        """A question from a text, a mapping, or any object with the fields `text`, `image`, `system`.
-
-        Raises:
-            WeakspotError: It has no text.
-        """
+        """A question from a text, a mapping, or any object with the fields `text`, `image`, `system`."""
         if isinstance(value, cls):
             return value
         if isinstance(value, str):
@@ -61,7 +58,6 @@ class ImageFile(Protocol):
     @property
     def content(self) -> bytes:
         """PNG, JPEG, WebP or GIF."""
-        ...
 
 
 @runtime_checkable
@@ -71,7 +67,6 @@ class Noted(Protocol):
     @property
     def note(self) -> str:
         """In a few words; "" for nothing."""
-        ...
 
 
 class QuestionImage(NamedTuple):
@@ -80,8 +75,6 @@ class QuestionImage(NamedTuple):
     Attributes:
         content: The bytes of the file.
         mime: What they are, by their first bytes and whatever the file is called: "image/jpeg".
-        width: In pixels.
-        height: In pixels.
         note: What was changed to make it fit, e.g. "resized from 9,000 × 6,700"; "" if nothing was.
     """
 
@@ -109,3 +102,72 @@ class BenchmarkQuestion(Question):
     arm: str = "none"
     stage: str = ""
     repeat: int = 0
+
+
+# -- what chat models, and those who ask them, may offer ----------------------------------------------
+
+
+@runtime_checkable
+class AnswersQuestions(Protocol):
+    """A model of questions; it reads their pictures itself, and keeps to its own limit of calls at once."""
+
+    def answer_questions(self, questions: Sequence[object]) -> list[Output]:
+        """One output per question, in order; see `Question.of` for what a question is."""
+
+
+@runtime_checkable
+class Waits(Protocol):
+    """A model behind a server: each question is a call of its own, and many are under way at once."""
+
+    @property
+    def width(self) -> int:
+        """How many calls it stands at once just now."""
+
+    @property
+    def most(self) -> int:
+        """How many it ever stands."""
+
+
+@runtime_checkable
+class Stoppable(Protocol):
+    """A model whose calls can be ended while they are under way."""
+
+    def stop(self) -> None:
+        """End them and send nothing more; from any thread."""
+
+
+@runtime_checkable
+class NeedsImages(Protocol):
+    """A target or a judge that says whether it is shown pictures; a target that does not say so is."""
+
+    needs_images: bool
+
+
+class Cost(Protocol):
+    """What something costs, or has cost."""
+
+    tokens: int
+    dollars: float
+
+
+@runtime_checkable
+class Spends(Protocol):
+    """A model that counts what its calls have cost so far."""
+
+    spent: Cost
+
+
+@runtime_checkable
+class Priced(Protocol):
+    """A model with a price, in dollars per million tokens read and written; None where it is not known."""
+
+    name: str
+    price: Any
+
+
+@runtime_checkable
+class Estimates(Protocol):
+    """A model that says beforehand what questions would cost: see `weakspot.models.chat.costs.Estimate`."""
+
+    def estimate(self, questions: Sequence[object]) -> Any:
+        """Where they would go, and for how many tokens and dollars. Sends nothing."""

@@ -1,10 +1,8 @@
 """One string names any model, source, judge, corpus: `scheme:name?option=value&option=value`.
 
 The registry maps such names to lazy "module:attr" targets, so that naming a thing imports only that thing.
-Built-in parts and studies stand in `builtin.toml`; those of other packages are entry points in the groups
-`weakspot.models`, `weakspot.sources`, and so on, as `weakspot list` calls them, and `weakspot.studies`. An
-entry is either a full name ("world:classifier") or a scheme ("onnx"), whose factory is handed the rest of the
-name.
+An entry is a full name ("world:classifier") or a scheme ("onnx"), whose factory is handed the rest of the
+name. Ours stand in `builtin.toml`, those of others are entry points: `weakspot.models` and so on.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
-from weakspot.core.errors import WeakspotError, nearest
+from weakspot.core.errors import WeakspotError, check_known, nearest
 
 
 class Kind(StrEnum):
@@ -160,9 +158,8 @@ class Registry:
     def load(self, text: str, **context: Any) -> Any:
         """Build what a name names.
 
-        Args:
-            text: The name. Its options become keyword arguments of the factory (as text).
-            context: Further keyword arguments, given only to factories that take them.
+        The name's options become keyword arguments of the factory (as text); `context` gives further ones to
+        factories that take them.
         """
         entry, name = self.find(text)
         factory = _attribute(entry)
@@ -295,7 +292,6 @@ def read_size(text: str) -> tuple[int, int] | None:
 
 
 def read_yes(what: str, text: str) -> bool:
-    """`yes` or `no`."""
     if text not in ("yes", "no"):
         raise WeakspotError(f"{what} cannot be {text[:80]!r}", fix="choose yes or no")
     return text == "yes"
@@ -343,13 +339,10 @@ def study_entries() -> dict[str, Entry]:
 
 def load_study(name: str) -> object:
     """A study by its name, whatever it is; `weakspot.study.find_study` sees to it that it is one."""
-    entry = study_entries().get(name)
-    if entry is None:
-        hint = nearest(name, study_entries()) or f"choose from: {', '.join(study_entries())}"
-        raise WeakspotError(f"no study is called {name[:80]!r}", fix=hint)
-    module, _, attribute = entry.target.partition(":")
+    check_known(name, study_entries(), f"no study is called {name[:80]!r}")
+    entry = study_entries()[name]
     try:
-        found: object = getattr(importlib.import_module(module), attribute)
+        found: object = _resolve(entry.target)
         return found
     except (ImportError, AttributeError) as error:
         raise WeakspotError(
@@ -359,5 +352,4 @@ def load_study(name: str) -> object:
 
 
 def study_names() -> tuple[str, ...]:
-    """The names of all studies."""
     return tuple(study_entries())

@@ -47,11 +47,7 @@ def read_text(path: Path) -> str:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The rows of a .jsonl, .json, .csv or .tsv file.
-
-    Raises:
-        WeakspotError: It cannot be read or is empty; broken lines are named, the first with its trouble.
-    """
+    """The rows of a .jsonl, .json, .csv or .tsv file; an error names all broken lines."""
     text, kind = read_text(path), path.suffix.lower()
     if kind in (".jsonl", ".ndjson"):
         rows = _lines(path, text)

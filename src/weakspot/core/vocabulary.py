@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:  # the list of commands is shown without it
     import numpy as np
     from numpy.typing import NDArray
+    from pydantic import TypeAdapter
 
 
 class Status(StrEnum):
@@ -49,7 +51,6 @@ class Stage(IntEnum):
 
     @classmethod
     def of(cls, index: int) -> Stage:
-        """The stage an index belongs to."""
         return cls(index >> 32)
 
 
@@ -93,7 +94,6 @@ class Case:
     """One input with what is expected of it, drawn from a hypothesis at an index.
 
     Attributes:
-        hypothesis: Where it was drawn from.
         index: Its place in the hypothesis' endless row of draws.
         seed: See `case_seed`.
         input: What the target is shown; for images an RGB array of uint8, height × width × 3.
@@ -128,7 +128,6 @@ class Scores(NamedTuple):
         return [(self.labels[i], float(self.values[i])) for i in order]
 
     def of(self, label: str) -> float:
-        """The probability of one label."""
         return float(self.values[self.labels.index(label)])
 
 
@@ -162,7 +161,6 @@ class Verdict:
         failed: True, False or None. Of an invalid case, what would have been said were it valid.
         score: How badly, where the judge has a measure; larger is worse.
         status: Copied from the output, or set by the judge.
-        reason: For a person to read.
     """
 
     failed: bool | None
@@ -176,8 +174,6 @@ class Trial:
     """One row of the ledger: a case, the output and the verdict, as they are kept.
 
     Attributes:
-        hypothesis: Its id.
-        index: Of the case.
         top: The most probable labels with their probabilities, best first; empty without scores.
         blob: Digest of the kept input, where it was kept as evidence.
     """
@@ -250,10 +246,8 @@ class Finding:
     """A hypothesis with its failure rate, the baseline's, and whether fresh draws confirmed it.
 
     Attributes:
-        hypothesis: The words.
         phrase: What it adds to the baseline's words; what a person reads first.
         rate: On fresh draws that took no part in finding it; an anytime-valid interval.
-        baseline: The baseline's rate.
         log_evidence: Natural log of the e-value, on fresh draws, against "not worse than the baseline".
         confirmed: It is in the list that controls the false-discovery rate.
         confusions: What the target said instead: share of the failures, most frequent first.
@@ -306,23 +300,11 @@ class Finding:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Finding:
         """Build it back from `to_json`."""
-        words = data["hypothesis"]
-        return cls(
-            hypothesis=Hypothesis(
-                words["text"], _pairs(words["concepts"]), origin=words["origin"], parent=words["parent"]
-            ),
-            phrase=data["phrase"],
-            rate=Rate(**data["rate"]),
-            baseline=Rate(**data["baseline"]),
-            log_evidence=data["log_evidence"],
-            confirmed=data["confirmed"],
-            confusions=_pairs(data["confusions"]),
-            failing=tuple(data["failing"]),
-            passing=tuple(data["passing"]),
-            answer=data.get("answer", ""),
-            unchecked=Rate(**data["unchecked"]) if data.get("unchecked") else None,
-        )
+        return _findings().validate_python(data)
 
 
-def _pairs(rows: Sequence[Sequence[Any]]) -> tuple[tuple[Any, Any], ...]:
-    return tuple((row[0], row[1]) for row in rows)
+@cache
+def _findings() -> TypeAdapter[Finding]:
+    from pydantic import TypeAdapter  # only now: names and cases need none
+
+    return TypeAdapter(Finding)

@@ -76,7 +76,6 @@ class Spending:
     amounts: dict[str, float] = field(default_factory=lambda: dict.fromkeys(KINDS, 0.0))
 
     def add(self, usage: Usage) -> None:
-        """Count one trial."""
         self.amounts["images"] += 1
         self.amounts["calls"] += 1
         self.amounts["tokens"] += usage.tokens

@@ -25,6 +25,7 @@ from weakspot.core import (
     Tally,
     Target,
     Trial,
+    Usage,
     WeakspotError,
 )
 from weakspot.core.ports import available
@@ -122,10 +123,7 @@ class Engine:
     def tally(self, hypothesis: Hypothesis, stage: Stage = Stage.EXPLORE, *, answer: str = "") -> Tally:
         """What this engine has seen of a hypothesis: drawn or read, in the order it was asked for.
 
-        Args:
-            hypothesis: Whose trials.
-            stage: Of which stage.
-            answer: If given, only failures with this answer count as failures.
+        If an `answer` is given, only failures with this answer count as failures.
         """
         seen = self._tallies.get((hypothesis.id, stage), Tally())
         if not answer:
@@ -155,9 +153,7 @@ class Engine:
     def draw(self, wants: Sequence[Want], *, phase: str = "") -> None:
         """Make the wanted trials exist, reading those the ledger holds and drawing the rest.
 
-        Args:
-            wants: What is wanted.
-            phase: If given, the watch is told after every batch.
+        If a `phase` is given, the watch is told after every batch.
 
         Raises:
             BudgetSpent: A limit was reached; what could be drawn was.
@@ -198,14 +194,11 @@ class Engine:
     ) -> dict[int, Case]:
         """Cases that were drawn before, once more: for somebody who must look at what was not kept.
 
-        Args:
-            hypothesis: Whose.
-            indices: Which.
-            held: Those among them that need not be drawn, because this was done before the run was resumed.
-                They count as spent all the same, so that a replay decides alike.
+        Those `held` need not be drawn, because this was done before the run was resumed. They count as spent
+        all the same, so that a replay decides alike. All or none are spent, as the budget allows.
 
         Returns:
-            By index; without those that could not be drawn. All or none are spent, as the budget allows.
+            By index; without those that could not be drawn.
         """
         if len(indices) > self.spending.room():
             return {}
@@ -222,7 +215,7 @@ class Engine:
         held = {trial.index: trial for trial in ledger.trials(hypothesis)}
         whole = Batch(hypothesis, Stage.CONFIRM, 0, 0)
         with suppress(BudgetSpent):
-            self._account(whole, [_outcome(held[i]) for i in indices if i in held])
+            self._account(whole, [held[i] for i in indices if i in held])
         new = [i for i in indices if i not in held]
         some = [tuple(new[at : at + self.batch]) for at in range(0, len(new), self.batch)]
         for judged in self._judged(whole._replace(only=only) for only in some):
@@ -281,18 +274,10 @@ class Engine:
                 kept[trial.failed] -= 1
                 blob = self.run.blobs.put(inputs[position])
             trials.append(replace(trial, blob=blob, usage=trial.usage._replace(seconds=seconds)))
-        usage = [t.usage for t in trials]
-        self.run.ledger.record(
-            trials,
-            {
-                "images": len(trials),
-                "calls": len(trials),
-                "tokens": sum(u.tokens for u in usage),
-                "dollars": sum(u.dollars for u in usage),
-                "seconds": sum(u.seconds for u in usage),
-            },
-        )
-        self._account(batch, [_outcome(trial) for trial in trials])
+        spent = {"images": len(trials), "calls": len(trials)}
+        usage = zip(*(trial.usage for trial in trials), strict=True)
+        self.run.ledger.record(trials, spent | dict(zip(Usage._fields, map(sum, usage), strict=True)))
+        self._account(batch, trials)
 
     def _kept(self, batch: Batch) -> dict[bool, int]:
         """How many more failing and passing inputs of a hypothesis to keep."""
@@ -300,7 +285,7 @@ class Engine:
         failing, passing = self.keep[batch.stage]
         return {True: failing - tally.failures, False: passing - (tally.n - tally.failures)}
 
-    def _account(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+    def _account(self, batch: Batch, outcomes: Sequence[Outcome | Trial]) -> None:
         tally = self.tally(batch.hypothesis, batch.stage)
         wrong, doubted = (
             some.setdefault((batch.hypothesis.id, batch.stage), Counter())
@@ -325,7 +310,3 @@ class Engine:
                 fix=f"mend the cause, then: weakspot resume {self.run.folder}",
             )
         self.spending.check()
-
-
-def _outcome(trial: Trial) -> Outcome:
-    return Outcome(trial.failed, trial.status, trial.usage, trial.detail, trial.answer)

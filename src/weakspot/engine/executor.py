@@ -28,11 +28,9 @@ class Executor(Protocol):
 
         `draw` and its results can be pickled where the source says it is `cpu_bound`; `answer` cannot.
         """
-        ...
 
     def close(self) -> None:
         """Free what it holds."""
-        ...
 
 
 @runtime_checkable
@@ -45,11 +43,9 @@ class Cluster(Protocol):
         A stage is called where its part is: with the part, the piece of work and what the stages before it
         gave. Only the last one's results come here.
         """
-        ...
 
     def close(self) -> None:
         """Free what it holds."""
-        ...
 
 
 @runtime_checkable
@@ -59,7 +55,6 @@ class Placed(Protocol):
     @property
     def places(self) -> Mapping[str, str]:
         """By pool, the devices and number formats of its models."""
-        ...
 
 
 class LocalExecutor:

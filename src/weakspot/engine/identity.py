@@ -117,11 +117,7 @@ def _around(one: Any) -> Iterator[Any]:
 
 
 def must_agree(name: str, there: Sequence[Identity], here: Sequence[Identity]) -> None:
-    """Refuse a worker whose models are not those of this machine, or compute in another number format.
-
-    Raises:
-        WeakspotError: They differ; it says in what.
-    """
+    """Refuse a worker whose models are not those of this machine, or compute in another number format."""
     if [one.kind for one in there] != [one.kind for one in here]:
         raise WeakspotError(
             f"a {name} worker is made of other parts than the {name} of this machine", fix=_SAME_FILES

@@ -71,10 +71,8 @@ def race(
     """Race hypotheses against a baseline that has been tested already.
 
     Args:
-        engine: Draws them.
         hypotheses: What races; several claims may share a hypothesis, and then share its draws.
         against: The baseline of those that are not claims.
-        settings: How.
 
     Returns:
         One lane per hypothesis, in the given order: `AHEAD`, `BEHIND`, `UNDRAWN` or still `OPEN`.
@@ -153,22 +151,19 @@ def _base(engine: Engine, lane: Lane, *stages: Stage) -> Tally:
     return total
 
 
-def _factor(base: Tally, settings: RaceSettings) -> float:
-    return worth((base.failures + 0.5) / (base.n + 1), settings.lift)
-
-
 def _decided(engine: Engine, lane: Lane, settings: RaceSettings) -> Lane:
     if lane.state is not State.OPEN:
         return lane
     tally = engine.tally(lane.hypothesis, answer=lane.answer)
     base, enough = _base(engine, lane), math.log(1 / settings.alpha)
+    factor = worth((base.failures + 0.5) / (base.n + 1), settings.lift)
     counts = (tally.failures, tally.n, base.failures, base.n)
     evidence = log_evidence(*counts)
     if not tally.n and tally.errors:
         state = State.UNDRAWN
     elif evidence >= enough:
         state = State.AHEAD
-    elif log_evidence_below(*counts, factor=_factor(base, settings)) >= enough:
+    elif log_evidence_below(*counts, factor=factor) >= enough:
         state = State.BEHIND
     else:
         state = State.OPEN
@@ -224,7 +219,7 @@ def confirm(
             if n > settings.least and engine.missing(wants) > engine.spending.room():
                 break  # the rest of the budget buys no further round: those still open are not confirmed
             engine.draw(wants)
-            claims = _measured(engine, claims)
+            claims = _on_fresh_draws(engine, claims)
             engine.watch.update("confirm", claims, engine.spending.amounts)
             still_open = [lane for lane in claims if lane.log_evidence < enough]
             if n >= settings.most:
@@ -234,7 +229,7 @@ def confirm(
         stopped = limit
     if still_open and settings != wanted:
         stopped = stopped or BudgetSpent(*engine.spending.tightest())
-    claims = _measured(engine, claims)
+    claims = _on_fresh_draws(engine, claims)
     held = e_bh([lane.log_evidence for lane in claims], settings.fdr)
     claims = [
         replace(lane, state=State.CONFIRMED if ok else State.AHEAD)
@@ -257,14 +252,14 @@ def _affordable(
     return replace(settings, least=max(least, 1), baseline=max(left + min(known, default=0), 1))
 
 
-def _measured(engine: Engine, lanes: Sequence[Lane]) -> list[Lane]:
-    measured = []
+def _on_fresh_draws(engine: Engine, lanes: Sequence[Lane]) -> list[Lane]:
+    found = []
     for lane in lanes:
         tally = engine.tally(lane.hypothesis, Stage.CONFIRM, answer=lane.answer)
         base = _base(engine, lane, Stage.EXPLORE, Stage.CONFIRM)
         evidence = log_evidence(tally.failures, tally.n, base.failures, base.n)
-        measured.append(replace(lane, tally=tally, state=State.AHEAD, log_evidence=evidence))
-    return measured
+        found.append(replace(lane, tally=tally, state=State.AHEAD, log_evidence=evidence))
+    return found
 
 
 def findings(engine: Engine, lanes: Sequence[Lane]) -> list[Finding]:

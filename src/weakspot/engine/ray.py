@@ -28,7 +28,6 @@ class RayExecutor:
     """Workers on a Ray cluster. Use as a context manager, or `close` it.
 
     Args:
-        settings: How many workers, and what each may use.
         recipes: By pool, what makes its part; called in each worker. A `functools.partial` of a function that
             loads a name is small; an object given from Python is sent as it is.
         many: The source computes in Python, so that by default it gets every processor that is left.
@@ -74,10 +73,8 @@ class RayExecutor:
     def through(self, work: Iterable[Any], stages: Sequence[Callable[..., Any]]) -> Iterator[Any]:
         """Each piece of work through all stages, in the order of the work; no more than `most` at a time.
 
-        Args:
-            work: Anything that can be pickled.
-            stages: One function per pool, called in a worker with its part, the piece of work and the results
-                of the stages before. Only the last one's result comes here.
+        A stage is called in a worker of its pool with its part, the piece of work and the results of the
+        stages before. Only the last one's result comes here.
         """
         pieces, number = iter(work), 0
         line: deque[Piece] = deque()

@@ -37,7 +37,6 @@ class Place(NamedTuple):
 
     @classmethod
     def here(cls) -> Place:
-        """This process' own."""
         carried = {k: v for k, v in os.environ.items() if k.startswith(_CARRIED)}
         folder = str(Path.cwd())
         return cls(folder, tuple(p or folder for p in sys.path), tuple(carried.items()))
@@ -86,13 +85,9 @@ class Worker:
         """A sign that it is done, and the packed result, which stays where it is until it is needed."""
         from ray import cloudpickle
 
-        return None, cloudpickle.dumps(self._do(function, work, earlier))
+        return None, cloudpickle.dumps(self.finish(function, work, *earlier))
 
     def finish(self, function: Callable[..., Any], work: Any, *earlier: bytes) -> Any:
-        """The result itself, for the driver."""
-        return self._do(function, work, earlier)
-
-    def _do(self, function: Callable[..., Any], work: Any, earlier: tuple[bytes, ...]) -> Any:
         # Unpacked anew, an input may be written to, as it may be where everything is one process.
         return function(self._part, work, *(pickle.loads(one) for one in earlier))  # noqa: S301
 
@@ -116,7 +111,6 @@ class Piece:
 
     @property
     def stage(self) -> int:
-        """Which stage is next."""
         return len(self.results)
 
 
@@ -204,11 +198,7 @@ class Crew:
             hand.tasks.append(Task(piece, *hand.step.remote(function, piece.work, *piece.results)))
 
     def came(self, hand: Hand, said: Loaded) -> None:
-        """A worker has made its part, or says why it cannot.
-
-        Raises:
-            WeakspotError: It cannot, or its models are not those of this machine.
-        """
+        """A worker has made its part, or says why it cannot; its models must be those of this machine."""
         hand.pid = said.pid
         if said.what:
             raise WeakspotError(
@@ -236,7 +226,6 @@ class Crew:
         return hand.tasks
 
     def end(self) -> None:
-        """End all workers."""
         import ray
 
         for hand in self.hands:

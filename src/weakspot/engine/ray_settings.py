@@ -24,7 +24,6 @@ class Pool(NamedTuple):
     Attributes:
         workers: How many; None: as many as suit the part.
         cpus: That Ray sets aside for each.
-        gpus: The same; a part of one may be shared.
         memory: In GB; 0 sets none aside.
     """
 

@@ -42,7 +42,6 @@ class Batch(NamedTuple):
 
     @property
     def indices(self) -> Sequence[int]:
-        """Which trials it has."""
         return self.only or range(self.start, self.stop)
 
 
@@ -136,17 +135,14 @@ Begun = tuple[Batch, dict[bool, int]]
 
 
 def draw_there(seed: int, source: Source, begun: Begun) -> Answered:
-    """Draw in a worker."""
     return draw_batch(source, seed, begun[0])
 
 
 def answer_there(target: Target, _: Begun, drawn: Answered) -> list[Output | None]:
-    """Answer in a worker."""
     return answer_batch(target, drawn).outputs
 
 
 def judge_there(judge: Judge, begun: Begun, drawn: Answered, outputs: list[Output | None]) -> Judged:
-    """Judge in a worker."""
     return judge_batch(judge, begun[1], replace(drawn, outputs=outputs))
 
 
@@ -155,8 +151,7 @@ def call_each(
 ) -> list[tuple[R | None, str]]:
     """Call with all items at once; if that fails, one by one, to find those at fault.
 
-    Returns:
-        Per item its result, or None and what went wrong.
+    Gives, per item, its result, or None and what went wrong.
     """
     if not items:
         return []

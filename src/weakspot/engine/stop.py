@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from weakspot.core import Tally
 from weakspot.engine.budget import FAR, Spending
-from weakspot.stats import confidence_sequence, log_evidence, log_evidence_below
+from weakspot.stats import log_evidence, log_evidence_below
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +51,6 @@ def failures(r: int) -> Rule:
         return max(32, math.ceil((r - tally.failures) * (tally.n + 1) / (tally.failures + 1)))
 
     return Rule(f"{r:,} failures", lambda t, _: t.failures >= r, room)
-
-
-def width(w: float, *, level: float = 0.95) -> Rule:
-    """Until the anytime-valid interval of the rate is at most `w` wide."""
-
-    def met(tally: Tally, _: Spending) -> bool:
-        low, high = confidence_sequence(tally.failures, tally.n, level)
-        return high - low <= w
-
-    return Rule(f"an interval {w:.3g} wide", met)
 
 
 def decided(against: Tally, *, alpha: float = 0.05, lift: float = 2.0) -> Rule:

@@ -40,8 +40,6 @@ def heat(down: Axis, across: Axis, rates: Sequence[Sequence[float]], top: float)
     """Rates by two axes, written into the cells.
 
     Args:
-        down: The axis of the rows.
-        across: The axis of the columns.
         rates: A row for each value of the first.
         top: The rate of the strongest colour.
     """
@@ -82,9 +80,7 @@ def heat_figure(
     """A heat map with its data.
 
     Args:
-        axes: All axes.
         pair: The places of the two that are shown.
-        rates: A row for each value of the first of the two.
         top: The rate of the strongest colour.
         when: Of which landscape, where there are several.
     """
@@ -125,7 +121,6 @@ def axis_figure(axis: Axis, rates: Mapping[str, Sequence[Rate]], name: str, titl
 
 
 def ink(rate: float, top: float) -> str:
-    """The colour of a rate."""
     step = min(int(STEPS * rate / top), STEPS - 1) if top > 0 else 0
     return f"var(--heat-{max(step, 0)})"
 

@@ -37,7 +37,6 @@ class Table(NamedTuple):
 
     Attributes:
         title: What is in it; where a section has this table alone, the section's heading.
-        note: How to read it.
         more: How many rows are left out; they are in report.json.
     """
 
@@ -103,7 +102,6 @@ class Html(NamedTuple):
     Attributes:
         template: Of the study's own package, as "package:file", in its templates folder. It finds
             the macros of parts.html.j2, and `figures` by name.
-        values: What the template is given.
         markdown: The same in Markdown, escaped.
         figures: What the template shows, or what its own drawings are saved as.
     """
@@ -249,7 +247,6 @@ def spent(run: Run) -> dict[str, float]:
 
 
 def errors(run: Run) -> list[dict[str, Any]]:
-    """What went wrong in a run, and how often."""
     return [{"what": what, "times": times} for what, times in run.ledger.errors()]
 
 
@@ -268,7 +265,6 @@ def error_table(run: Run) -> Table | None:
 
 
 def pairs(rows: Iterable[tuple[str, Any]], *, title: str = "", note: str = "") -> Table:
-    """A table of names and values."""
     texts = [(name, show.NONE if value is None else str(value)) for name, value in rows]
     return Table(title, note, ("what", "value"), texts)
 

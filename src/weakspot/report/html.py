@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
-from jinja2 import BaseLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import BaseLoader, Environment, FunctionLoader, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from weakspot.report import format as show
@@ -27,10 +27,9 @@ SHORT: Final = 28
 
 
 def html(document: Document, *, beside: bool = False) -> str:
-    """The whole file: style, pictures and the script inside.
+    """The whole file, with style, pictures and the script inside.
 
-    Args:
-        beside: The page will lie in the run's folder, and links what it does not hold itself.
+    `beside`: the page will lie in the run's folder, and links what it does not hold itself.
     """
     run = document.run
     version = run.config.versions.get("weakspot", "")
@@ -120,20 +119,14 @@ def _policy(script: str) -> Markup:
     )
 
 
-class _Templates(BaseLoader):
-    def get_source(self, environment: Environment, template: str) -> Any:
-        package, _, name = template.rpartition(":")
-        return _loader(package or "weakspot.report").get_source(environment, name)
-
-
-@cache
-def _loader(package: str) -> PackageLoader:
-    return PackageLoader(package)
-
-
 @cache
 def _environment() -> Environment:
-    return templates(_Templates(), picture=_picture, kinds=_kinds)
+    def source(template: str) -> Any:
+        package, _, name = template.rpartition(":")
+        return PackageLoader(package or "weakspot.report").get_source(made, name)
+
+    made = templates(FunctionLoader(source), picture=_picture, kinds=_kinds)
+    return made
 
 
 def templates(loader: BaseLoader, **filters: Callable[..., Any]) -> Environment:

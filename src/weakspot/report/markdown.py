@@ -16,7 +16,6 @@ _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>|~#&$!@])|(?<=:)(//)|(?<=www)(\.)"
 
 
 def markdown(document: Document) -> str:
-    """The whole report."""
     run = document.run
     blocks = [
         f"# {escape(document.title, 300)}",
@@ -78,7 +77,6 @@ def code(text: str) -> str:
 
 
 def fenced(text: str) -> str:
-    """A block of code."""
     text = show.shorten(text, 4_000)
     fence = "`" * max(3, 1 + _longest_run(text))
     return f"{fence}\n{text}\n{fence}"

@@ -36,7 +36,6 @@ class Figure(NamedTuple):
 
     Attributes:
         name: Of the files it is saved as: letters, digits, hyphens.
-        note: How to read it.
         wide: It takes a row of the page for itself.
     """
 
@@ -101,12 +100,7 @@ class Bar(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """A linear axis of rates from zero.
-
-    Attributes:
-        top: The rate at the right end.
-        ticks: Its marks, from left to right.
-    """
+    """A linear axis of rates from zero to `top`, at the right end."""
 
     top: float
     ticks: tuple[Tick, ...]
@@ -118,7 +112,6 @@ class Axis(NamedTuple):
         return [tick for i, tick in enumerate(self.ticks) if i == last or (i % 2 == 0 and i != last - 1)]
 
     def bar(self, rate: Rate) -> Bar:
-        """Where a rate lies."""
         shares = (x / self.top for x in (rate.value, rate.low, rate.high))
         return Bar(*(round(100 * min(max(share, 0.0), 1.0), 3) for share in shares))
 
@@ -156,7 +149,6 @@ class Lanes(NamedTuple):
     """Rates in rows.
 
     Attributes:
-        marks: In the order of the rows.
         series: Their names, in the order of the colours.
         bands: By row, an interval that is shaded behind it.
         bars: Bars from zero in place of points.
@@ -200,16 +192,9 @@ def lanes(data: Lanes, title: str) -> Markup:
             ink = inks[(at if len(data.series) > 1 else 1) % len(inks)]
             parts += _mark(mark, x, middle, ink, bars=data.bars)
         y += step
-    foot = [
-        Markup('<line x1="{0}" x2="{0}" y1="{1}" y2="{2}" stroke="var(--line)"/>').format(
-            x(scale.top * tick.x / 100), head, y
-        )
-        for tick in scale.ticks
-    ]
-    words = [
-        text(x(scale.top * tick.x / 100), y + 16, tick.label, "end" if tick.x == 100 else "middle")
-        for tick in scale.ticks
-    ]
+    places = [(x(scale.top * tick.x / 100), tick) for tick in scale.ticks]
+    foot = [_line(at, at, head, y) for at, _ in places]
+    words = [text(at, y + 16, tick.label, "end" if tick.x == 100 else "middle") for at, tick in places]
     return svg(WIDE, y + FOOT, title, [*foot, *parts, *words, *_legend(data.series, inks)])
 
 
@@ -224,8 +209,7 @@ def _mark(mark: Mark, x: Any, y: float, ink: str, *, bars: bool) -> list[Markup]
     tip = ", ".join(brief(words, 160) for words in (mark.row, mark.series) if words) + f": {show.rate(rate)}"
     if not rate.n:
         return []
-    line = Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" stroke="{}" stroke-width="1.6"/>')
-    whisker = line.format(x(rate.low), x(rate.high), y, y, "var(--ink)" if bars else ink)
+    whisker = _line(x(rate.low), x(rate.high), y, y, "var(--ink)" if bars else ink, ' stroke-width="1.6"')
     if bars:
         bar = Markup('<rect x="{}" y="{}" width="{}" height="9" fill="{}"><title>{}</title></rect>')
         return [bar.format(x(0), y - 4.5, max(x(rate.value) - x(0), 1), ink, tip), whisker]
@@ -268,11 +252,7 @@ def histograms(rows: Sequence[Bins], *, low: float, high: float, cut: float | No
                 a, tall = low + i * wide, (height - 4) * count / most
                 ink = "var(--fail-bar)" if cut is not None and a + wide > cut + 1e-9 else "var(--base-bar)"
                 parts.append(_rect(x(a), y + height - tall, x(a + wide) - x(a) - 0.6, tall, ink, 1))
-        parts.append(
-            Markup('<line x1="{}" x2="{}" y1="{y}" y2="{y}" stroke="var(--line)"/>').format(
-                x(low), x(high), y=y + height
-            )
-        )
+        parts.append(_line(x(low), x(high), y + height, y + height))
         y += height + 8
     if cut is not None:
         line = Markup('<line class="cut" x1="{0}" x2="{0}" y1="2" y2="{1}"/>')
@@ -295,8 +275,6 @@ def curves(some: Sequence[Curve], title: str, *, across: str, up: str = "", shar
     """Lines over counts; a single one with its area.
 
     Args:
-        some: The lines, the first in the colour of failures.
-        title: Of the picture.
         across: What is counted.
         up: What is shown of it, where the lines have no names.
         shares: It is shares, and shown in percent.
@@ -309,11 +287,10 @@ def curves(some: Sequence[Curve], title: str, *, across: str, up: str = "", shar
     def at(point: tuple[float, float]) -> tuple[float, float]:
         return round(left + wide * point[0] / last, 1), round(head + high * (1 - point[1] / most), 1)
 
-    line = Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" stroke="var(--line)"/>')
     parts = []
     for i in range(round(most / rise) + 1):
         _, y = at((0, rise * i))
-        parts.append(line.format(left, left + wide, y, y))
+        parts.append(_line(left, left + wide, y, y))
         parts.append(text(left - 8, y + 4, show.percent(rise * i) if shares else f"{rise * i:,g}", "end"))
     for i in range(round(last / step) + 1):
         x, y = at((step * i, 0))
@@ -348,10 +325,14 @@ def svg(wide: float, high: float, title: str, parts: Sequence[Markup]) -> Markup
 def text(
     x: float, y: float, words: str, anchor: str = "start", ink: str = "var(--soft)", *, bold: bool = False
 ) -> Markup:
-    """Words at a place."""
     weight = Markup(' font-weight="600"') if bold else ""
     found = Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}" fill="{}" font-size="12"{}>{}</text>')
     return found.format(x, y, anchor, ink, weight, show.clean(words))
+
+
+def _line(x1: float, x2: float, y1: float, y2: float, ink: str = "var(--line)", more: str = "") -> Markup:
+    found = Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" stroke="{}"{}/>')
+    return found.format(x1, x2, y1, y2, ink, Markup(more))  # noqa: S704 - ours
 
 
 def _rect(x: float, y: float, wide: float, high: float, ink: str, opacity: float) -> Markup:

@@ -8,13 +8,7 @@ from .distances import fid, kid, kid_interval, too_few
 from .intervals import Estimate, Interval, blaker, clopper_pearson, confidence_sequence, wilson
 from .judged import Confusion, cohen_kappa, confusion, corrected_rate, krippendorff_alpha, rogan_gladen
 from .multiple import adjusted_bh, adjusted_holm, e_bh
-from .sequential import (
-    exceeds,
-    exceeds_each,
-    log_evidence,
-    log_evidence_below,
-    log_evidences,
-)
+from .sequential import exceeds, exceeds_each, log_evidence, log_evidence_below, log_evidences
 
 __all__ = [
     "Confusion",

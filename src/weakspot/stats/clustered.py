@@ -22,10 +22,6 @@ class ClusteredRate(NamedTuple):
 
     Attributes:
         rate: The mean of all cases; nan if there are none.
-        low: Of the interval.
-        high: Of the interval.
-        n: Cases.
-        clusters: Clusters.
         effective: As many independent cases would say as much; at most n.
     """
 
@@ -54,8 +50,6 @@ def clustered_rate(
 
     Args:
         values: 1 for a hit, 0 for a miss, ½ for a tie.
-        clusters: Which cluster each case belongs to.
-        level: Confidence level.
     """
     from scipy.special import betaincinv
     from scipy.stats import norm, t
@@ -98,11 +92,7 @@ EXACT = 20_000
 
 
 def exchanged(differences: Sequence[int] | NDArray[np.int64]) -> float:
-    """Two-sided p-value that each cluster's difference is as likely as its negative.
-
-    Args:
-        differences: Per cluster, failures of the one run minus failures of the other.
-    """
+    """Two-sided p-value that each cluster's difference (in failures) is as likely as its negative."""
     from scipy.stats import binom, norm
 
     found = np.asarray(differences, np.int64)
@@ -130,12 +120,6 @@ def clustered_difference(
 
     The cases count as fewer by the factor by which clusters make the difference vary more (the design
     effect); where nothing differs, each cluster counts once.
-
-    Args:
-        before: Whether a case failed.
-        after: The same afterwards.
-        clusters: Which cluster it belongs to, from 0.
-        level: Confidence level.
     """
     n = len(before)
     if n == 0:

@@ -1,12 +1,10 @@
 """Two failure rates set against each other, on the same cases or on separate ones.
 
-Where the number of cases was fixed beforehand (a benchmark), the classical tests hold: McNemar's with Tango's
+Where the number of cases was fixed beforehand (a benchmark), classical tests hold: McNemar's with Tango's
 interval for the same cases, Fisher's with Newcombe's for separate ones. Where it was not (a hunt stops when
-it has seen enough) they would find too much, and tests take their place that hold whenever somebody stops: a
-bet on the signs of the differing cases, or the sequential test of a race in both directions.
-
-Intervals of a difference from two intervals are joined as Newcombe (1998) and Zou and Donner (2008) do it, by
-adding the squares of the distances to their ends.
+it has seen enough) tests take their place that hold whenever somebody stops: a bet on the signs of differing
+cases, or the sequential test of a race in both directions. Intervals of a difference are joined from two as
+Newcombe (1998) and Zou and Donner (2008) do it, by adding the squares of the distances to their ends.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from .intervals import Interval, _check_level, confidence_sequence, wilson
+from .intervals import Interval, _check_counts, _check_level, confidence_sequence, wilson
 from .sequential import log_evidence
 
 Alternative = Literal["greater", "less", "two-sided"]
@@ -29,19 +27,19 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
     Only cases on which they differ count: given their number b + c, b is binomial with rate ½ if the runs
     are equally good. The p-value is twice the smaller tail, at most 1.
-
-    Args:
-        only_first: Cases that failed in the first run only.
-        only_second: Cases that failed in the second run only.
     """
     from scipy.special import betainc
 
-    if only_first < 0 or only_second < 0:
-        raise ValueError(f"Counts of cases cannot be negative, got {only_first} and {only_second}.")
+    _check_cases(only_first, only_second)
     smaller, larger = sorted((only_first, only_second))
     if smaller == larger:
         return 1.0
     return min(1.0, 2.0 * float(betainc(larger, smaller + 1, 0.5)))
+
+
+def _check_cases(only_first: int, only_second: int) -> None:
+    if only_first < 0 or only_second < 0:
+        raise ValueError(f"Counts of cases cannot be negative, got {only_first} and {only_second}.")
 
 
 def paired_difference(only_first: float, only_second: float, n: float, level: float = 0.95) -> Interval:
@@ -52,10 +50,7 @@ def paired_difference(only_first: float, only_second: float, n: float, level: fl
     for 50 cases and up, and errs for rare differences on the safe side. `n == 0` gives [−1, 1].
 
     Args:
-        only_first: Cases that failed in the first run only.
-        only_second: Cases that failed in the second run only.
         n: All cases. A fraction is an effective number of cases.
-        level: Confidence level.
     """
     _check_level(level)
     if only_first < 0 or only_second < 0 or only_first + only_second > n + 1e-9:
@@ -95,9 +90,6 @@ def sign_flip(differences: Sequence[float]) -> float:
     have one size the p-value is that of the sign test, which is McNemar's for differences of ±1; otherwise
     the sum is set against sums with random signs (20,000 of them, always the same, so no p-value is below
     5e-5).
-
-    Args:
-        differences: One per independent pair.
     """
     from scipy.special import betainc
 
@@ -127,17 +119,12 @@ def fisher(
     two-sided p-value adds all outcomes that are no likelier than the one observed.
 
     Args:
-        failures1: Failures in the first sample.
-        n1: Size of the first sample.
-        failures0: Failures in the second sample.
-        n0: Size of the second sample.
         alternative: `greater` asks whether the first rate is the higher one.
     """
     from scipy.special import gammaln
 
-    for failures, n in ((failures1, n1), (failures0, n0)):
-        if not 0 <= failures <= n:
-            raise ValueError(f"Failures must lie between 0 and the number of trials, got {failures} of {n}.")
+    _check_counts(failures1, n1)
+    _check_counts(failures0, n0)
     if alternative not in ("greater", "less", "two-sided"):
         raise ValueError(f"The alternative is 'greater', 'less' or 'two-sided', got {alternative!r}.")
     total = failures1 + failures0
@@ -168,8 +155,6 @@ class Contrast(NamedTuple):
 
     Attributes:
         difference: Second minus first; positive is worse.
-        low: Of the interval of the difference.
-        high: Its upper end.
         p: Two-sided, that the rates are equal; holds under the stopping rule that was declared.
         exact: The classical p-value, McNemar's or Fisher's; the same as `p` if the number was fixed.
         n: Cases in both (paired), or of the smaller sample.
@@ -190,15 +175,7 @@ class Contrast(NamedTuple):
 def contrast_paired(
     only_first: int, only_second: int, n: int, *, watched: bool = False, level: float = 0.95
 ) -> Contrast:
-    """Two rates on the same cases.
-
-    Args:
-        only_first: Cases that failed in the first alone.
-        only_second: Cases that failed in the second alone.
-        n: All cases with a verdict in both; at least one.
-        watched: The number of cases depended on what was seen.
-        level: Of the interval.
-    """
+    """Two rates on the same cases; `watched` if the number of cases depended on what was seen."""
     if n < 1:
         raise ValueError("Without a case there is nothing to compare.")
     exact = mcnemar(only_first, only_second)
@@ -210,13 +187,8 @@ def contrast_paired(
     spread = (1 - one) * (1 - two)
     # The two kinds of differing cases exclude each other: their rates are negatively correlated.
     correlation = -math.sqrt(min(one * two / spread, 1.0)) if spread > 0 else 0.0
-    low, high = joined(
-        two,
-        confidence_sequence(only_second, n, level),
-        one,
-        confidence_sequence(only_first, n, level),
-        correlation=correlation,
-    )
+    ends = [confidence_sequence(times, n, level) for times in (only_second, only_first)]
+    low, high = joined(two, ends[0], one, ends[1], correlation=correlation)
     p = math.exp(-max(sign_evidence(only_first, only_second), 0.0))
     return Contrast(difference, low, high, p, exact, n, only_first, only_second)
 
@@ -224,16 +196,7 @@ def contrast_paired(
 def contrast_separate(
     failures1: int, n1: int, failures2: int, n2: int, *, watched: bool = False, level: float = 0.95
 ) -> Contrast:
-    """Two rates on separate cases.
-
-    Args:
-        failures1: Failures of the first.
-        n1: Its cases; at least one.
-        failures2: Failures of the second.
-        n2: Its cases; at least one.
-        watched: The numbers of cases depended on what was seen.
-        level: Of the interval.
-    """
+    """Two rates on separate cases; `watched` if the numbers of cases depended on what was seen."""
     if min(n1, n2) < 1:
         raise ValueError("Without a case there is nothing to compare.")
     exact = fisher(failures2, n2, failures1, n1, alternative="two-sided")
@@ -255,8 +218,7 @@ def sign_evidence(only_first: int, only_second: int) -> float:
 
     The Beta(½, ½) mixture of likelihood ratios against a fair coin, as in `weakspot.stats.intervals`.
     """
-    if only_first < 0 or only_second < 0:
-        raise ValueError(f"Counts of cases cannot be negative, got {only_first} and {only_second}.")
+    _check_cases(only_first, only_second)
     n = only_first + only_second
     mixture = math.lgamma(only_first + 0.5) + math.lgamma(only_second + 0.5) - math.lgamma(n + 1.0)
     return mixture - _LOG_BETA_HALF + n * math.log(2)
@@ -265,15 +227,7 @@ def sign_evidence(only_first: int, only_second: int) -> float:
 def joined(
     second: float, second_ends: Interval, first: float, first_ends: Interval, *, correlation: float = 0.0
 ) -> Interval:
-    """The interval of `second` − `first` from theirs, within [−1, 1].
-
-    Args:
-        second: An estimate.
-        second_ends: Its interval.
-        first: Another.
-        first_ends: Its interval.
-        correlation: Between the two estimates.
-    """
+    """The interval of `second` − `first` from theirs, within [−1, 1]."""
 
     def reach(up: float, down: float) -> float:
         return math.sqrt(max(up * up + down * down - 2 * correlation * up * down, 0.0))

@@ -1,18 +1,18 @@
-"""TODO distances."""
+"""Distances of distributions: shares from wanted ones, landscapes of rates, sets of pictures' features."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from weakspot.stats.intervals import Estimate, clopper_pearson
+from .intervals import Estimate, Interval, _check_level, clopper_pearson
 
-from .intervals import Interval, _check_level
+Array = NDArray[np.float64]
 
 #: With more values than this the groups are too many to be looked at one by one.
 FEW: Final = 8
@@ -28,9 +28,7 @@ def total_variation(counts: Sequence[int], wanted: Sequence[float], *, level: fl
     draws, and more than hold it if the draws were spread evenly over several sources.
 
     Args:
-        counts: How often each value was seen.
         wanted: The share each value should have; they are scaled to sum to 1.
-        level: Of the interval.
 
     Returns:
         The plain estimate, which is too large on average for few draws, and the ends.
@@ -62,9 +60,6 @@ def total_variation(counts: Sequence[int], wanted: Sequence[float], *, level: fl
     return Estimate(rate, min(low, rate), max(min(high, most), rate))
 
 
-Array = NDArray[np.float64]
-
-
 def shares(rates: ArrayLike) -> Array:
     """How the failures are distributed over the cells, if all cells are shown equally often."""
     values = np.asarray(rates, dtype=float).ravel()
@@ -75,19 +70,14 @@ def shares(rates: ArrayLike) -> Array:
 
 
 def wasserstein(first: ArrayLike, second: ArrayLike, distances: Sequence[Array]) -> float:
-    """W1 between two landscapes on one grid, exact.
+    """W1 between two landscapes of rates (row-major) on one grid, exact; both are normalised to sum to 1.
 
-    Args:
-        first: Rates of all cells, row-major; they are normalised to sum to 1.
-        second: The same.
-        distances: Per axis, how far its values are from each other; cells are as far apart as these add up
-            to.
-
-    As distances add up over the axes, mass can be moved along one axis after the other, and the cheapest plan
-    is a flow along the lines of the grid: a linear programme with few variables per cell.
+    `distances` say per axis how far its values are from each other; cells are as far apart as these add up
+    to. So mass can be moved along one axis after the other, and the cheapest plan is a flow along the lines
+    of the grid: a linear programme with few variables per cell.
     """
     from scipy.optimize import linprog
-    from scipy.sparse import coo_matrix
+    from scipy.sparse import coo_matrix, hstack
 
     p, q = shares(first), shares(second)
     shape = tuple(len(d) for d in distances)
@@ -110,8 +100,6 @@ def wasserstein(first: ArrayLike, second: ArrayLike, distances: Sequence[Array])
     rows, columns = np.concatenate([tail, head]), np.concatenate([edge, edge])
     flow = coo_matrix((np.concatenate([np.ones(len(edge)), -np.ones(len(edge))]), (rows, columns)))
     both = np.concatenate([cost, cost])  # either way along an edge
-    from scipy.sparse import hstack
-
     solved = linprog(both, A_eq=hstack([flow, -flow]).tocsc(), b_eq=p - q, bounds=(0, None), method="highs")
     if not solved.success:  # rounding can leave the balances a hair apart
         raise ArithmeticError(f"The distance of two landscapes could not be computed: {solved.message}")
@@ -147,8 +135,6 @@ def entropy(rates: ArrayLike) -> float:
 #: Rows of a kernel matrix that are held at once.
 _BLOCK: Final = 512
 
-_Rows = NDArray[np.float64]
-
 
 def fid(a: ArrayLike, b: ArrayLike) -> float:
     """The Fréchet distance of two Gaussians with the sets' means and covariances (Heusel et al. 2017).
@@ -180,11 +166,7 @@ def kid_interval(
     the same distribution, where the distance has no slope, the interval is wider than it need be.
 
     Args:
-        a: One set, (examples, features).
-        b: The other.
         level: Share of such intervals that hold the true distance, for many examples.
-        replicates: Sets drawn anew.
-        seed: Of the draws.
     """
     _check_level(level)
     if replicates < 2:
@@ -207,7 +189,7 @@ def too_few(a: ArrayLike, b: ArrayLike) -> bool:
     return any(len(rows) <= rows.shape[1] for rows in _checked(a, b))
 
 
-def _discrepancies(a: _Rows, b: _Rows, weights_a: _Rows, weights_b: _Rows) -> _Rows:
+def _discrepancies(a: Array, b: Array, weights_a: Array, weights_b: Array) -> Array:
     """The distance once per row of weights, which say how often each example is there."""
     within = _within(a, weights_a) + _within(b, weights_b)
     between = np.zeros(len(weights_a))
@@ -216,7 +198,7 @@ def _discrepancies(a: _Rows, b: _Rows, weights_a: _Rows, weights_b: _Rows) -> _R
     return np.asarray(within - 2 * between / (weights_a.sum(1) * weights_b.sum(1)))
 
 
-def _within(rows: _Rows, weights: _Rows) -> _Rows:
+def _within(rows: Array, weights: Array) -> Array:
     """The mean of the kernel over all pairs of different examples."""
     total = np.zeros(len(weights))
     for part, kernel in _kernels(rows, rows):
@@ -227,27 +209,27 @@ def _within(rows: _Rows, weights: _Rows) -> _Rows:
         return np.asarray((total - squares @ own) / (weights.sum(1) ** 2 - squares.sum(1)))
 
 
-def _kernels(a: _Rows, b: _Rows) -> Iterator[tuple[slice, _Rows]]:
+def _kernels(a: Array, b: Array) -> Iterator[tuple[slice, Array]]:
     """The kernel matrix, some rows at a time."""
     for start in range(0, len(a), _BLOCK):
         part = slice(start, start + _BLOCK)
         yield part, (a[part] @ b.T / a.shape[1] + 1) ** 3
 
 
-def _root(rows: _Rows) -> _Rows:
+def _root(rows: Array) -> Array:
     """A matrix R, as small as there is, with Rᵀ R = the covariance."""
     centred = (rows - rows.mean(0)) / np.sqrt(len(rows) - 1)
     return np.asarray(np.linalg.qr(centred, mode="r")) if len(rows) > rows.shape[1] else centred
 
 
-def _checked(a: ArrayLike, b: ArrayLike) -> tuple[_Rows, _Rows]:
+def _checked(a: ArrayLike, b: ArrayLike) -> tuple[Array, Array]:
     one, two = (_floats(x) for x in (a, b))
     if one.shape[1] != two.shape[1]:
         raise ValueError(f"The sets have {one.shape[1]} and {two.shape[1]} features.")
     return one, two
 
 
-def _floats(x: Any) -> _Rows:
+def _floats(x: ArrayLike) -> Array:
     rows = np.asarray(x, np.float64)
     if rows.ndim != 2 or len(rows) < 2 or not rows.shape[1]:
         raise ValueError(f"A set is at least two rows of features, got the shape {rows.shape}.")

@@ -1,7 +1,7 @@
-"""Intervals for a failure rate after a fixed number of trials.
+"""Intervals for a failure rate.
 
-A rate that is watched while it grows needs `weakspot.stats.intervals` instead: these intervals hold their
-level only when the moment of stopping was chosen without looking at the results.
+`wilson`, `clopper_pearson` and `blaker` hold their level only when the moment of stopping was chosen without
+looking at the results; `confidence_sequence` holds for a rate that is watched while it grows.
 """
 
 from __future__ import annotations
@@ -78,7 +78,6 @@ def blaker(failures: int, n: int, level: float = 0.95) -> Interval:
 
 
 def _score_low(x: int, n: int, level: float) -> float:
-    """The low end of the plain Wilson interval."""
     z2 = NormalDist().inv_cdf((1.0 + level) / 2.0) ** 2
     return (x + z2 / 2 - math.sqrt(z2 * (x * (1 - x / n) + z2 / 4))) / (n + z2)
 
@@ -186,9 +185,6 @@ class Repeated(NamedTuple):
     """A rate from repeats.
 
     Attributes:
-        rate: The mean of the repeats.
-        low: The low end of the interval.
-        high: The high end of the interval.
         ceiling: The high end from independent draws alone, which holds whatever the repeats have missed.
         agree: Whether the repeats agree well enough for the narrow interval.
     """
@@ -209,7 +205,6 @@ def rate_from_repeats(
         estimates: One number a repeat, at least two of them; 0 for a repeat that found no failure.
         failures: Failures among independent draws, such as those the repeats began with.
         n: The number of these draws; with 0 the ceiling is 1.
-        level: Confidence level, two-sided.
     """
     from scipy.special import stdtrit
 

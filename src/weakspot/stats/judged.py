@@ -8,6 +8,7 @@ uncertainty is most of it: one false alarm in a hundred is worth a whole per cen
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeVar
@@ -24,11 +25,7 @@ Level = Literal["nominal", "ordinal"]
 class Confusion(NamedTuple):
     """A judge against the truth, as counts; what `corrected_rate` needs. A positive is a failure.
 
-    Attributes:
-        true_positives: Of the positives, those the judge found.
-        positives: How many there truly are.
-        true_negatives: Of the negatives, those the judge let pass.
-        negatives: How many there truly are.
+    Of the positives the true ones are those that the judge found, of the negatives those it let pass.
     """
 
     true_positives: int
@@ -38,7 +35,6 @@ class Confusion(NamedTuple):
 
     @property
     def n(self) -> int:
-        """All cases."""
         return self.positives + self.negatives
 
     @property
@@ -70,7 +66,6 @@ class Confusion(NamedTuple):
         )
 
     def plus(self, other: Confusion) -> Confusion:
-        """Both together."""
         return Confusion(*(a + b for a, b in zip(self, other, strict=True)))
 
 
@@ -94,10 +89,7 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
     """
     if len(first) != len(second):
         raise ValueError(f"The raters rated {len(first)} and {len(second)} cases.")
-    table: dict[tuple[Hashable, Hashable], int] = {}
-    for pair in zip(first, second, strict=True):
-        table[pair] = table.get(pair, 0) + 1
-    return _kappa(table)
+    return _kappa(Counter(zip(first, second, strict=True)))
 
 
 def krippendorff_alpha(
@@ -117,10 +109,7 @@ def krippendorff_alpha(
     """
     cases = [[r for r in case if r is not None] for case in ratings]
     cases = [case for case in cases if len(case) > 1]
-    counts: dict[T, int] = {}
-    for case in cases:
-        for label in case:
-            counts[label] = counts.get(label, 0) + 1
+    counts = Counter(label for case in cases for label in case)
     if level == "ordinal":
         missing = [label for label in counts if label not in order]
         if missing:
@@ -152,13 +141,12 @@ def _kappa(table: Mapping[tuple[Hashable, Hashable], int]) -> float:
     n = sum(table.values())
     if n == 0:
         return float("nan")
-    rows: dict[Hashable, int] = {}
-    columns: dict[Hashable, int] = {}
+    rows, columns = Counter[Hashable](), Counter[Hashable]()
     for (a, b), count in table.items():
-        rows[a] = rows.get(a, 0) + count
-        columns[b] = columns.get(b, 0) + count
+        rows[a] += count
+        columns[b] += count
     agreed = sum(count for (a, b), count in table.items() if a == b) / n
-    chance = sum(rows[a] * columns.get(a, 0) for a in rows) / n**2
+    chance = sum(rows[a] * columns[a] for a in rows) / n**2
     return float("nan") if chance == 1 else (agreed - chance) / (1 - chance)
 
 
@@ -200,15 +188,6 @@ def corrected_rate(
     two from their high ends, and the high end is the mirror image. With a judge known perfectly it is
     Clopper–Pearson's interval; like that it errs on the wide side. The quantile is taken over a fixed set
     of 2,048 well-spread points, so equal counts always give equal ends, to about 1 % of the width.
-
-    Args:
-        failures: Cases the judge called failed.
-        n: Cases judged.
-        true_positives: Among `positives`, those the judge called failed.
-        positives: Labelled cases that truly failed.
-        true_negatives: Among `negatives`, those the judge called passed.
-        negatives: Labelled cases that truly passed.
-        level: Confidence level.
     """
     _check_level(level)
     for right, cases in ((true_positives, positives), (true_negatives, negatives)):
@@ -219,18 +198,15 @@ def corrected_rate(
         failures, n, sensitivity=true_positives / positives, specificity=true_negatives / negatives
     )
     alarms = negatives - true_negatives
-    u = _spread_points()
-    lows = _rates(
-        _ends(failures, n, u[0], high=False),
-        _ends(true_positives, positives, u[1], high=True),
-        _ends(alarms, negatives, u[2], high=True),
-        unknown=0.0,
-    )
-    highs = _rates(
-        _ends(failures, n, u[0], high=True),
-        _ends(true_positives, positives, u[1], high=False),
-        _ends(alarms, negatives, u[2], high=False),
-        unknown=1.0,
+    u = _even_points()
+    lows, highs = (
+        _rates(
+            _ends(failures, n, u[0], high=high),
+            _ends(true_positives, positives, u[1], high=not high),
+            _ends(alarms, negatives, u[2], high=not high),
+            unknown=float(high),
+        )
+        for high in (False, True)
     )
     tail = (1.0 - level) / 2.0
     return Estimate(
@@ -262,7 +238,7 @@ def _ends(x: int, n: int, u: NDArray[np.float64], *, high: bool) -> NDArray[np.f
     return np.asarray(betaincinv(a, b, u), dtype=float)
 
 
-def _spread_points() -> NDArray[np.float64]:
+def _even_points() -> NDArray[np.float64]:
     """Points of the unit cube by an additive recurrence (Roberts 2018), evenly spread in every margin."""
     root = 1.2207440846057596  # the real solution of x⁴ = x + 1
     k = np.arange(1, _POINTS + 1)

@@ -49,7 +49,6 @@ class Smoothness:
     """What is believed before any trial: which effects there can be, and how they vary.
 
     Attributes:
-        shape: Values per axis.
         features: Per axis a row for every value.
         blocks: The groups of axes whose joint effects are modelled; () is the constant.
     """
@@ -59,7 +58,6 @@ class Smoothness:
     blocks: tuple[tuple[int, ...], ...]
 
     def widths(self) -> list[int]:
-        """Features per block."""
         return [math.prod(self.features[a].shape[1] for a in block) for block in self.blocks]
 
     def rows(self, cells: Cells) -> Array:
@@ -69,9 +67,8 @@ class Smoothness:
             part = np.ones((len(cells), 1))
             for a in block:
                 wide = self.features[a][cells[:, a]]
-                part = (part[:, :, None] * wide[:, None, :]).reshape(
-                    len(cells), part.shape[1] * wide.shape[1]
-                )
+                shape = len(cells), part.shape[1] * wide.shape[1]
+                part = (part[:, :, None] * wide[:, None, :]).reshape(shape)
             columns.append(part)
         return np.concatenate(columns, axis=1)
 
@@ -106,9 +103,6 @@ class Fit(NamedTuple):
     """The posterior.
 
     Attributes:
-        smooth: The prior.
-        mean: Of the weights.
-        covariance: Of the weights.
         variances: Learnt, per block.
         own: τ², the variance of a cell's own part.
         cells: The numbers (row-major) of the cells that were asked, rising.
@@ -132,9 +126,7 @@ def fit(
     """Learn from counts.
 
     Args:
-        smooth: The prior.
         cells: Numbers (row-major) of cells, each once.
-        failures: Of each.
         n: Trials of each; cells without are left out.
         start: An earlier fit of the same grid, to begin with.
     """
@@ -195,15 +187,8 @@ def _log_evidence(x: Array, z: Array, noise: Array, variances: Array) -> float:
     return float(-0.5 * (sizes + (z * z / noise).sum() - half @ half))
 
 
-class Logits(NamedTuple):
-    """Posterior mean and variance of log odds."""
-
-    mean: Array
-    variance: Array
-
-
-def logits(found: Fit, cells: Cells) -> Logits:
-    """The posterior of the log odds of cells, by their numbers."""
+def logits(found: Fit, cells: Cells) -> tuple[Array, Array]:
+    """Posterior mean and variance of the log odds of cells, by their numbers."""
     means, variances = [], []
     place = _places(found, cells)
     for at in range(0, len(cells), _CHUNK):
@@ -212,19 +197,13 @@ def logits(found: Fit, cells: Cells) -> Logits:
         mean = x @ found.mean
         variance = np.einsum("ij,jk,ik->i", x, found.covariance, x, optimize=True)
         asked = known >= 0
-        noise = np.where(asked, found.noise[known] if len(found.noise) else 0.0, math.inf)
-        kept = _kept(noise, found.own)
-        mean = mean + np.where(asked, found.offset[known] if len(found.offset) else 0.0, 0.0)
-        variance = kept**2 * variance + found.own * kept
+        noise = found.noise[known[asked]]
+        kept = np.ones(len(some))  # the part of the smooth effect's doubt that a cell's own trials leave
+        kept[asked] = noise / (noise + found.own)
+        mean[asked] += found.offset[known[asked]]
         means.append(mean)
-        variances.append(variance)
-    return Logits(np.concatenate(means), np.concatenate(variances))
-
-
-def _kept(noise: Array, own: float) -> Array:
-    """The part of the smooth effect's doubt that a cell's own trials leave: s / (s + τ²), or 1."""
-    finite = np.isfinite(noise)
-    return np.where(finite, np.where(finite, noise, 0.0) / (np.where(finite, noise, 1.0) + own), 1.0)
+        variances.append(kept**2 * variance + found.own * kept)
+    return np.concatenate(means), np.concatenate(variances)
 
 
 def _places(found: Fit, cells: Cells) -> Cells:
@@ -247,9 +226,7 @@ def rates(found: Fit, cells: Cells, *, width: float = WIDTH) -> Rates:
     """The posterior rates of cells, by their numbers."""
     mean, variance = logits(found, cells)
     sd = width * np.sqrt(variance)
-    rate = _sigmoid(
-        mean / np.sqrt(1 + math.pi * variance / 8)
-    )  # the mean of a logistic-normal variable, nearly
+    rate = _sigmoid(mean / np.sqrt(1 + math.pi * variance / 8))  # of a logistic-normal variable, nearly
     low, high = _sigmoid(mean - sd), _sigmoid(mean + sd)
     # Log odds never reach the ends, but a cell may fail always, or never.
     return Rates(rate, np.where(low < END, 0.0, low), np.where(high > 1 - END, 1.0, high))

@@ -25,7 +25,6 @@ class Overlap(NamedTuple):
 
 
 def tokens(text: str) -> list[str]:
-    """The words of a text."""
     return re.findall(r"[^\W_]+", text.casefold())[:LONGEST]
 
 
@@ -44,7 +43,6 @@ def rouge_l(candidate: str, reference: str) -> Overlap:
 
 
 def longest_common(first: Sequence[str], second: Sequence[str]) -> int:
-    """The length of the longest common subsequence."""
     before = [0] * (len(second) + 1)
     for word in first:
         now = [0]

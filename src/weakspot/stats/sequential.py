@@ -28,6 +28,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .intervals import _check_counts
+from .multiple import _check_alpha
+
 Array = NDArray[np.float64]
 
 _TOLERANCE = 1e-7
@@ -56,7 +59,6 @@ def mixture(
     """Bets that a rate lies above θ (`up`) or below it.
 
     Args:
-        weights: Relative weights of `bets`.
         bets: Absolute log odds shifts, positive.
         up: Whether the bets are on more failures than θ says.
         idle: Share of the mass on no bet.
@@ -79,10 +81,8 @@ def lowest_wealth(
     arms = []
     for bets, failures, n, scale in ((first, f1, n1, factor), (second, f0, n0, 1.0)):
         stakes = bets.stakes(np.array([float(failures)]))[0].tolist()
-        tilts = (scale * bets.tilt).tolist()
-        arms.append(
-            (n, [(stake, tilt) for stake, tilt in zip(stakes, tilts, strict=True) if stake > -math.inf])
-        )
+        placed = zip(stakes, (scale * bets.tilt).tolist(), strict=True)
+        arms.append((n, [(stake, tilt) for stake, tilt in placed if stake > -math.inf]))
     low, high = 0.0, min(1.0, 1.0 / factor) * EDGE
     theta = min((f1 + f0 + 0.5) / (factor * n1 + n0 + 1.0), 0.9 * high)
     floor = -math.inf
@@ -154,8 +154,6 @@ def least(
 
     Args:
         height: Values, slopes and curvatures at θ, given (θ, *rows).
-        theta: Where to begin, one entry for each function.
-        top: The end of the range.
         rows: What the functions depend on, one row for each.
         settled_below: A function that falls under it ends early with that value.
     """
@@ -218,10 +216,6 @@ def log_evidence(failures1: int, n1: int, failures0: int, n0: int, *, factor: fl
     """Log e-value against H0: p1 ≤ factor · p0.
 
     Args:
-        failures1: Failures among the hypothesis' trials.
-        n1: Trials of the hypothesis.
-        failures0: Failures among the baseline's trials.
-        n0: Trials of the baseline.
         factor: The multiple of the baseline's rate to be exceeded; 1 asks 'worse than the baseline?'.
 
     Returns:
@@ -270,16 +264,14 @@ def exceeds_each(
 
 
 def _bar(alpha: float) -> float:
-    if not 0.0 < alpha < 1.0:
-        raise ValueError(f"An error rate lies strictly between 0 and 1, got {alpha}.")
+    _check_alpha(alpha)
     return -math.log(alpha)
 
 
 def _check(failures1: int, n1: int, failures0: int, n0: int, factor: float) -> None:
     check_factor(factor)
-    for failures, n in ((failures1, n1), (failures0, n0)):
-        if not 0 <= failures <= n:
-            raise ValueError(f"Failures must lie between 0 and the number of trials, got {failures} of {n}.")
+    _check_counts(failures1, n1)
+    _check_counts(failures0, n0)
 
 
 def check_factor(factor: float) -> None:

@@ -1,7 +1,7 @@
 """The run folder: ledger, blobs, configuration."""
 
 from weakspot.store.blobs import Blobs, Unreachable, check_url, encode, png, write_whole
-from weakspot.store.database import LedgerError, count, inspect_file, tally_of
+from weakspot.store.database import LedgerError, count, inspect_file
 from weakspot.store.ledger import Ledger, Outcome, rate
 from weakspot.store.run import Run, RunConfig, Unjudged, kept_by, unjudged
 
@@ -21,7 +21,6 @@ __all__ = [
     "kept_by",
     "png",
     "rate",
-    "tally_of",
     "unjudged",
     "write_whole",
 ]

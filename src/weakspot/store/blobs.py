@@ -17,13 +17,11 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import WeakspotError, check_known
+from weakspot.core import WeakspotError, check_known, disk_errors
 
 
 class Blobs:
     """The folder `blobs/` of a run. A file is there whole or not at all: it is written by rename.
-
-    `weakspot.store.blobs` has the same for other places.
 
     Attributes:
         afterwards: What to do when it can be written again, for messages.
@@ -36,30 +34,24 @@ class Blobs:
 
     @property
     def place(self) -> str:
-        """For messages."""
         return str(self.folder)
 
     def put(self, content: bytes) -> str:
         """Keep some bytes; their digest."""
         digest = hashlib.sha256(content).hexdigest()
-        path = self.path(digest)
-        try:
+        path, fix = self.path(digest), f"free some space or check the permissions, {self.afterwards}"
+        with disk_errors(f"{self.folder} cannot be written", fix):
             if not path.exists():
                 write_whole(path, content)
-        except OSError as error:
-            raise WeakspotError(
-                f"{self.folder} cannot be written: {error.strerror}",
-                fix=f"free some space or check the permissions, {self.afterwards}",
-            ) from error
         return digest
 
     def get(self, digest: str) -> bytes:
         """The bytes of a digest; they are checked against it."""
-        try:
-            content = self.path(digest).read_bytes()
-        except FileNotFoundError:
-            raise self._missing(digest) from None
-        self._check(content, digest)
+        content = self._read(digest)
+        if hashlib.sha256(content).hexdigest() != digest:
+            raise WeakspotError(
+                f"blob {digest[:12]}… in {self.place} is damaged", fix="restore it from a copy"
+            )
         return content
 
     def has(self, digest: str) -> bool:
@@ -80,11 +72,11 @@ class Blobs:
         if len(digest) != 64 or not set(digest) <= set("0123456789abcdef"):
             raise WeakspotError(f"{digest[:80]!r} is not a digest", fix="it has 64 hexadecimal digits")
 
-    def _check(self, content: bytes, digest: str) -> None:
-        if hashlib.sha256(content).hexdigest() != digest:
-            raise WeakspotError(
-                f"blob {digest[:12]}… in {self.place} is damaged", fix="restore it from a copy"
-            )
+    def _read(self, digest: str) -> bytes:
+        try:
+            return self.path(digest).read_bytes()
+        except FileNotFoundError:
+            raise self._missing(digest) from None
 
     def _missing(self, digest: str) -> WeakspotError:
         return WeakspotError(f"no blob {digest[:12]}… in {self.place}", fix="was the folder copied whole?")
@@ -137,11 +129,7 @@ class Unreachable(WeakspotError):
 
 
 def check_url(url: str | None) -> None:
-    """Refuse an address that cannot be meant, without asking anybody; None is a run's own folder.
-
-    Raises:
-        WeakspotError: It has no protocol, one that is not known, a key in it, or several in a chain.
-    """
+    """Refuse an address that cannot be meant, without asking anybody; None is a run's own folder."""
     if url is None:
         return
     protocol, colon, rest = url.partition("://")
@@ -174,11 +162,7 @@ def blobs_at(url: str) -> Blobs:
 
 
 def begin_at(url: str) -> None:
-    """See that inputs can be kept there, before anything is drawn for them.
-
-    Raises:
-        WeakspotError: A library is missing, there is no such place, or writing is not allowed.
-    """
+    """See that inputs can be kept there, before anything is drawn for them."""
     blobs = blobs_at(url)
     blobs.afterwards = "then start again; nothing was begun"
     blobs.put(_SIGN)
@@ -197,30 +181,20 @@ class RemoteBlobs(Blobs):
 
     @property
     def place(self) -> str:
-        """For messages."""
         return self.url
 
     def put(self, content: bytes) -> str:
-        """Keep some bytes; their digest."""
         digest = hashlib.sha256(content).hexdigest()
         if not self._asked(lambda: self._store.exists(self._path(digest)), "written"):
             self._asked(lambda: self._write(self._path(digest), content), "written")
         return digest
 
     def has(self, digest: str) -> bool:
-        """Whether the bytes of a digest are here."""
         self._known(digest)
         return bool(self._asked(lambda: self._store.exists(self._path(digest)), "read"))
 
     def head(self, digest: str, n: int) -> bytes:
-        """The first bytes, unchecked."""
         return self._read(digest, end=n)
-
-    def get(self, digest: str) -> bytes:
-        """The bytes of a digest; they are checked against it."""
-        content = self._read(digest)
-        self._check(content, digest)
-        return content
 
     def path(self, digest: str) -> Path:
         """There is no path on this machine."""
@@ -280,13 +254,9 @@ class RemoteBlobs(Blobs):
     def _asked(self, ask: Callable[[], _T], what: str) -> _T:
         try:
             return ask()
-        except WeakspotError:
-            raise
-        except FileNotFoundError as error:
-            if what == "read":
-                raise
-            self._failed(error, what)
         except Exception as error:  # of the store's own library
+            if isinstance(error, WeakspotError) or (isinstance(error, FileNotFoundError) and what == "read"):
+                raise
             self._failed(error, what)
 
     def _failed(self, error: Exception, what: str) -> NoReturn:

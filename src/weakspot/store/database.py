@@ -71,16 +71,17 @@ CREATE TABLE facts (
 """
 
 
+_BROKEN: Final = (
+    "restore it from a copy; the images in blobs/ and the settings in run.yaml are separate files"
+)
+
+
 class LedgerError(WeakspotError):
     """The ledger cannot be read or written."""
 
 
 def inspect_file(path: Path) -> None:
-    """Check, without touching it, that a file is a whole ledger of our schema.
-
-    Raises:
-        LedgerError: It is missing, something else, truncated, or of another schema.
-    """
+    """Check, without touching it, that a file is a whole ledger of our schema."""
     try:
         with path.open("rb") as file:
             header = file.read(100)
@@ -91,9 +92,8 @@ def inspect_file(path: Path) -> None:
         ) from None
     except OSError as error:
         raise LedgerError(f"{path} cannot be read: {error.strerror}", fix="check the permissions") from error
-    broken = "restore it from a copy; the images in blobs/ and the settings in run.yaml are separate files"
     if len(header) < 100 or header[:16] != b"SQLite format 3\0":
-        raise LedgerError(f"{path} is not a ledger, or it is damaged", fix=broken)
+        raise LedgerError(f"{path} is not a ledger, or it is damaged", fix=_BROKEN)
     page_size, pages = struct.unpack(">H", header[16:18])[0], struct.unpack(">I", header[28:32])[0]
     page_size = 65536 if page_size == 1 else page_size
     version, application = struct.unpack(">I", header[60:64])[0], struct.unpack(">I", header[68:72])[0]
@@ -112,7 +112,7 @@ def inspect_file(path: Path) -> None:
         )
     if size < page_size * pages and not in_log:
         raise LedgerError(
-            f"{path} is truncated: {size:,} of {page_size * pages:,} bytes are there", fix=broken
+            f"{path} is truncated: {size:,} of {page_size * pages:,} bytes are there", fix=_BROKEN
         )
 
 
@@ -133,11 +133,6 @@ def connected(database: str) -> Iterator[sqlite3.Connection]:
         raise
 
 
-def create_tables(db: sqlite3.Connection) -> None:
-    """The tables of a new ledger, whole or not at all."""
-    db.executescript(f"BEGIN; {TABLES}; PRAGMA user_version = {VERSION}; COMMIT;")
-
-
 def reading_uri(path: Path) -> str:
     """The URI under which a ledger is read, also while another process writes it."""
     inspect_file(path)
@@ -145,14 +140,6 @@ def reading_uri(path: Path) -> str:
     # else's folder) and no log waits to be read, the file itself is all there is and nobody writes it.
     how = "mode=ro" if log_size(path) or os.access(path.parent, os.W_OK) else "immutable=1"
     return f"{path.resolve().as_uri()}?{how}"
-
-
-def tune(db: sqlite3.Connection) -> None:
-    """Settings of a writer's connection: safe against `kill -9`, readers while it writes."""
-    db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA synchronous = NORMAL")
-    db.execute("PRAGMA foreign_keys = ON")
-    db.execute("PRAGMA cache_size = -16384")
 
 
 @contextmanager
@@ -171,19 +158,12 @@ def explained(path: Path) -> Iterator[None]:
         elif "readonly" in text or "unable to open" in text or isinstance(error, OSError):
             fix = "check that the folder exists and may be written"
         else:
-            fix = (
-                "restore it from a copy; the images in blobs/ and the settings in run.yaml are separate files"
-            )
+            fix = _BROKEN
         raise LedgerError(f"the ledger {path} failed: {text}", fix=fix) from error
 
 
 #: Characters kept of an answer, a caption or an error; a model may answer with a megabyte each time.
 LONGEST: Final = 32_768
-
-
-def tally_of(trial: Trial) -> Tally:
-    """The counts one trial adds."""
-    return count(trial.failed, trial.status)
 
 
 def count(failed: bool | None, status: Status) -> Tally:
@@ -239,7 +219,6 @@ def _storable(text: str) -> str:
 
 
 def trial_of(hypothesis: str, row: Sequence[Any]) -> Trial:
-    """A trial from its row."""
     _, index, status, failed, score, expected, answer, top, caption, detail, blob, *usage = row
     return Trial(
         hypothesis=hypothesis,

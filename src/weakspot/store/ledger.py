@@ -12,24 +12,27 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Status, Tally, Trial, Usage
 from weakspot.stats import confidence_sequence
 from weakspot.store.blobs import write_whole
 from weakspot.store.database import (
     APPLICATION_ID,
+    TABLES,
+    VERSION,
     LedgerError,
     connected,
-    create_tables,
+    count,
     explained,
     inspect_file,
     reading_uri,
     row_of,
-    tally_of,
     trial_of,
-    tune,
 )
+
+#: Of a writer's connection: safe against `kill -9`, readers while it writes.
+_SETTINGS: Final = ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON", "cache_size = -16384")
 
 
 class Outcome(NamedTuple):
@@ -63,7 +66,7 @@ class Ledger:
         with explained(path), connected(":memory:") as db:
             db.execute("PRAGMA page_size = 8192")
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            create_tables(db)
+            db.executescript(f"BEGIN; {TABLES}; PRAGMA user_version = {VERSION}; COMMIT;")
             content = bytearray(db.serialize())
             db.close()
         # WAL from the first byte (two bytes of SQLite's file header): to switch later takes a journal, and
@@ -78,7 +81,8 @@ class Ledger:
         """Open for writing."""
         inspect_file(path)
         with explained(path), connected(f"{path.resolve().as_uri()}?mode=rw") as db:
-            tune(db)
+            for setting in _SETTINGS:
+                db.execute(f"PRAGMA {setting}")
             return cls(db, path)
 
     @classmethod
@@ -111,15 +115,14 @@ class Ledger:
     def record(self, trials: Sequence[Trial], spend: Mapping[str, float]) -> None:
         """Write trials, their tallies and what they cost: all of it or nothing.
 
-        Args:
-            trials: Of hypotheses that were added; none may be there already.
-            spend: Amounts by kind ("images", "calls", …), added to what was spent before.
+        The hypotheses must be there, the trials not yet. `spend` ("images", "calls", …) is added to what was
+        spent before.
         """
         rows = [row_of(t, self._known(t.hypothesis)) for t in trials]
         counts: dict[tuple[int, int], list[int]] = {}
         for row, trial in zip(rows, trials, strict=True):
             counted = counts.setdefault((row[0], trial.index >> 32), [0] * len(Tally._fields))
-            for i, amount in enumerate(tally_of(trial)):
+            for i, amount in enumerate(count(trial.failed, trial.status)):
                 counted[i] += amount
         with explained(self.path), self._transaction():
             self._db.executemany("INSERT INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
@@ -200,11 +203,8 @@ class Ledger:
         """Trials of a hypothesis in the order of their indices.
 
         Args:
-            hypothesis: Whose trials.
-            stage: Only of this stage.
             failed: Only failures (True) or only passes (False), of valid cases.
             kept: Only those whose input was kept as evidence.
-            limit: At most so many.
         """
         where, values = ["hypothesis = ?"], [self._key(hypothesis)]
         if stage is not None:
@@ -220,7 +220,6 @@ class Ledger:
         return [trial_of(hypothesis.id, row) for row in rows]
 
     def trial(self, hypothesis: Hypothesis, index: int) -> Trial | None:
-        """One trial, or None."""
         rows = self._query(
             "SELECT * FROM trials WHERE hypothesis = ? AND idx = ?", (self._key(hypothesis), index)
         )
@@ -303,7 +302,6 @@ class Ledger:
         )
 
     def fact(self, key: str, default: Any = None) -> Any:
-        """A value kept by `set_fact`."""
         rows = self._query("SELECT value FROM facts WHERE key = ?", (key,))
         return json.loads(rows[0][0]) if rows else default
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import io
 import platform
 import re
 import secrets
@@ -19,29 +20,22 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from weakspot._version import __version__
-from weakspot.core import Finding, Hypothesis, Trial, WeakspotError
+from weakspot.core import Finding, Hypothesis, Trial, WeakspotError, disk_errors
 from weakspot.core.registry import load_study
 from weakspot.store.blobs import Blobs, begin_at, blobs_at, write_whole
 from weakspot.store.database import inspect_file
 from weakspot.store.ledger import Ledger
 
-#: Libraries that models are made of, by the module that shows that one is used.
-_USED: Final = {
-    "onnxruntime": "onnxruntime",
-    "torch": "torch",
-    "torchvision": "torchvision",
-    "transformers": "transformers",
-    "diffusers": "diffusers",
-    "timm": "timm",
-    "open_clip": "open_clip_torch",
-    "sentence_transformers": "sentence-transformers",
-    "ray": "ray",
-}
+#: Libraries that models are made of, where they are not called like their modules.
+_LIBRARIES: Final = {"open_clip": "open_clip_torch", "sentence_transformers": "sentence-transformers"}
+_MODULES: Final = (
+    "onnxruntime", "torch", "torchvision", "transformers", "diffusers", "timm", *_LIBRARIES, "ray",
+)  # fmt: skip
 
 
 def _versions() -> dict[str, str]:
     found = {"weakspot": __version__, "python": platform.python_version()}
-    used = [package for module, package in _USED.items() if module in sys.modules]
+    used = [_LIBRARIES.get(module, module) for module in _MODULES if module in sys.modules]
     for package in ("numpy", "pillow", *used):
         try:
             found[package] = version(package)
@@ -58,8 +52,6 @@ class RunConfig(BaseModel):
         subject: A word for people: the label, the corpus, the benchmark.
         settings: The study's arguments, resolved: names of models, label, seed, budget.
         digests: SHA-256 of models and data, by the setting that names them.
-        versions: Of the packages that drew and answered.
-        created: When, in UTC.
         blobs: Where kept inputs are, if not in the folder `blobs`: an address such as s3://bucket/folder.
     """
 
@@ -82,22 +74,17 @@ class RunConfig(BaseModel):
 
     @classmethod
     def read(cls, path: Path) -> RunConfig:
-        """Read and check it."""
+        with disk_errors(f"{path} cannot be read", "check the permissions"):
+            try:
+                data = yaml.safe_load(path.read_bytes())
+            except FileNotFoundError:
+                what = f"{path.parent} is not a run: it has no run.yaml"
+                raise WeakspotError(what, fix="name a folder under runs/") from None
+            except yaml.YAMLError as error:
+                what = f"{path} is not valid YAML: {str(error).splitlines()[0]}"
+                raise WeakspotError(what, fix="restore it") from error
         try:
-            data = yaml.safe_load(path.read_bytes())
             return cls.model_validate(data)
-        except FileNotFoundError:
-            raise WeakspotError(
-                f"{path.parent} is not a run: it has no run.yaml", fix="name a folder under runs/"
-            ) from None
-        except OSError as error:
-            raise WeakspotError(
-                f"{path} cannot be read: {error.strerror}", fix="check the permissions"
-            ) from error
-        except yaml.YAMLError as error:
-            raise WeakspotError(
-                f"{path} is not valid YAML: {str(error).splitlines()[0]}", fix="restore it"
-            ) from error
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "the file"
@@ -137,9 +124,7 @@ class Run:
         """A new run.
 
         Args:
-            config: What it will do.
             folder: Where; it must be empty or absent. By default a new folder below `parent`.
-            parent: The folder of runs.
             blobs: Where inputs are kept, as an address, e.g. s3://bucket/folder; by default in the folder.
                 It is tried first.
         """
@@ -188,7 +173,6 @@ class Run:
         return cls(folder, config, Ledger.read(folder / "ledger.db"), None)
 
     def close(self) -> None:
-        """Close the ledger and free the lock."""
         self.ledger.close()
         if self._lock is not None:
             self._lock.close()
@@ -226,8 +210,6 @@ class Run:
 
     def image(self, hypothesis: Hypothesis, trial: Trial | int) -> Any:
         """The kept image of a trial as an array, or None if it was not kept."""
-        import io
-
         import numpy as np
         from PIL import Image
 
@@ -255,12 +237,8 @@ def _fresh_name(config: RunConfig) -> str:
 
 def _locked(folder: Path) -> IO[bytes]:
     """The writer's lock. The kernel frees it when the process ends, however it ends."""
-    try:
+    with disk_errors(f"{folder} cannot be written", "check the permissions"):
         handle = (folder / ".lock").open("wb")
-    except OSError as error:
-        raise WeakspotError(
-            f"{folder} cannot be written: {error.strerror}", fix="check the permissions"
-        ) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -294,7 +272,6 @@ class Unjudged(NamedTuple):
     times: int
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
         return self._asdict()
 
     def __str__(self) -> str:

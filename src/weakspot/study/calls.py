@@ -9,7 +9,7 @@ from typing import Any
 from weakspot.engine import Watch
 from weakspot.store import Run
 from weakspot.study.lifecycle import begin
-from weakspot.study.options import Field, fields_of
+from weakspot.study.options import fields_of
 from weakspot.study.study import Study, find_study
 
 
@@ -31,10 +31,11 @@ def function_of(name: str) -> Callable[..., Run]:
 
 def signature_of(study: Study) -> inspect.Signature:
     """What the function takes: arguments first, then the options by keyword."""
-    parameters = [_parameter(field) for field in fields_of(study)]
-    parameters.append(
-        inspect.Parameter("watch", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Watch | None)
-    )
+    made, parameters = inspect.Parameter, []
+    for field in fields_of(study):
+        kind = made.POSITIONAL_OR_KEYWORD if field.option.argument else made.KEYWORD_ONLY
+        parameters.append(made(field.name, kind, default=made.empty if field.required else field.default))
+    parameters.append(made("watch", made.KEYWORD_ONLY, default=None, annotation=Watch | None))
     return inspect.Signature(parameters, return_annotation=Run)
 
 
@@ -44,11 +45,3 @@ def documentation_of(study: Study) -> str:
     rows.append("    watch: Who is told of the progress.")
     about = inspect.cleandoc(study.options.__doc__ or study.about)
     return f"{about}\n\nArgs:\n" + "\n".join(rows) + "\n\nReturns:\n    The run, open for reading.\n"
-
-
-def _parameter(field: Field) -> inspect.Parameter:
-    kind = (
-        inspect.Parameter.POSITIONAL_OR_KEYWORD if field.option.argument else inspect.Parameter.KEYWORD_ONLY
-    )
-    default = inspect.Parameter.empty if field.required else field.default
-    return inspect.Parameter(field.name, kind, default=default)

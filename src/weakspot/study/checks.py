@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic.fields import FieldInfo
 
 from weakspot.core import JUDGES, MODELS, SOURCES, Registry, WeakspotError
 from weakspot.core.registry import Entry, check_option
@@ -37,9 +36,7 @@ _FILE_OPTIONS: Final = frozenset({"labels", "weights"})
 def check_study(found: StudyFile, *, load: bool = False) -> list[Problem]:
     """Everything that is wrong with a study, in its text and in what it names.
 
-    Args:
-        found: As read.
-        load: Also load the models and look whether they fit; that may download them.
+    With `load` the models are loaded too, to see whether they fit; that may download them.
     """
     problems = list(found.problems)
     if not found.study:
@@ -64,16 +61,12 @@ def _meant(study: Study, field: Field, value: Any) -> tuple[Any, list[tuple[str,
         return value, []
     given = tuple(value) if isinstance(value, list) else value
     try:
-        return _adapter(info).validate_python(given), []
+        annotated: Any = Annotated[info.annotation, *info.metadata]
+        return TypeAdapter(annotated).validate_python(given), []
     except WeakspotError as error:
         return value, [(error.what, error.fix)]
     except ValidationError as error:
         return value, [(error.errors()[0]["msg"].lower(), f"it takes a {field.takes}")]
-
-
-def _adapter(info: FieldInfo) -> TypeAdapter[Any]:
-    annotated: Any = Annotated[info.annotation, *info.metadata]
-    return TypeAdapter(annotated)
 
 
 def _names_nothing(field: Field, value: str) -> Iterator[tuple[str, str]]:
@@ -104,9 +97,7 @@ def _cannot_be_meant(study: Study, found: StudyFile, *, load: bool) -> list[Prob
     try:
         settings, objects = study.separate({k: v for k, v in given.items() if k in study.fields})
         if load:
-            if (resolve := study.find("resolve")) is not None:
-                settings = resolve(settings, objects)
-            study.find("parts")(settings, **objects)
+            study.find("parts")(study.resolved(settings, objects), **objects)
     except WeakspotError as error:
         known = options_of(found.study)
         named = next((w for w in re.findall(r"\w+", error.what.replace("-", "_")) if w in known), "")

@@ -9,9 +9,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from weakspot.core import Judge, Source, Stage, Target
+from weakspot.core import Judge, Source, Target
 from weakspot.engine import Broken, Budget, BudgetSpent, Cluster, Engine, Executor, Watch
-from weakspot.engine.engine import KEPT, PATIENCE
 from weakspot.store import Ledger, Run
 from weakspot.study.study import Result
 
@@ -24,10 +23,6 @@ class Context(Generic[S, P]):
     """One run, as its method sees it.
 
     Attributes:
-        run: Open for writing.
-        settings: What was asked for.
-        parts: What the settings name, loaded.
-        watch: Who is told of the progress.
         executor: Where the trials are drawn; None is this machine.
         ended: Why the run ended before it was done; "" if it did not.
         broken: What broke the target while the method was going as far as it could.
@@ -45,7 +40,6 @@ class Context(Generic[S, P]):
 
     @property
     def ledger(self) -> Ledger:
-        """The run's ledger."""
         return self.run.ledger
 
     def engine(
@@ -54,23 +48,16 @@ class Context(Generic[S, P]):
         source: Source,
         target: Target,
         judge: Judge,
-        keep: Mapping[Stage, tuple[int, int]] = KEPT,
-        batch: int = 64,
-        patience: int | None = PATIENCE,
         executor: Executor | Cluster | None = None,
         kind: Callable[..., Engine] = Engine,
+        **options: Any,
     ) -> Engine:
         """Draws the run's trials, within its budget.
 
         Args:
-            source: Makes the cases.
-            target: Answers them.
-            judge: Decides.
-            keep: Inputs kept as evidence per hypothesis and stage: (failing, passing).
-            batch: Cases per call.
-            patience: So many errors in a row end the run; None where that cannot help.
             executor: In place of the run's own.
             kind: What makes it: a class of the study's own.
+            options: As `Engine` has them: `keep`, `batch`, `patience`.
         """
         settings: Any = self.settings
         engine = kind(
@@ -80,11 +67,9 @@ class Context(Generic[S, P]):
             judge=judge,
             seed=settings.seed,
             budget=Budget.parse(settings.budget),
-            batch=batch,
             executor=executor or self.executor,
             watch=self.watch,
-            keep=keep,
-            patience=patience,
+            **options,
         )
         for what, amount in self.forgotten.items():
             engine.spending.amounts[what] += amount
@@ -125,5 +110,4 @@ class Context(Generic[S, P]):
         self.ledger.set_fact(f"note {key}", value)
 
     def noted(self, key: str, default: Any = None) -> Any:
-        """A value kept by `note`."""
         return self.ledger.fact(f"note {key}", default)

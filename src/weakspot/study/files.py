@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import yaml
 
-from weakspot.core import WeakspotError, nearest
+from weakspot.core import WeakspotError, disk_errors, nearest
 from weakspot.core.registry import study_names
 from weakspot.study.options import Field, fields_of
 from weakspot.study.study import Study, find_study
@@ -39,10 +40,8 @@ class StudyFile:
     """A study as a file says it.
 
     Attributes:
-        path: Of the file.
         study: Its name; "" if there is none such.
         values: By key, as far as they can be read; None is not there.
-        lines: By key, where it is said.
         problems: Of the text itself: what it names has not been looked at.
     """
 
@@ -72,18 +71,12 @@ class StudyFile:
 def read_study(path: Path, *, changes: Sequence[str] = ()) -> StudyFile:
     """Read a study's file; everything that is wrong with it is in `problems`.
 
-    Args:
-        path: Of the file.
-        changes: KEY=VALUE, in place of what the file says.
-
-    Raises:
-        WeakspotError: There is no such file, or it is no text.
+    `changes` are KEY=VALUE, in place of what the file says.
     """
     found = StudyFile(path)
     loader, rows = _rows(_text(path), found.problems)
     known: Mapping[str, Field] = {}
-    name = next((value for key, _, value in rows if key == "study"), None)
-    line = next((line for key, line, _ in rows if key == "study"), 1)
+    name, line = next(((value, line) for key, line, value in rows if key == "study"), (None, 1))
     if rows or not found.problems:
         study = None if name is None or loader is None else name.value
         if isinstance(study, str) and study in study_names():
@@ -115,14 +108,11 @@ def options_of(study: str) -> dict[str, Field]:
 
 
 def _text(path: Path) -> str:
-    try:
-        content = path.read_bytes()[: LARGEST + 1]
-    except FileNotFoundError:
-        raise WeakspotError(f"there is no file {path}", fix="weakspot init hunt > study.yaml") from None
-    except OSError as error:
-        raise WeakspotError(
-            f"{path} cannot be read: {error.strerror}", fix="name a YAML file of a study"
-        ) from error
+    with disk_errors(f"{path} cannot be read", "name a YAML file of a study"):
+        try:
+            content = path.read_bytes()[: LARGEST + 1]
+        except FileNotFoundError:
+            raise WeakspotError(f"there is no file {path}", fix="weakspot init hunt > study.yaml") from None
     try:
         if len(content) > LARGEST:
             raise ValueError("it is too large")
@@ -219,15 +209,12 @@ def _scalar(node: Any, option: Field) -> Any:
 
 
 def _number(text: str, option: Field) -> int | float:
-    try:
+    with suppress(ValueError):
         if option.takes == "whole number":
             return int(text)
-        value = float(text)
-    except ValueError:
-        raise _Unfit(f"is a {option.takes}, not {text[:60]!r}") from None
-    if not math.isfinite(value):
-        raise _Unfit(f"is a {option.takes}, not {text[:60]!r}")
-    return value
+        if math.isfinite(value := float(text)):
+            return value
+    raise _Unfit(f"is a {option.takes}, not {text[:60]!r}")
 
 
 def _example(option: Field) -> str:
@@ -248,7 +235,6 @@ _TYPES = {bool: "boolean", int: "integer", float: "number"}
 
 
 def schema_of(study: Study) -> dict[str, Any]:
-    """The schema of one study's file."""
     fields = list(fields_of(study))
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from weakspot.core import (
     JUDGES,
@@ -48,9 +48,6 @@ from weakspot.study.loading import part
 from weakspot.study.options import LabelTask
 from weakspot.text.wordnet import AmbiguousLabel, UnknownWord, WordNet
 
-if TYPE_CHECKING:
-    from weakspot.study.options import LabelTask
-
 
 @dataclass(frozen=True)
 class LabelParts:
@@ -75,37 +72,43 @@ class LabelParts:
         return Verified(self.judge, self.opinions) if self.opinions else self.judge
 
 
+class Head(NamedTuple):
+    """What is known of the labels of a classifier.
+
+    Attributes:
+        labels: () where they are not known.
+        words: By hunted label, what is said for it in prompts.
+        same: By hunted label that is not among the labels, those of them that it covers.
+        kin: Which labels have the same parent, where the judge asks for it.
+    """
+
+    labels: Sequence[str]
+    words: Mapping[str, LabelWords]
+    same: Mapping[str, frozenset[str]]
+    kin: Relation | None
+
+
 def load_labelled(task: LabelTask, **given: Any) -> LabelParts:
     """Load what is named, except for what is given as an object, and check that it fits."""
     target = _target(task, given.get("target"))
-    labels, parents = _head(target)
-    meanings = Meanings(task, labels, parents)
-    same, words = meanings.same(), meanings.words()
-    kin = meanings.kin() if needs_kin(task.judge) else None
-    judge = _judge(task, given.get("judge"), labels, kin, same)
-    opinions = _opinions(task, given.get("verify"), labels, same, words)
-    source = _source(task, given.get("source"), words)
-    return LabelParts(target, source, judge, words, opinions, same)
+    labels, parents = (target.labels, target.parents) if isinstance(target, Classifier) else ((), {})
+    head = Meanings(task, labels, parents).head()
+    judge, opinions = _judge(task, given.get("judge"), head), _opinions(task, given.get("verify"), head)
+    source = _source(task, given.get("source"), head.words)
+    return LabelParts(target, source, judge, head.words, opinions, head.same)
 
 
 def labelled_workers(
     task: LabelTask, parts: LabelParts, given: Mapping[str, Any]
 ) -> dict[str, Callable[[], Any]]:
-    """How a worker on another machine makes each part; see `weakspot.study.lifecycle`.
-
-    Args:
-        task: What is asked.
-        parts: As loaded here.
-        given: The objects among them.
-    """
-    labels, _ = _head(parts.target)
+    """How a worker on another machine makes each part; see `weakspot.study.lifecycle`."""
+    labels = parts.target.labels if isinstance(parts.target, Classifier) else ()
     kin = parts.judge.kin if isinstance(parts.judge, LabelJudge) else None
-    words, same, own = dict(parts.words), dict(parts.same), unnamed(given)
-    verdicts = partial(_verdicts, task, own.get("judge"), own.get("verify"))
+    head, own = Head(labels, dict(parts.words), dict(parts.same), kin), unnamed(given)
     return {
-        "source": partial(_source, task, own.get("source"), words),
+        "source": partial(_source, task, own.get("source"), head.words),
         "target": partial(_target, task, own.get("target")),
-        "judge": partial(verdicts, labels, kin, same, words),
+        "judge": partial(_verdicts, task, own.get("judge"), own.get("verify"), head),
     }
 
 
@@ -120,11 +123,8 @@ def base_hypothesis(task: LabelTask, words: Mapping[str, LabelWords], label: str
 class ByLabel:
     """One source for several labels: what is expected follows from the baseline that a text begins with.
 
-    Args:
-        source: Says itself what is expected (such as `world:renderer`), or has `expecting`, which gives the
-            same source for another label.
-        bases: The baselines.
-        labels: Their labels, in the same order.
+    The source says itself what is expected (such as `world:renderer`), or is `Relabelled`. The baselines and
+    their labels are in the same order.
     """
 
     def __init__(self, source: Source, bases: Sequence[Hypothesis], labels: Sequence[str]) -> None:
@@ -145,26 +145,18 @@ class ByLabel:
         return self._sources[max(fitting)[1] if fitting else 0][1]
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
-        """See `Source`."""
         return self._of(hypothesis).draw(hypothesis, indices, seed=seed)
 
     def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
-        """See `Finite`."""
         return available(self._of(hypothesis), hypothesis, seed=seed, stage=stage)
 
     def understands(self, text: str) -> bool:
-        """See `Selective`."""
         return understands(self._sources[0][1], text)
 
 
 def _target(task: LabelTask, given: Any) -> Target:
     target: Target = part(given, task.target, MODELS, Target)
     return target
-
-
-def _head(target: Target) -> tuple[tuple[str, ...], Mapping[str, str]]:
-    """The labels of a target and their parents, as far as it knows them."""
-    return (target.labels, target.parents) if isinstance(target, Classifier) else ((), {})
 
 
 def _source(task: LabelTask, given: Any, words: Mapping[str, LabelWords]) -> Source:
@@ -189,47 +181,26 @@ def _drawing(found: Any, task: LabelTask) -> Source:
     return source
 
 
-def _verdicts(
-    task: LabelTask,
-    judge: Any,
-    verify: Any,
-    labels: Sequence[str],
-    kin: Relation | None,
-    same: Mapping[str, frozenset[str]],
-    words: Mapping[str, LabelWords],
-) -> Judge:
+def _verdicts(task: LabelTask, judge: Any, verify: Any, head: Head) -> Judge:
     """The judge with its second opinions, in a process that has nothing loaded yet."""
-    opinions = _opinions(task, verify, labels, same, words)
-    found = _judge(task, judge, labels, kin, same)
+    opinions = _opinions(task, verify, head)
+    found = _judge(task, judge, head)
     return Verified(found, opinions) if opinions else found
 
 
-def _opinions(
-    task: LabelTask,
-    given: Any,
-    labels: Sequence[str],
-    same: Mapping[str, frozenset[str]],
-    words: Mapping[str, LabelWords],
-) -> tuple[Opinion, ...]:
+def _opinions(task: LabelTask, given: Any, head: Head) -> tuple[Opinion, ...]:
     named = given or task.verify
-    return tuple(
-        _opinion(one, task, labels, same, words) for one in ((named,) if isinstance(named, str) else named)
-    )
+    return tuple(_opinion(one, task, head) for one in ((named,) if isinstance(named, str) else named))
 
 
-def _judge(
-    task: LabelTask,
-    given: Any,
-    labels: Sequence[str],
-    kin: Relation | None,
-    same: Mapping[str, frozenset[str]],
-) -> Judge:
+def _judge(task: LabelTask, given: Any, head: Head) -> Judge:
+    labels, same = head.labels, head.same or None
     if task.target_label is not None and labels and task.target_label not in labels:
         raise no_label(task.target, task.target_label, labels)
     if task.judge is None:
-        judge: Judge = LabelJudge(target=task.target_label, same=same or None)
+        judge: Judge = LabelJudge(target=task.target_label, same=same)
     else:
-        judge = part(given, task.judge, JUDGES, Judge, kin=kin, same=same or None)
+        judge = part(given, task.judge, JUDGES, Judge, kin=head.kin, same=same)
     if isinstance(judge, LabelJudge):
         if judge.target is not None and labels and judge.target not in labels:
             raise no_label(task.target, judge.target, labels)
@@ -240,23 +211,17 @@ def _judge(
     return judge
 
 
-def _opinion(
-    named: Any,
-    task: LabelTask,
-    labels: Sequence[str],
-    same: Mapping[str, frozenset[str]],
-    words: Mapping[str, LabelWords],
-) -> Opinion:
+def _opinion(named: Any, task: LabelTask, head: Head) -> Opinion:
     name = name_of(named)
     if name == task.target:
         raise WeakspotError("the target cannot be its own verifier", fix="name another model")
     model = part(named, name, MODELS, object)
-    told = {label: said.words for label, said in words.items()}
-    covered = frozenset[str]().union(*same.values())
-    head = [*(label for label in labels if label not in covered), *same]
-    found = opinion(model, name=name, labels=head, words=told)
-    if isinstance(found, ClassifierOpinion) and same:
-        found = ClassifierOpinion(found.classifier, same=same)
+    words = {label: said.words for label, said in head.words.items()}
+    covered = frozenset[str]().union(*head.same.values())
+    labels = [*(label for label in head.labels if label not in covered), *head.same]
+    found = opinion(model, name=name, labels=labels, words=words)
+    if isinstance(found, ClassifierOpinion) and head.same:
+        found = ClassifierOpinion(found.classifier, same=head.same)
     for label in task.hunted:
         if isinstance(found, ChecksLabels):
             found.check(label)
@@ -264,20 +229,21 @@ def _opinion(
 
 
 class Meanings:
-    """The labels of a hunt, as the head, a labels file and WordNet know them.
-
-    Args:
-        task: What is asked of the classifier.
-        labels: Of the head; () where they are not known.
-        parents: Their wider classes, as far as the head knows them.
-    """
+    """The labels of a hunt, as the head, a labels file and WordNet know them."""
 
     def __init__(self, task: LabelTask, labels: Sequence[str], parents: Mapping[str, str]) -> None:
         self.task, self.labels, self.parents = task, labels, parents
 
+    def head(self) -> Head:
+        same, words = self.same(), self.words()
+        kin = None
+        if needs_kin(self.task.judge):
+            labels = dict.fromkeys([*self.labels, *self.task.hunted])
+            kin = kin_of_head(tuple(labels), self.parents, self.task.labels_file, self.senses)
+        return Head(self.labels, words, same, kin)
+
     @cached_property
     def senses(self) -> dict[str, str]:
-        """By hunted label, which of its meanings was chosen."""
         return chosen(self.task.sense, self.task.hunted)
 
     @cached_property
@@ -288,9 +254,6 @@ class Meanings:
         own = not SOURCES.takes(self.task.source, "label")
         if not self.senses and (known or (own and not labels) or (own and {*hunted} <= {*labels})):
             return None
-        return self._found()
-
-    def _found(self) -> WordNet | None:
         try:
             return WordNet.find()
         except WeakspotError:
@@ -300,14 +263,10 @@ class Meanings:
 
     def words(self) -> dict[str, LabelWords]:
         """What is said for each hunted label in prompts."""
-        task = self.task
+        task, file = self.task, self.task.labels_file
         try:
             return words_of(
-                task.hunted,
-                known=self.parents,
-                file=task.labels_file,
-                wordnet=self.wordnet,
-                senses=self.senses,
+                task.hunted, known=self.parents, file=file, wordnet=self.wordnet, senses=self.senses
             )
         except AmbiguousLabel as error:
             raise self._unclear(error) from error
@@ -324,18 +283,13 @@ class Meanings:
                     sense = self.wordnet.choose(wanted, self.senses.get(wanted))
                     covered = frozenset(self.wordnet.covered(sense, self.labels))
                 except UnknownWord:
-                    covered = frozenset()
+                    pass
                 except AmbiguousLabel as error:
                     raise self._unclear(error) from error
             if not covered:
                 raise no_label(self.task.target, wanted, self.labels)
             found[wanted] = covered
         return found
-
-    def kin(self) -> Relation | None:
-        """See `kin_of_head`."""
-        labels = dict.fromkeys([*self.labels, *self.task.hunted])
-        return kin_of_head(tuple(labels), self.parents, self.task.labels_file, self.senses)
 
     def _unclear(self, error: AmbiguousLabel) -> WeakspotError:
         several = "" if len(self.task.hunted) == 1 else " (as label=sense, with commas between them)"
@@ -370,11 +324,7 @@ def kin_of_head(
 ) -> Relation | None:
     """By label, the labels under the same parent; None where no parent is known.
 
-    Args:
-        labels: Of the head, and the hunted ones.
-        known: Parents that the head knows.
-        file: A labels file. What neither knows is looked up in WordNet, where it is there.
-        senses: By label, the meaning that was chosen.
+    Parents are those that the head knows, else the labels file, else WordNet, where it is there.
     """
     try:
         wordnet = None if {*labels} <= {*known} else WordNet.find()

@@ -8,7 +8,7 @@ settings, the same parts (by their digests), the same method.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -29,7 +29,6 @@ class Closable(Protocol):
 
     def close(self) -> None:
         """Let go of it."""
-        ...
 
 
 @runtime_checkable
@@ -39,7 +38,6 @@ class Choosing(Protocol):
     @property
     def chosen(self) -> Mapping[str, str]:
         """By setting, the name that run.yaml keeps."""
-        ...
 
 
 def begin(
@@ -54,11 +52,9 @@ def begin(
     """Run a study from its beginning.
 
     Args:
-        study: Which.
         values: Its options by name; objects are welcome where something can be named.
         out: The run's folder; a new one below runs/ by default.
         blobs: Where inputs are kept, as an address such as s3://bucket/folder; by default in that folder.
-        watch: Who is told of the progress.
         executor: Where the trials are drawn: "local", or "ray:ADDRESS?OPTIONS". It makes no difference to the
             run, so run.yaml does not name it.
 
@@ -69,15 +65,14 @@ def begin(
     check_url(blobs)
     study.check_executor(executor)
     check_executor(executor)
-    if (resolve := study.find("resolve")) is not None:
-        settings = resolve(settings, objects)
+    settings = study.resolved(settings, objects)
     with _loaded(study, settings, objects) as parts:
         if isinstance(parts, Choosing):
             settings = settings.changed(**parts.chosen)
-        settings = pinned(settings, **study.named_parts(parts))
+        settings, subject = pinned(settings, **study.named_parts(parts)), study.find("subject")
         config = RunConfig(
             study=study.name,
-            subject=_subject(study, settings, parts),
+            subject=study.name if subject is None else str(subject(settings, parts)),
             settings=settings.plain(),
             digests=study.digests(parts),
         )
@@ -93,8 +88,7 @@ def begin(
 def preview(study: Study, values: Mapping[str, Any]) -> dict[str, Any]:
     """What a run would do and cost: its parts are loaded, nothing is sent, nothing is written."""
     settings, objects = study.separate(values)
-    if (resolve := study.find("resolve")) is not None:
-        settings = resolve(settings, objects)
+    settings = study.resolved(settings, objects)
     with _loaded(study, settings, objects) as parts:
         found: dict[str, Any] = study.find("preview")(settings, parts)
         return found
@@ -125,7 +119,22 @@ def resume(
         study.check_executor(executor)
         check_executor(executor)
         if run.state != "finished":
-            _go_on(study, run, budget=budget, watch=watch, executor=executor, objects=objects)
+            settings: StudySettings = settings_of(run, budget=budget)
+            if unknown := set(objects) - set(study.fields):
+                name = min(unknown)
+                fix = nearest(name, study.fields) or "give objects by the names of options: target=…, judge=…"
+                raise WeakspotError(f"{study.name} has no option {name[:80]!r}", fix=fix)
+            with _loaded(study, settings, objects) as parts:
+                check_digests(study, run, parts)
+                forgotten: dict[str, float] = {}
+                if study.retries == "all":
+                    run.ledger.forget_errors(gaps=True)
+                    forgotten = _forgotten(run)
+                elif run.state.startswith("stopped: broken"):
+                    run.ledger.forget_errors()
+                with _place(study, executor, settings, parts, objects) as place:
+                    context = Context(run, settings, parts, watch or Watch(), place, forgotten=forgotten)
+                    _carry_out(study, context)
     return Run.read(Path(folder))
 
 
@@ -149,33 +158,6 @@ def check_digests(study: Study, run: Run, parts: Any) -> None:
                 f"the {what} is not the one this run began with (its digest differs)",
                 fix="use the old one, or begin a new run",
             )
-
-
-def _go_on(
-    study: Study,
-    run: Run,
-    *,
-    budget: str | None,
-    watch: Watch | None,
-    executor: str | Executor | Cluster | None,
-    objects: dict[str, Any],
-) -> None:
-    settings: StudySettings = settings_of(run, budget=budget)
-    if unknown := set(objects) - set(study.fields):
-        name = min(unknown)
-        fix = nearest(name, study.fields) or "give objects by the names of options: target=…, judge=…"
-        raise WeakspotError(f"{study.name} has no option {name[:80]!r}", fix=fix)
-    with _loaded(study, settings, objects) as parts:
-        check_digests(study, run, parts)
-        forgotten: dict[str, float] = {}
-        if study.retries == "all":
-            run.ledger.forget_errors(gaps=True)
-            forgotten = _forgotten(run)
-        elif run.state.startswith("stopped: broken"):
-            run.ledger.forget_errors()
-        with _place(study, executor, settings, parts, objects) as place:
-            context = Context(run, settings, parts, watch or Watch(), place, forgotten=forgotten)
-            _carry_out(study, context)
 
 
 def _forgotten(run: Run) -> dict[str, float]:
@@ -222,11 +204,6 @@ def _carry_out(study: Study, context: Context[Any, Any]) -> None:
     ledger.set_fact("state", f"stopped: {context.ended}" if context.ended else "finished")
 
 
-def _subject(study: Study, settings: StudySettings, parts: Any) -> str:
-    subject = study.find("subject")
-    return str(subject(settings, parts)) if subject is not None else study.name
-
-
 @contextmanager
 def _place(
     study: Study,
@@ -235,19 +212,22 @@ def _place(
     parts: Any,
     objects: Mapping[str, Any],
 ) -> Iterator[Executor | Cluster | None]:
-    """Where the trials are drawn, closed in the end."""
+    """Where the trials are drawn, closed in the end; None is this machine, as suits the source.
+
+    What has a name is loaded by each worker itself, an object is sent to it; workers with other models than
+    those of this machine are refused.
+    """
     workers = study.find("workers")
-    if workers is None:
-        yield None
+    if workers is None or not isinstance(named, str) or named == "local":
+        yield None if workers is None or isinstance(named, str) else named
         return
-    many = cpu_bound(parts.source)
+    from weakspot.engine.ray import RayExecutor
+    from weakspot.engine.ray_settings import RaySettings
+
+    recipes = workers(settings, parts, objects)
     here = {"source": parts.source, "target": parts.target, "judge": parts.verdicts}
-    with executor_for(named, lambda: workers(settings, parts, objects), many=many, here=here) as place:
-        yield place
-
-
-#: Which part of a study a pool of workers has, and how a worker makes it.
-Recipes = Mapping[str, Callable[[], Any]]
+    with RayExecutor(RaySettings.parse(named), recipes, many=cpu_bound(parts.source), here=here) as executor:
+        yield executor
 
 
 def check_executor(named: str | Executor | Cluster | None) -> None:
@@ -259,34 +239,6 @@ def check_executor(named: str | Executor | Cluster | None) -> None:
     if not named.strip():
         raise WeakspotError("the executor has no name", fix="choose local or ray")
     RaySettings.parse(named)
-
-
-@contextmanager
-def executor_for(
-    named: str | Executor | Cluster | None,
-    recipes: Callable[[], Recipes],
-    *,
-    many: bool,
-    here: Mapping[str, Any] | None = None,
-) -> Iterator[Executor | Cluster | None]:
-    """Where the trials are drawn, closed in the end; None is this machine, as suits the source.
-
-    Args:
-        named: "local", "ray:ADDRESS?OPTIONS", or the thing itself.
-        recipes: Says by pool (source, target, judge) what makes its part; asked for Ray alone. What has a
-            name is loaded by each worker itself, an object is sent to it.
-        many: The source computes in Python, so that it can use every processor.
-        here: The parts as this machine has them, by pool: workers with other models are refused.
-    """
-    if not isinstance(named, str) or named == "local":
-        yield None if isinstance(named, str) else named
-        return
-    from weakspot.engine.ray import RayExecutor
-    from weakspot.engine.ray_settings import RaySettings
-
-    chosen = RaySettings.parse(named)
-    with RayExecutor(chosen, recipes(), many=many, here=here) as executor:
-        yield executor
 
 
 def unnamed(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,10 +28,6 @@ def part(
     """A given object, or what the name names; either must have the port's methods.
 
     Args:
-        given: The object, or None, or the name once more.
-        name: As run.yaml has it.
-        registry: Where names are looked up.
-        port: What it must be.
         without_name: The way out where the run was made with an object that has no name.
         wanted: The way out where it is not what it must be; by default its methods.
         context: Reaches the factories that ask for it: a text-to-image source is told the label.
@@ -107,7 +103,6 @@ def tell_models(watch: Watch, *, executor: object = None, **parts: object) -> No
     """Say in one line each which models a study has, and where they run, as far as they say.
 
     Args:
-        watch: Who is told.
         executor: Where the trials are drawn; workers on a cluster say where their models run.
         parts: By what they are for; a tuple where there may be several.
     """
@@ -122,12 +117,6 @@ def tell_models(watch: Watch, *, executor: object = None, **parts: object) -> No
         watch.say("".join(c if c.isprintable() else " " for c in f"{what:<8} {about}")[:400])
 
 
-def check_seed(seed: int) -> None:
-    """Refuse a seed that the generators of random numbers refuse."""
-    if seed < 0:
-        raise WeakspotError(f"a seed cannot be {seed}", fix="choose a whole number from 0")
-
-
 #: Schemes whose name may be a path.
 SCHEMES: Final = ("onnx", "hf", "timm", "torchscript", "diffusers", "openclip", "st", "npz")
 #: Settings of runs that are paths, and those that are names of models, sources and judges.
@@ -139,7 +128,6 @@ def rooted(settings: _Settings, here: str, **others: str) -> _Settings:
     """The settings of a run with the paths made absolute that are files below a directory.
 
     Args:
-        settings: Of the run.
         here: The directory; "" leaves paths as they are.
         others: Values in place of the run's, where they are not "".
     """

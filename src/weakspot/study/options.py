@@ -1,12 +1,7 @@
 """What an option of a study is: said once, and read by everything that offers it.
 
-A study's settings are a frozen pydantic model whose fields are annotated with an `Option`. From that one
-place follow the flag and its help, the key of a YAML study, the environment variable, the Python signature,
-run.yaml and the table in the docs:
-
-    class Settings(StudySettings):
-        target: Annotated[str, Option("The classifier.", shown="MODEL", names="model", argument=True)]
-        budget: BudgetOption = "images=20000"
+A study's settings are a frozen pydantic model whose fields are annotated with an `Option`. The flag and its
+help, the key of a YAML study, the environment variable, the Python signature, run.yaml and the docs follow.
 """
 
 from __future__ import annotations
@@ -20,7 +15,6 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
-    Final,
     Literal,
     NamedTuple,
     Self,
@@ -30,7 +24,6 @@ from typing import (
 )
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
-from pydantic.fields import FieldInfo
 
 from weakspot.core import WeakspotError, nearest
 
@@ -75,11 +68,7 @@ class Field(NamedTuple):
 
     Attributes:
         name: The key in files, and the keyword in Python.
-        option: What people are told of it.
-        kind: What a value is.
         many: Several may be given.
-        required: There is no run without it.
-        default: Where nothing is given.
         optional: It may be null.
         listed: One text says all of several values; callers in Python may give a list.
     """
@@ -91,7 +80,7 @@ class Field(NamedTuple):
     required: bool
     default: Any
     optional: bool
-    listed: bool = False
+    listed: bool
 
     @property
     def flag(self) -> str:
@@ -105,7 +94,6 @@ class Field(NamedTuple):
 
     @property
     def takes(self) -> str:
-        """What a value is, in words."""
         words = {bool: "yes or no", int: "whole number", float: "number", Path: "path"}
         return words.get(self.kind, "text")
 
@@ -125,12 +113,7 @@ class StudySettings(BaseModel):
 
     @classmethod
     def read(cls, values: Mapping[str, Any], *, where: str = "") -> Self:
-        """Settings from plain values, checked.
-
-        Args:
-            values: By name.
-            where: The file they come from, for the message.
-        """
+        """Settings from plain values, checked; `where` is the file they come from, for the message."""
         try:
             return cls.model_validate(dict(values))
         except ValidationError as error:
@@ -141,7 +124,6 @@ class StudySettings(BaseModel):
         return self.read(self.model_dump() | values)
 
     def plain(self) -> dict[str, Any]:
-        """As run.yaml has them."""
         return self.model_dump(mode="json")
 
     def resumed(self, budget: str) -> Self:
@@ -160,16 +142,12 @@ def _fields(cls: type[StudySettings]) -> dict[str, Field]:
         option = next((one for one in reversed(info.metadata) if isinstance(one, Option)), None)
         if option is None:
             raise TypeError(f"{cls.__name__}.{name} is not annotated with an Option")
-        found[name] = _field(name, info, option)
+        kind, many, optional = _kind(info.annotation)
+        required = info.is_required()
+        default = None if required else info.get_default(call_default_factory=True)
+        listed = not many and any(get_origin(one) is tuple for one in get_args(info.annotation))
+        found[name] = Field(name, option, kind, many, required, default, optional, listed)
     return found
-
-
-def _field(name: str, info: FieldInfo, option: Option) -> Field:
-    kind, many, optional = _kind(info.annotation)
-    required = info.is_required()
-    default = None if required else info.get_default(call_default_factory=True)
-    listed = not many and any(get_origin(one) is tuple for one in get_args(info.annotation))
-    return Field(name, option, kind, many, required, default, optional, listed)
 
 
 def _kind(hint: Any) -> tuple[type, bool, bool]:
@@ -217,7 +195,8 @@ def _budget(text: str) -> str:
     return text
 
 
-def _seed(seed: int) -> int:
+def check_seed(seed: int) -> int:
+    """Refuse a seed that the generators of random numbers refuse."""
     if seed < 0:
         raise WeakspotError(f"a seed cannot be {seed}", fix="choose a whole number from 0")
     return seed
@@ -234,7 +213,7 @@ BudgetOption = Annotated[
     AfterValidator(_budget),
     Option("Limits: any of images, calls, tokens, dollars, seconds; e.g. images=20k,seconds=600.", "LIMITS"),
 ]
-SeedOption = Annotated[int, AfterValidator(_seed), Option("The same seed gives the same run.")]
+SeedOption = Annotated[int, AfterValidator(check_seed), Option("The same seed gives the same run.")]
 FdrOption = Annotated[
     float,
     AfterValidator(_fdr),
@@ -250,30 +229,33 @@ SenseOption = Annotated[
     ),
 ]
 
-#: What every study is given beside its settings: where the run is kept, and where it is computed.
-OUT: Final = Field(
-    "out",
-    Option("The run's folder, new or empty; by default one below runs/.", "FOLDER", names="new folder"),
-    Path, many=False, required=False, default=None, optional=True,
-)  # fmt: skip
-BLOBS: Final = Field(
-    "blobs",
-    Option(
-        "Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.",
-        "URL",
-        names="address",
-    ),
-    str, many=False, required=False, default=None, optional=True,
-)  # fmt: skip
-EXECUTOR: Final = Field(
-    "executor",
-    Option(
-        "Where it is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.",
-        "EXECUTOR",
-        names="executor",
-    ),
-    str, many=False, required=False, default="local", optional=False,
-)  # fmt: skip
+
+class _Frame(StudySettings):
+    """What every study is given beside its settings: where the run is kept, and where it is computed."""
+
+    out: Annotated[
+        Path | None,
+        Option("The run's folder, new or empty; by default one below runs/.", "FOLDER", names="new folder"),
+    ] = None
+    blobs: Annotated[
+        str | None,
+        Option(
+            "Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.",
+            "URL",
+            names="address",
+        ),
+    ] = None
+    executor: Annotated[
+        str,
+        Option(
+            "Where it is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.",
+            "EXECUTOR",
+            names="executor",
+        ),
+    ] = "local"
+
+
+OUT, BLOBS, EXECUTOR = _Frame.fields().values()
 
 
 def fields_of(study: Study) -> Iterator[Field]:
@@ -297,14 +279,10 @@ class LabelTask:
     """What is asked of a classifier.
 
     Attributes:
-        target: Name of the classifier.
-        source: Name of what draws images from words.
         hunted: The labels whose failures are counted.
         target_label: If given, only this wrong answer counts as a failure.
         judge: Name of the judge; by default the label is missed, or `target_label` is said.
         verify: Names of models that must see the label in a picture before it counts.
-        labels_file: A file with names and parents of labels.
-        sense: Which meaning of the label is meant, where WordNet knows several.
         prompt: The plain prompt; {label} and {parent} are filled in.
     """
 
@@ -353,7 +331,6 @@ class LabelSettings(StudySettings):
 
     @property
     def task(self) -> LabelTask:
-        """What is asked of the classifier."""
         return LabelTask(
             target=self.target,
             source=self.source,
@@ -366,7 +343,6 @@ class LabelSettings(StudySettings):
 
 
 def check_labels(task: LabelTask) -> None:
-    """Refuse labels that cannot be meant."""
     if not all(label.strip() for label in task.hunted):
         raise WeakspotError("the label is empty", fix="name the label whose failures are hunted")
     if len({*task.hunted}) < len(task.hunted):

@@ -1,9 +1,7 @@
 """What a run has measured, as rates that can be set against another run's.
 
-A measure is a question with a name ("the plain words", "it is on a flower.", "stimulus: hard"); a sample is
-what one run drew for it, case by case. Of findings, which the search picked because they failed, only draws
-that took no part in the search count, where a run has any. A study whose rates are others subclasses `Rates`
-and names it in `Study.rates`.
+Of findings, which the search picked because they failed, only draws that took no part in the search count,
+where a run has any. A study whose rates are others subclasses `Rates` and names it in `Study.rates`.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Status, Tally, Trial, WeakspotError
 from weakspot.stats import Interval, confidence_sequence, wilson
-from weakspot.store import Run, RunConfig
+from weakspot.store import Run, RunConfig, count
 from weakspot.study.study import find_study
 
 #: Of all cases, and of a confirmed finding; a study may have parts of other kinds.
@@ -100,7 +98,6 @@ class Rates:
 
     @cached_property
     def known(self) -> dict[str, Hypothesis]:
-        """The hypotheses of the run, by id."""
         return {h.id: h for h in self.run.ledger.hypotheses()}
 
     def measures(self) -> Iterator[Measure]:
@@ -154,11 +151,7 @@ class Rates:
 
 
 def rates_of(run: Run) -> Rates:
-    """The rates of any run.
-
-    Raises:
-        WeakspotError: It has none that could be compared.
-    """
+    """The rates of any run; an error if it has none that could be compared."""
     study = find_study(run.config.study)
     made = study.find("rates")
     if made is None:
@@ -171,22 +164,20 @@ def rates_of(run: Run) -> Rates:
 
 
 def comparable(run: Run) -> bool:
-    """Whether a run has rates that can be compared."""
     return find_study(run.config.study).rates is not None
 
 
 def sample_of(cases: Iterator[tuple[Any, Trial]], *, answer: str = "", watched: bool = True) -> Sample | None:
     """A sample of trials by what identifies their cases; None where there are none.
 
-    Args:
-        answer: If given, only this wrong answer counts.
-        watched: See `Sample`.
+    If an `answer` is given, only that wrong answer counts as a failure.
     """
     seen: dict[Any, Seen] = {}
     tally = Tally()
     for key, trial in cases:
-        tally = tally.plus(_counted(trial, answer))
-        if (failed := _verdict(trial, answer)) is not None:
+        failed = _verdict(trial, answer)
+        tally = tally.plus(count(failed, trial.status))
+        if failed is not None:
             seen[key] = Seen(failed, hash((trial.expected, trial.caption)))
     return Sample(seen, tally, watched) if tally.drawn else None
 
@@ -211,12 +202,3 @@ def _verdict(trial: Trial, answer: str) -> bool | None:
     if trial.failed is None or trial.status in (Status.ERROR, Status.INVALID):
         return None
     return trial.failed and (not answer or trial.answer == answer)
-
-
-def _counted(trial: Trial, answer: str) -> Tally:
-    if trial.status is Status.ERROR:
-        return Tally(errors=1)
-    if trial.status is Status.INVALID:
-        return Tally(invalid=1)
-    failed = _verdict(trial, answer)
-    return Tally(undecided=1) if failed is None else Tally(n=1, failures=int(failed))

@@ -1,7 +1,6 @@
 """What a finished run leaves to the study `repair`: which weak spots are to go, and how.
 
-A study says so with the hook `repair` of its `Study`: a function from (run, settings, target) to a `Job`. The
-inputs that prove the repair are some that neither the search nor the training saw.
+A study says so with the hook `repair` of its `Study`: a function from (run, settings, target) to a `Job`.
 """
 
 from __future__ import annotations
@@ -25,62 +24,33 @@ LEAST: Final = 20
 
 
 class RepairTask(Protocol):
-    """What a job is told of the repair: its settings, as `repair` has them."""
+    """What a job is told of the repair: its settings, as `repair` has them.
+
+    Attributes:
+        numbers: The weak spots by their numbers; None for the preferred ones.
+        method: last-layer, full, lora or data.
+        target: Name of the model; "" for that of the run.
+        rate: Share of the inputs that are as the weak spots say in training.
+        epochs: Rounds at most; 0 for the method's own number.
+        learning_rate: 0 for the method's own.
+        distil: How much of the wanted answer is the model's former one.
+        most: Cases of each weak spot in the proof at most.
+        here: The directory from which relative paths in the run's settings are meant.
+    """
 
     @property
-    def numbers(self) -> list[int] | None:
-        """The weak spots by their numbers; None for the preferred ones."""
-        ...
+    def numbers(self) -> list[int] | None: ...
 
-    @property
-    def method(self) -> str:
-        """last-layer, full, lora or data."""
-        ...
-
-    @property
-    def target(self) -> str:
-        """Name of the model; "" for that of the run."""
-        ...
-
-    @property
-    def rate(self) -> float:
-        """Share of the inputs that are as the weak spots say in training."""
-        ...
-
-    @property
-    def epochs(self) -> int:
-        """Rounds at most; 0 for the method's own number."""
-        ...
-
-    @property
-    def learning_rate(self) -> float:
-        """0 for the method's own."""
-        ...
-
-    @property
-    def distil(self) -> float:
-        """How much of the wanted answer is the model's former one."""
-        ...
-
-    @property
-    def device(self) -> str:
-        """auto, cpu, cuda."""
-        ...
-
-    @property
-    def seed(self) -> int:
-        """Everything random follows from it."""
-        ...
-
-    @property
-    def most(self) -> int:
-        """Cases of each weak spot in the proof at most."""
-        ...
-
-    @property
-    def here(self) -> str:
-        """The directory from which relative paths in the run's settings are meant."""
-        ...
+    method: str
+    target: str
+    rate: float
+    epochs: int
+    learning_rate: float
+    distil: float
+    device: str
+    seed: int
+    most: int
+    here: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +58,6 @@ class Spot:
     """Some inputs whose failures are counted before and after.
 
     Attributes:
-        words: Which.
         hypotheses: What is drawn, in equal parts.
         number: Of the mode or finding; 0 if it is none.
         failed: Where there is nothing to draw and to judge: says of a model which of its own cases fail, the
@@ -106,7 +75,6 @@ class Pair(NamedTuple):
 
     Attributes:
         cases: The case; a generator draws its own, with the same noise.
-        said: What was answered.
         failed: Whether that is a failure; None where there is no verdict.
     """
 
@@ -123,15 +91,13 @@ class Fitted(NamedTuple):
     """A model that was changed.
 
     Attributes:
-        target: As it is now.
-        name: The name under which it is a target.
-        learnt: How it went: curve, best, epochs, parameters, layer (see `weakspot.tuning.train.Trained`),
+        history: How it went: curve, best, epochs, parameters, layer (see `weakspot.tuning.train.Trained`),
             and how many inputs there were, as "pictures".
     """
 
     target: Any
     name: str
-    learnt: dict[str, Any]
+    history: dict[str, Any]
 
 
 #: Told what is being done, how much of it is done, and of how much.
@@ -143,9 +109,6 @@ class Job:
     """The weak spots of a run, and all that is needed to repair them and to prove it.
 
     Attributes:
-        target: The model as it is.
-        name: Its name.
-        judge: Says what a failure is.
         chosen: What is to be repaired.
         others: What must not get worse.
         clean: Inputs as they are.
@@ -165,7 +128,6 @@ class Job:
         cluster: What a case is of, where several may be of one: the name of its picture, of its text.
         wanted: The rate of failures that is wanted; see `weakspot.studies.repair.proof.Change`.
         also: More facts of the result, given what was answered in the chosen spots.
-        counts: Inputs per part, for people.
         digests: Of data, for run.yaml.
     """
 
@@ -203,11 +165,7 @@ def mixed(rows: Sequence[Sequence[Any]]) -> list[Any]:
 
 
 def chosen_of(settings: RepairTask, preferred: list[int] | None, count: int, what: str) -> list[int]:
-    """The numbers that are meant.
-
-    Raises:
-        WeakspotError: One does not exist.
-    """
+    """The numbers that are meant; an error if one does not exist."""
     numbers = settings.numbers if preferred is None else preferred
     wrong = [n for n in numbers or [] if not 1 <= n <= count]
     if wrong or not numbers:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from weakspot.core import Hypothesis, WeakspotError
+from weakspot.core import Hypothesis, disk_errors
 from weakspot.core.registry import study_names
 from weakspot.report import format as show
 from weakspot.report import html as pages
@@ -37,13 +37,9 @@ def summary(run: Run, document: Document | None = None) -> dict[str, Any]:
 
 
 def write(run: Run, *, folder: Path | None = None) -> Path:
-    """Write report.html, report.md and report.json; finished, stopped and running runs are all welcome.
+    """Write report.html, report.md and report.json, by default into the run's folder.
 
-    Args:
-        folder: Where to; by default the run's folder.
-
-    Returns:
-        The path of report.html.
+    Finished, stopped and running runs are all welcome. Gives the path of report.html.
     """
     folder = run.folder if folder is None else folder
     found = {
@@ -62,19 +58,14 @@ def html(run: Run, *, beside: bool = False) -> str:
 
 
 def markdown(run: Run) -> str:
-    """The report as Markdown, without pictures."""
     return texts.markdown(document_of(run))
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a file of a report, whole or not at all."""
-    try:
+    fix = "free some space, or check the permissions"
+    with disk_errors(f"the report cannot be written to {path.parent}", fix):
         write_whole(path, text.encode("utf-8", "backslashreplace"))
-    except OSError as error:
-        raise WeakspotError(
-            f"the report cannot be written to {path.parent}: {error.strerror}",
-            fix="free some space, or check the permissions",
-        ) from error
 
 
 def command_of(run: Run) -> str:

@@ -22,9 +22,7 @@ class Rows:
 
     Attributes:
         forms: How they can be written, the usual one first: jsonl, parquet, hf, csv.
-        columns: Their names, and what they hold.
         title: Of the data card; {model} is filled in.
-        about: What a row is.
         limits: What the rows do not say.
     """
 
@@ -75,7 +73,6 @@ class Rows:
 
 
 def rows_of(run: Run) -> Rows:
-    """The rows of any run."""
     found: Rows = find_study(run.config.study).find("rows")(run)
     return found
 

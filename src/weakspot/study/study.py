@@ -1,19 +1,7 @@
 """A study: settings, parts, a method, a result, and the document that tells it.
 
-    STUDY = Study(
-        name="rare",
-        about="Measure failures that plain sampling hardly sees.",
-        home=__name__,
-        settings="settings:RareSettings",
-        parts="parts:load",
-        method="method:rare",
-        result="result:RareResult",
-        document="document:document",
-    )
-
 What is named as "module:attribute" is imported when it is needed, so that the help of a command costs the
-import of its settings alone. A study from outside does the same and enters itself in the group
-`weakspot.studies`.
+import of its settings alone. A study from outside enters itself in the group `weakspot.studies`.
 """
 
 from __future__ import annotations
@@ -22,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, Self, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, PlainSerializer, ValidationError
@@ -34,6 +23,8 @@ if TYPE_CHECKING:
     from weakspot.store import Run
 
 
+#: What is no object given in place of a name.
+_NAMES: Final = (str, Path, bool, int, float, type(None))
 #: Something of a study, or where it is: "module:attribute", the module relative to the study's home.
 Lazy = Any
 
@@ -45,7 +36,6 @@ class Known(Protocol):
     @property
     def digests(self) -> Mapping[str, str]:
         """By what they are of."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,21 +119,15 @@ class Study:
 
     @property
     def options(self) -> type[StudySettings]:
-        """The class of its settings."""
         found: type[StudySettings] = self.find("settings")
         return found
 
     @property
     def fields(self) -> dict[str, Field]:
-        """Its options by name."""
         return self.options.fields()
 
     def separate(self, values: Mapping[str, Any]) -> tuple[StudySettings, dict[str, Any]]:
-        """Settings, and the objects that were given in place of names.
-
-        Args:
-            values: By option, as a caller in Python gives them.
-        """
+        """Settings, and the objects that were given in place of names, from options by name."""
         self._check_one_of(values)
         fields = self.fields
         plain, objects = dict(values), {}
@@ -154,11 +138,17 @@ class Study:
             if known is None or not (known.option.port or known.option.named):
                 continue
             several = known.many and isinstance(value, list | tuple)
-            if any(_is_object(one) for one in (value if several else [value])):
+            if not all(isinstance(one, _NAMES) for one in (value if several else [value])):
                 objects[name] = value
                 naming: Callable[[Any], str] = known.option.named or name_of
                 plain[name] = tuple(map(naming, value)) if several else naming(value)
-        return self.options.read({k: _text(v) for k, v in plain.items()}), objects
+        texts = {k: str(v) if isinstance(v, Path) else v for k, v in plain.items()}
+        return self.options.read(texts), objects
+
+    def resolved(self, settings: Any, objects: dict[str, Any]) -> Any:
+        """The settings with what follows from other options."""
+        resolve = self.find("resolve")
+        return settings if resolve is None else resolve(settings, objects)
 
     def _check_one_of(self, values: Mapping[str, Any]) -> None:
         given = [repr(name) for name in self.one_of if values.get(name)]
@@ -186,7 +176,6 @@ class Study:
         return found | (dict(parts.digests) if isinstance(parts, Known) else {})
 
     def read_result(self, run: Any) -> Result | None:
-        """The result of a run of this study."""
         found: type[Result] = self.find("result")
         return found.of(run)
 
@@ -198,18 +187,6 @@ class Study:
                 f"{self.name} is not spread over machines: {self.stays or 'it draws no trials'}",
                 fix=f"leave the executor out; {' and '.join(others)} can be spread",
             )
-
-
-def _is_object(value: Any) -> bool:
-    from pathlib import Path
-
-    return value is not None and not isinstance(value, str | Path | bool | int | float)
-
-
-def _text(value: Any) -> Any:
-    from pathlib import Path
-
-    return str(value) if isinstance(value, Path) else value
 
 
 @cache
@@ -235,7 +212,6 @@ class Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def plain(self) -> dict[str, Any]:
-        """As plain values."""
         return self.model_dump(mode="json")
 
 
@@ -251,7 +227,6 @@ class Result(Value):
     key: ClassVar[str] = "result"
 
     def keep(self, run: Run) -> None:
-        """Write it into the run's ledger."""
         run.ledger.set_fact(self.key, {"version": self.version} | self.plain())
 
     @classmethod

@@ -12,10 +12,11 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import yaml
 
@@ -43,12 +44,6 @@ def check_study(
         values: Options that make a run of a few seconds; by default `Study.example`.
         kills: How often the run is killed and resumed.
         executor: Also run it there, e.g. "ray"; the ledger must be the same.
-
-    Returns:
-        The undisturbed run, open for reading.
-
-    Raises:
-        ContractError: Something is not as promised.
     """
     study = find_study(name)
     given = dict(study.example if values is None else values)
@@ -61,7 +56,7 @@ def check_study(
         printed["study"] == name, f"--json of {name} does not name the study", "return Document.summary()"
     )
     expected = content(whole)
-    _again(study, given, words, expected, folder)
+    _again(study, given, expected, folder)
     _killed(name, words, expected, folder, kills)
     if executor:
         _run([*words, "--out", str(folder / "elsewhere"), "--executor", executor])
@@ -79,8 +74,7 @@ def check_study(
 
 def content(folder: Path) -> dict[str, Any]:
     """What a ledger says, without what differs from one time to the next."""
-    uri = f"{(folder.resolve() / 'ledger.db').as_uri()}?mode=ro"
-    with contextlib.closing(sqlite3.connect(uri, uri=True)) as db:
+    with _ledger(folder) as db:
         columns = [row[1] for row in db.execute("PRAGMA table_info(trials)") if row[1] not in _FLEETING]
         trials = db.execute(f"SELECT {', '.join(columns)} FROM trials ORDER BY hypothesis, idx").fetchall()  # noqa: S608
         findings = db.execute("SELECT data FROM findings ORDER BY rank").fetchall()
@@ -88,6 +82,11 @@ def content(folder: Path) -> dict[str, Any]:
         hypotheses = sorted(db.execute("SELECT id, text FROM hypotheses").fetchall())
     lasting = None if result is None else _lasting(json.loads(result[0]))
     return {"trials": trials, "findings": findings, "result": lasting, "hypotheses": hypotheses}
+
+
+def _ledger(folder: Path) -> contextlib.closing[sqlite3.Connection]:
+    uri = f"{(folder.resolve() / 'ledger.db').as_uri()}?mode=ro"
+    return contextlib.closing(sqlite3.connect(uri, uri=True))
 
 
 def _lasting(value: Any) -> Any:
@@ -120,12 +119,9 @@ def _run(arguments: Sequence[str], *codes: int) -> str:
     wanted = codes or (0, 3)
     called = " ".join(arguments)
     promise(code in wanted, f"weakspot {called} ends with {code}: {complained.getvalue()[-800:]}", "mend it")
-    promise(
-        "Traceback" not in complained.getvalue(),
-        f"weakspot {called} shows a traceback",
-        "raise a WeakspotError",
-    )
-    return said.getvalue() + complained.getvalue() if 1 in wanted or 2 in wanted else said.getvalue()
+    fine = "Traceback" not in complained.getvalue()
+    promise(fine, f"weakspot {called} shows a traceback", "raise a WeakspotError")
+    return said.getvalue() + (complained.getvalue() if {1, 2} & {*wanted} else "")
 
 
 def _json(arguments: Sequence[str]) -> dict[str, Any]:
@@ -161,7 +157,8 @@ def _options(study: Study, folder: Path) -> None:
     )
     named = {option.name: name for option, name in variables((study.name,), parser).items()}
     arguments = [str(values[f.name]) for f in fields_of(study) if f.option.argument]
-    with _environment({named[key]: _variable(value) for key, value in values.items() if key in named}):
+    said = {named[key]: _variable(value) for key, value in values.items() if key in named}
+    with mock.patch.dict(os.environ, said):
         by_variable = parser.make_context(study.name, list(arguments)).params
     by_flag = parser.make_context(study.name, words_of(study, values)).params
     by_file = parser.make_context(study.name, read.arguments()).params
@@ -187,7 +184,7 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, bool | int | float) else str(value)
 
 
-def _again(study: Study, given: Mapping[str, Any], words: Sequence[str], expected: Any, folder: Path) -> None:
+def _again(study: Study, given: Mapping[str, Any], expected: Any, folder: Path) -> None:
     """The same seed gives the same ledger: from a file, and from Python."""
     from weakspot.study.calls import function_of
 
@@ -195,31 +192,20 @@ def _again(study: Study, given: Mapping[str, Any], words: Sequence[str], expecte
     file.write_text(yaml.safe_dump({"study": study.name} | dict(given), allow_unicode=True), "utf-8")
     _run(["validate", str(file)])
     _run(["run", str(file), "--out", str(folder / "file")])
-    promise(
-        content(folder / "file") == expected,
-        "a run from its file has another ledger",
-        "draw by the seed alone",
-    )
     function_of(study.name)(**given, out=folder / "python").close()
-    promise(
-        content(folder / "python") == expected,
-        "a run from Python has another ledger",
-        "draw by the seed alone",
-    )
-    del words
+    for place, how in (("file", "its file"), ("python", "Python")):
+        same = content(folder / place) == expected
+        promise(same, f"a run from {how} has another ledger", "draw by the seed alone")
 
 
 def _killed(name: str, words: Sequence[str], expected: Any, folder: Path, kills: int) -> None:
     """A run that is killed at any moment goes on to the same ledger."""
     cut = folder / "killed"
+    quiet: dict[str, Any] = dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL)
     for _ in range(kills):
         resumed = (cut / "run.yaml").exists()
         arguments = ["resume", str(cut)] if resumed else [*words, "--out", str(cut)]
-        with subprocess.Popen(  # noqa: S603
-            [sys.executable, "-m", "weakspot", *arguments],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        ) as process:
+        with subprocess.Popen([sys.executable, "-m", "weakspot", *arguments], **quiet) as process:  # noqa: S603
             before = _drawn(cut)
             while process.poll() is None and _drawn(cut) <= before:
                 time.sleep(0.02)
@@ -238,8 +224,7 @@ def _drawn(folder: Path) -> int:
     """Trials in a ledger that may be in the middle of being made."""
     with contextlib.suppress(sqlite3.Error):
         if (folder / "ledger.db").exists():
-            uri = f"{(folder / 'ledger.db').as_uri()}?mode=ro"
-            with contextlib.closing(sqlite3.connect(uri, uri=True)) as db:
+            with _ledger(folder) as db:
                 return int(db.execute("SELECT COUNT(*) FROM trials").fetchone()[0])
     return 0
 
@@ -308,14 +293,3 @@ def _refusals(study: Study, given: Mapping[str, Any], folder: Path) -> None:
     with contextlib.suppress(WeakspotError):
         study.separate(dict(given) | {"nonsense": 1})
         promise(False, "an option that does not exist is taken", "inherit from StudySettings")
-
-
-@contextlib.contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    before = dict(os.environ)
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)

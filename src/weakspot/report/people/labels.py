@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from weakspot.core import WeakspotError
+from weakspot.core import WeakspotError, disk_errors
 
 NAME: Final = "labels.jsonl"
 #: Characters of an annotator's name.
@@ -40,15 +40,10 @@ class Labels:
         self._seen: tuple[int, int] = (-1, 0)
         self._rows: list[dict[str, Any]] = []
 
-    def add(self, task: str, item: str, annotator: str, label: str, *, at: str = "") -> None:
+    def add(self, task: str, item: str, annotator: str, label: str) -> None:
         """Keep an answer; it is on disk when this returns."""
-        self._append(
-            [{"task": task, "item": item, "annotator": annotator, "label": label, "at": at or _now()}]
-        )
-
-    def add_many(self, rows: list[dict[str, Any]]) -> None:
-        """Keep several, all of them or, if the disk is full, none or the first of them."""
-        self._append(rows)
+        row = {"task": task, "item": item, "annotator": annotator, "label": label, "at": _now()}
+        self.add_many([row])
 
     def undo(self, task: str, annotator: str) -> str | None:
         """Take back a person's last answer; the item it was about, None if there is none."""
@@ -56,7 +51,7 @@ class Labels:
         if not own:
             return None
         last = max(own, key=lambda one: one.order)
-        self._append([{"task": task, "item": last.item, "annotator": annotator, "undo": True, "at": _now()}])
+        self.add_many([{"task": task, "item": last.item, "annotator": annotator, "undo": True, "at": _now()}])
         return last.item
 
     def current(self, task: str) -> list[Label]:
@@ -72,23 +67,22 @@ class Labels:
         return list(found.values())
 
     def _read(self) -> list[dict[str, Any]]:
-        try:
-            stat = self.path.stat()
-            if (stat.st_mtime_ns, stat.st_size) != self._seen:
-                content = self.path.read_bytes()
-                self._rows = [row for line in content.splitlines() if (row := _row(line)) is not None]
-                self._seen = stat.st_mtime_ns, stat.st_size
-        except FileNotFoundError:
-            self._seen, self._rows = (-1, 0), []
-        except OSError as error:
-            raise WeakspotError(
-                f"{self.path} cannot be read: {error.strerror}", fix="check the permissions"
-            ) from error
+        with disk_errors(f"{self.path} cannot be read", "check the permissions"):
+            try:
+                stat = self.path.stat()
+                if (stat.st_mtime_ns, stat.st_size) != self._seen:
+                    content = self.path.read_bytes()
+                    self._rows = [row for line in content.splitlines() if (row := _row(line)) is not None]
+                    self._seen = stat.st_mtime_ns, stat.st_size
+            except FileNotFoundError:
+                self._seen, self._rows = (-1, 0), []
         return self._rows
 
-    def _append(self, rows: list[dict[str, Any]]) -> None:
+    def add_many(self, rows: list[dict[str, Any]]) -> None:
+        """Keep several, all of them or, if the disk is full, none or the first of them."""
         lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
-        try:
+        fix = "free some space or check the permissions; what was said before is kept"
+        with disk_errors(f"{self.path} cannot be written", fix):
             with self.path.open("ab+") as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 end = file.seek(0, os.SEEK_END)
@@ -104,27 +98,14 @@ class Labels:
                     os.fsync(folder)
                 finally:
                     os.close(folder)
-        except OSError as error:
-            raise WeakspotError(
-                f"{self.path} cannot be written: {error.strerror}",
-                fix="free some space or check the permissions; what was said before is kept",
-            ) from error
         self._seen = (-1, 0)
 
 
 def annotator_name(text: str) -> str:
-    """A name as it is kept.
-
-    Raises:
-        WeakspotError: It is empty, long, or has signs that a name does not need.
-    """
+    """A name as it is kept; an error if it is empty, long, or has signs that a name does not need."""
     name = " ".join(text.split())
-    if (
-        not name
-        or len(name) > LONGEST
-        or not all(c.isalnum() or c in " -_.'" for c in name)
-        or name.strip(".") == ""
-    ):
+    fine = name.strip(".") and len(name) <= LONGEST and all(c.isalnum() or c in " -_.'" for c in name)
+    if not fine:
         raise WeakspotError(
             f"{name[:60]!r} is no name to label under",
             fix=f"use letters, digits, spaces and -_.', at most {LONGEST} of them",

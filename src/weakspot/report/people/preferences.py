@@ -45,11 +45,9 @@ class WithModes(Protocol):
     @property
     def modes(self) -> Sequence[Mode]:
         """Worst first; mode 1 is the first."""
-        ...
 
     def samples(self, run: Run, number: int, *, most: int = 2) -> list[str]:
         """Where failing inputs of a mode lie."""
-        ...
 
 
 class Preferences(BaseModel):
@@ -75,7 +73,6 @@ class Preferences(BaseModel):
         return None if kept is None else cls.model_validate(kept)
 
     def plain(self) -> dict[str, Any]:
-        """As plain values."""
         return self.model_dump(mode="json")
 
 
@@ -87,17 +84,10 @@ def prefer(
     ratings: Mapping[int, float] | None = None,
     clear: bool = False,
 ) -> Preferences:
-    """Add answers to a run.
+    """Add answers to a run; all answers so far.
 
-    Args:
-        folder: The run's.
-        chosen: Numbers of modes that are to be repaired, in place of an earlier choice.
-        pairs: (worse, milder).
-        ratings: By mode.
-        clear: Forget earlier answers first.
-
-    Returns:
-        All answers so far.
+    `chosen` modes take the place of an earlier choice; `pairs` are (worse, milder); `clear` forgets the
+    earlier answers.
     """
     with Run.open(Path(folder)) as run:
         count = len(modes_of(run))
@@ -130,11 +120,7 @@ def listed_modes(run: Run) -> Sequence[Mode]:
 
 
 def modes_of(run: Run) -> Sequence[Mode]:
-    """The modes of a run, worst first; mode 1 is the first.
-
-    Raises:
-        WeakspotError: It lists none.
-    """
+    """The modes of a run, worst first; mode 1 is the first. An error if it lists none."""
     if found := listed_modes(run):
         return found
     if _result(run) is None and run.state == "finished":
@@ -158,11 +144,7 @@ def _result(run: Run) -> WithModes | None:
 
 
 def preferred(run: Run) -> list[int]:
-    """The numbers of the modes to repair: those that are minded.
-
-    Raises:
-        WeakspotError: None is.
-    """
+    """The numbers of the modes to repair: those that are minded. An error if none is."""
     found = minded(run)
     if not found:
         raise WeakspotError(

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from weakspot.core import WeakspotError, parse_name
+from weakspot.core import WeakspotError, disk_errors, parse_name
 from weakspot.report.people.labels import Label
 from weakspot.store import Run, write_whole
 
@@ -67,34 +67,26 @@ def waiting(table: Path) -> list[Waiting]:
 def fill_in(table: Path, labels: Iterable[Label], *, annotators: Iterable[str] = ()) -> None:
     """Write what people said into the table, a column each, the whole file at once.
 
-    Args:
-        table: The file.
-        labels: All that holds now.
-        annotators: Whose columns are theirs even if they took everything back.
-
-    Raises:
-        WeakspotError: The table is gone or cannot be written.
+    The columns of `annotators` are theirs even if they took everything back.
     """
     said: dict[str, dict[str, str]] = {f"{COLUMN}{name}": {} for name in annotators}
     for label in labels:
         said.setdefault(f"{COLUMN}{label.annotator}", {})[label.item] = label.label
-    try:
-        with (table.parent / f".{FILE}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            columns, rows = _read(table)
-            columns += [name for name in said if name not in columns]
-            for row in rows:
-                row |= {name: of.get(row["case"], "") for name, of in said.items()}
-            text = io.StringIO(newline="")
-            writer = csv.DictWriter(text, columns, restval="")
-            writer.writeheader()
-            writer.writerows(rows)
-            write_whole(table, text.getvalue().encode("utf-8", "backslashreplace"))
-    except OSError as error:
-        raise WeakspotError(
-            f"{table} cannot be written: {error.strerror}",
-            fix="free some space or check the permissions; what was said is kept with the run",
-        ) from error
+    fix = "free some space or check the permissions; what was said is kept with the run"
+    with (
+        disk_errors(f"{table} cannot be written", fix),
+        (table.parent / f".{FILE}.lock").open("w") as lock,
+    ):
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        columns, rows = _read(table)
+        columns += [name for name in said if name not in columns]
+        for row in rows:
+            row |= {name: of.get(row["case"], "") for name, of in said.items()}
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, columns, restval="")
+        writer.writeheader()
+        writer.writerows(rows)
+        write_whole(table, text.getvalue().encode("utf-8", "backslashreplace"))
 
 
 def digest_of(path: Path) -> str:

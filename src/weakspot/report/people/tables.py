@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from weakspot.core import WeakspotError
+from weakspot.core import Rate, WeakspotError
 from weakspot.report import format as show
 from weakspot.report.document import Table
 from weakspot.report.people.labels import Labels
@@ -25,7 +25,7 @@ def scores(run: Run) -> list[dict[str, Any]]:
         if not labels.current(name):
             continue
         try:
-            one = score(run, task_of(run, name, most=_EVERYTHING, aspects=ASPECTS))
+            one = score(run, task_of(run, name, most=_EVERYTHING, aspects=tuple(ASPECTS)))
         except WeakspotError:
             continue  # labels of a task that this run does not have
         if one["labels"]:
@@ -169,19 +169,17 @@ _MORE: Final[Mapping[str, Callable[[Run, Score], list[Table]]]] = {
 
 
 def _judged(one: Score) -> list[tuple[str, ...]]:
+    from weakspot.stats import wilson
+
     if not one["n"]:
         return [("compared", "nothing yet")]
-
-    def part(right: int, of: int) -> str:
-        if not of:
-            return f"{show.NONE} of 0"
-        from weakspot.stats import wilson
-
-        return f"{show.percent(right / of)} {show.interval(*wilson(right, of))} of {show.count(of)}"
-
+    counts = [(one[f"true_{kind}"], one[kind]) for kind in ("positives", "negatives")]
+    seen, passed = (
+        show.rate(Rate(right / of if of else 0.0, *wilson(right, of), of, right)) for right, of in counts
+    )
     return [
-        ("failures that it sees (sensitivity)", part(one["true_positives"], one["positives"])),
-        ("passes that it lets pass (specificity)", part(one["true_negatives"], one["negatives"])),
+        ("failures that it sees (sensitivity)", seen),
+        ("passes that it lets pass (specificity)", passed),
         ("Cohen's κ with people", f"{_number(one['kappa'])} on {show.count(one['n'])}"),
     ]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from weakspot.core import JUDGES, MODELS, SOURCES, Judge, Source, Target, WeakspotError
-from weakspot.core.ports import AnswersQuestions, LanguageModel, NeedsImages, Priced
-from weakspot.core.question import BENIGN, CONTRAST
+from weakspot.core.ports import LanguageModel
+from weakspot.core.question import BENIGN, CONTRAST, AnswersQuestions, NeedsImages, Priced
 from weakspot.engine import Budget, Executor
 from weakspot.engine.budget import COUNTED
 from weakspot.engine.engine import PATIENCE

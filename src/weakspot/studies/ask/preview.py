@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from weakspot.core import WeakspotError
-from weakspot.core.ports import Estimates
-from weakspot.core.question import BenchmarkQuestion
+from weakspot.core.question import BenchmarkQuestion, Estimates
 from weakspot.sources.benchmark import Benchmark
 from weakspot.studies.ask.arms import Arm, Questions, plan
 from weakspot.studies.ask.parts import AskParts, ScenarioParts, shown_pictures

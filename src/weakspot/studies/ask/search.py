@@ -15,8 +15,7 @@ from functools import partial
 from typing import Any, Final
 
 from weakspot.core import Hypothesis, Stage, Trial, WeakspotError
-from weakspot.core.ports import Spends
-from weakspot.core.question import BENIGN, CONTRAST
+from weakspot.core.question import BENIGN, CONTRAST, Spends
 from weakspot.engine import (
     Budget,
     BudgetSpent,

@@ -12,15 +12,8 @@ from dataclasses import replace
 from typing import Final
 
 from weakspot.core import Case, Judge, Output, Status, Target, Usage, Verdict
-from weakspot.core.ports import (
-    AnswersQuestions,
-    ErrorKnown,
-    NeedsImages,
-    Spends,
-    Stoppable,
-    Waits,
-)
-from weakspot.core.question import BENIGN, EXPECTED
+from weakspot.core.ports import ErrorKnown
+from weakspot.core.question import BENIGN, EXPECTED, AnswersQuestions, NeedsImages, Spends, Stoppable, Waits
 from weakspot.engine import Executor
 from weakspot.engine.identity import models_in
 from weakspot.stats.judged import Confusion

@@ -29,7 +29,7 @@ from weakspot.stats.clustered import ClusteredRate, clustered_rate
 from weakspot.studies.mine.embeddings import embed_texts
 from weakspot.studies.mine.parts import Progress
 from weakspot.studies.mine.result import Grounded, GroundedRow, LeftOutFile, Miss, Sight, TooFew
-from weakspot.study.loading import check_seed
+from weakspot.study.options import check_seed
 from weakspot.text.changes import key
 from weakspot.text.foils import Foils, chosen, foils
 

@@ -40,7 +40,7 @@ def repair(context: Context[RepairSettings, RepairParts]) -> RepairResult:
         fitted = _trained(folder, job, context.parts.network, settings, progress)
     else:
         fitted = job.fit(folder, progress)
-    training = fitted.learnt | {"seconds": round(time.monotonic() - began, 1)}
+    training = fitted.history | {"seconds": round(time.monotonic() - began, 1)}
     known = known.model_copy(update={"training": training, "model": fitted.name})
     context.publish(known)
     proved = proof(context.run, job, fitted.target, settings, progress)

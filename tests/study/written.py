@@ -1,6 +1,6 @@
 """What the repository holds that follows from the studies' options, and is written by this module.
 
-    python -m weakspot.study.written
+    python -m tests.study.written
 
 writes the static types of `weakspot.hunt(…)` and its siblings (`src/weakspot/__init__.pyi`), and the option
 tables of the docs, each between `<!-- options: hunt -->` and `<!-- end of options -->`. The files are checked
@@ -9,19 +9,18 @@ in, and a test says when they are no longer what this module writes.
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from weakspot.core.registry import STUDIES
 from weakspot.study.calls import documentation_of
 from weakspot.study.options import EXECUTOR, OUT, Field, fields_of
 from weakspot.study.study import Study, find_study
 
-_PACKAGE: Final = Path(__file__).parents[1]
+_PACKAGE: Final = Path(__file__).parents[2] / "src" / "weakspot"
 _PLAIN: Final = {bool: "bool", int: "int", float: "float", str: "str"}
 _PLACE: Final = re.compile(r"(<!-- options: (\S+) -->\n).*?(<!-- end of options -->)", re.DOTALL)
 
@@ -35,23 +34,26 @@ def written() -> Iterator[tuple[Path, str]]:
 
 def stub() -> str:
     """The static types of the package's public names."""
-    tree = ast.parse((_PACKAGE / "__init__.py").read_text("utf-8"))
-    checking = next(n for n in tree.body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING")
+    package: Any = sys.modules["weakspot"]
+    homes: dict[str, list[str]] = {}
+    for name, module in sorted(package.HOMES.items()):
+        called = package.CALLED.get(name, name)
+        homes.setdefault(module, []).append(name if called == name else f"{called} as {name}")
     lines = [
-        "# Written by `python -m weakspot.study.written` from the studies' options; do not edit.",
+        "# Written by `python -m tests.study.written` from the studies' options; do not edit.",
         "# fmt: off",
         "# ruff: noqa",
         "from collections.abc import Sequence",
         "from pathlib import Path",
         "from typing import Any",
         "",
-        *map(ast.unparse, checking.body),
+        *(f"from {module} import {', '.join(names)}" for module, names in sorted(homes.items())),
         "import weakspot.core as _core",
         "from weakspot.engine import Cluster as _Cluster",
         "from weakspot.engine import Executor as _Executor",
         "from weakspot.engine import Watch as _Watch",
         "",
-        f"__all__ = {sorted(sys.modules['weakspot'].__all__)}",
+        f"__all__ = {package.__all__}",
         "__version__: str",
         "",
         "def open_run(folder: str) -> Run: ...",
