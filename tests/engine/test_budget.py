@@ -11,7 +11,7 @@ from tests.engine.engine_parts import Clerk, engine, fails
 
 from weakspot.core import Stage, Usage, WeakspotError
 from weakspot.engine import Budget, BudgetSpent, Spending, Want, stop
-from weakspot.engine.budget import FAR
+from weakspot.engine.stop import FAR
 
 
 @pytest.mark.parametrize(

@@ -45,9 +45,8 @@ from weakspot.core import (
     nearest,
 )
 from weakspot.core.ports import Finite, available
-from weakspot.engine.budget import FAR, Budget, BudgetSpent, Spending
-from weakspot.engine.executor import local
-from weakspot.engine.stages import Answered, Batch, answer_batch, draw_batch, judge_batch
+from weakspot.engine.executor import Answered, Batch, answer_batch, draw_batch, judge_batch, local
+from weakspot.engine.stop import FAR, Budget, BudgetSpent, Spending
 from weakspot.store import Run
 from weakspot.studies.hunt.finished import (
     FinishedHunt,

@@ -17,7 +17,7 @@ from typing import Any, Final
 from weakspot.after.tried_words import meaning
 from weakspot.core import Hypothesis, Rate, Stage, Tally, WeakspotError
 from weakspot.engine import Broken, Budget, BudgetSpent, Engine, Lane, State, Want, Watch, stop
-from weakspot.engine.budget import FAR, Spending
+from weakspot.engine.stop import FAR, Spending
 from weakspot.stats import log_evidence, log_evidence_below
 from weakspot.store import Run, rate
 from weakspot.studies.hunt import STUDY

@@ -1,11 +1,10 @@
 """Draws trials: batching, overlap of stages, stop rules, races, budgets, executors."""
 
 from weakspot.engine import stop
-from weakspot.engine.budget import Budget, BudgetSpent, Spending
 from weakspot.engine.engine import Broken, Engine, Want
 from weakspot.engine.executor import Cluster, Executor, LocalExecutor, Placed, local
 from weakspot.engine.race import Claim, ConfirmSettings, RaceSettings, confirm, findings, race
-from weakspot.engine.stop import Rule
+from weakspot.engine.stop import Budget, BudgetSpent, Rule, Spending
 from weakspot.engine.watch import Lane, State, Watch
 
 __all__ = [

@@ -29,10 +29,10 @@ from weakspot.core import (
     WeakspotError,
 )
 from weakspot.core.ports import available
-from weakspot.engine.budget import Budget, BudgetSpent, Spending
-from weakspot.engine.executor import Cluster, Executor, local
-from weakspot.engine.stages import (
+from weakspot.engine.executor import (
     Batch,
+    Cluster,
+    Executor,
     Judged,
     answer_batch,
     answer_there,
@@ -41,8 +41,9 @@ from weakspot.engine.stages import (
     draw_there,
     judge_batch,
     judge_there,
+    local,
 )
-from weakspot.engine.stop import Rule
+from weakspot.engine.stop import Budget, BudgetSpent, Rule, Spending
 from weakspot.engine.watch import Lane, Watch
 from weakspot.store import Outcome, Run, count
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from weakspot.core import Finding, Hypothesis, Stage, Tally
-from weakspot.engine.budget import BudgetSpent
 from weakspot.engine.engine import Engine, Want
+from weakspot.engine.stop import BudgetSpent
 from weakspot.engine.watch import Lane, State
 from weakspot.stats import confidence_sequence, e_bh, log_evidence, log_evidence_below
 from weakspot.store import rate

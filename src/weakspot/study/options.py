@@ -189,7 +189,7 @@ def _explained(cls: type[StudySettings], error: ValidationError, where: str) -> 
 
 
 def _budget(text: str) -> str:
-    from weakspot.engine.budget import Budget  # only now: the help of a command needs no engine
+    from weakspot.engine.stop import Budget  # only now: the help of a command needs no engine
 
     Budget.parse(text)
     return text

@@ -13,7 +13,7 @@ from weakspot.report import format as show
 from weakspot.report import html as pages
 from weakspot.report import markdown as texts
 from weakspot.report.document import Document
-from weakspot.report.people import tables as people
+from weakspot.report.people.labels import NAME as LABELS
 from weakspot.store import Run, write_whole
 from weakspot.study.options import Field
 from weakspot.study.study import find_study
@@ -26,13 +26,20 @@ def document_of(run: Run) -> Document:
     """A run as it is told."""
     document: Document = find_study(run.config.study).find("document")(run)
     document.again = command_of(run) or python_of(run)
-    document.people = lambda: people.people(run)
+    if (run.folder / LABELS).is_file():
+        from weakspot.report.people.tables import people
+
+        document.people = lambda: people(run)
     return document
 
 
 def summary(run: Run, document: Document | None = None) -> dict[str, Any]:
     """What report.json holds and `--json` prints; `people` where somebody has labelled items of the run."""
-    said = people.scores(run)
+    said = []
+    if (run.folder / LABELS).is_file():
+        from weakspot.report.people.tables import scores
+
+        said = scores(run)
     return (document or document_of(run)).summary() | ({"people": said} if said else {})
 
 

@@ -10,8 +10,8 @@ from weakspot.core import JUDGES, MODELS, SOURCES, Judge, Source, Target, Weaksp
 from weakspot.core.ports import LanguageModel
 from weakspot.core.question import BENIGN, CONTRAST, AnswersQuestions, NeedsImages, Priced
 from weakspot.engine import Budget, Executor
-from weakspot.engine.budget import COUNTED
 from weakspot.engine.engine import PATIENCE
+from weakspot.engine.stop import COUNTED
 from weakspot.sources.benchmark import Benchmark
 from weakspot.studies.ask.arms import Questions, plan
 from weakspot.studies.ask.recording import Replay

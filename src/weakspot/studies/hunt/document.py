@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from weakspot.core import Finding, Hypothesis, Rate
-from weakspot.engine.budget import Budget
+from weakspot.engine.stop import Budget
 from weakspot.report import format as show
 from weakspot.report.document import (
     Allowance,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from weakspot.core import Rate
-from weakspot.engine.budget import Budget
+from weakspot.engine.stop import Budget
 from weakspot.report import format as show
 from weakspot.report.document import (
     Allowance,

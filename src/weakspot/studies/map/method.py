@@ -14,7 +14,7 @@ from typing import Final
 from weakspot.core import Hypothesis, Stage, Tally
 from weakspot.core.ports import Visible, Waiting
 from weakspot.engine import Broken, BudgetSpent, ConfirmSettings, Engine, confirm, findings, stop
-from weakspot.engine.budget import COUNTED
+from weakspot.engine.stop import COUNTED
 from weakspot.store import Run, unjudged
 from weakspot.studies.map.asking import Asking
 from weakspot.studies.map.landscape import Believed

@@ -178,7 +178,7 @@ class MapSettings(StudySettings):
 
     @property
     def _limit(self) -> float:
-        from weakspot.engine.budget import Budget
+        from weakspot.engine.stop import Budget
 
         limits = Budget.parse(self.budget)
         return limits["calls"] if math.isinf(limits["images"]) else limits["images"]

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Final
 
 from weakspot.core import MODELS, SOURCES, Source, Stage, Target, WeakspotError
-from weakspot.core.ports import AnswersQuestions
+from weakspot.core.question import AnswersQuestions
 from weakspot.judges.picture import PictureJudge, Viewer
 from weakspot.models.summarise import Asked
 from weakspot.sources.documents import Documents, EditedTexts, documents

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from weakspot.core import Rate
-from weakspot.engine.budget import Budget
+from weakspot.engine.stop import Budget
 from weakspot.report import format as show
 from weakspot.report.document import Allowance, Document, Ending, Html, Section, Table, errors, pairs, spent
 from weakspot.report.format import cut, row

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def _in_calls(budget: str) -> str:
     """A measured pair is a call to the engine."""
-    from weakspot.engine.budget import Budget  # only now: the help of a command needs no engine
+    from weakspot.engine.stop import Budget  # only now: the help of a command needs no engine
 
     text = ",".join(f"calls={kind[6:]}" if kind.startswith("pairs=") else kind for kind in budget.split(","))
     Budget.parse(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from weakspot.engine.budget import Budget
+from weakspot.engine.stop import Budget
 from weakspot.report import format as show
 from weakspot.report.document import (
     Allowance,

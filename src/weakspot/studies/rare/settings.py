@@ -38,7 +38,7 @@ class RareSettings(LabelSettings):
 
     @property
     def _limit(self) -> float:
-        from weakspot.engine.budget import Budget
+        from weakspot.engine.stop import Budget
 
         return Budget.parse(self.budget)["images"]
 
