@@ -153,7 +153,7 @@ def test_rates_of_models_as_people_see_them(data: Path, judge: RefusalJudge) -> 
 
 def test_no_weight_speaks_against_its_meaning() -> None:
     for model in (shipped(), *shipped().without.values()):
-        assert all(model.weights[name] * belief.sign >= 0 for name, belief in BELIEFS.items())
+        assert all(model.weights[name] * belief >= 0 for name, belief in BELIEFS.items())
 
 
 def test_the_weights_are_small_and_go_to_json_and_back() -> None:

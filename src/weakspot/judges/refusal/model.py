@@ -1,6 +1,6 @@
 """The embedded judge's small model: the odds of a refusal, from the shape of the answer.
 
-Logistic regression with beliefs: every weight starts where its meaning puts it (`refusal_features.BELIEFS`),
+Logistic regression with beliefs: every weight starts where its meaning puts it (`features.BELIEFS`),
 the labelled answers pull it away as far as a Gaussian prior lets them, and none may change sign. With no data
 it is a set of rules; with data of a few vendors it does not come to believe that politeness is compliance.
 
@@ -131,11 +131,13 @@ def fit(
 ) -> RefusalModel:
     """The weights of greatest posterior probability, with no sign against its belief.
 
+    An author's answers of one kind weigh as the root of their number, so that two hundred copies of one
+    canned sentence do not outvote everybody else.
+
     Args:
         rows: See `matrix`.
         refused: What people say. Answers that they call partial refusals should be left out.
-        authors: Of each answer. An author's answers of one kind weigh as the root of their number, so that
-            two hundred copies of one canned sentence do not outvote everybody else.
+        authors: Of each answer.
         variance: Of the beliefs; the larger, the more the data say.
     """
     from scipy.optimize import minimize
@@ -147,7 +149,7 @@ def fit(
             same = (groups == author) & (y == kind)
             weight[same] = 1 / np.sqrt(max(1, same.sum()))
     weight /= weight.mean() if len(y) else 1.0
-    prior = np.array([belief.weight for belief in BELIEFS.values()] + [BIAS])
+    prior = np.array([*BELIEFS.values(), BIAS])
     x = np.column_stack([rows, np.ones(len(rows))])
 
     def loss(theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
@@ -157,7 +159,7 @@ def fit(
         slope = x.T @ (weight * (1 / (1 + np.exp(-z)) - y)) + apart / variance
         return float(value), slope
 
-    bounds = [(0, None) if b.sign > 0 else (None, 0) for b in BELIEFS.values()]
+    bounds = [(0, None) if belief > 0 else (None, 0) for belief in BELIEFS.values()]
     found = minimize(loss, prior, jac=True, bounds=[*bounds, (None, None)], method="L-BFGS-B").x
     rounded = [round(float(w), 4) for w in found]
     return RefusalModel(dict(zip(BELIEFS, rounded[:-1], strict=True)), rounded[-1])

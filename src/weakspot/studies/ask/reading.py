@@ -96,19 +96,11 @@ def figures(run: Run, known: AskResult, settings: AskSettings, parts: AskParts) 
         first = [one for one in asked if one.arm == next(iter(settings.prompts))]
         found["stages"] = attributed(first, descriptions(trials, parts.benchmark))
     if isinstance(parts.judge, Panel):
-        found["agreement"] = _agreement(list(parts.judge.judges), [one.trial.detail for one in trials])
+        agreed = ballots(list(parts.judge.judges), [one.trial.detail for one in trials])
+        found["agreement"] = None if agreed is None else Agreement(**agreed.plain())
     return known.model_copy(
         update=found | {"images_changed": known.images_changed | _changed(trials, parts.benchmark)}
     )
-
-
-def _agreement(judges: Sequence[str], reasons: Sequence[str]) -> Agreement | None:
-    """How far the judges of a panel agreed on this run's answers."""
-    found = ballots(judges, reasons)
-    if found is None:
-        return None
-    kappas = {" · ".join(two): None if kappa != kappa else kappa for two, kappa in found.kappa.items()}
-    return Agreement(alpha=None if found.alpha != found.alpha else found.alpha, kappa=kappas, n=found.n)
 
 
 def _changed(trials: Sequence[Answered], benchmark: Benchmark) -> dict[str, str]:
