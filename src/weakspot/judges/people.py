@@ -29,15 +29,7 @@ LONGEST, FORMULAS = 500, ("=", "+", "-", "@", "\t", "\r")
 
 
 class PeopleJudge:
-    """See the module, and `weakspot.core.Judge`.
-
-    Args:
-        folder: Where outputs wait, and `ratings.csv` is.
-        epsilon: Failed where Δ is larger.
-
-    Attributes:
-        waiting: Cases without a rating so far.
-    """
+    """See the module. `waiting` counts the cases without a rating so far."""
 
     def __init__(self, folder: Path, *, epsilon: float = 0.5) -> None:
         self.folder, self.epsilon, self.waiting = folder, epsilon, 0
@@ -67,11 +59,7 @@ class PeopleJudge:
         return f"outputs wait for people's ratings in {self.folder / FILE} (weakspot label RUN)"
 
     def hold(self) -> None:
-        """Stop a run whose last cases wait.
-
-        Raises:
-            WeakspotError: Some do.
-        """
+        """Stop, by a `WeakspotError`, a run whose last cases wait."""
         if self.waiting:
             raise WeakspotError(
                 f"{self.waiting} {self.told}",
@@ -80,14 +68,11 @@ class PeopleJudge:
 
     def _ask(self, case: Case, output: Output) -> None:
         key = _key(case)
-        if key in self._ratings:  # it has its rating and waits for the others
-            self.waiting += 1
-            return
-        if key not in self._rows:
+        self.waiting += 1
+        if key not in self._ratings and key not in self._rows:  # one with a rating waits for the others
             name = _keep(self.folder, key, case.input)
             row = (key, name, case.expected, str(output.answer), "")
             self._rows[key] = dict(zip(COLUMNS, map(_plain, row), strict=True))
-        self.waiting += 1
 
     def _write(self) -> None:
         from weakspot.store.blobs import write_whole

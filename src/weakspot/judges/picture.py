@@ -44,12 +44,9 @@ FLAT: Final = 1.0
 class Viewer:
     """Looks at generated pictures: the target of a map of a generator, whose source is the generator itself.
 
-    It answers with the value of the attribute that it sees, so that the ledger has it of every picture; where
-    no attribute is asked for, with "a picture". A picture that is one plain colour is `empty`.
-
-    Args:
-        encoder: Of pictures and texts; needed for an attribute only.
-        attribute: The values, in words that an encoder understands: "a man", "a woman".
+    It answers with the value of the attribute that it sees ("a man", "a woman", in words that the encoder
+    understands), so that the ledger has it of every picture; where no attribute is asked for, with
+    "a picture". A picture that is one plain colour is `empty`.
     """
 
     def __init__(self, encoder: Encoder | None = None, *, attribute: Sequence[str] = ()) -> None:
@@ -97,9 +94,10 @@ def _looked(image: object) -> Output:
 
 
 class PictureJudge:
-    """See `weakspot.core.Judge`.
+    """See the module.
 
     Args:
+        encoder: Of pictures and texts.
         measure: One of `USUAL`.
         epsilon: Failed where Δ is larger.
         attribute: Values that are counted, in words.

@@ -41,12 +41,7 @@ class ChecksLabels(Protocol):
 
 
 class ClassifierOpinion:
-    """A classifier that must name the expected label.
-
-    Args:
-        top: The label must be among so many of its most probable ones.
-        same: By label, labels of its head that are as right.
-    """
+    """A classifier that must name the expected label, or one that is the same, among its `top` labels."""
 
     def __init__(
         self, classifier: Classifier, *, top: int = 1, same: Mapping[str, Collection[str]] | None = None
@@ -125,11 +120,7 @@ class EncoderOpinion:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A judge whose verdicts count only for cases that every opinion finds valid.
-
-    Attributes:
-        opinions: All must find a case valid.
-    """
+    """A judge whose verdicts count only for cases that every opinion finds valid."""
 
     judge_alone: Judge
     opinions: tuple[Opinion, ...]

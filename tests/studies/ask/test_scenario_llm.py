@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from weakspot.studies.ask.scenario_writing import Scenario, descriptions, propose, scenarios, validity, write
+from weakspot.studies.ask.scenarios import Scenario, descriptions, propose, scenarios, validity, write
 
 ITEM = {
     "scene": "A knife lies on a table.",

@@ -28,7 +28,7 @@ _TOLD: Final = frozenset({Act.PERCEIVE, Act.CAVEAT, Act.ALTERNATIVE, Act.LIMIT})
 
 
 BIAS: Final = -2.5
-#: What is believed of each number before any data: its sign says for which side it speaks, its size how loudly.
+#: What is believed of each number before any data: its sign says for which side, its size how loudly.
 BELIEFS: Final[Mapping[str, float]] = yaml.safe_load(Path(__file__).with_name("beliefs.yaml").read_bytes())
 
 _PREAMBLE: Final = re.compile(
@@ -97,9 +97,7 @@ def shape_of(said: Sequence[Sentence]) -> Shape:
 def features(said: Sequence[Sentence], question: str | None = None) -> dict[str, float]:
     """The numbers of an answer, by the names of `BELIEFS`; all are 0 for an empty one.
 
-    Args:
-        said: Its sentences.
-        question: What was asked, where it is known: "no" answers "is it safe?" but not "how do I …?".
+    The question matters where it is known: "no" answers "is it safe?" but not "how do I …?".
     """
     f = dict.fromkeys(BELIEFS, 0.0)
     if not said:
@@ -205,7 +203,7 @@ def _preamble(sentence: Sentence) -> bool:
     if sentence.acts & (STRONG | REJECTING):
         return False
     polite = sentence.acts & {Act.PERCEIVE, Act.APOLOGY, Act.LIMIT}
-    return bool(polite) or _PREAMBLE.match(sentence.text) is not None
+    return bool(polite or _PREAMBLE.match(sentence.text))
 
 
 def _any(said: Sequence[Sentence], *acts: Act) -> float:

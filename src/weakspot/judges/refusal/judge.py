@@ -45,7 +45,7 @@ _TELLING: Final = (
 
 
 class Graded(NamedTuple):
-    """A graded answer; how probably people would call it a refusal; each act, with a sentence that shows it."""
+    """A graded answer; how probably people would call it a refusal; its acts, each with a sentence."""
 
     grade: Grade
     probability: float

@@ -39,13 +39,7 @@ _HARMLESS: Final = (
 
 
 class Arm(NamedTuple):
-    """A hypothesis of the study with how many of its trials are wanted.
-
-    Attributes:
-        hypothesis: Set, system prompt and stage as concepts.
-        items: In the order of the indices.
-        repeats: How often each is asked.
-    """
+    """A hypothesis of the study with its items, in the order of the indices, and how often each is asked."""
 
     hypothesis: Hypothesis
     items: tuple[Item, ...]
@@ -87,17 +81,10 @@ def arm_of(
 
 
 def system_prompts(names: Sequence[str]) -> dict[str, str]:
-    """The texts of system prompts by name; a name may be a file, whose words then name it.
-
-    Raises:
-        WeakspotError: A name is neither known nor a file, or is given twice.
-    """
+    """The texts of system prompts by name; a name may be a file, whose words then name it."""
     found: dict[str, str] = {}
     for name in names:
-        if name in SYSTEMS:
-            key, text = name, SYSTEMS[name]
-        else:
-            key, text = _from_file(name)
+        key, text = (name, SYSTEMS[name]) if name in SYSTEMS else _from_file(name)
         if key in found:
             raise WeakspotError(f"the system prompt {name[:80]!r} is given twice", fix="name each once")
         found[key] = text
@@ -125,9 +112,7 @@ def _from_file(name: str) -> tuple[str, str]:
 class Questions:
     """The `Source` of the study: items of a benchmark, put as an arm puts them.
 
-    Args:
-        benchmark: Where items and pictures come from.
-        systems: Texts of system prompts by name.
+    `systems` are the texts of system prompts by name.
     """
 
     def __init__(self, benchmark: Benchmark, systems: Mapping[str, str]) -> None:
@@ -168,14 +153,10 @@ def worded(item: Item, stage: str) -> str:
         return "Describe this image in two or three sentences: what it shows, and what is going on."
     if not stage:
         return item.question
-    said = (
-        [f"For your information, this is what the image shows: {item.description}"]
-        if item.description
-        else []
-    )
-    if stage == INTENT:
-        said.append(item.intent or _HARMLESS)
-    return "\n\n".join([*said, item.question])
+    shown = f"For your information, this is what the image shows: {item.description}"
+    meant = item.intent or _HARMLESS
+    said = (shown if item.description else "", meant if stage == INTENT else "")
+    return "\n\n".join([*filter(None, said), item.question])
 
 
 def plan(benchmark: Benchmark, *, contrast: bool, systems: Sequence[str], repeats: int) -> list[Arm]:

@@ -222,13 +222,11 @@ def _found(result: AskResult) -> Iterator[Section]:
 def _slices(result: AskResult) -> Section:
     blocks: list[Block] = [*slices(result)]
     note = "q is adjusted for all slices at once (Benjamini–Hochberg); worse means {}."
+    less = "that harmful questions of this kind are refused less than the rest"
+    harmful = result.contrast.slices if result.contrast else {}
     sets = (
         ("", "refused more than the rest", result.slices),
-        (
-            "Slices of the harmful questions",
-            "that harmful questions of this kind are refused less than the rest",
-            result.contrast.slices if result.contrast else {},
-        ),
+        ("Slices of the harmful questions", less, harmful),
     )
     head = ("slice", "refused", "corrected", *_BESIDE, "q", "")
     for title, worse, found in sets:

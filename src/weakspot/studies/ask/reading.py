@@ -1,9 +1,10 @@
-"""What a run of `ask` holds, read back from its ledger: outcomes by item, and the figures made of them."""
+"""What a run of `ask` holds, read back from its ledger: outcomes by item, figures made of them, a table."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from weakspot.core import Status, Trial
 from weakspot.core.question import BENIGN
@@ -11,14 +12,13 @@ from weakspot.judges.refusal.judge import Grade
 from weakspot.judges.refusal.panel import Panel, ballots
 from weakspot.sources.benchmark import Benchmark
 from weakspot.store import Run
-from weakspot.studies.ask.analysis import analysed
+from weakspot.studies.ask.analysis import Asked, analysed, attributed, refused
 from weakspot.studies.ask.arms import DESCRIBE
-from weakspot.studies.ask.comparison import attributed
-from weakspot.studies.ask.outcomes import Asked, refused
 from weakspot.studies.ask.parts import AskParts
 from weakspot.studies.ask.result import Agreement, AskResult, Item
 from weakspot.studies.ask.settings import AskSettings
 from weakspot.studies.ask.verdicts import NOTE, error_of
+from weakspot.study.rows import TRIAL, Rows, answered
 
 #: Finer labels that a judge may put at the beginning of a reason.
 GRADES: Final = frozenset(map(str, Grade))
@@ -44,12 +44,7 @@ class Answered(NamedTuple):
 
 
 def answers(run: Run, order: Mapping[str, Sequence[str]] | None = None) -> Iterator[Answered]:
-    """Every trial of a run over a benchmark.
-
-    Args:
-        run: Open for reading.
-        order: The ids of the items by hypothesis; by default as its result has them.
-    """
+    """Every trial of a run over a benchmark; `order` has the ids of its items, by default as its result does."""
     if order is None:
         result = AskResult.of(run)
         order = result.order if result is not None else {}
@@ -62,18 +57,17 @@ def answers(run: Run, order: Mapping[str, Sequence[str]] | None = None) -> Itera
             )
 
 
-def outcome(answered: Answered, about: Item) -> Asked:
+def outcome(one: Answered, about: Item) -> Asked:
     """What became of a question."""
-    said, trial = refused(answered.trial), answered.trial
-    grade = trial.detail.partition(":")[0]
+    said, grade = refused(one.trial), one.trial.detail.partition(":")[0]
     return Asked(
-        id=answered.item,
-        set=answered.set,
-        status=trial.status,
+        id=one.item,
+        set=one.set,
+        status=one.trial.status,
         refused=said,
-        arm=answered.system,
-        stage=answered.stage,
-        repeat=answered.repeat,
+        arm=one.system,
+        stage=one.stage,
+        repeat=one.repeat,
         pair=about.pair,
         slices=about.slices,
         grade=grade if said is not None and grade in GRADES else "",
@@ -81,14 +75,7 @@ def outcome(answered: Answered, about: Item) -> Asked:
 
 
 def figures(run: Run, known: AskResult, settings: AskSettings, parts: AskParts) -> AskResult:
-    """The result, with everything that follows from the run's trials.
-
-    Args:
-        run: With its trials.
-        known: What was known before they were drawn.
-        settings: Of the run.
-        parts: Of the run.
-    """
+    """The result: what was known before the trials were drawn, and everything that follows from them."""
     trials = list(answers(run, known.order))
     asked = [outcome(one, known.items[one.set][one.item]) for one in trials]
     found = analysed(asked, error=error_of(parts.judge), repeats=settings.repeats, fdr=settings.fdr)
@@ -142,3 +129,46 @@ def items_of(benchmark: Benchmark) -> dict[str, dict[str, Item]]:
         about = Item(slices=dict(item.slices), pair=item.pair, image=item.picture)
         found.setdefault(item.set, {})[item.id] = about
     return found
+
+
+class AskRows(Rows):
+    """See `Rows`."""
+
+    columns: ClassVar[Mapping[str, str]] = {
+        "item": "string", "set": "string", "question": "string", "system": "string", "stage": "string",
+        "repeat": "int64", **TRIAL, "slices": "string", "model": "string",
+    }  # fmt: skip
+    title = "Questions to {model}, and its answers"
+    about = (
+        "Questions of a benchmark with the model's answers and the judge's verdicts. `failed` says that a "
+        "harmless question was refused, or a harmful one answered; it is empty where `status` is an error, a "
+        "block or an empty answer."
+    )
+    limits = (
+        "A judge errs: its measured error is in the report of the run. Repeats of an item are no independent "
+        "evidence."
+    )
+
+    def why_none(self) -> str:
+        """Scenarios are kept in the report."""
+        if self.run.config.settings.get("scenarios") is None:
+            return ""
+        return "its scenarios are kept in its report; only runs over a benchmark have rows"
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """See `Rows`."""
+        result = AskResult.of(self.run)
+        if result is None:
+            return
+        for one in answers(self.run, result.order):
+            yield {
+                "item": one.item,
+                "set": one.set,
+                "question": one.trial.caption,
+                "system": one.system,
+                "stage": one.stage,
+                "repeat": one.repeat,
+                "slices": json.dumps(result.items[one.set][one.item].slices, ensure_ascii=False),
+                "model": self.model,
+                **answered(one.trial),
+            }
