@@ -11,8 +11,15 @@ import pytest
 from numpy.typing import NDArray
 
 from weakspot.core import Captioner, Encoder, Hypothesis, WeakspotError
-from weakspot.studies.hunt.describe import DescribeSettings, candidates, describe, greedy
-from weakspot.studies.hunt.scoring import Likelihood, Similarity, special_forms
+from weakspot.studies.hunt.describe import (
+    DescribeSettings,
+    Likelihood,
+    Similarity,
+    candidates,
+    describe,
+    greedy,
+    special_forms,
+)
 from weakspot.testing import check_encoder
 from weakspot.text.sentences import sentences
 from weakspot.world.grammar import parse

@@ -44,7 +44,7 @@ class Answered(NamedTuple):
 
 
 def answers(run: Run, order: Mapping[str, Sequence[str]] | None = None) -> Iterator[Answered]:
-    """Every trial of a run over a benchmark; `order` has the ids of its items, by default as its result does."""
+    """Every trial of a run over a benchmark; `order` has the ids of its items, as its result does."""
     if order is None:
         result = AskResult.of(run)
         order = result.order if result is not None else {}

@@ -79,7 +79,7 @@ def search(context: Context[AskSettings, Any], parts: ScenarioParts) -> AskResul
 
 
 class Writing(Engine):
-    """An engine that has `llm` write the scenarios before it draws them; what is written is noted in the run."""
+    """An engine that has `llm` write the scenarios before it draws them; they are noted in the run."""
 
     def __init__(
         self, run: Any, *, source: ScenarioSource, context: Context[AskSettings, Any], llm: Any, **parts: Any
@@ -130,9 +130,7 @@ class Writing(Engine):
         missing, room = [], self.spending.room()
         for want in wants:
             kept = self.context.noted(_key(want.hypothesis, want.stage))
-            if kept and not self.scenarios.of(
-                want.hypothesis, want.stage
-            ):  # an earlier process had it written
+            if kept and not self.scenarios.of(want.hypothesis, want.stage):  # an earlier process wrote
                 rows = [Scenario(*row) for row in kept["scenarios"]]
                 self.scenarios.add(want.hypothesis, want.stage, rows, ended=kept["ended"])
             there = len(self.scenarios.of(want.hypothesis, want.stage))

@@ -25,13 +25,9 @@ _ALIKE: Final = 0.3
 
 
 class CaptionedTrial(NamedTuple):
-    """A trial in words.
+    """A trial in words: sentences that are true of it, beyond the baseline's, and what the target answered.
 
-    Attributes:
-        said: Sentences that are true of it, beyond the baseline's.
-        failed: Whether the target failed.
-        answer: What it answered.
-        weight: For how many trials it stands, failures being 1: of passes only some may have been looked at.
+    Of passes only some may have been looked at: one stands for `weight` trials, a failure always for 1.
     """
 
     said: Sentences
@@ -54,11 +50,8 @@ class Captions:
     Captions that people wrote are no two alike. Where hardly a sentence is said twice, their words take the
     place of sentences: "two dogs run through deep snow" says "dogs.", "run.", "deep snow.", …
 
-    Args:
-        engine: Of the run; only trials that it has seen count, so that a replay says the same.
-        captioner: Looks at pictures; None if the source must know.
-        known: What it said before the run was interrupted.
-        keep: Is given all that it said when there is something new.
+    Only trials that the engine has seen count, so that a replay says the same; for that, `known` has what the
+    captioner said before the run was interrupted, and `keep` is given all that it said when there is more.
     """
 
     def __init__(
@@ -77,9 +70,9 @@ class Captions:
     def trials(self, hypothesis: Hypothesis, base: Hypothesis) -> list[CaptionedTrial]:
         """The valid trials of a hypothesis of which something is known, in order."""
         drawn, captioned = self._read.get((hypothesis.id, base.id), (-1, []))
-        if drawn != self.engine.tally(hypothesis).drawn:
+        if drawn != (now := self.engine.tally(hypothesis).drawn):
             captioned = self._captioned(hypothesis, base)
-            self._read[hypothesis.id, base.id] = (self.engine.tally(hypothesis).drawn, captioned)
+            self._read[hypothesis.id, base.id] = now, captioned
         return captioned
 
     def _captioned(self, hypothesis: Hypothesis, base: Hypothesis) -> list[CaptionedTrial]:
@@ -154,15 +147,9 @@ class Captions:
         return [self._picture(t) for t in kept], kept
 
     def _seen(self, hypothesis: Hypothesis) -> list[Trial]:
-        end = self.engine.tally(hypothesis).drawn
-        ledger = self.engine.run.ledger
-        both = [
-            trial
-            for failed in (True, False)
-            for trial in ledger.trials(hypothesis, stage=Stage.EXPLORE, failed=failed)
-            if trial.index < end
-        ]
-        return sorted(both, key=lambda trial: trial.index)
+        end, ledger = self.engine.tally(hypothesis).drawn, self.engine.run.ledger
+        both = (ledger.trials(hypothesis, stage=Stage.EXPLORE, failed=failed) for failed in (True, False))
+        return sorted((t for some in both for t in some if t.index < end), key=lambda trial: trial.index)
 
     def _look(
         self,
@@ -181,9 +168,9 @@ class Captions:
                 [others[t.index] if t.index in others else self._picture(t) for t in some], prefix=base.text
             )
             if len(texts) != len(some) or not all(isinstance(text, str) for text in texts):
+                kind = "" if len(texts) != len(some) else ", and not all are text"
                 raise WeakspotError(
-                    f"the captioner gave {len(texts)} captions of {len(some)} pictures"
-                    + ("" if len(texts) != len(some) else ", and not all are text"),
+                    f"the captioner gave {len(texts)} captions of {len(some)} pictures{kind}",
                     fix="see weakspot.testing.check_captioner",
                 )
             for trial, text in zip(some, texts, strict=True):

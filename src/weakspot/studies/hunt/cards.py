@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup
 
@@ -12,7 +13,7 @@ from weakspot.report import format as show
 from weakspot.report.document import Allowance, Example, Html, examples
 from weakspot.report.markdown import bullets, code, escape, table
 from weakspot.report.plots import Axis, Bar, Figure, axis
-from weakspot.studies.hunt.listing import Listing, Racer, Tried
+from weakspot.studies.hunt.listing import Listing
 from weakspot.studies.hunt.phrases import answered, cases, changed, instead, misread, titled
 
 #: Examples per finding.
@@ -37,15 +38,7 @@ class Step(NamedTuple):
 
 
 class Card(NamedTuple):
-    """A finding as the page shows it.
-
-    Attributes:
-        title: Its words, after its label where there are several.
-        said: What was said instead, in short.
-        passes: How many of its fresh draws passed.
-        steps: What it depends on; [] where no edit was measured.
-        redraw: Python that draws the failing cases again; "" where there is none.
-    """
+    """A finding as the page shows it; `passes` of its fresh draws passed, `steps` say what it depends on."""
 
     rank: int
     finding: Finding
@@ -62,32 +55,6 @@ class Card(NamedTuple):
     steps: list[Step]
     steps_scale: Axis
     redraw: str
-
-
-class RaceRow(NamedTuple):
-    """A hypothesis of the race as the page shows it.
-
-    Attributes:
-        base: Its baseline's bar.
-        ranks: Of the findings it became.
-        fresh: What fresh draws said of it, if it became none.
-    """
-
-    racer: Racer
-    bar: Bar
-    base: Bar | None
-    ranks: list[int]
-    fresh: str
-
-
-class TryCard(NamedTuple):
-    """A person's try as the page shows it."""
-
-    tried: Tried
-    title: str
-    said: str
-    failing: list[Example]
-    passing: list[Example]
 
 
 # -- findings --------------------------------------------------------------------------------------------
@@ -217,49 +184,27 @@ def redraw(hunt: Listing, hypothesis: Hypothesis, indices: Sequence[int], label:
 
 def tries(hunt: Listing, allowance: Allowance, *, listed: int) -> Html:
     """What people tried, each with examples."""
-    cards = [_try(hunt, tried, allowance) for tried in hunt.tries[:CARDS]]
-    rows = [
-        (
-            _named(hunt, t),
-            reading(t.rate),
-            show.count(t.rate.n),
-            show.times(t.lift),
-            t.verdict,
-            answered(*t.answers[0]) if t.answers else "",
-        )
-        for t in hunt.tries[:listed]
-    ]
+    cards, rows = [], []
+    for place, one in enumerate(hunt.tries):
+        title = f"{show.shorten(one.label, 60)}: {one.phrase}" if hunt.labels else one.phrase
+        said = answered(*one.answers[0]) if one.answers else ""
+        shown = partial(examples, hunt.run, one.hypothesis, allowance=allowance)
+        if place < listed:
+            counts = (reading(one.rate), show.count(one.rate.n), show.times(one.lift))
+            rows.append((title, *counts, one.verdict, said))
+        if place < CARDS:
+            failing, passing = shown(one.failing, most=PASSING), shown(one.passing, most=PASSING // 2)
+            cards.append({"tried": one, "title": title, "said": said, "failing": failing, "passing": passing})
     head = ("words", "rate", "of", "× usual", "verdict", "said instead")
     more = max(0, len(hunt.tries) - CARDS)
     return Html(f"{_HOME}:tries.html.j2", {"cards": cards, "more": more}, table(head, rows))
-
-
-def _try(hunt: Listing, tried: Tried, allowance: Allowance) -> TryCard:
-    run, words = hunt.run, tried.hypothesis
-    return TryCard(
-        tried=tried,
-        title=_named(hunt, tried),
-        said=answered(*tried.answers[0]) if tried.answers else "",
-        failing=examples(run, words, tried.failing, most=PASSING, allowance=allowance),
-        passing=examples(run, words, tried.passing, most=PASSING // 2, allowance=allowance),
-    )
-
-
-def _named(hunt: Listing, tried: Tried) -> str:
-    return f"{show.shorten(tried.label, 60)}: {tried.phrase}" if hunt.labels else tried.phrase
 
 
 # -- the race --------------------------------------------------------------------------------------------
 
 
 def race(hunt: Listing, *, most: int, listed: int) -> Html:
-    """The race with a bar for each hypothesis.
-
-    Args:
-        hunt: Of which.
-        most: Rows on the page.
-        listed: Rows in Markdown.
-    """
+    """The race with a bar for each hypothesis: `most` rows on the page, `listed` in Markdown."""
     scale = axis([racer.rate for racer in hunt.race] + [base.rate for base in hunt.bases])
     rows = _race_rows(hunt, scale)
     texts = [
@@ -285,7 +230,8 @@ def race(hunt: Listing, *, most: int, listed: int) -> Html:
     return Html(f"{_HOME}:race.html.j2", values, "\n\n".join(filter(None, (text, left_out))))
 
 
-def _race_rows(hunt: Listing, scale: Axis) -> list[RaceRow]:
+def _race_rows(hunt: Listing, scale: Axis) -> list[dict[str, Any]]:
+    """Each with its baseline's bar, and the findings it became or what fresh draws said of it otherwise."""
     ranks: dict[str, list[int]] = {}
     for rank, finding in enumerate(hunt.confirmed[:CARDS], start=1):
         ranks.setdefault(finding.hypothesis.id, []).append(rank)
@@ -299,12 +245,12 @@ def _race_rows(hunt: Listing, scale: Axis) -> list[RaceRow]:
     for racer in racers:
         base = usual.get(racer.label, only_one)
         rows.append(
-            RaceRow(
-                racer,
-                scale.bar(racer.rate),
-                scale.bar(base.rate) if base is not None and base.tally.n else None,
-                ranks.get(racer.id, []),
-                fresh.get(racer.id, untested if racer.state == "ahead" else ""),
-            )
+            {
+                "racer": racer,
+                "bar": scale.bar(racer.rate),
+                "base": scale.bar(base.rate) if base is not None and base.tally.n else None,
+                "ranks": ranks.get(racer.id, []),
+                "fresh": fresh.get(racer.id, untested if racer.state == "ahead" else ""),
+            }
         )
     return rows

@@ -35,7 +35,9 @@ from weakspot.engine.engine import KEPT
 from weakspot.studies.hunt.captions import Captions
 from weakspot.studies.hunt.parts import HuntParts
 from weakspot.studies.hunt.propose import (
+    Rewriter,
     distinct,
+    drawable,
     extended,
     from_failures,
     from_groups,
@@ -43,7 +45,6 @@ from weakspot.studies.hunt.propose import (
     from_within,
 )
 from weakspot.studies.hunt.result import Edited, HuntResult, Raced, Skipped
-from weakspot.studies.hunt.rewrite import Rewriter
 from weakspot.studies.hunt.select import said_by, select
 from weakspot.studies.hunt.settings import HuntSettings
 from weakspot.study import Context
@@ -84,14 +85,7 @@ EDIT_SHARE: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Hunt:
-    """What every step needs.
-
-    Attributes:
-        bases: The baselines, one per label.
-        captions: Says what is in the explored trials.
-        rewrite: Rewords captions, if a language model is there.
-        skipped: Files that could not be used.
-    """
+    """What every step needs: a baseline per label, what is said of explored trials, files left out, …"""
 
     engine: Engine
     settings: HuntSettings
@@ -166,8 +160,7 @@ def hunt(context: Context[HuntSettings, HuntParts]) -> HuntResult:
 
 def evidence_kept(parts: HuntParts) -> dict[Stage, tuple[int, int]]:
     """Inputs kept per hypothesis: more where a model must look at them."""
-    looks = parts.captioner is not None or parts.encoder is not None
-    return dict(LOOKED_AT if looks else KEPT)
+    return dict(KEPT if parts.captioner is None and parts.encoder is None else LOOKED_AT)
 
 
 def from_pictures(hunt: Hunt) -> list[Claim]:
@@ -305,8 +298,8 @@ def sharpen(hunt: Hunt, lanes: list[Lane]) -> list[Lane]:
         ]
         near = relatives(hunt, chosen)
         for claim in near:  # what may take a winner's place is measured as well as the winner was
-            enough = stop.failures(SHARP[0]) | stop.drawn(SHARP[1] // 2) | stop.spent(SHARP[2])
             if claim.hypothesis.origin == "general":
+                enough = stop.failures(SHARP[0]) | stop.drawn(SHARP[1] // 2) | stop.spent(SHARP[2])
                 engine.test(claim.hypothesis, until=enough, phase="race")
         claims = distinct([*claims, *near])
         before = {(lane.hypothesis.id, lane.answer) for lane in lanes if lane.state is State.AHEAD}
@@ -333,13 +326,8 @@ def counterfactuals(hunt: Hunt, lanes: Sequence[Lane]) -> list[Edited]:
     engine, wanted = hunt.engine, hunt.settings.edits
     room = int(EDIT_SHARE * engine.spending.room())
 
-    def meaning(text: str) -> str:
-        if not hunt.fits(text):
-            raise WeakspotError("it cannot be drawn")
-        return text
-
     held = [lane for lane in lanes if lane.state is State.CONFIRMED]
-    asked = partial(edits, meaning=meaning, rewrite=hunt.rewrite, each=1)
+    asked = partial(edits, meaning=drawable(hunt.fits), rewrite=hunt.rewrite, each=1)
     possible = [(lane, varied(asked(lane.hypothesis, base=lane.against))) for lane in held if wanted]
     found: list[Edited] = []
     # With little budget left, the first edit of each finding goes before the second of any.
