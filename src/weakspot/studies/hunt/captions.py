@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
-from io import BytesIO
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,7 +143,7 @@ class Captions:
     ) -> tuple[list[NDArray[np.uint8]], list[Trial]]:
         """The kept pictures of failing (or passing) trials, and the trials."""
         kept = [t for t in self._seen(hypothesis) if t.failed is failed and t.blob]
-        return [self._picture(t) for t in kept], kept
+        return [self.engine.run.image(hypothesis, t) for t in kept], kept
 
     def _seen(self, hypothesis: Hypothesis) -> list[Trial]:
         end, ledger = self.engine.tally(hypothesis).drawn, self.engine.run.ledger
@@ -161,11 +160,13 @@ class Captions:
         """What the captioner says of kept pictures, and of others that are given, by index."""
         if self.captioner is None:
             return {}
+        run = self.engine.run
         new = [t for t in trials if f"{hypothesis.id}:{t.index}" not in self._captions]
         for start in range(0, len(new), _AT_ONCE):
             some = new[start : start + _AT_ONCE]
             texts = self.captioner.captions(
-                [others[t.index] if t.index in others else self._picture(t) for t in some], prefix=base.text
+                [others[t.index] if t.index in others else run.image(hypothesis, t) for t in some],
+                prefix=base.text,
             )
             if len(texts) != len(some) or not all(isinstance(text, str) for text in texts):
                 kind = "" if len(texts) != len(some) else ", and not all are text"
@@ -178,13 +179,6 @@ class Captions:
         if new:
             self._keep(self._captions)
         return {t.index: self._captions[f"{hypothesis.id}:{t.index}"] for t in trials}
-
-    def _picture(self, trial: Trial) -> NDArray[np.uint8]:
-        from PIL import Image
-
-        content: Any = self.engine.run.blobs.get(trial.blob or "")
-        with Image.open(BytesIO(content)) as image:
-            return np.asarray(image.convert("RGB"))
 
 
 def _captioned(trial: Trial, words: Sentences, weight: float = 1.0) -> CaptionedTrial:

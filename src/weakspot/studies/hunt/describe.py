@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.concepts.cluster import READ, rank_keywords
-from weakspot.core import Encoder, Hypothesis, ScoringCaptioner, WeakspotError
+from weakspot.core import Encoder, ScoringCaptioner, WeakspotError
 from weakspot.text.sentences import sentences, without_adjectives
 
 #: Of a caption so many sentences are read.
@@ -34,6 +34,8 @@ _STOPS: Final = str.maketrans(dict.fromkeys("!?;\n\r。！？", "."))
 
 Image = NDArray[np.uint8]
 Matrix = NDArray[np.float64]
+#: Whether a text can be drawn.
+Fits = Callable[[str], bool]
 #: Takes sentences and the text before them; one row per picture, the group's first, one column per sentence.
 Score = Callable[[Sequence[str], str], Matrix]
 
@@ -83,17 +85,6 @@ class Description(NamedTuple):
     ended: str
     scored: int
 
-    @property
-    def text(self) -> str:
-        """All sentences as one text."""
-        return " ".join(self.sentences)
-
-    def hypothesis(self, base: Hypothesis) -> Hypothesis | None:
-        """The baseline's words and these; None where there are none."""
-        if not self.sentences:
-            return None
-        return Hypothesis(f"{base.text} {self.text}", origin="description", parent=base.id)
-
 
 def describe(
     images: Sequence[Image],
@@ -103,7 +94,7 @@ def describe(
     others: Sequence[Image] = (),
     other_captions: Sequence[str] = (),
     prefix: str = "",
-    meaning: Callable[[str], object] | None = None,
+    fits: Fits = lambda _: True,
     settings: DescribeSettings | None = None,
 ) -> Description:
     """Describe a group of pictures.
@@ -120,8 +111,7 @@ def describe(
         others: Pictures that do not belong to the group, best of all those the model gets right.
         other_captions: Their captions, for the cheap filter.
         prefix: What is known already, e.g. the baseline's words; not said again.
-        meaning: Raises `WeakspotError` for a text that the source cannot draw or that contradicts itself;
-            a sentence that would lead to one is passed over.
+        fits: Whether the source can draw a text; a sentence that would lead to another one is passed over.
         settings: See there.
     """
     settings = settings or DescribeSettings()
@@ -143,9 +133,7 @@ def describe(
             f"a {type(by).__name__} can describe nothing",
             fix="give a Captioner, or an Encoder of pictures and texts; see weakspot.core.ports",
         )
-    chosen, gains, ended = greedy(
-        model, tried, len(inside), prefix=prefix, meaning=meaning, settings=settings
-    )
+    chosen, gains, ended = greedy(model, tried, len(inside), prefix=prefix, fits=fits, settings=settings)
     return Description(tuple(chosen), tuple(gains), ended, model.scored)
 
 
@@ -176,7 +164,7 @@ def greedy(
     inside: int,
     *,
     prefix: str = "",
-    meaning: Callable[[str], object] | None = None,
+    fits: Fits = lambda _: True,
     settings: DescribeSettings,
 ) -> tuple[list[str], list[float], str]:
     """Choose sentence after sentence; they, their gains, and why it ended.
@@ -187,7 +175,7 @@ def greedy(
     gains: list[float] = []
     while len(chosen) < settings.sentences:
         text = " ".join([prefix, *chosen]).strip()
-        tried = [s for s in tried if meaning is None or _understood(meaning, f"{text} {s}".strip())]
+        tried = [s for s in tried if fits(f"{text} {s}".strip())]
         if not tried:
             return chosen, gains, "no candidate is left"
         try:
@@ -211,14 +199,6 @@ def greedy(
         plain = without_adjectives(tried[best])
         tried = [s for s, ok in zip(tried, useful, strict=True) if ok and without_adjectives(s) != plain]
     return chosen, gains, f"{settings.sentences} sentences are enough"
-
-
-def _understood(meaning: Callable[[str], object], text: str) -> bool:
-    try:
-        meaning(text)
-    except WeakspotError:
-        return False
-    return True
 
 
 def _contrasts(table: Matrix, members: NDArray[np.bool_]) -> Matrix:

@@ -41,8 +41,7 @@ class Baseline(NamedTuple):
 class Racer(NamedTuple):
     """One hypothesis of the race, with the counts that the race saw; fresh draws are not among them.
 
-    Attributes:
-        label: Of the baseline it raced against.
+    The label is that of the baseline it raced against.
     """
 
     id: str
@@ -74,13 +73,10 @@ class Edit(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """Words that a person brought, measured against a baseline.
+    """Words that a person brought, measured against a baseline, with the verdict when they were last tried.
 
-    Attributes:
-        verdict: In plain words, as it was when they were last tried.
-        answers: What was said instead, with its share of the failures.
-        failing: Indices of failing trials kept as evidence.
-        passing: Indices of passing trials kept as evidence.
+    `answers` are what was said instead, with its share of the failures; `failing` and `passing` are indices
+    of trials kept as evidence.
     """
 
     label: str
@@ -209,10 +205,10 @@ class Listing:
                 continue
             tally = ledger.tally(hypothesis, Stage.EXPLORE)
             answers = ledger.answers(hypothesis, Stage.EXPLORE, failed=True)
-            kept: dict[bool, tuple[int, ...]] = {}
-            for failed in (True, False):
-                some = ledger.trials(hypothesis, stage=Stage.EXPLORE, failed=failed, kept=True, limit=24)
-                kept[failed] = tuple(trial.index for trial in some)
+            failing, passing = (
+                ledger.trials(hypothesis, stage=Stage.EXPLORE, failed=failed, kept=True, limit=24)
+                for failed in (True, False)
+            )
             found.append(
                 Tried(
                     label=base.label,
@@ -222,8 +218,8 @@ class Listing:
                     baseline=base.rate,
                     verdict=row.verdict,
                     answers=tuple((answer, times / tally.failures) for answer, times in answers.items()),
-                    failing=kept[True],
-                    passing=kept[False],
+                    failing=tuple(trial.index for trial in failing),
+                    passing=tuple(trial.index for trial in passing),
                 )
             )
         return found

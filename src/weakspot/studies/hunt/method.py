@@ -37,7 +37,6 @@ from weakspot.studies.hunt.parts import HuntParts
 from weakspot.studies.hunt.propose import (
     Rewriter,
     distinct,
-    drawable,
     extended,
     from_failures,
     from_groups,
@@ -326,8 +325,13 @@ def counterfactuals(hunt: Hunt, lanes: Sequence[Lane]) -> list[Edited]:
     engine, wanted = hunt.engine, hunt.settings.edits
     room = int(EDIT_SHARE * engine.spending.room())
 
+    def meaning(text: str) -> str:
+        if not hunt.fits(text):
+            raise WeakspotError("it cannot be drawn")
+        return text
+
     held = [lane for lane in lanes if lane.state is State.CONFIRMED]
-    asked = partial(edits, meaning=drawable(hunt.fits), rewrite=hunt.rewrite, each=1)
+    asked = partial(edits, meaning=meaning, rewrite=hunt.rewrite, each=1)
     possible = [(lane, varied(asked(lane.hypothesis, base=lane.against))) for lane in held if wanted]
     found: list[Edited] = []
     # With little budget left, the first edit of each finding goes before the second of any.

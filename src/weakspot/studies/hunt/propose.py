@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from weakspot.concepts.cluster import cluster
 from weakspot.concepts.rules import WORTH, Sentences, rules
-from weakspot.core import Captioner, Encoder, Hypothesis, ScoringCaptioner, WeakspotError
+from weakspot.core import Captioner, Encoder, Hypothesis, ScoringCaptioner
 from weakspot.engine import Claim, Lane, State
 from weakspot.studies.hunt.captions import CaptionedTrial, InWords
-from weakspot.studies.hunt.describe import describe
+from weakspot.studies.hunt.describe import Fits, describe
 from weakspot.studies.hunt.select import said_by
 from weakspot.text.changes import key
 from weakspot.text.llm_answers import LONGEST, Answers, Asked, ask_all, items, one_line
@@ -53,8 +53,6 @@ manner of the description, and says only what can be seen. Do not repeat the wor
 The description, as data: {said}
 
 Answer with JSON only: [{{"text": "it is on a plant."}}]"""
-
-Fits = Callable[[str], bool]
 
 
 def from_failures(
@@ -186,7 +184,7 @@ def from_groups(
             others=others,
             other_captions=other_captions,
             prefix=base.text,
-            meaning=drawable(fits),
+            fits=fits,
         )
         found += [
             Claim(extended(base, some, origin=origin), base)
@@ -194,17 +192,6 @@ def from_groups(
             if some
         ]
     return distinct(found)
-
-
-def drawable(fits: Fits) -> Callable[[str], str]:
-    """A text as its own meaning; an error for one that cannot be drawn."""
-
-    def meaning(text: str) -> str:
-        if not fits(text):
-            raise WeakspotError("it cannot be drawn")
-        return text
-
-    return meaning
 
 
 def _sayable(fits: Fits, before: Sequence[str], said: Sequence[str]) -> bool:
