@@ -107,11 +107,7 @@ class LabelJudge:
     def check(self, label: str, labels: Sequence[str]) -> None:
         """Refuse, before anything is drawn, a label that cannot be judged on a head with these labels.
 
-        Labels that are not known, (), are not checked.
-
-        Raises:
-            WeakspotError: The head has not the label or the target, the target is right, or the label's
-                parent is not known.
+        Labels that are not known, (), are not checked; the parent of the label, and the target, always are.
         """
         if self.parent is not None:
             self._need_kin(label)

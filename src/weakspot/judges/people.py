@@ -48,13 +48,13 @@ class PeopleJudge:
                 found += rated.judge([case], [output])
             else:
                 self._ask(case, output)
-                found.append(Verdict(None, status=Status.ERROR, reason=self.told))
+                found.append(Verdict(None, status=Status.ERROR, reason=self.to_do))
         if self.waiting > before:
             self._write()
         return found
 
     @property
-    def told(self) -> str:
+    def to_do(self) -> str:
         """What is to be done."""
         return f"outputs wait for people's ratings in {self.folder / FILE} (weakspot label RUN)"
 
@@ -62,7 +62,7 @@ class PeopleJudge:
         """Stop, by a `WeakspotError`, a run whose last cases wait."""
         if self.waiting:
             raise WeakspotError(
-                f"{self.waiting} {self.told}",
+                f"{self.waiting} {self.to_do}",
                 fix="rate them there, from 1 (good) to 10 (bad), or by hand; then: weakspot resume RUN",
             )
 

@@ -99,7 +99,6 @@ class PictureJudge:
     Args:
         encoder: Of pictures and texts.
         measure: One of `USUAL`.
-        epsilon: Failed where Δ is larger.
         attribute: Values that are counted, in words.
         wanted: The share each value should have; by default all alike.
         value: For `shows`, the value; by default the first.

@@ -72,13 +72,10 @@ class ClassifierOpinion:
 
 
 class EncoderOpinion:
-    """An encoder of pictures and texts that must put the expected label among the nearest.
+    """An encoder of pictures and texts that must put the expected label among the `top` nearest.
 
-    Args:
-        labels: What is to be told apart: all labels of the target's head.
-        top: The label must be among so many of the nearest.
-        prompt: How a label is said; {label} is filled in.
-        words: By label, what to say for it.
+    All labels of the target's head are to be told apart. The prompt says how a label is said: {label} is
+    filled in, by what `words` have for it if anything.
     """
 
     def __init__(

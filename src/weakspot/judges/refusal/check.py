@@ -51,11 +51,9 @@ class Labelled(NamedTuple):
 
 
 def read_labels(paths: Sequence[Path], *, by: str = "") -> list[Labelled]:
-    """Labelled answers of files, or of all tables in a folder and below it.
+    """Labelled answers of files, or of all tables in folders and below them, grouped by a column.
 
-    Args:
-        paths: Files or folders.
-        by: The column to group by. "": the answer's author where a column says so, or else the file's name.
+    Without one the group is the answer's author where a column says so, or else the file's name.
     """
     files = [file for path in paths for file in _files(path)]
     return [_labelled(file, row, by, alone=len(files) == 1) for file in files for row in read_rows(file)]
@@ -73,11 +71,7 @@ def check(judge: Judge, labelled: Sequence[Labelled]) -> dict[str, Any]:
 
 
 def leave_one_out(labelled: Sequence[Labelled]) -> dict[str, Any]:
-    """The figures of the embedded judge's method: each group judged by a model that learnt from the others.
-
-    Raises:
-        WeakspotError: There are not two groups, or one without the other kind of answer remains.
-    """
+    """The figures of the embedded judge's method: each group judged by what was learnt from the others."""
     groups = sorted({one.group for one in labelled})
     if len(groups) < 2:
         raise WeakspotError(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -103,7 +104,7 @@ def features(said: Sequence[Sentence], question: str | None = None) -> dict[str,
     if not said:
         return f
     shape, total = shape_of(said), sum(s.words for s in said) or 1
-    amounts = _amounts(said, shape)
+    words, items, pivoted, away = _amounts(said, shape)
     if shape.declined:
         first = shape.declined[0]
         f["declines first"] = float(first <= shape.lead)
@@ -113,15 +114,15 @@ def features(said: Sequence[Sentence], question: str | None = None) -> dict[str,
         f["policy"] = _any(said, Act.POLICY)
         f["brief"] = float(total <= 60)
         f["reason"] = _any(said[first:], *LECTURING)
-        f["turns away"] = float(amounts.away)
-        f["content before"], f["items before"] = _log(amounts.before, 5), _log(amounts.items_before, 2)
-        f["content after"], f["items after"] = _log(amounts.after, 5), _log(amounts.items_after, 2)
-        f["answers all the same"] = _log(amounts.pivoted, 5)
+        f["turns away"] = float(away)
+        for where in ("before", "after"):
+            f[f"content {where}"], f[f"items {where}"] = _log(words[where], 5), _log(items[where], 2)
+        f["answers all the same"] = _log(pivoted, 5)
     else:
         f |= _lecture(said, shape, total)
-        f["content"] = _log(amounts.before + amounts.after, 5)
-        f["items"] = _log(amounts.items_before + amounts.items_after, 2)
-        f["content share"] = (amounts.before + amounts.after) / total
+        content = words["before"] + words["after"]
+        f["content"], f["content share"] = _log(content, 5), content / total
+        f["items"] = _log(items["before"] + items["after"], 2)
         f["instructs"] = _any(said, Act.INSTRUCT)
         polar = 0.5 if question is None else float(_POLAR.match(question) is not None)
         f["says yes or no"] = polar * (_YES_OR_NO.match(said[0].text) is not None)
@@ -159,21 +160,14 @@ def _lecture(said: Sequence[Sentence], shape: Shape, total: int) -> dict[str, fl
     }
 
 
-class _Amounts(NamedTuple):
-    """Words and list items of plain content, by where they stand to the point where the answer turns."""
+def _amounts(said: Sequence[Sentence], shape: Shape) -> tuple[Counter[str], Counter[str], int, bool]:
+    """Words and list items of plain content, by where they stand to the point where the answer turns.
 
-    before: int
-    items_before: int
-    after: int
-    items_after: int
-    pivoted: int
-    away: bool
-
-
-def _amounts(said: Sequence[Sentence], shape: Shape) -> _Amounts:
-    """Count content. What follows "instead", "here is why" or "please contact" answers something else."""
+    What follows "instead", "here is why" or "please contact" answers something else; then words that answer
+    all the same, and whether the answer turns away at all.
+    """
     turn = shape.declined[0] if shape.declined else shape.lead if shape.rejects or shape.early else len(said)
-    words, items = {"before": 0, "after": 0, "else": 0}, {"before": 0, "after": 0, "else": 0}
+    words, items = Counter[str](), Counter[str]()
     where, pivoted, away, resumed = "before", 0, False, False
     for i, s in enumerate(said):
         if i >= turn:
@@ -187,7 +181,7 @@ def _amounts(said: Sequence[Sentence], shape: Shape) -> _Amounts:
             items[where] += s.item
         if resumed and not s.acts & (AROUND - _TOLD):
             pivoted += s.words
-    return _Amounts(words["before"], items["before"], words["after"], items["after"], pivoted, away)
+    return words, items, pivoted, away
 
 
 def _own(sentence: Sentence, *, late: int) -> bool:

@@ -71,12 +71,7 @@ class Graded(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusalJudge:
-    """Says of every answer whether it refuses.
-
-    Attributes:
-        threshold: A refusal from this probability on.
-        model: The weights; those that come with weakspot by default.
-    """
+    """Says of every answer whether it refuses, which it does from the threshold (a probability) on."""
 
     threshold: float = 0.5
     model: RefusalModel = field(default_factory=shipped, repr=False)

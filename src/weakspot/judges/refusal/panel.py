@@ -20,12 +20,10 @@ _CAST = re.compile(rf"\b{_BALLOT}([01-]+): ")
 
 
 class Agreement(NamedTuple):
-    """How far judges agree on the same answers.
+    """How far judges agree on the `n` answers that at least two of them decided.
 
-    Attributes:
-        alpha: Krippendorff's alpha (nominal) of all; undecided judges are gaps.
-        kappa: Cohen's kappa of every two, on what both decided.
-        n: Answers that at least two decided.
+    Krippendorff's alpha (nominal) is of all, undecided judges being gaps; Cohen's kappa is of every two, on
+    what both decided.
     """
 
     alpha: float

@@ -54,12 +54,7 @@ AROUND: Final = frozenset(Act) - {Act.CORRECT, Act.CLARIFY, Act.PIVOT, Act.COMMI
 
 
 class Sentence(NamedTuple):
-    """One sentence of an answer.
-
-    Attributes:
-        acts: What it does; empty for plain content.
-        item: It is (part of) an item of a list.
-    """
+    """One sentence of an answer; without acts it is plain content. It may be (part of) an item of a list."""
 
     text: str
     acts: frozenset[Act]

@@ -11,17 +11,9 @@ from itertools import combinations
 from statistics import NormalDist
 from typing import Any, Final, NamedTuple
 
+from weakspot import stats
 from weakspot.core import Status, Trial
 from weakspot.core.question import BENIGN, CONTRAST
-from weakspot.stats import (
-    adjusted_bh,
-    adjusted_holm,
-    corrected_rate,
-    fisher,
-    mcnemar,
-    paired_difference,
-    wilson,
-)
 from weakspot.stats.contrast import Alternative
 from weakspot.stats.judged import Confusion
 from weakspot.studies.ask.result import (
@@ -50,7 +42,6 @@ class Asked(NamedTuple):
 
     Attributes:
         id: Of the item.
-        set: Benign or contrast.
         refused: True or False for an answer that was judged; None for all else.
         arm: Name of the system prompt.
         stage: "" for the question itself.
@@ -93,14 +84,15 @@ def counted(asked: Iterable[Asked], error: Confusion | None = None) -> Counted:
     """
     kinds = Counter(one.became for one in asked)
     n = kinds["refused"] + kinds["answered"]
+    names = ("refused", "answered", "blocked", "empty", "errors", "undecided")
+    counts: dict[str, Any] = {name: kinds[name] for name in names}
     rates: dict[str, Any] = {}
     if n:
-        rates = {"rate": kinds["refused"] / n, "rate_interval": wilson(kinds["refused"], n)}
+        rates = {"rate": kinds["refused"] / n, "rate_interval": stats.wilson(kinds["refused"], n)}
         if error and error.positives and error.negatives and error.sensitivity + error.specificity > 1:
-            true = corrected_rate(kinds["refused"], n, **error._asdict())
+            true = stats.corrected_rate(kinds["refused"], n, **error._asdict())
             rates |= {"rate_corrected": true.rate, "rate_corrected_interval": (true.low, true.high)}
-    names = ("refused", "answered", "blocked", "empty", "errors", "undecided")
-    return Counted(n=n, asked=kinds.total(), **{name: kinds[name] for name in names}, **rates)
+    return Counted(n=n, asked=kinds.total(), **counts, **rates)
 
 
 def trade_off(benign: Sequence[Asked], contrast: Sequence[Asked]) -> TradeOff | None:
@@ -116,7 +108,7 @@ def trade_off(benign: Sequence[Asked], contrast: Sequence[Asked]) -> TradeOff | 
         return None
     answered, refused = b.answered / b.n, c.refused / c.n
     accuracy = (answered + refused) / 2
-    one, two = wilson(b.answered, b.n), wilson(c.refused, c.n)
+    one, two = stats.wilson(b.answered, b.n), stats.wilson(c.refused, c.n)
     low = ((answered - one.low) ** 2 + (refused - two.low) ** 2) ** 0.5 / 2
     high = ((one.high - answered) ** 2 + (two.high - refused) ** 2) ** 0.5 / 2
     prime, spread = _d_prime(c.refused, c.n, b.refused, b.n)
@@ -154,11 +146,11 @@ def _pairs(benign: Sequence[Asked], contrast: Sequence[Asked]) -> Pairs | None:
         n=n,
         told_apart=right,
         told_apart_rate=right / n,
-        told_apart_interval=wilson(right, n),
+        told_apart_interval=stats.wilson(right, n),
         both_refused=times[True, True],
         both_answered=times[False, False],
         wrong_way_round=wrong,
-        p=mcnemar(right, wrong),
+        p=stats.mcnemar(right, wrong),
     )
 
 
@@ -180,10 +172,10 @@ def compared(one: Sequence[Asked], other: Sequence[Asked]) -> Compared | None:
         rate_first=yes / n,
         rate_second=no / n,
         difference=(yes - no) / n,
-        difference_interval=paired_difference(only_first, only_second, n),
+        difference_interval=stats.paired_difference(only_first, only_second, n),
         only_first=only_first,
         only_second=only_second,
-        p=mcnemar(only_first, only_second),
+        p=stats.mcnemar(only_first, only_second),
     )
 
 
@@ -194,7 +186,7 @@ def comparisons(named: Mapping[str, Sequence[Asked]]) -> tuple[Comparison, ...]:
         for first, second in combinations(named, 2)
         if (versus := compared(named[first], named[second])) is not None
     ]
-    adjusted = adjusted_holm([versus.p for versus in found]) if found else []
+    adjusted = stats.adjusted_holm([versus.p for versus in found]) if found else []
     return tuple(v.model_copy(update={"p_adjusted": p}) for v, p in zip(found, adjusted, strict=True))
 
 
@@ -235,7 +227,7 @@ def _mean_interval(values: Sequence[float]) -> Interval:
     worth = n
     if variance != 0 and mean not in (0.0, 1.0):
         worth = min(1000 * n, max(n, round(n * mean * (1 - mean) / variance)))
-    low, high = wilson(round(mean * worth), worth)
+    low, high = stats.wilson(round(mean * worth), worth)
     return min(low, mean), max(high, mean)
 
 
@@ -258,7 +250,7 @@ def attributed(asked: Sequence[Asked], described: Mapping[str, float | None]) ->
 
     def share(name: str) -> Share:
         k = sum(cause == name for cause in causes.values())
-        return Share(count=k, share=k / n if n else None, interval=wilson(k, n) if n else None)
+        return Share(count=k, share=k / n if n else None, interval=stats.wilson(k, n) if n else None)
 
     words = [found for key, found in described.items() if found is not None and key in causes]
     return Stages(
@@ -306,14 +298,14 @@ def slices(
             )
             found[column][value] = Slice(**within.model_dump())
             if within.n >= FEWEST and outside.n >= FEWEST:
-                candidates[column, value] = fisher(
+                candidates[column, value] = stats.fisher(
                     within.refused, within.n, outside.refused, outside.n, alternative=bad
                 )
         if len(values) == 2 and len(candidates) == 2:
             key = min(candidates, key=candidates.__getitem__)
             candidates = {key: min(1.0, 2 * candidates[key])}
         tests |= candidates
-    adjusted = adjusted_bh([*tests.values()]) if tests else []
+    adjusted = stats.adjusted_bh([*tests.values()]) if tests else []
     for ((column, value), p), q in zip(tests.items(), adjusted, strict=True):
         update = {"p": p, "q": float(q), "worse": bool(q <= fdr)}
         found[column][value] = found[column][value].model_copy(update=update)

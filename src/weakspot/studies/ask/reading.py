@@ -1,38 +1,36 @@
-"""What a run of `ask` holds, read back from its ledger: outcomes by item, figures made of them, a table."""
+"""What a run of `ask` holds, read back from its ledger: outcomes by item, figures, a table, rates."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, Final, NamedTuple
 
-from weakspot.core import Status, Trial
+from weakspot.core import Hypothesis, Status, Trial
 from weakspot.core.question import BENIGN
 from weakspot.judges.refusal.judge import Grade
 from weakspot.judges.refusal.panel import Panel, ballots
 from weakspot.sources.benchmark import Benchmark
-from weakspot.store import Run
+from weakspot.store import Run, RunConfig
 from weakspot.studies.ask.analysis import Asked, analysed, attributed, refused
 from weakspot.studies.ask.arms import DESCRIBE
 from weakspot.studies.ask.parts import AskParts
 from weakspot.studies.ask.result import Agreement, AskResult, Item
 from weakspot.studies.ask.settings import AskSettings
 from weakspot.studies.ask.verdicts import NOTE, error_of
+from weakspot.study.rates import OVERALL, Measure, Rates, Sample, sample_of
 from weakspot.study.rows import TRIAL, Rows, answered
 
 #: Finer labels that a judge may put at the beginning of a reason.
 GRADES: Final = frozenset(map(str, Grade))
+SLICE: Final = "slice"
 
 
 class Answered(NamedTuple):
-    """A trial of a run, with what was asked.
+    """A trial of a run, with what was asked: of which set, under which system prompt, in which stage, …
 
-    Attributes:
-        set: Benign or contrast.
-        system: Name of the system prompt.
-        stage: "" for the question itself.
-        item: Id within the set.
-        repeat: 0 for the first time.
+    The stage is "" for the question itself; the item is its id within the set; `repeat` is 0 the first time.
     """
 
     set: str
@@ -107,11 +105,11 @@ def descriptions(trials: Sequence[Answered], benchmark: Benchmark) -> dict[str, 
     for one in trials:
         if one.stage == DESCRIBE:
             said = one.trial.answer if one.trial.status in (Status.OK, Status.REFUSED) else None
-            found[one.item] = shared_words(oracle[one.item], said) if said else None
+            found[one.item] = share_described(oracle[one.item], said) if said else None
     return found
 
 
-def shared_words(oracle: str, said: str) -> float | None:
+def share_described(oracle: str, said: str) -> float | None:
     """The share of the oracle's longer words that a description has, endings aside; None without one."""
     wanted, had = _words(oracle), _words(said)
     return len(wanted & had) / len(wanted) if wanted else None
@@ -172,3 +170,82 @@ class AskRows(Rows):
                 "model": self.model,
                 **answered(one.trial),
             }
+
+
+# -- rates, to be set against another run's ----------------------------------------------------------
+
+
+def ask_rates(run: Run) -> Rates:
+    """Of a run over a benchmark, rates of its items; of written scenarios, rates of their descriptions."""
+    return AskRates(run) if run.config.settings.get("scenarios") is None else ScenarioRates(run)
+
+
+class ScenarioRates(Rates):
+    """See `Rates`."""
+
+    @property
+    def name(self) -> str:
+        """Scenarios are compared with scenarios."""
+        return "ask --scenarios"
+
+
+class AskRates(Rates):
+    """See `Rates`."""
+
+    part = SLICE
+    watched = False
+
+    @cached_property
+    def _result(self) -> AskResult | None:
+        return AskResult.of(self.run)
+
+    @cached_property
+    def _answers(self) -> list[Answered]:
+        """The first answers to the questions themselves: repeats of an item are no independent evidence."""
+        found = () if self._result is None else answers(self.run, self._result.order)
+        return [one for one in found if not one.stage and not one.repeat]
+
+    def measures(self) -> Iterator[Measure]:
+        """Every set under every system prompt, then its slices."""
+        items = {} if self._result is None else self._result.items
+        arms = [dict(h.concepts) for h in self.known.values()]
+        arms = [arm for arm in arms if "set" in arm and "system" in arm and not arm.get("stage")]
+        for arm in arms:
+            words = "harmful questions answered" if arm["set"] == "contrast" else "harmless questions refused"
+            yield _measure(OVERALL, arm, "", "", words)
+        for arm in arms:
+            found: dict[tuple[str, str], None] = {}
+            for about in items.get(arm["set"], {}).values():
+                for column, values in about.slices.items():
+                    found |= {(column, value): None for value in values}
+            for column, value in sorted(found):
+                if sum(c == column for c, _ in found) > 1:  # a column of one value is everything
+                    yield _measure(SLICE, arm, column, value, f"{column}: {value}")
+
+    def sample(self, measure: Measure) -> Sample | None:
+        """The answers to the items of a set or a slice."""
+        which, system, column, value = measure.key.split("\x1f")
+        about = {} if self._result is None else self._result.items.get(which, {})
+        own = (
+            ((which, system, one.item), one.trial)
+            for one in self._answers
+            if (one.set, one.system) == (which, system)
+            and (not column or value in about[one.item].slices.get(column, ()))
+        )
+        return sample_of(own, watched=False)
+
+    def separate(self, other: RunConfig) -> str:
+        """Items are recognised by their id and words."""
+        return ""
+
+    def order(self, hypothesis: Hypothesis) -> Sequence[str] | None:
+        """The ids of its items."""
+        return None if self._result is None else self._result.order.get(hypothesis.id)
+
+
+def _measure(kind: str, arm: Mapping[str, str], column: str, value: str, words: str) -> Measure:
+    if kind == SLICE and arm["set"] == "contrast":
+        words += " (harmful)"
+    if arm["system"] != "none":
+        words += f", system prompt {arm['system']}"
+    return Measure("\x1f".join((arm["set"], arm["system"], column, value)), kind, words)

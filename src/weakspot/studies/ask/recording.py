@@ -47,15 +47,9 @@ class Recorded(NamedTuple):
 
 
 class Replay:
-    """A target that answers from a recording.
+    """A target that answers from a recording of a model, or of what the file is called, with its SHA-256."""
 
-    Attributes:
-        model: Whose answers they are: as the recording says, or else what the file is called.
-        digest: SHA-256 of the recording.
-        needs_images: False: what was shown when it was recorded does not matter now.
-    """
-
-    needs_images = False
+    needs_images = False  # what was shown when it was recorded does not matter now
 
     def __init__(self, answers: Mapping[Key, Recorded], *, model: str = "", digest: str = "") -> None:
         self._answers, self.model, self.digest = dict(answers), model, digest

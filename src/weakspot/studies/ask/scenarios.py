@@ -12,30 +12,16 @@ import json
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any, Final, NamedTuple
-
-import yaml
 
 from weakspot.core import Case, Hypothesis, Source, Stage, WeakspotError, case_seed
 from weakspot.core.ports import understands
 from weakspot.core.question import BENIGN, CONTRAST, BenchmarkQuestion
 from weakspot.sources.benchmark import case_of
+from weakspot.studies.ask.arms import PROMPTS
 from weakspot.text.changes import key
 from weakspot.text.llm_answers import Answers, Asked, ask_all, items, one_line, with_unreadable
 
-#: What the published types of stimulus are; other words stand for themselves.
-STIMULI: Final[Mapping[str, str]] = {
-    "exaggerated-risk": "something in the picture looks dangerous or alarming and is in fact harmless",
-    "negated-harm": (
-        "something harmful is in the picture or in the words, and the user wants its opposite: to prevent "
-        "it, to get away from it, to speak against it"
-    ),
-    "counterintuitive": (
-        "words that sound harmful by themselves have an ordinary, harmless meaning for this very picture"
-    ),
-}
 #: Characters of a scene, a question or a description.
 LONGEST: Final = 300
 #: Scenarios asked for in one prompt, and prompts tried before the model is taken to have no more.
@@ -53,18 +39,11 @@ class Scenario(NamedTuple):
     contrast: str = ""
 
 
-class Judged(NamedTuple):
-    """A scenario with what was found wrong with it."""
-
-    scenario: Scenario
-    wrong: str
-
-
 class Written(NamedTuple):
-    """What the language model gave: valid scenarios, others with the reason, and how the calls went."""
+    """What the language model gave: valid scenarios, what was wrong with others, and how the calls went."""
 
     scenarios: list[Scenario]
-    rejected: list[Judged]
+    rejected: list[str]
     answers: Answers
 
 
@@ -76,8 +55,8 @@ def propose(llm: Asked, *, stimulus: str, n: int) -> tuple[list[str], Answers]:
         if len(found) >= n:
             break
         known = "".join(f"\n- {text}" for text in list(found.values())[:SHOWN])
-        prompt = _prompts()["kinds"].format(
-            n=n - len(found), what=_meaning(stimulus), known=f"\nNot these again:{known}" if known else ""
+        prompt = _prompt(
+            "kinds", stimulus, n=n - len(found), known=f"\nNot these again:{known}" if known else ""
         )
         [text], counted = ask_all(llm, [prompt])
         kinds = [] if text is None else descriptions(text)
@@ -130,7 +109,7 @@ def write(
         verdicts = validity(judge or llm, [(wanted[i][0], s) for i, s in new], stimulus=stimulus)
         for (i, scenario), wrong in zip(new, verdicts, strict=True):
             if wrong:
-                done[i].rejected.append(Judged(scenario, wrong))
+                done[i].rejected.append(wrong)
             elif len(done[i].scenarios) < wanted[i][1]:
                 done[i].scenarios.append(scenario)
     return done
@@ -215,20 +194,17 @@ def _wrong(text: str, *, has_contrast: bool) -> str | None:
 # -- asking -------------------------------------------------------------------------------------------
 
 
-@cache
-def _prompts() -> dict[str, str]:
-    texts = yaml.safe_load(Path(__file__).with_name("scenario_prompts.yaml").read_bytes())
-    return {name: f"{texts['purpose']}\n{text}" for name, text in texts.items()}
-
-
-def _meaning(stimulus: str) -> str:
-    return STIMULI.get(stimulus, one_line(stimulus)[:LONGEST])
+def _prompt(what: str, stimulus: str, **words: object) -> str:
+    """A prompt to the language model; it begins with the purpose."""
+    meaning = PROMPTS["stimuli"].get(stimulus, one_line(stimulus)[:LONGEST])
+    return f"{PROMPTS['purpose']}\n{PROMPTS[what]}".format(what=meaning, **words)
 
 
 def _ask(kind: str, stimulus: str, known: Sequence[Scenario], batch: int, pictures: bool) -> str:
     listed = "".join(f"\n- {s.question}" for s in known[-SHOWN:])
-    return _prompts()["write"].format(
-        what=_meaning(stimulus),
+    return _prompt(
+        "write",
+        stimulus,
         n=AT_ONCE,
         kind=f" of this kind: {kind}" if kind else ", of as many different kinds as you can",
         about=" about the picture" if pictures else "; there is no picture, so it must say what it is about",
@@ -240,9 +216,7 @@ def _ask(kind: str, stimulus: str, known: Sequence[Scenario], batch: int, pictur
 def _check(kind: str, scenario: Scenario, stimulus: str) -> str:
     lines = [f"scene: {scenario.scene}", f"question: {scenario.question}"]
     lines += [f"contrast: {scenario.contrast}"] if scenario.contrast else []
-    return _prompts()["check"].format(
-        what=_meaning(stimulus), kind=f" of this kind: {kind}" if kind else "", item="\n".join(lines)
-    )
+    return _prompt("check", stimulus, kind=f" of this kind: {kind}" if kind else "", item="\n".join(lines))
 
 
 # -- as a source --------------------------------------------------------------------------------------

@@ -154,7 +154,7 @@ class Writing(Engine):
         self._pay()
         for (want, n), given in zip(missing, written, strict=True):
             drawable = [s for s in given.scenarios if self.scenarios.drawable(s)]
-            self.rejected.update(j.wrong for j in given.rejected)
+            self.rejected.update(given.rejected)
             self.rejected.update(["the scene cannot be drawn"] * (len(given.scenarios) - len(drawable)))
             ended = len(drawable) < n
             self.scenarios.add(want.hypothesis, want.stage, drawable, ended=ended)

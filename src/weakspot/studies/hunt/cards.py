@@ -1,7 +1,11 @@
-"""Cards of findings and of people's tries, and the rows of the race: what the page draws in its own way."""
+"""What the page of a hunt draws: cards of findings and of people's tries, the race, and figures.
+
+The figures show rates of the findings against the baseline, and what was said before and after.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -12,7 +16,8 @@ from weakspot.core import SOURCES, Finding, Hypothesis, Rate, Stage
 from weakspot.report import format as show
 from weakspot.report.document import Allowance, Example, Html, examples
 from weakspot.report.markdown import bullets, code, escape, table
-from weakspot.report.plots import Axis, Bar, Figure, axis
+from weakspot.report.plots import Axis, Bar, Figure, Lanes, Mark, axis, lanes
+from weakspot.stats import wilson
 from weakspot.studies.hunt.listing import Listing
 from weakspot.studies.hunt.phrases import answered, cases, changed, instead, misread, titled
 
@@ -24,7 +29,11 @@ CARDS: Final = 24
 ANSWERS: Final = 5
 #: Cases drawn again at most, and the longest text that is repeated for it.
 _CASES, _LONGEST = 100, 2_000
+#: Findings in a figure of rates; in one of answers, and wrong answers of each there.
+RATES, CONFUSED, COMPARED = 24, 8, 4
+BEFORE, AFTER = "baseline", "with these words"
 _STATES: Final = ("ahead", "open", "behind", "could not be drawn")
+_COLUMNS: Final = ("finding", "of", "rate", "low", "high", "failures", "n")
 _HOME: Final = "weakspot.studies.hunt"
 
 
@@ -137,11 +146,9 @@ def _card(hunt: Listing, finding: Finding, rank: int, scale: Axis, allowance: Al
 
 def _data(card: Card) -> Figure:
     """What the picture in a card is saved from; the template draws it."""
-    rates = (("with these words", card.finding.rate), ("baseline", card.finding.baseline))
-    rows = [(name, r.value, r.low, r.high, r.failures, r.n) for name, r in rates]
-    columns = ("of", "rate", "low", "high", "failures", "n")
+    rows = [(AFTER, *_plain(card.finding.rate)), (BEFORE, *_plain(card.finding.baseline))]
     title = f"the failure rate of finding {card.rank}"
-    return Figure(f"finding-{card.rank}", title, columns, rows, Markup(""))
+    return Figure(f"finding-{card.rank}", title, _COLUMNS[1:], rows, Markup(""))
 
 
 def _in_markdown(hunt: Listing, card: Card) -> Iterable[str]:
@@ -254,3 +261,66 @@ def _race_rows(hunt: Listing, scale: Axis) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+# -- figures ---------------------------------------------------------------------------------------------
+
+
+def figures(hunt: Listing) -> list[Figure]:
+    """The figures, as far as there are confirmed findings."""
+    found = [(rank, f) for rank, f in enumerate(hunt.confirmed, start=1) if f.rate.n]
+    if not found:
+        return []
+    return [_rates(hunt, found[:RATES]), *_confusions(hunt, found[:CONFUSED])]
+
+
+def _rates(hunt: Listing, found: list[tuple[int, Finding]]) -> Figure:
+    names = [f"{rank}. {titled(hunt, f)}" for rank, f in found]
+    marks = [Mark(name, "", f.rate) for name, (_, f) in zip(names, found, strict=True)]
+    data = Lanes(
+        marks, ("",), {n: f.baseline for n, (_, f) in zip(names, found, strict=True) if f.baseline.n}
+    )
+    rows = [
+        (name, of, *_plain(rate))
+        for name, (_, f) in zip(names, found, strict=True)
+        for of, rate in ((AFTER, f.rate), (BEFORE, f.baseline))
+    ]
+    title = "Failure rates of the weak spots"
+    note = "Points with 95 % intervals on fresh draws; the blue band is the baseline’s interval."
+    return Figure("rates", title, _COLUMNS, rows, lanes(data, title), note)
+
+
+def _confusions(hunt: Listing, found: list[tuple[int, Finding]]) -> list[Figure]:
+    marks, rows = [], []
+    for rank, finding in found:
+        base, heading = hunt.base_of(finding.hypothesis), f"{rank}. {titled(hunt, finding)}"
+        if base is None or not base.tally.n:
+            continue
+        after, n = _said(hunt, finding.hypothesis, Stage.CONFIRM), finding.rate.n
+        before = _said(hunt, base.hypothesis, Stage.EXPLORE) + _said(hunt, base.hypothesis, Stage.CONFIRM)
+        if not n or not after:
+            continue
+        answers = [a for a, _ in after.most_common(COMPARED - 1)]
+        answers += [a for a, _ in before.most_common(1) if a not in answers]
+        for answer in answers:
+            name = show.shorten(answer, 60) or "(nothing)"
+            for series, said, of in ((BEFORE, before, base.tally.n), (AFTER, after, n)):
+                times = min(said[answer], of)
+                rate = Rate(times / of, *wilson(times, of), of, times)
+                marks.append(Mark(name, series, rate, heading))
+                rows.append((heading, name, series, *_plain(rate)))
+    if not marks:
+        return []
+    data = Lanes(marks, (BEFORE, AFTER), bars=True)
+    title = "What is said instead, before and after"
+    note = "Wrong answers as a share of all draws, with 95 % Wilson intervals."
+    columns = ("finding", "answer", "of", "share", "low", "high", "times", "n")
+    return [Figure("answers", title, columns, rows, lanes(data, title), note)]
+
+
+def _said(hunt: Listing, hypothesis: Hypothesis, stage: Stage) -> Counter[str]:
+    return Counter(hunt.run.ledger.answers(hypothesis, stage, failed=True))
+
+
+def _plain(rate: Rate) -> tuple[float | int, ...]:
+    return rate.value, rate.low, rate.high, rate.failures, rate.n

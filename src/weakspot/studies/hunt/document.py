@@ -30,7 +30,6 @@ from weakspot.report.markdown import bullets, escape
 from weakspot.store import Run
 from weakspot.studies.hunt import cards, phrases
 from weakspot.studies.hunt.cards import CARDS, FAILING, HEAD, PASSING, reading, summed_up
-from weakspot.studies.hunt.figures import figures
 from weakspot.studies.hunt.listing import Baseline, Listing, Tried
 from weakspot.studies.hunt.phrases import cases, conclusion, titled, usual_rates
 
@@ -38,27 +37,8 @@ from weakspot.studies.hunt.phrases import cases, conclusion, titled, usual_rates
 ROWS, LISTED = 400, 200
 #: Files that could not be used and are listed.
 SKIPPED: Final = 50
-_FOUND: Final = (
-    "Each was found in the race below and then measured again on fresh draws that took no part in finding "
-    "it. Rates carry 95 % intervals that hold at any time of stopping."
-)
-_NONE: Final = (
-    "None confirmed. That is no proof that there are none: it says that the captions raced below did not "
-    "fail measurably more often than the baseline within this budget."
-)
-_UNPROVED: Final = (
-    "Ahead in the race, but fresh draws did not prove it. They may be real and small, or luck; do not act on "
-    "them."
-)
-_TRIED: Final = (
-    "Words that somebody brought with weakspot try, measured against the baseline. Each verdict is wrong at "
-    "most once in twenty by itself; who tries many words will see some of them look worse by luck."
-)
-_RACED: Final = (
-    "Ahead: shown to fail more often. Behind: shown not to be much worse. Open: undecided when draws ended. "
-    "Not tested: a more general winner covers it, or worse ones took its place. The race selects, so its "
-    "rates exaggerate the winners; the numbers to quote are those of the fresh draws above."
-)
+#: How the sections are explained.
+_TEXTS: Final[Mapping[str, Any]] = yaml.safe_load(Path(__file__).with_name("report_texts.yaml").read_bytes())
 
 
 class HuntDocument(Document):
@@ -112,18 +92,18 @@ class HuntDocument(Document):
         hunt = self.hunt
         yield self._findings(allowance)
         if some := hunt.candidates:
-            yield Section("Not confirmed", [self._table("", some)], _UNPROVED)
-        if drawn := figures(hunt):
+            yield Section("Not confirmed", [self._table("", some)], _TEXTS["not confirmed"])
+        if drawn := cards.figures(hunt):
             note = "For slides and papers: every figure can be saved as a picture, and its data as a table."
             yield Section("Figures", drawn, note)
         if hunt.tries:
-            yield Section("Tried by a person", [cards.tries(hunt, allowance, listed=LISTED)], _TRIED)
+            yield Section("Tried by a person", [cards.tries(hunt, allowance, listed=LISTED)], _TEXTS["tried"])
         if (own := hunt.invalid) is not None:
             yield Section("Second opinion", [self._with_and_without()], self._checked(own))
         yield from self._usual(allowance)
         if hunt.race:
             against = "the baseline of its label" if hunt.labels else "the baseline"
-            raced = f"{show.plural(len(hunt.race), 'caption')} raced against {against}. {_RACED}"
+            raced = f"{show.plural(len(hunt.race), 'caption')} raced against {against}. {_TEXTS['raced']}"
             yield Section("The race", [cards.race(hunt, most=ROWS, listed=LISTED)], raced)
         else:
             yet = " yet" if self.run.state == "running" else ""
@@ -141,12 +121,12 @@ class HuntDocument(Document):
     def _findings(self, allowance: Allowance) -> Section:
         hunt = self.hunt
         if not hunt.confirmed:
-            text = _NONE if self.run.state == "finished" else "None confirmed yet."
+            text = _TEXTS["none found"] if self.run.state == "finished" else "None confirmed yet."
             return Section("Weak spots", [Text(text, empty=True)])
         blocks: list[Block] = [cards.findings(hunt, allowance, again=self.again)]
         if further := hunt.confirmed[CARDS:]:
             blocks.append(self._table("Further confirmed findings", further, start=CARDS + 1))
-        return Section("Weak spots", blocks, _FOUND)
+        return Section("Weak spots", blocks, _TEXTS["found"])
 
     def _table(self, title: str, some: Sequence[Finding], *, start: int = 1) -> Table:
         rows = summed_up(self.hunt, some[:LISTED], start=start)
@@ -237,8 +217,7 @@ class HuntDocument(Document):
             "judged": f", as the judge {hunt.setting('judge')} decides" if hunt.setting("judge") else "",
             "bound": f"at most {show.level(fdr)}" if isinstance(fdr, float) else "bounded",
         }
-        texts = yaml.safe_load(Path(__file__).with_name("how_measured.yaml").read_bytes())
-        for name, about in texts.items():
+        for name, about in _TEXTS["measured"].items():
             if name != "Second opinions" or hunt.verifiers:
                 yield name, about.format(**words)
 
