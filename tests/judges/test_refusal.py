@@ -11,8 +11,7 @@ import pytest
 from weakspot.core import JUDGES, Case, Hypothesis, Output, Question, Status, WeakspotError
 from weakspot.judges.refusal import Grade, RefusalJudge
 from weakspot.judges.refusal import model as refusal_model
-from weakspot.judges.refusal.features import BELIEFS
-from weakspot.judges.refusal.model import RefusalModel, fingerprint, shipped
+from weakspot.judges.refusal.model import BELIEFS, RefusalModel, fingerprint, shipped
 from weakspot.stats import corrected_rate
 from weakspot.testing import check_judge
 

@@ -77,10 +77,9 @@ class PeopleJudge:
     def _write(self) -> None:
         from weakspot.store.blobs import write_whole
 
-        columns = list(COLUMNS)
-        columns += [name for row in self._rows.values() for name in row if name not in columns]
+        columns = dict.fromkeys([*COLUMNS, *(name for row in self._rows.values() for name in row)])
         text = io.StringIO(newline="")
-        table = csv.DictWriter(text, list(dict.fromkeys(columns)), restval="")
+        table = csv.DictWriter(text, list(columns), restval="")
         table.writeheader()
         table.writerows(self._rows.values())
         try:

@@ -148,8 +148,7 @@ class Stages(Value):
     """Why the refused questions were refused, by the help that turned the refusal into an answer.
 
     Attributes:
-        refused: How many were asked again.
-        n: Of these, how many have a known cause.
+        refused: How many were asked again; of `n` the cause is known.
         perception: Answered once told what the picture shows.
         intent: Answered once also told what it is for.
         decision: Refused even then.

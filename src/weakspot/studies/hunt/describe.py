@@ -70,14 +70,10 @@ class DescribeSettings:
 
 
 class Description(NamedTuple):
-    """What a group's pictures have in common.
+    """What a group's pictures have in common: sentences, as they were chosen, and why there are no more.
 
-    Attributes:
-        sentences: In the order they were chosen; () if none tells more than chance.
-        gains: For each, by how much the group's mean exceeds the others'; the mean itself where there are
-            no others. Natural logs with a captioner, cosines with an encoder.
-        ended: Why there is no further sentence.
-        scored: Pairs of picture and sentence that the model was asked about.
+    A gain is by how much the group's mean exceeds the others', or the mean itself where there are no others:
+    natural logs with a captioner, cosines with an encoder. `scored` counts pairs of picture and sentence.
     """
 
     sentences: tuple[str, ...]

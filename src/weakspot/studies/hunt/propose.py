@@ -65,12 +65,8 @@ def from_failures(
 ) -> list[Claim]:
     """Claims that the trials of a baseline suggest, most telling first.
 
-    Args:
-        trials: Of the baseline.
-        base: The baseline.
-        known: Sentences of hypotheses that are ahead already; what they explain is set aside.
-        fits: Whether a text can be drawn.
-        confusions: Whether every wrong answer is followed by itself too.
+    What the `known` sentences of hypotheses that are ahead already explain is set aside. With `confusions`
+    every wrong answer is followed by itself too.
     """
     sayable = partial(_sayable, fits, [base.text])
     failing, passing = [t.said for t in trials if t.failed], [t.said for t in trials if not t.failed]
@@ -164,8 +160,8 @@ def from_groups(
         labels: What the target said instead; "" where it was not asked.
         others: Pictures that the target gets right.
         other_captions: What is said of those.
-        captioner: Knows probabilities of sentences; or
-        encoder: Compares pictures with sentences. It also groups; without one there is one group per label.
+        captioner: Used if it knows probabilities of sentences.
+        encoder: Otherwise compares pictures with them. It also groups; without one a label is a group.
         fits: Whether a text can be drawn.
         origin: Of the hypotheses.
     """

@@ -21,7 +21,7 @@ class Edited(Value):
         finding: Id of the finding's hypothesis.
         hypothesis: Id of the changed one, whose trials were drawn.
         kind: What was done: "negate", "colour", …
-        after: The words that took the place of those before; "" if there are none.
+        after: What took the place of the words before; "" if nothing did.
     """
 
     finding: str
