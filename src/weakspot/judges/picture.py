@@ -122,7 +122,8 @@ class PictureJudge:
         self.epsilon = USUAL[measure] if epsilon is None else epsilon
         self.attribute = tuple(attribute)
         self.wanted = tuple(wanted) or (1.0,) * len(self.attribute)
-        self.value, self._quality = value, (good, bad)
+        self.value = value
+        self._quality: tuple[str, ...] = (good, bad)
         self._texts: dict[str, NDArray[np.float32]] = {}
         if measure == "shows" and not self.attribute:
             raise WeakspotError(
@@ -153,8 +154,7 @@ class PictureJudge:
         if self.measure == "match":
             asked = np.stack([self._embedded(case.expected) for case in cases])
             return [float(1 - a @ b) for a, b in zip(seen, asked, strict=True)]
-        texts: tuple[str, ...] = self._quality
-        which = 1
+        texts, which = self._quality, 1
         if self.measure == "shows":
             texts, which = self.attribute, self.attribute.index(self.value or self.attribute[0])
         rows = softmax(seen @ np.stack([self._embedded(text) for text in texts]).T)

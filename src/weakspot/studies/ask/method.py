@@ -8,7 +8,7 @@ with more and more help, which says whether the model misjudged the picture, the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from weakspot.core import Status
@@ -67,15 +67,10 @@ def put(engine: Engine, questions: Questions, arms: Sequence[Arm]) -> None:
     """Ask what the arms want, in turns, so that a budget which ends early cuts all of them alike."""
     for arm in arms:
         questions.add(arm)
-    engine.draw(list(_turns(arms, engine.batch)), phase="asking")
-
-
-def _turns(arms: Sequence[Arm], batch: int) -> Iterator[Want]:
     longest = max((arm.n for arm in arms), default=0)
-    turns = -(-longest // max(_TURN, batch))
-    for turn in range(1, turns + 1):
-        for arm in arms:
-            yield Want(arm.hypothesis, arm.n * turn // turns)
+    turns = -(-longest // max(_TURN, engine.batch))
+    wants = [Want(arm.hypothesis, arm.n * i // turns) for i in range(1, turns + 1) for arm in arms]
+    engine.draw(wants, phase="asking")
 
 
 def helped(context: Context[AskSettings, Any], plain: Arm, benchmark: str) -> list[Arm]:

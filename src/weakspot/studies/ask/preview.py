@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 from weakspot.core import WeakspotError
@@ -36,7 +35,7 @@ def preview(settings: AskSettings, parts: AskParts | ScenarioParts) -> dict[str,
         for arm in arms
         for index in range(arm.n)
     ]
-    pictures = [item for arm in arms for item in arm.items if item.image is not None]
+    pictures = [item.image for arm in arms for item in arm.items if item.image is not None]
     missing = [item for arm in arms for item in arm.items if item.missing]
     sent = shown_pictures(parts.target)
     where, tokens, dollars = estimate(parts.target, asked) if sent else ("", 0, 0.0)
@@ -48,9 +47,10 @@ def preview(settings: AskSettings, parts: AskParts | ScenarioParts) -> dict[str,
     for _, more, price in judging:
         tokens, dollars = tokens + more, None if dollars is None or price is None else dollars + price
     destination = where or (settings.target if sent else "nobody: the answers are recorded")
-    size = sum(_size(item.image) for item in pictures)
+    size = sum(len(image) if isinstance(image, bytes) else image.stat().st_size for image in pictures)
     sets = ", ".join(f"{len(benchmark.of(which))} {which}" for which in benchmark.sets)
     shown = f"{len(pictures)} ({size / 1e6:,.1f} MB){'' if sent else ', not sent'}; {len(missing)} missing"
+    cost = "not known: see the provider's prices" if dollars is None else f"about ${dollars:,.2f}"
     lines = [
         ("to", destination),
         ("benchmark", f"{benchmark.name}: {sets}"),
@@ -58,7 +58,7 @@ def preview(settings: AskSettings, parts: AskParts | ScenarioParts) -> dict[str,
         ("pictures", shown),
         ("judge", f"{settings.judge}{''.join(f', which asks {where}' for where, *_ in judging)}"),
         ("tokens", f"about {tokens:,}" if tokens else "none"),
-        ("cost", _cost(dollars)),
+        ("cost", "none" if dollars == 0 else cost),
         ("budget", settings.budget),
     ]
     return {
@@ -92,15 +92,3 @@ def _arms(arms: Sequence[Arm], settings: AskSettings) -> str:
     times = f", each {settings.repeats} times" if settings.repeats > 1 else ""
     again = "; then up to 3 more calls for each one refused" if settings.stages else ""
     return f"{' + '.join(parts)}{times} = {sum(arm.n for arm in arms):,} calls{again}"
-
-
-def _cost(dollars: float | None) -> str:
-    if dollars == 0:
-        return "none"
-    return "not known: see the provider's prices" if dollars is None else f"about ${dollars:,.2f}"
-
-
-def _size(image: Path | bytes | None) -> int:
-    if image is None:
-        return 0
-    return len(image) if isinstance(image, bytes) else image.stat().st_size

@@ -250,7 +250,6 @@ class ScenarioSource:
 
     def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
         """How many cases there can be; more than anybody draws while scenarios can still be written."""
-        del seed
         ended = (hypothesis.id, stage) in self._ended
         return len(self.of(hypothesis, stage)) if ended else 1 << 31
 

@@ -117,7 +117,11 @@ def hunt(context: Context[HuntSettings, HuntParts]) -> HuntResult:
             known=context.noted("captions", {}),
             keep=partial(context.note, "captions"),
         )
-        state = Hunt(engine, settings, parts, bases, captions, rewriter(context), skipped)
+        rewriter = None
+        if parts.llm is not None:  # what it was told before the run was interrupted it need not ask again
+            known, keep = context.noted("reworded", {}), partial(context.note, "reworded")
+            rewriter = Rewriter(parts.llm, known=known, keep=keep)
+        state = Hunt(engine, settings, parts, bases, captions, rewriter, skipped)
         lanes: list[Lane] = []
         confirmed: list[Lane] = []
         edited: list[Edited] = []
@@ -271,14 +275,6 @@ def reworded(hunt: Hunt, lanes: Sequence[Lane]) -> list[Claim]:
             if len(sentences(text)) <= hunt.settings.sentences and hunt.fits(claim.text):
                 found.append(Claim(claim, base, lane.answer))
     return distinct(found)
-
-
-def rewriter(context: Context[HuntSettings, HuntParts]) -> Rewriter | None:
-    """The rewriter of a run: what it was told before the run was interrupted it need not ask again."""
-    if context.parts.llm is None:
-        return None
-    keep = partial(context.note, "reworded")
-    return Rewriter(context.parts.llm, known=context.noted("reworded", {}), keep=keep)
 
 
 def sharpen(hunt: Hunt, lanes: list[Lane]) -> list[Lane]:

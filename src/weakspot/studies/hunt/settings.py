@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import model_validator
 
-from weakspot.core import WeakspotError
+from weakspot.core import MODELS, Classifier, Target, WeakspotError
 from weakspot.core.registry import name_of
 from weakspot.study.options import (
     BudgetOption,
@@ -133,7 +133,6 @@ def _listed(text: str) -> tuple[str, ...] | None:
 
 
 def _of_model(name: str, given: object) -> tuple[str, ...]:
-    from weakspot.core import MODELS, Classifier, Target
     from weakspot.study.loading import part
 
     model: Target = part(given, name, MODELS, Target)
