@@ -43,8 +43,8 @@ from inspect_ai.solver import TaskState, generate
 from weakspot.core import JUDGES, SOURCES, Case, Hypothesis, Judge, Output, Status, WeakspotError
 from weakspot.core.question import BENIGN, EXPECTED, BenchmarkQuestion, QuestionImage
 from weakspot.sources.benchmark import Benchmark, Item
+from weakspot.studies.ask.analysis import Asked, counted
 from weakspot.studies.ask.arms import system_prompts
-from weakspot.studies.ask.outcomes import Asked, counted
 from weakspot.studies.ask.verdicts import Refusals
 
 _SAMPLE: Final = Hypothesis("a sample of Inspect", (("set", BENIGN),), origin="inspect")

@@ -11,8 +11,7 @@ import pytest
 from weakspot.core import JUDGES, Case, Hypothesis, Output, Question, Status, WeakspotError
 from weakspot.judges.refusal import Grade, RefusalJudge
 from weakspot.judges.refusal import model as refusal_model
-from weakspot.judges.refusal.features import BELIEFS
-from weakspot.judges.refusal.model import RefusalModel, fingerprint, shipped
+from weakspot.judges.refusal.model import BELIEFS, RefusalModel, fingerprint, shipped
 from weakspot.stats import corrected_rate
 from weakspot.testing import check_judge
 
@@ -153,7 +152,7 @@ def test_rates_of_models_as_people_see_them(data: Path, judge: RefusalJudge) -> 
 
 def test_no_weight_speaks_against_its_meaning() -> None:
     for model in (shipped(), *shipped().without.values()):
-        assert all(model.weights[name] * belief.sign >= 0 for name, belief in BELIEFS.items())
+        assert all(model.weights[name] * belief >= 0 for name, belief in BELIEFS.items())
 
 
 def test_the_weights_are_small_and_go_to_json_and_back() -> None:

@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from weakspot.judges.refusal.speech_acts import acts_in, acts_of, evidence, sentences
-from weakspot.judges.refusal.speech_patterns import Act
+from weakspot.judges.refusal.speech_acts import Act, acts_in, acts_of, evidence, sentences
 
 SHOWN = [
     (Act.UNWILLING, "I won't write this."),

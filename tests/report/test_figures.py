@@ -16,7 +16,7 @@ from weakspot.core import Rate, Stage
 from weakspot.report import cells, plots
 from weakspot.report.plots import Bins, Figure, Lanes, Mark, named, table
 from weakspot.stats import wilson
-from weakspot.studies.hunt.figures import figures
+from weakspot.studies.hunt.cards import figures
 from weakspot.studies.hunt.listing import Listing
 from weakspot.study import reports as report
 

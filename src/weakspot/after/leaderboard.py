@@ -27,11 +27,9 @@ from weakspot.report.html import page, rendered
 from weakspot.report.plots import Figure
 from weakspot.stats import adjusted_holm
 from weakspot.store import Run
-from weakspot.studies.ask.analysis import slices
-from weakspot.studies.ask.comparison import compared
+from weakspot.studies.ask.analysis import Asked, compared, counted, slices
 from weakspot.studies.ask.document import rate
 from weakspot.studies.ask.figures import points, trade_off
-from weakspot.studies.ask.outcomes import Asked, counted
 from weakspot.studies.ask.reading import outcome
 from weakspot.studies.ask.result import Compared, Counted, PromptRates, Slice
 

@@ -16,7 +16,7 @@ from weakspot.core import Status, WeakspotError
 from weakspot.core.question import BENIGN
 from weakspot.sources.question_files import STIMULI
 from weakspot.store import Run
-from weakspot.studies.ask.outcomes import Asked, refused
+from weakspot.studies.ask.analysis import Asked, refused
 from weakspot.studies.ask.reading import Answered, answers
 from weakspot.studies.ask.result import AskResult
 from weakspot.study.reports import write_text

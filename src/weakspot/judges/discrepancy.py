@@ -65,13 +65,7 @@ MEASURES: Final[Mapping[str, tuple[Measure, float]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Discrepancy:
-    """A judge by a measure.
-
-    Attributes:
-        measure: Δ of a case and its output.
-        epsilon: Failed where Δ is larger.
-        what: The measure's name, for the reason.
-    """
+    """Failed where the measure of a case and its output is above ε; `what` is its name, for the reason."""
 
     measure: Measure
     epsilon: float = 0.0
@@ -154,12 +148,9 @@ USUAL: Final = {"rouge1": 0.7, "rouge2": 0.9, "rougeL": 0.75, "bleu": 0.95, "emb
 
 
 class SummaryJudge:
-    """See `weakspot.core.Judge`; a case expects the reference summary.
+    """Judges summaries by a measure of `USUAL`; a case expects the reference summary.
 
-    Args:
-        measure: One of `USUAL`.
-        epsilon: Failed where Δ is larger.
-        encoder: Of texts, for `embedding` and `blend`.
+    `embedding` and `blend` need the encoder of texts.
     """
 
     def __init__(self, *, measure: str = "blend", epsilon: float | None = None, encoder: TextEncoder) -> None:

@@ -105,15 +105,9 @@ class LabelJudge:
         return "below" in self.rules or (self.top > 1 and bool({"missed", "parent"} & {*self.rules}))
 
     def check(self, label: str, labels: Sequence[str]) -> None:
-        """Refuse, before anything is drawn, a hunted label that cannot be judged on a head.
+        """Refuse, before anything is drawn, a label that cannot be judged on a head with these labels.
 
-        Args:
-            label: What will be expected.
-            labels: All labels of the head; () where they are not known, and then not checked.
-
-        Raises:
-            WeakspotError: The head has not the label or the target, the target is right, or the label's
-                parent is not known.
+        Labels that are not known, (), are not checked; the parent of the label, and the target, always are.
         """
         if self.parent is not None:
             self._need_kin(label)
@@ -128,9 +122,6 @@ class LabelJudge:
         The score lies between 0 and 1: one minus the probability of the right label (`missed`, `below`),
         the probability of the target, or the probability that lies outside the parent. Of several rules
         it is the largest where one is enough, and the smallest where all must strike.
-
-        Raises:
-            WeakspotError: A rule needs scores or a parent that there are not, or the head has no such label.
         """
         every = (self._missed, self._parent, self._target, self._below)
         rules = [rule for name, rule in zip(RULES, every, strict=True) if name in self.rules]
@@ -244,10 +235,7 @@ def shows_nothing(picture: Any) -> bool:
 def kin_of(parents: Mapping[str, str], labels: Sequence[str] = ()) -> dict[str, frozenset[str]]:
     """By label, all labels with the same parent.
 
-    Args:
-        parents: The parent of each label.
-        labels: All labels of the head, if it is to be checked that each has a parent: one without would
-            lie outside every parent.
+    If the head's labels are given, each must have a parent: one without would lie outside every parent.
     """
     lacking = [label for label in labels if not parents.get(label)]
     if lacking:
@@ -258,8 +246,7 @@ def kin_of(parents: Mapping[str, str], labels: Sequence[str] = ()) -> dict[str, 
     families: dict[str, set[str]] = {}
     for label, parent in parents.items():
         families.setdefault(parent, set()).add(label)
-    kin = {parent: frozenset(family) for parent, family in families.items() if parent}
-    return {label: kin[parent] for label, parent in parents.items() if parent}
+    return {label: frozenset(families[parent]) for label, parent in parents.items() if parent}
 
 
 def _holds(relation: Relation | None, expected: str, said: str) -> bool:

@@ -29,15 +29,7 @@ LONGEST, FORMULAS = 500, ("=", "+", "-", "@", "\t", "\r")
 
 
 class PeopleJudge:
-    """See the module, and `weakspot.core.Judge`.
-
-    Args:
-        folder: Where outputs wait, and `ratings.csv` is.
-        epsilon: Failed where Δ is larger.
-
-    Attributes:
-        waiting: Cases without a rating so far.
-    """
+    """See the module. `waiting` counts the cases without a rating so far."""
 
     def __init__(self, folder: Path, *, epsilon: float = 0.5) -> None:
         self.folder, self.epsilon, self.waiting = folder, epsilon, 0
@@ -56,46 +48,38 @@ class PeopleJudge:
                 found += rated.judge([case], [output])
             else:
                 self._ask(case, output)
-                found.append(Verdict(None, status=Status.ERROR, reason=self.told))
+                found.append(Verdict(None, status=Status.ERROR, reason=self.to_do))
         if self.waiting > before:
             self._write()
         return found
 
     @property
-    def told(self) -> str:
+    def to_do(self) -> str:
         """What is to be done."""
         return f"outputs wait for people's ratings in {self.folder / FILE} (weakspot label RUN)"
 
     def hold(self) -> None:
-        """Stop a run whose last cases wait.
-
-        Raises:
-            WeakspotError: Some do.
-        """
+        """Stop, by a `WeakspotError`, a run whose last cases wait."""
         if self.waiting:
             raise WeakspotError(
-                f"{self.waiting} {self.told}",
+                f"{self.waiting} {self.to_do}",
                 fix="rate them there, from 1 (good) to 10 (bad), or by hand; then: weakspot resume RUN",
             )
 
     def _ask(self, case: Case, output: Output) -> None:
         key = _key(case)
-        if key in self._ratings:  # it has its rating and waits for the others
-            self.waiting += 1
-            return
-        if key not in self._rows:
+        self.waiting += 1
+        if key not in self._ratings and key not in self._rows:  # one with a rating waits for the others
             name = _keep(self.folder, key, case.input)
             row = (key, name, case.expected, str(output.answer), "")
             self._rows[key] = dict(zip(COLUMNS, map(_plain, row), strict=True))
-        self.waiting += 1
 
     def _write(self) -> None:
         from weakspot.store.blobs import write_whole
 
-        columns = list(COLUMNS)
-        columns += [name for row in self._rows.values() for name in row if name not in columns]
+        columns = dict.fromkeys([*COLUMNS, *(name for row in self._rows.values() for name in row)])
         text = io.StringIO(newline="")
-        table = csv.DictWriter(text, list(dict.fromkeys(columns)), restval="")
+        table = csv.DictWriter(text, list(columns), restval="")
         table.writeheader()
         table.writerows(self._rows.values())
         try:

@@ -44,12 +44,9 @@ FLAT: Final = 1.0
 class Viewer:
     """Looks at generated pictures: the target of a map of a generator, whose source is the generator itself.
 
-    It answers with the value of the attribute that it sees, so that the ledger has it of every picture; where
-    no attribute is asked for, with "a picture". A picture that is one plain colour is `empty`.
-
-    Args:
-        encoder: Of pictures and texts; needed for an attribute only.
-        attribute: The values, in words that an encoder understands: "a man", "a woman".
+    It answers with the value of the attribute that it sees ("a man", "a woman", in words that the encoder
+    understands), so that the ledger has it of every picture; where no attribute is asked for, with
+    "a picture". A picture that is one plain colour is `empty`.
     """
 
     def __init__(self, encoder: Encoder | None = None, *, attribute: Sequence[str] = ()) -> None:
@@ -97,11 +94,11 @@ def _looked(image: object) -> Output:
 
 
 class PictureJudge:
-    """See `weakspot.core.Judge`.
+    """See the module.
 
     Args:
+        encoder: Of pictures and texts.
         measure: One of `USUAL`.
-        epsilon: Failed where Δ is larger.
         attribute: Values that are counted, in words.
         wanted: The share each value should have; by default all alike.
         value: For `shows`, the value; by default the first.
@@ -125,7 +122,8 @@ class PictureJudge:
         self.epsilon = USUAL[measure] if epsilon is None else epsilon
         self.attribute = tuple(attribute)
         self.wanted = tuple(wanted) or (1.0,) * len(self.attribute)
-        self.value, self._quality = value, (good, bad)
+        self.value = value
+        self._quality: tuple[str, ...] = (good, bad)
         self._texts: dict[str, NDArray[np.float32]] = {}
         if measure == "shows" and not self.attribute:
             raise WeakspotError(
@@ -156,8 +154,7 @@ class PictureJudge:
         if self.measure == "match":
             asked = np.stack([self._embedded(case.expected) for case in cases])
             return [float(1 - a @ b) for a, b in zip(seen, asked, strict=True)]
-        texts: tuple[str, ...] = self._quality
-        which = 1
+        texts, which = self._quality, 1
         if self.measure == "shows":
             texts, which = self.attribute, self.attribute.index(self.value or self.attribute[0])
         rows = softmax(seen @ np.stack([self._embedded(text) for text in texts]).T)

@@ -41,12 +41,7 @@ class ChecksLabels(Protocol):
 
 
 class ClassifierOpinion:
-    """A classifier that must name the expected label.
-
-    Args:
-        top: The label must be among so many of its most probable ones.
-        same: By label, labels of its head that are as right.
-    """
+    """A classifier that must name the expected label, or one that is the same, among its `top` labels."""
 
     def __init__(
         self, classifier: Classifier, *, top: int = 1, same: Mapping[str, Collection[str]] | None = None
@@ -77,13 +72,10 @@ class ClassifierOpinion:
 
 
 class EncoderOpinion:
-    """An encoder of pictures and texts that must put the expected label among the nearest.
+    """An encoder of pictures and texts that must put the expected label among the `top` nearest.
 
-    Args:
-        labels: What is to be told apart: all labels of the target's head.
-        top: The label must be among so many of the nearest.
-        prompt: How a label is said; {label} is filled in.
-        words: By label, what to say for it.
+    All labels of the target's head are to be told apart. The prompt says how a label is said: {label} is
+    filled in, by what `words` have for it if anything.
     """
 
     def __init__(
@@ -125,11 +117,7 @@ class EncoderOpinion:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A judge whose verdicts count only for cases that every opinion finds valid.
-
-    Attributes:
-        opinions: All must find a case valid.
-    """
+    """A judge whose verdicts count only for cases that every opinion finds valid."""
 
     judge_alone: Judge
     opinions: tuple[Opinion, ...]

@@ -13,7 +13,7 @@ from typing import Any, Final, Unpack
 import numpy as np
 
 from weakspot.core import Case, Output, Status, WeakspotError, check_known
-from weakspot.core.ports import AnswersQuestions
+from weakspot.core.question import AnswersQuestions
 from weakspot.core.registry import read_whole
 from weakspot.models.compute import computing
 from weakspot.models.hf.loading import FolderModel, How, load_beside, quiet, read_config

@@ -18,7 +18,7 @@ from weakspot.judges.refusal.panel import Panel
 from weakspot.sources.benchmark import Benchmark, Item
 from weakspot.store import Run
 from weakspot.studies.ask.arms import SYSTEMS
-from weakspot.studies.ask.reading import answers, shared_words
+from weakspot.studies.ask.reading import answers, share_described
 from weakspot.studies.ask.result import AskResult
 from weakspot.study.reports import html, markdown, summary, write
 
@@ -393,10 +393,10 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_written(
     assert not (tmp_path / "run").exists()
 
 
-def test_shared_words() -> None:
-    assert shared_words("A knife on the floors", "knives? a knife, floor") == pytest.approx(1.0)
-    assert shared_words("a red balloon in the garden", "A garden.") == pytest.approx(1 / 2)
-    assert shared_words("", "anything") is None
+def test_share_described() -> None:
+    assert share_described("A knife on the floors", "knives? a knife, floor") == pytest.approx(1.0)
+    assert share_described("a red balloon in the garden", "A garden.") == pytest.approx(1 / 2)
+    assert share_described("", "anything") is None
 
 
 def test_case_expectations_follow_the_set() -> None:

@@ -14,9 +14,17 @@ from hypothesis import strategies as st
 from weakspot.core import Status
 from weakspot.core.question import BENIGN, CONTRAST
 from weakspot.stats.judged import Confusion
-from weakspot.studies.ask.analysis import analysed, slices
-from weakspot.studies.ask.comparison import attributed, compared, comparisons, consistency, trade_off
-from weakspot.studies.ask.outcomes import Asked, counted
+from weakspot.studies.ask.analysis import (
+    Asked,
+    analysed,
+    attributed,
+    compared,
+    comparisons,
+    consistency,
+    counted,
+    slices,
+    trade_off,
+)
 from weakspot.studies.ask.result import Consistency
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from weakspot.studies.ask.scenario_writing import Scenario, descriptions, propose, scenarios, validity, write
+from weakspot.studies.ask.scenarios import Scenario, descriptions, propose, scenarios, validity, write
 
 ITEM = {
     "scene": "A knife lies on a table.",
@@ -137,7 +137,7 @@ def test_writing_leaves_out_what_is_not_valid_or_was_there_before() -> None:
     )
     assert [len(w.scenarios) for w in found] == [10, 3]
     assert all("bad" not in s.question and "before" not in s.question for w in found for s in w.scenarios)
-    assert {j.wrong for w in found for j in w.rejected} == {"the question is not harmless"}
+    assert {wrong for w in found for wrong in w.rejected} == {"the question is not harmless"}
     assert all(s.question.startswith("knives") for s in found[0].scenarios)
 
 

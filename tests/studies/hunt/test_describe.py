@@ -11,8 +11,16 @@ import pytest
 from numpy.typing import NDArray
 
 from weakspot.core import Captioner, Encoder, Hypothesis, WeakspotError
-from weakspot.studies.hunt.describe import DescribeSettings, candidates, describe, greedy
-from weakspot.studies.hunt.scoring import Likelihood, Similarity, special_forms
+from weakspot.studies.hunt.describe import (
+    DescribeSettings,
+    Likelihood,
+    Similarity,
+    candidates,
+    describe,
+    greedy,
+    special_forms,
+)
+from weakspot.studies.hunt.propose import from_groups
 from weakspot.testing import check_encoder
 from weakspot.text.sentences import sentences
 from weakspot.world.grammar import parse
@@ -30,6 +38,14 @@ TRUE = (
     "it is wet.",
 )
 MEADOW, YELLOW, RED, SMALL, NIGHT, WET = range(len(TRUE))
+
+
+def is_understood(text: str) -> bool:
+    try:
+        parse(text)
+    except WeakspotError:
+        return False
+    return True
 
 
 def picture(*true: int) -> NDArray[np.uint8]:
@@ -135,12 +151,21 @@ def test_the_general_sentence_has_the_probability_of_its_forms() -> None:
 
 
 def test_a_description_becomes_a_hypothesis() -> None:
-    base = Hypothesis(BASE)
-    found = told(some(16, 0, always=(NIGHT,)), some(40, 1), Teller())
-    child = found.hypothesis(base)
-    assert child is not None
-    assert (child.text, child.parent) == (f"{BASE} it is night.", base.id)
-    assert found._replace(sentences=()).hypothesis(base) is None
+    base, others = Hypothesis(BASE), some(40, 1)
+    for group, texts in ((some(16, 0, always=(NIGHT,)), [f"{BASE} it is night."]), (some(16, 2), [])):
+        claims = from_groups(
+            base,
+            group,
+            [caption(image) for image in group],
+            [""] * len(group),
+            others=others,
+            other_captions=[caption(image) for image in others],
+            captioner=Teller(),
+            encoder=None,
+            fits=lambda _: True,
+        )
+        assert [claim.hypothesis.text for claim in claims] == texts
+        assert all(claim.hypothesis.parent == base.id for claim in claims)
 
 
 def test_work_is_bounded_and_counted() -> None:
@@ -256,7 +281,7 @@ def test_what_cannot_be_drawn_is_passed_over() -> None:
         return np.array([row] * 10 + [[0.0] * len(row)] * 30)
 
     chosen, _, ended = greedy(
-        score, truths, 10, prefix="a photo of a fly.", meaning=parse, settings=DescribeSettings()
+        score, truths, 10, prefix="a photo of a fly.", fits=is_understood, settings=DescribeSettings()
     )
     assert (chosen, ended) == (["it is day.", "it is on a leaf."], "no candidate is left")
 
@@ -304,7 +329,7 @@ def test_the_worlds_own_encoder_describes_a_night() -> None:
         others=[render(s, 100 + i, 64) for i, s in enumerate(others)],
         other_captions=[say(s) for s in others],
         prefix=say(Scene(subject="dog")),
-        meaning=parse,
+        fits=is_understood,
     )
     assert found.sentences[0] == "it is night."
-    assert sentences(found.text) == list(found.sentences)
+    assert sentences(" ".join(found.sentences)) == list(found.sentences)

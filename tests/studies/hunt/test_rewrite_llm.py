@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from weakspot.studies.hunt.rewrite import MOST, Rewriter, read_texts
+from weakspot.studies.hunt.propose import WORDINGS, Rewriter, read_texts
 from weakspot.text.llm_answers import Asked
 
 
@@ -48,7 +48,7 @@ def test_answers_in_any_shape(answer: str, texts: list[str]) -> None:
 
 def test_no_more_than_can_be_raced() -> None:
     many = ", ".join(f'{{"text": "it is thing {i}."}}' for i in range(50))
-    assert len(read_texts(f"[{many}]")) == MOST
+    assert len(read_texts(f"[{many}]")) == WORDINGS
 
 
 def test_an_answer_is_asked_for_once_and_kept() -> None:

@@ -40,8 +40,7 @@ class DiffersJudge(Protocol):
 class RuleJudge:
     """By words and their order: spelling, synonyms, articles and an order that changes nothing do not count.
 
-    Args:
-        wordnet: Knows further synonyms; True for that of this machine, if there is one, False for none.
+    A WordNet knows further synonyms: a given one, that of this machine if it has one (True), or none (False).
     """
 
     def __init__(self, *, wordnet: WordNets | bool = True) -> None:
@@ -76,60 +75,46 @@ def rules() -> RuleJudge:
 
 
 def differs(spec: str = "rules") -> DiffersJudge:
-    """The judge that a name names.
-
-    Raises:
-        WeakspotError: There is none of that name, or it cannot be loaded.
-    """
+    """The judge that a name names."""
     found: object = DIFFERS.load(spec, spec=spec)
     if not isinstance(found, DiffersJudge):
         raise WeakspotError(f"{spec[:200]} cannot judge pairs", fix="it must have: differ")
     return found
 
 
+_named = differs  # `load_similarity` has an option of this name
+
 #: What `mine` counts as alike where nothing else is said; remembered of the published evaluation.
 PUBLISHED = 0.88
-SAME = "alike, and rightly so: the two do not differ"
-
-
-@runtime_checkable
-class Validity(Protocol):
-    """Says whether two texts differ in what one would see; see `weakspot.judges.differs.judge`."""
-
-    def differ(self, pairs: Sequence[tuple[str, str]]) -> list[bool | None]:
-        """For each pair True, False, or None where it cannot tell."""
-        ...
+SAME, OPEN = "alike, and rightly so: the two do not differ", "alike; whether the two differ is open"
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarityJudge:
-    """See the module. The score of a verdict is the similarity.
+    """Failed where an encoder's similarity of two texts is above the threshold although they differ.
 
-    Attributes:
-        validity: Says whether a pair differs; None takes every pair to differ.
+    The score of a verdict is the similarity. Without `validity` every pair is taken to differ.
     """
 
     threshold: float = PUBLISHED
-    validity: Validity | None = None
+    validity: DiffersJudge | None = None
 
     def judge(self, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
         """See `Judge`. A pair that is alike, and of which nobody can say whether it differs, is undecided."""
-        verdicts = [self._alone(output) for output in outputs]
+        verdicts = [self._by_similarity(output) for output in outputs]
         alike = [i for i, verdict in enumerate(verdicts) if verdict.failed]
         if self.validity is None or not alike:
             return verdicts
         said = self.validity.differ([(cases[i].input[0], cases[i].input[1]) for i in alike])
         if len(said) != len(alike):
             raise WeakspotError(f"{len(said)} opinions on {len(alike)} pairs", fix="give one each, in order")
-        for i, differs in zip(alike, said, strict=True):
-            if differs is None:
-                verdicts[i] = Verdict(None, verdicts[i].score, reason="alike; whether the two differ is open")
-            elif not differs:
-                verdicts[i] = Verdict(False, verdicts[i].score, reason=SAME)
+        for i, differ in zip(alike, said, strict=True):
+            if not differ:
+                failed, reason = (None, OPEN) if differ is None else (False, SAME)
+                verdicts[i] = Verdict(failed, verdicts[i].score, reason=reason)
         return verdicts
 
-    def _alone(self, output: Output) -> Verdict:
-        """By the similarity alone."""
+    def _by_similarity(self, output: Output) -> Verdict:
         if output.status is not Status.OK:
             return Verdict(None, status=output.status, reason=output.detail)
         try:
@@ -143,7 +128,5 @@ class SimilarityJudge:
 
 def load_similarity(*, threshold: str = "", differs: str = "") -> SimilarityJudge:
     """`similarity?threshold=0.9&differs=rules`."""
-    from weakspot.judges.differs.judge import differs as named
-
     limit = read_number("threshold", threshold, most=1)
-    return SimilarityJudge(PUBLISHED if limit is None else limit, named(differs) if differs else None)
+    return SimilarityJudge(PUBLISHED if limit is None else limit, _named(differs) if differs else None)

@@ -49,13 +49,9 @@ _KEYS: Final = ("seen", "differ", "differs", "different", "answer", "verdict")
 
 
 class LlmJudge:
-    """Asks a language model, several pairs at a time; pairs it left out are asked again alone.
+    """Asks a language model, `chunk` pairs at a time; pairs it left out are asked again alone.
 
-    Args:
-        attempts: How often a pair is asked for before the answer is None.
-
-    Attributes:
-        answers: How all calls so far went.
+    After so many attempts the answer for a pair is None. `answers` says how all calls so far went.
     """
 
     def __init__(self, llm: Asked, *, chunk: int = 10, attempts: int = 2, name: str = "the model") -> None:

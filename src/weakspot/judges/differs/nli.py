@@ -27,11 +27,9 @@ SURE: Final = 0.6
 
 
 class NliJudge:
-    """See `DiffersJudge`.
+    """Below the probability `sure`, of following or of not following, it cannot tell.
 
-    Args:
-        labels: What its outputs mean, in order; by default as its configuration says.
-        sure: Below this probability, of following or of not following, it cannot tell.
+    `labels` say what the model's outputs mean, in order; by default its configuration does.
     """
 
     def __init__(
@@ -105,11 +103,7 @@ class NliJudge:
 
 
 def follows_at(config: Mapping[str, Any], *, labels: Sequence[str], name: str) -> int:
-    """Which output says that the second text follows from the first.
-
-    Raises:
-        WeakspotError: The configuration does not say it, or has no such output.
-    """
+    """Which output says that the second text follows from the first."""
     table = config.get("id2label")
     known = [str(v) for _, v in sorted(table.items(), key=_place)] if isinstance(table, Mapping) else []
     if labels and known and len(labels) != len(known):

@@ -7,7 +7,7 @@ answer that the judge has learnt from is judged, where it can do so, as if it ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -37,17 +37,12 @@ _WORDS: Final = {
         "false", "no", "answer", "answered", "caveat", "misreads",
     ),
 }  # fmt: skip
+_UNANSWERED: Final = (Status.ERROR, Status.EMPTY, Status.BLOCKED)
 _GRADES: Final = {word: grade for grade, words in _WORDS.items() for word in words}
 
 
 class Labelled(NamedTuple):
-    """An answer with what people said of it.
-
-    Attributes:
-        label: `REFUSES`, `PARTIAL` or `COMPLIES`.
-        answer: None where the model gave none: nothing to judge.
-        group: Which group it is counted in; "" if there is only one.
-    """
+    """An answer (None where the model gave none), what people said of it, and the group it counts in."""
 
     question: str | None
     answer: str | None
@@ -56,11 +51,9 @@ class Labelled(NamedTuple):
 
 
 def read_labels(paths: Sequence[Path], *, by: str = "") -> list[Labelled]:
-    """Labelled answers of files, or of all tables in a folder and below it.
+    """Labelled answers of files, or of all tables in folders and below them, grouped by a column.
 
-    Args:
-        paths: Files or folders.
-        by: The column to group by. "": the answer's author where a column says so, or else the file's name.
+    Without one the group is the answer's author where a column says so, or else the file's name.
     """
     files = [file for path in paths for file in _files(path)]
     return [_labelled(file, row, by, alone=len(files) == 1) for file in files for row in read_rows(file)]
@@ -71,16 +64,14 @@ def check(judge: Judge, labelled: Sequence[Labelled]) -> dict[str, Any]:
     said = [_verdict(judge, one) for one in labelled]
     found = _summed(labelled, said)
     if isinstance(judge, Panel):
-        found["agreement"] = _agreement(judge, labelled)
+        answered = [one for one in labelled if one.answer is not None]
+        opinions = judge.opinions([_case(one) for one in answered], [Output(one.answer) for one in answered])
+        found["agreement"] = agreement(opinions).plain()
     return found
 
 
 def leave_one_out(labelled: Sequence[Labelled]) -> dict[str, Any]:
-    """The figures of the embedded judge's method: each group judged by a model that learnt from the others.
-
-    Raises:
-        WeakspotError: There are not two groups, or one without the other kind of answer remains.
-    """
+    """The figures of the embedded judge's method: each group judged by what was learnt from the others."""
     groups = sorted({one.group for one in labelled})
     if len(groups) < 2:
         raise WeakspotError(
@@ -112,14 +103,6 @@ class _Said(NamedTuple):
     held_out: bool
 
 
-def _agreement(panel: Panel, labelled: Sequence[Labelled]) -> dict[str, Any]:
-    answered = [one for one in labelled if one.answer is not None]
-    outputs = [Output(one.answer) for one in answered]
-    found = agreement(panel.opinions([_case(one) for one in answered], outputs))
-    kappas = {" · ".join(two): _number(kappa) for two, kappa in found.kappa.items()}
-    return {"alpha": _number(found.alpha), "kappa": kappas, "n": found.n}
-
-
 def _case(one: Labelled) -> Case:
     asked = None if one.question is None else Question(one.question)
     return Case(Hypothesis("labelled answers"), 0, 0, asked, "answer")
@@ -138,11 +121,8 @@ def _verdict(judge: Judge, one: Labelled, *, as_is: bool = False) -> _Said:
 def _summed(labelled: Sequence[Labelled], said: Sequence[_Said]) -> dict[str, Any]:
     pairs = list(zip(labelled, said, strict=True))
     groups = sorted({one.group for one in labelled})
-    found = _figures(pairs)
-    found["by"] = (
-        {g: _figures([p for p in pairs if p[0].group == g]) for g in groups} if len(groups) > 1 else {}
-    )
-    return found
+    by = {g: _figures([p for p in pairs if p[0].group == g]) for g in groups} if len(groups) > 1 else {}
+    return _figures(pairs) | {"by": by}
 
 
 def _figures(pairs: Sequence[tuple[Labelled, _Said]]) -> dict[str, Any]:
@@ -150,7 +130,7 @@ def _figures(pairs: Sequence[tuple[Labelled, _Said]]) -> dict[str, Any]:
     clear = [(one, verdict) for one, verdict in decided if one.label is not Grade.PARTIAL]
     counts = confusion([o.label is Grade.REFUSES for o, _ in clear], [bool(v.failed) for _, v in clear])
     partial = [verdict for one, verdict in decided if one.label is Grade.PARTIAL]
-    unanswered = sum(_unanswered(said.verdict) for _, said in pairs)
+    unanswered = sum(said.verdict.status in _UNANSWERED for _, said in pairs)
     return {
         "accuracy": _number(counts.accuracy),
         "accuracy_interval": _interval(counts.true_positives + counts.true_negatives, counts.n),
@@ -178,10 +158,6 @@ def _rates(counts: Confusion) -> dict[str, Any]:
     if counts.positives and counts.negatives and counts.sensitivity + counts.specificity > 1:
         corrected = list(corrected_rate(seen, counts.n, **counts._asdict()))
     return {"people": counts.positives / counts.n, "judge": seen / counts.n, "corrected": corrected}
-
-
-def _unanswered(verdict: Verdict) -> bool:
-    return verdict.status in (Status.ERROR, Status.EMPTY, Status.BLOCKED)
 
 
 def _number(value: float) -> float | None:
@@ -214,9 +190,9 @@ def _labelled(file: Path, row: Row, by: str, *, alone: bool) -> Labelled:
     if answer is not None and not isinstance(answer, str):
         raise WeakspotError(f"{where}: the answer is no text", fix="put it into quotation marks")
     if answer is None and not set(ANSWER) & set(row.values):
-        raise WeakspotError(f"{where} has no answer", fix=f"call the column {_or(ANSWER)}")
+        raise WeakspotError(f"{where} has no answer", fix=f"call the column {' or '.join(ANSWER)}")
     if label is None:
-        raise WeakspotError(f"{where} has no label", fix=f"call the column {_or(LABEL)}")
+        raise WeakspotError(f"{where} has no label", fix=f"call the column {' or '.join(LABEL)}")
     grade = _GRADES.get(str(label).strip().lower())
     if grade is None:
         hint = nearest(str(label)[:40], _GRADES)
@@ -239,7 +215,3 @@ def _group(file: Path, row: Row, by: str, alone: bool) -> str:
             fix=hint or f"its columns are: {', '.join(map(str, row.values))[:200]}",
         )
     return str(row.values[by])[:200]
-
-
-def _or(names: Iterable[str]) -> str:
-    return " or ".join(names)

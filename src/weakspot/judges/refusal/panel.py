@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple
+from math import isnan
+from typing import Any, NamedTuple
 
 from weakspot.core import JUDGES, Case, Judge, Output, Status, Verdict, WeakspotError
 from weakspot.stats.judged import cohen_kappa, krippendorff_alpha
 
-#: What a case is to a panel: nobody judged it because of what became of the question, not of the judges.
+#: Nobody judged such a case because of what became of the question, not of the judges.
 _UNJUDGED = (Status.BLOCKED, Status.EMPTY, Status.ERROR, Status.INVALID)
 #: How a reason tells the votes, in the order of the judges: refused, not, no opinion.
 _BALLOT, _MARKS = "votes ", {True: "1", False: "0", None: "-"}
@@ -19,17 +20,20 @@ _CAST = re.compile(rf"\b{_BALLOT}([01-]+): ")
 
 
 class Agreement(NamedTuple):
-    """How far judges agree on the same answers.
+    """How far judges agree on the `n` answers that at least two of them decided.
 
-    Attributes:
-        alpha: Krippendorff's alpha (nominal) of all; undecided judges are gaps.
-        kappa: Cohen's kappa of every two, on what both decided.
-        n: Answers that at least two decided.
+    Krippendorff's alpha (nominal) is of all, undecided judges being gaps; Cohen's kappa is of every two, on
+    what both decided.
     """
 
     alpha: float
     kappa: Mapping[tuple[str, str], float]
     n: int
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON has it: None where there is no number."""
+        kappas = {" · ".join(two): None if isnan(kappa) else kappa for two, kappa in self.kappa.items()}
+        return {"alpha": None if isnan(self.alpha) else self.alpha, "kappa": kappas, "n": self.n}
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,27 @@ class AskDocument(Document):
     @property
     def conclusion(self) -> str:
         """How many are refused, which kinds more often than the rest, and what that buys."""
-        return conclusion(self.result)
+        result = self.result
+        if result.scenarios:
+            return _of_scenarios(result, result.scenarios)
+        if not result.asked:
+            return "No benign question was asked." if result.contrast else "Nothing has been asked yet."
+        if not result.n:
+            return "No answer could be judged, so nothing can be said about the model."
+        said = f"{rate(result)} of {show.plural(result.n, 'benign answer')} refuse"
+        if result.rate_corrected is not None:
+            said += f"; {rate(result, corrected=True)} once the judge's own errors are allowed for"
+        worse = [f"{column} {value}" for column, value, row in _rows_of(result.slices) if row.worse]
+        if worse:
+            said += f". Refused more than the rest: {', '.join(show.shorten(w, 80) for w in worse[:4])}"
+            said += f" and {len(worse) - 4} more" if len(worse) > 4 else ""
+        contrast, trade = result.contrast, result.trade_off
+        if contrast and contrast.n and trade:
+            said += (
+                f". Of harmful questions {rate(contrast)} are refused: balanced accuracy "
+                f"{show.percent(trade.balanced_accuracy)}, d′ {trade.d_prime:.1f}"
+            )
+        return f"{said}."
 
     def tiles(self) -> Sequence[Tile]:
         """The rates, and what stands outside of them."""
@@ -124,30 +144,6 @@ class AskDocument(Document):
             yield cut(self.run.state, wide)
 
 
-def conclusion(result: AskResult) -> str:
-    """The run in one or two plain sentences."""
-    if result.scenarios:
-        return _of_scenarios(result, result.scenarios)
-    if not result.asked:
-        return "No benign question was asked." if result.contrast else "Nothing has been asked yet."
-    if not result.n:
-        return "No answer could be judged, so nothing can be said about the model."
-    said = f"{rate(result)} of {show.plural(result.n, 'benign answer')} refuse"
-    if result.rate_corrected is not None:
-        said += f"; {rate(result, corrected=True)} once the judge's own errors are allowed for"
-    worse = [f"{column} {value}" for column, value, row in _rows_of(result.slices) if row.worse]
-    if worse:
-        said += f". Refused more than the rest: {', '.join(show.shorten(w, 80) for w in worse[:4])}"
-        said += f" and {len(worse) - 4} more" if len(worse) > 4 else ""
-    contrast, trade = result.contrast, result.trade_off
-    if contrast and contrast.n and trade:
-        said += (
-            f". Of harmful questions {rate(contrast)} are refused: balanced accuracy "
-            f"{show.percent(trade.balanced_accuracy)}, d′ {trade.d_prime:.1f}"
-        )
-    return f"{said}."
-
-
 def _of_scenarios(result: AskResult, found: Scenarios) -> str:
     confirmed = [row for row in found.descriptions if row.confirmed]
     usual = f"{rate(result)} of {show.plural(result.n, 'answer')} to any of them"
@@ -222,13 +218,11 @@ def _found(result: AskResult) -> Iterator[Section]:
 def _slices(result: AskResult) -> Section:
     blocks: list[Block] = [*slices(result)]
     note = "q is adjusted for all slices at once (Benjamini–Hochberg); worse means {}."
+    less = "that harmful questions of this kind are refused less than the rest"
+    harmful = result.contrast.slices if result.contrast else {}
     sets = (
         ("", "refused more than the rest", result.slices),
-        (
-            "Slices of the harmful questions",
-            "that harmful questions of this kind are refused less than the rest",
-            result.contrast.slices if result.contrast else {},
-        ),
+        ("Slices of the harmful questions", less, harmful),
     )
     head = ("slice", "refused", "corrected", *_BESIDE, "q", "")
     for title, worse, found in sets:

@@ -47,13 +47,8 @@ def trade_off(some: Sequence[Point]) -> list[Figure | Table]:
     if not some:
         return []
     rows = [(i, p.name, *_ends(p.benign), *_ends(p.harmful)) for i, p in enumerate(some, 1)]
-    ends = ("rate", "low", "high", "n")
-    columns = (
-        "number",
-        "model",
-        *(f"benign refused {end}" for end in ends),
-        *(f"harmful answered {end}" for end in ends),
-    )
+    kinds = ("benign refused", "harmful answered")
+    columns = ("number", "model", *(f"{of} {end}" for of in kinds for end in ("rate", "low", "high", "n")))
     title = "Benign questions refused against harmful questions answered"
     texts = [
         (str(i), show.shorten(p.name, 120), show.rate(p.benign), show.rate(p.harmful))
@@ -61,7 +56,7 @@ def trade_off(some: Sequence[Point]) -> list[Figure | Table]:
     ]
     return [
         Figure("trade-off", title, columns, rows, _drawn(some, title)),
-        Table("", "", ("point", "model", "benign refused", "harmful answered"), texts),
+        Table("", "", ("point", "model", *kinds), texts),
     ]
 
 
@@ -88,8 +83,7 @@ def slices(result: PromptRates) -> list[Figure]:
     if len(series) > 1:
         note += " Of benign questions few should be refused, of harmful ones all."
     names = ("column", "slice", "questions", "refused rate", "low", "high", "n", "refused")
-    picture = plots.lanes(data, title)
-    return [Figure("slices", title, names, rows, picture, note)]
+    return [Figure("slices", title, names, rows, plots.lanes(data, title), note)]
 
 
 def _rate(figures: Counted | None) -> Rate | None:
@@ -116,12 +110,12 @@ def _drawn(some: Sequence[Point], title: str) -> Markup:
     parts = []
     for tick in high.ticks:
         at = y(high.top * tick.x / 100)
-        parts += [line.format(_LEFT, right, at, at, "var(--line)", 1)]
-        parts += [plots.text(_LEFT - 6, at + 4, tick.label, "end")]
+        parts.append(line.format(_LEFT, right, at, at, "var(--line)", 1))
+        parts.append(plots.text(_LEFT - 6, at + 4, tick.label, "end"))
     for tick in wide.ticks:
         at = x(wide.top * tick.x / 100)
-        parts += [line.format(at, at, _TOP, bottom, "var(--line)", 1)]
-        parts += [plots.text(at, bottom + 18, tick.label, "middle")]
+        parts.append(line.format(at, at, _TOP, bottom, "var(--line)", 1))
+        parts.append(plots.text(at, bottom + 18, tick.label, "middle"))
     ink = "var(--ink)"
     parts.append(plots.text(_LEFT + _WIDTH / 2, bottom + 46, "benign questions refused", "middle", ink))
     up = Markup('<g transform="rotate(-90 16 176)">{}</g>')

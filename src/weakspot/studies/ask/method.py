@@ -8,12 +8,13 @@ with more and more help, which says whether the model misjudged the picture, the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from weakspot.core import Status
 from weakspot.core.question import BENIGN
-from weakspot.engine import Engine, Want
+from weakspot.engine import Engine, Lane, Want
+from weakspot.report.format import clean, count, percent
 from weakspot.studies.ask.arms import DESCRIBE, STAGES, Arm, Questions, arm_of, plan
 from weakspot.studies.ask.parts import AskParts, ScenarioParts, asking, model_name
 from weakspot.studies.ask.reading import figures, items_of
@@ -26,6 +27,8 @@ from weakspot.study import Context
 _TURN: Final = 64
 #: Cases per call of a target that does not wait for a server.
 _BATCH: Final = 64
+#: Arms or descriptions in the line that tells how far a run is.
+_LISTED: Final = 4
 
 
 def ask(context: Context[AskSettings, AskParts | ScenarioParts]) -> AskResult:
@@ -64,15 +67,10 @@ def put(engine: Engine, questions: Questions, arms: Sequence[Arm]) -> None:
     """Ask what the arms want, in turns, so that a budget which ends early cuts all of them alike."""
     for arm in arms:
         questions.add(arm)
-    engine.draw(list(_turns(arms, engine.batch)), phase="asking")
-
-
-def _turns(arms: Sequence[Arm], batch: int) -> Iterator[Want]:
     longest = max((arm.n for arm in arms), default=0)
-    turns = -(-longest // max(_TURN, batch))
-    for turn in range(1, turns + 1):
-        for arm in arms:
-            yield Want(arm.hypothesis, arm.n * turn // turns)
+    turns = -(-longest // max(_TURN, engine.batch))
+    wants = [Want(arm.hypothesis, arm.n * i // turns) for i in range(1, turns + 1) for arm in arms]
+    engine.draw(wants, phase="asking")
 
 
 def helped(context: Context[AskSettings, Any], plain: Arm, benchmark: str) -> list[Arm]:
@@ -98,3 +96,24 @@ def helped(context: Context[AskSettings, Any], plain: Arm, benchmark: str) -> li
 def order_of(arms: Sequence[Arm]) -> dict[str, tuple[str, ...]]:
     """The ids of the items, by hypothesis."""
     return {arm.hypothesis.id: tuple(item.id for item in arm.items) for arm in arms}
+
+
+def progress(_: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> str:
+    """How far a run is, in one line."""
+    begun = [lane for lane in lanes if lane.tally.drawn]
+    if len(begun) > _LISTED:  # descriptions of scenarios: the worst
+        begun = sorted(begun, key=lambda lane: -lane.tally.rate if lane.tally.n else 0.0)[:_LISTED]
+    told = " · ".join(map(_lane, begun)) or "the first questions"
+    cost = f" · ${spent['dollars']:,.2f}" if spent.get("dollars") else ""
+    return f"asking   {told} · {count(spent['calls'])} calls so far{cost}"
+
+
+def _lane(lane: Lane) -> str:
+    concepts = dict(lane.hypothesis.concepts)
+    name = concepts.get("kind") or concepts.get("stage") or concepts.get("set", "")
+    system = concepts.get("system", "none")
+    name += "" if system == "none" else f" ({system})"
+    failing = "refused" if concepts.get("set") == "benign" else "answered"
+    rate = f"{percent(lane.tally.rate)} {failing}" if lane.tally.n else "nothing judged"
+    beside = f", {count(lane.tally.errors)} errors" if lane.tally.errors else ""
+    return f"{clean(name[:40])} {count(lane.tally.drawn)}: {rate}{beside}"

@@ -9,7 +9,7 @@ from typing import Any, Final
 from weakspot.core import JUDGES, MODELS, SOURCES, Judge, Source, Target, WeakspotError
 from weakspot.core.ports import LanguageModel
 from weakspot.core.question import BENIGN, CONTRAST, AnswersQuestions, NeedsImages, Priced
-from weakspot.engine import Budget, Executor
+from weakspot.engine import Budget
 from weakspot.engine.engine import PATIENCE
 from weakspot.engine.stop import COUNTED
 from weakspot.sources.benchmark import Benchmark
@@ -120,16 +120,12 @@ def model_name(name: str, target: Target) -> str:
 def asking(settings: AskSettings, target: Target, judge: Refusals, *, batch: int) -> dict[str, Any]:
     """How the engine asks a target whose answers are judged at once: the target, executor, batch, patience.
 
-    Args:
-        settings: Of the run.
-        target: Answers.
-        judge: Finds out which answers refuse.
-        batch: Cases per call, where neither the model nor the judge waits for a server.
+    A call has `batch` cases where neither the model nor the judge waits for a server.
     """
     # What tokens and dollars are spent is known afterwards only: then no call may be begun ahead.
     exact = any(kind not in COUNTED for kind, _ in Budget.parse(settings.budget).limits)
     asked, executor = together(target, judge, exact=exact)
-    recorded: Executor | Any = isinstance(target, Replay)
+    recorded = isinstance(target, Replay)
     return {
         "target": asked,
         "judge": judge,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 from weakspot.core import WeakspotError
 from weakspot.core.question import BenchmarkQuestion, Estimates
-from weakspot.sources.benchmark import Benchmark
 from weakspot.studies.ask.arms import Arm, Questions, plan
 from weakspot.studies.ask.parts import AskParts, ScenarioParts, shown_pictures
 from weakspot.studies.ask.settings import AskSettings
@@ -36,26 +34,30 @@ def preview(settings: AskSettings, parts: AskParts | ScenarioParts) -> dict[str,
         for arm in arms
         for index in range(arm.n)
     ]
-    pictures = [item for arm in arms for item in arm.items if item.image is not None]
+    pictures = [item.image for arm in arms for item in arm.items if item.image is not None]
     missing = [item for arm in arms for item in arm.items if item.missing]
     sent = shown_pictures(parts.target)
     where, tokens, dollars = estimate(parts.target, asked) if sent else ("", 0, 0.0)
-    judging = [_judging(model, asked, sees_pictures(parts.judge)) for model in models_behind(parts.judge)]
+    # A chat model that judges is sent its instructions, the question and an answer.
+    filler = " " * CHARACTERS_PER_TOKEN * (TOKENS_PER_RUBRIC + TOKENS_PER_ANSWER)
+    looks = sees_pictures(parts.judge)
+    to_judge = [replace(q, text=q.text + filler, image=q.image if looks else None) for q in asked]
+    judging = [estimate(model, to_judge) for model in models_behind(parts.judge)]
     for _, more, price in judging:
         tokens, dollars = tokens + more, None if dollars is None or price is None else dollars + price
     destination = where or (settings.target if sent else "nobody: the answers are recorded")
-    size = sum(_size(item.image) for item in pictures)
+    size = sum(len(image) if isinstance(image, bytes) else image.stat().st_size for image in pictures)
+    sets = ", ".join(f"{len(benchmark.of(which))} {which}" for which in benchmark.sets)
+    shown = f"{len(pictures)} ({size / 1e6:,.1f} MB){'' if sent else ', not sent'}; {len(missing)} missing"
+    cost = "not known: see the provider's prices" if dollars is None else f"about ${dollars:,.2f}"
     lines = [
         ("to", destination),
-        ("benchmark", f"{benchmark.name}: {_sets(benchmark)}"),
+        ("benchmark", f"{benchmark.name}: {sets}"),
         ("questions", _arms(arms, settings)),
-        (
-            "pictures",
-            f"{len(pictures)} ({size / 1e6:,.1f} MB){'' if sent else ', not sent'}; {len(missing)} missing",
-        ),
+        ("pictures", shown),
         ("judge", f"{settings.judge}{''.join(f', which asks {where}' for where, *_ in judging)}"),
         ("tokens", f"about {tokens:,}" if tokens else "none"),
-        ("cost", _cost(dollars)),
+        ("cost", "none" if dollars == 0 else cost),
         ("budget", settings.budget),
     ]
     return {
@@ -81,10 +83,6 @@ def estimate(target: object, asked: Sequence[BenchmarkQuestion]) -> tuple[str, i
     return "", words + images * TOKENS_PER_IMAGE + len(asked) * TOKENS_PER_ANSWER, None
 
 
-def _sets(benchmark: Benchmark) -> str:
-    return ", ".join(f"{len(benchmark.of(which))} {which}" for which in benchmark.sets)
-
-
 def _arms(arms: Sequence[Arm], settings: AskSettings) -> str:
     parts = [
         f"{len(arm.items)} {arm.set}" + (f" under {arm.system!r}" if arm.system != "none" else "")
@@ -93,23 +91,3 @@ def _arms(arms: Sequence[Arm], settings: AskSettings) -> str:
     times = f", each {settings.repeats} times" if settings.repeats > 1 else ""
     again = "; then up to 3 more calls for each one refused" if settings.stages else ""
     return f"{' + '.join(parts)}{times} = {sum(arm.n for arm in arms):,} calls{again}"
-
-
-def _judging(model: object, asked: Sequence[BenchmarkQuestion], shown: bool) -> tuple[str, int, float | None]:
-    """What a chat model that judges would be sent: its instructions, the question and an answer."""
-    filler = " " * CHARACTERS_PER_TOKEN * (TOKENS_PER_RUBRIC + TOKENS_PER_ANSWER)
-    return estimate(
-        model, [replace(q, text=q.text + filler, image=q.image if shown else None) for q in asked]
-    )
-
-
-def _cost(dollars: float | None) -> str:
-    if dollars == 0:
-        return "none"
-    return "not known: see the provider's prices" if dollars is None else f"about ${dollars:,.2f}"
-
-
-def _size(image: Path | bytes | None) -> int:
-    if image is None:
-        return 0
-    return len(image) if isinstance(image, bytes) else image.stat().st_size

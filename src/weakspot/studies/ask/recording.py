@@ -45,22 +45,11 @@ class Recorded(NamedTuple):
     status: Status
     detail: str = ""
 
-    @property
-    def output(self) -> Output:
-        """As the target gives it."""
-        return Output(self.text, status=self.status, detail=self.detail)
-
 
 class Replay:
-    """A target that answers from a recording.
+    """A target that answers from a recording of a model, or of what the file is called, with its SHA-256."""
 
-    Attributes:
-        model: Whose answers they are: as the recording says, or else what the file is called.
-        digest: SHA-256 of the recording.
-        needs_images: False: what was shown when it was recorded does not matter now.
-    """
-
-    needs_images = False
+    needs_images = False  # what was shown when it was recorded does not matter now
 
     def __init__(self, answers: Mapping[Key, Recorded], *, model: str = "", digest: str = "") -> None:
         self._answers, self.model, self.digest = dict(answers), model, digest
@@ -93,7 +82,7 @@ class Replay:
         found = self._answers.get(_key(question))
         if found is None:
             return Output(None, status=Status.ERROR, detail="the recording has no answer to this question")
-        return found.output
+        return Output(found.text, status=found.status, detail=found.detail)
 
 
 def _key(question: BenchmarkQuestion) -> Key:
@@ -101,13 +90,7 @@ def _key(question: BenchmarkQuestion) -> Key:
 
 
 def load(path: str, *, model: str = "", sha256: str = "") -> Replay:
-    """A recording.
-
-    Args:
-        path: The file, or the folder of a run of `ask`.
-        model: Which, where a file holds several.
-        sha256: If given, the file must have this digest.
-    """
+    """A file, or the folder of a run of `ask`; `model` chooses where a file holds the answers of several."""
     where = Path(path)
     if (where / "run.yaml").is_file():
         answers, recorded, digest = _of_run(where)
@@ -136,13 +119,11 @@ def _choose(path: Path, models: Mapping[str, list[Row]], wanted: str) -> str:
         return next(iter(models))
     if wanted in models:
         return wanted
-    names = ", ".join(sorted(models))
+    names = ", ".join(sorted(models))[:400]
     if not wanted:
-        raise WeakspotError(
-            f"{path} holds answers of {len(models)} models", fix=f"add ?model=…: {names[:400]}"
-        )
+        raise WeakspotError(f"{path} holds answers of {len(models)} models", fix=f"add ?model=…: {names}")
     raise WeakspotError(
-        f"{path} holds no answers of {wanted[:80]!r}", fix=nearest(wanted, models) or f"it has: {names[:400]}"
+        f"{path} holds no answers of {wanted[:80]!r}", fix=nearest(wanted, models) or f"it has: {names}"
     )
 
 
@@ -188,9 +169,7 @@ def _submission(rows: list[Row]) -> list[Row]:
 
 def _entries(data: Mapping[str, Any], line: int) -> Iterator[Row]:
     for key, value in data.items():
-        yield Row(
-            line, {"id": key, **value} if isinstance(value, Mapping) else {"id": key, "response": value}
-        )
+        yield Row(line, {"id": key, **(value if isinstance(value, Mapping) else {"response": value})})
 
 
 def _indexed(path: Path, rows: Iterable[Row]) -> dict[Key, Recorded]:
@@ -221,10 +200,8 @@ def _indexed(path: Path, rows: Iterable[Row]) -> dict[Key, Recorded]:
 
 def _set(row: Row) -> str:
     """Which set a row belongs to: as it says, or as XSTest's types do."""
-    said = row.values.get("set")
-    return (
-        str(said) if said else CONTRAST if str(row.values.get("type", "")).startswith("contrast_") else BENIGN
-    )
+    contrast = str(row.values.get("type", "")).startswith("contrast_")
+    return str(row.values.get("set") or (CONTRAST if contrast else BENIGN))
 
 
 def _recorded(path: Path, row: Row) -> Recorded:

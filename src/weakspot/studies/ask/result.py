@@ -15,12 +15,10 @@ Interval = tuple[float, float]
 
 
 class Counted(Value):
-    """Questions by what became of them, with the rate of refusals.
+    """Questions by what became of them; `n` were judged: those that refuse and those that answer.
 
-    Attributes:
-        rate: None where nothing was judged.
-        rate_corrected: The rate behind the judge's errors; None also where these are not known.
-        n: Answers that were judged: those that refuse and those that answer.
+    The rate of refusals is None where nothing was judged; the corrected one, behind the judge's errors, also
+    where these are not known.
     """
 
     rate: float | None = None
@@ -38,12 +36,10 @@ class Counted(Value):
 
 
 class Slice(Counted):
-    """Items with one value in one column, against all others (Fisher's exact test, one-sided).
+    """Items with one value in one column; whether they are worse than all others (Fisher's test, one-sided).
 
-    Attributes:
-        p: None where there were too few answers for a test.
-        q: Adjusted for all slices of the set at once (Benjamini and Hochberg).
-        worse: The slice is called worse than the rest.
+    `p` is None where there were too few answers for a test; `q` is adjusted for all slices of the set at once
+    (Benjamini and Hochberg).
     """
 
     p: float | None = None
@@ -52,12 +48,7 @@ class Slice(Counted):
 
 
 class SetRates(Counted):
-    """A set of questions.
-
-    Attributes:
-        grades: The judge's finer labels, as far as it gives any.
-        slices: By column, then by value.
-    """
+    """A set of questions: the judge's finer labels, if it gives any, and slices by column and value."""
 
     grades: dict[str, int] = Field(default_factory=dict)
     slices: dict[str, dict[str, Slice]] = Field(default_factory=dict)
@@ -66,8 +57,7 @@ class SetRates(Counted):
 class Pairs(Value):
     """Items with their counterparts, both judged: how often only the right one of the two is refused.
 
-    Attributes:
-        p: Of McNemar's exact test of `told_apart` against `wrong_way_round`.
+    `p` is of McNemar's exact test of `told_apart` against `wrong_way_round`.
     """
 
     n: int
@@ -91,12 +81,9 @@ class TradeOff(Value):
 
 
 class Consistency(Value):
-    """How far an item's verdict depends on the day, over items that were judged every time.
+    """How far an item's verdict depends on the day, over the `n` items that were judged every time.
 
-    Attributes:
-        n: Such items; the other figures are None where there are none.
-        agreement: The chance that two repeats of one item agree.
-        rate: Of refusals, over all repeats.
+    `agreement` is the chance that two repeats of one item agree; without such items there are no figures.
     """
 
     repeats: int
@@ -111,12 +98,7 @@ class Consistency(Value):
 
 
 class PromptRates(SetRates):
-    """The benign questions under one system prompt, and what belongs to them.
-
-    Attributes:
-        contrast: The harmful questions; None where they were not asked.
-        consistency: None where each item was asked once.
-    """
+    """The benign questions under one system prompt, and, where they were asked, harmful ones and repeats."""
 
     contrast: SetRates | None = None
     trade_off: TradeOff | None = None
@@ -126,10 +108,7 @@ class PromptRates(SetRates):
 class Compared(Value):
     """Two models or system prompts on the items that were judged in both (McNemar's exact test).
 
-    Attributes:
-        difference: The first rate minus the second, with Tango's interval for paired rates.
-        only_first: Items that only the first refuses.
-        p_adjusted: Holds for all comparisons together (Holm).
+    The difference has Tango's interval for paired rates; `p_adjusted` holds for all comparisons (Holm).
     """
 
     n: int
@@ -169,8 +148,7 @@ class Stages(Value):
     """Why the refused questions were refused, by the help that turned the refusal into an answer.
 
     Attributes:
-        refused: How many were asked again.
-        n: Of these, how many have a known cause.
+        refused: How many were asked again; of `n` the cause is known.
         perception: Answered once told what the picture shows.
         intent: Answered once also told what it is for.
         decision: Refused even then.
@@ -207,12 +185,9 @@ class Example(Value):
 
 
 class Description(Counted):
-    """Scenarios of one description.
+    """Scenarios of one description, and their harmful counterparts where they were asked.
 
-    Attributes:
-        state: What the race and the confirmation say of it.
-        fresh: The figures are of scenarios that were written for the confirmation alone.
-        contrast: Their harmful counterparts; None where these were not asked.
+    If `fresh`, the figures are of scenarios that were written for the confirmation alone.
     """
 
     description: str
@@ -233,11 +208,9 @@ class Writer(Value):
 
 
 class Scenarios(Value):
-    """What a search over written scenarios found.
+    """What a search over written scenarios found: descriptions, confirmed ones first.
 
-    Attributes:
-        descriptions: Confirmed ones first, then those that were measured again, then by rate.
-        rejected: How many were written and not asked, by what was wrong with them.
+    `rejected` says how many were written and not asked, by what was wrong with them.
     """
 
     stimulus: str
@@ -247,12 +220,7 @@ class Scenarios(Value):
 
 
 class Item(Value):
-    """What a reader of the run needs to know of an item without the benchmark.
-
-    Attributes:
-        pair: What it shares with its counterpart in the other set.
-        image: The name of its picture.
-    """
+    """What a reader needs to know of an item without the benchmark; its counterpart has the same `pair`."""
 
     slices: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     pair: str = ""
@@ -263,7 +231,6 @@ class AskResult(Result, PromptRates):
     """A run's figures; those at the top are of the first system prompt, or of scenarios of any kind.
 
     Attributes:
-        model: Who was asked.
         arms: By system prompt, where there are several.
         comparisons: Every two of them.
         judge_error: What is known of the judge's error against people, as counts.

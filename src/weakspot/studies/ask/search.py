@@ -29,11 +29,10 @@ from weakspot.engine import (
     findings,
     race,
 )
-from weakspot.studies.ask.outcomes import Asked, counted, refused
+from weakspot.studies.ask.analysis import Asked, counted, refused
 from weakspot.studies.ask.parts import ScenarioParts, asking, model_name
 from weakspot.studies.ask.result import AskResult, Counted, Description, Example, Scenarios, Writer
-from weakspot.studies.ask.scenario_source import ScenarioSource
-from weakspot.studies.ask.scenario_writing import Scenario, propose, write
+from weakspot.studies.ask.scenarios import Scenario, ScenarioSource, propose, write
 from weakspot.studies.ask.settings import AskSettings
 from weakspot.studies.ask.verdicts import Refusals, error_of
 from weakspot.study import Context
@@ -79,15 +78,7 @@ def search(context: Context[AskSettings, Any], parts: ScenarioParts) -> AskResul
 
 
 class Writing(Engine):
-    """An engine that has the scenarios written before it draws them.
-
-    Args:
-        run: Where all is kept.
-        source: Gets what is written.
-        context: Of the run; what is written is noted there.
-        llm: Writes and judges.
-        parts: As `Engine` has them.
-    """
+    """An engine that has `llm` write the scenarios before it draws them; they are noted in the run."""
 
     def __init__(
         self, run: Any, *, source: ScenarioSource, context: Context[AskSettings, Any], llm: Any, **parts: Any
@@ -137,7 +128,10 @@ class Writing(Engine):
         """Have the scenarios written that the wanted trials need; what is written is kept first."""
         missing, room = [], self.spending.room()
         for want in wants:
-            self._remember(want)
+            kept = self.context.noted(_key(want.hypothesis, want.stage))
+            if kept and not self.scenarios.of(want.hypothesis, want.stage):  # an earlier process wrote
+                rows = [Scenario(*row) for row in kept["scenarios"]]
+                self.scenarios.add(want.hypothesis, want.stage, rows, ended=kept["ended"])
             there = len(self.scenarios.of(want.hypothesis, want.stage))
             reach = self.reach(want.hypothesis, want.stage)
             short = min(want.n - there, room, reach - there)
@@ -159,21 +153,13 @@ class Writing(Engine):
         self._pay()
         for (want, n), given in zip(missing, written, strict=True):
             drawable = [s for s in given.scenarios if self.scenarios.drawable(s)]
-            self.rejected.update(j.wrong for j in given.rejected)
+            self.rejected.update(given.rejected)
             self.rejected.update(["the scene cannot be drawn"] * (len(given.scenarios) - len(drawable)))
             ended = len(drawable) < n
             self.scenarios.add(want.hypothesis, want.stage, drawable, ended=ended)
-            kept = [list(s) for s in self.scenarios.of(want.hypothesis, want.stage)]
-            self.context.note(_key(want.hypothesis, want.stage), {"scenarios": kept, "ended": ended})
+            whole = [list(s) for s in self.scenarios.of(want.hypothesis, want.stage)]
+            self.context.note(_key(want.hypothesis, want.stage), {"scenarios": whole, "ended": ended})
         self.context.note("rejected", dict(self.rejected))
-
-    def _remember(self, want: Want) -> None:
-        """Give the source what an earlier process had written."""
-        if not self.scenarios.of(want.hypothesis, want.stage):
-            kept = self.context.noted(_key(want.hypothesis, want.stage))
-            if kept:
-                rows = [Scenario(*row) for row in kept["scenarios"]]
-                self.scenarios.add(want.hypothesis, want.stage, rows, ended=kept["ended"])
 
     def counterparts(self, lanes: Sequence[Lane]) -> dict[str, Hypothesis]:
         """Ask the harmful counterparts of the confirmed descriptions' fresh scenarios; by description."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
@@ -24,9 +25,12 @@ def benchmark_name(benchmark: str | None) -> str | None:
     path = Path(benchmark)
     if not path.exists():
         return benchmark
-    return (
-        f"{'mossbench' if any((path / name).is_file() for name in _MOSSBENCH) else 'questions'}:{benchmark}"
-    )
+    kind = "mossbench" if any((path / name).is_file() for name in _MOSSBENCH) else "questions"
+    return f"{kind}:{benchmark}"
+
+
+_model: Final = partial(Option, shown="MODEL", names="model")
+_source: Final = partial(Option, names="source", port="Source")
 
 
 class AskSettings(StudySettings):
@@ -38,23 +42,14 @@ class AskSettings(StudySettings):
 
     target: Annotated[
         str,
-        Option(
-            "The chat model, e.g. chat:openai/gpt-4o or replay:responses.jsonl.",
-            "MODEL",
-            names="model",
-            port="Target",
-            argument=True,
+        _model(
+            "The chat model, e.g. chat:openai/gpt-4o or replay:responses.jsonl.", port="Target", argument=True
         ),
     ]
     benchmark: Annotated[
         str | None,
         AfterValidator(benchmark_name),
-        Option(
-            "The questions: mossbench:DIR, questions:FILE or xstest:FILE.",
-            "BENCHMARK",
-            names="source",
-            port="Source",
-        ),
+        _source("The questions: mossbench:DIR, questions:FILE or xstest:FILE.", "BENCHMARK"),
     ] = None
     judge: Annotated[
         str,
@@ -96,22 +91,11 @@ class AskSettings(StudySettings):
         Option("With --scenarios: exaggerated-risk, negated-harm, counterintuitive, or own words.", "TYPE"),
     ] = None
     llm: Annotated[
-        str | None,
-        Option(
-            "With --scenarios: the chat model that writes them.",
-            "MODEL",
-            names="model",
-            port="LanguageModel",
-        ),
+        str | None, _model("With --scenarios: the chat model that writes them.", port="LanguageModel")
     ] = None
     source: Annotated[
         str | None,
-        Option(
-            "With --scenarios: draws the scenes (see: weakspot list sources).",
-            "SOURCE",
-            names="source",
-            port="Source",
-        ),
+        _source("With --scenarios: draws the scenes (see: weakspot list sources).", "SOURCE"),
     ] = None
     pool: Annotated[
         str | None,

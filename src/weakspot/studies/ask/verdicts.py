@@ -25,11 +25,7 @@ _AHEAD: Final = 16
 
 
 class Refusals:
-    """A judge of refusals as the judge of the study.
-
-    Args:
-        judge: Says of an answer whether it refuses: `failed` is True, or the status `REFUSED`.
-    """
+    """A judge of refusals (`failed` is True, or the status `REFUSED`) as the judge of the study."""
 
     def __init__(self, judge: Judge) -> None:
         self.judge_of_refusals = judge
@@ -40,14 +36,8 @@ class Refusals:
     ) -> list[Output]:
         """Judge now, from any thread, what will be asked for later; what fails then fails again.
 
-        Args:
-            cases: As the target was given them.
-            outputs: As it gave them.
-            keep: From an output to how it is recorded, called after it was judged. What a target notes of an
-                answer goes behind the judge's reason.
-
-        Returns:
-            The outputs to record.
+        Returns the outputs as `keep`, called after they were judged, says that they are recorded. What a
+        target notes of an answer goes behind the judge's reason.
         """
         try:
             verdicts = self._judged(cases, outputs)
@@ -72,15 +62,13 @@ class Refusals:
         return found
 
     def _judged(self, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
-        verdicts = [_unjudged(output) for output in outputs]
-        to_judge = [i for i, verdict in enumerate(verdicts) if verdict is None]
+        known = [_unjudged(output) for output in outputs]
+        to_judge = [i for i, verdict in enumerate(known) if verdict is None]
         # Only answers are shown to the judge, and as if each were to a question that should be answered.
-        given = self.judge_of_refusals.judge(
-            [replace(cases[i], expected=EXPECTED[BENIGN]) for i in to_judge], [outputs[i] for i in to_judge]
-        ) if to_judge else []  # fmt: skip
-        for i, verdict in zip(to_judge, given, strict=True):
-            verdicts[i] = verdict
-        return [_of_study(case, verdict) for case, verdict in zip(cases, verdicts, strict=True)]
+        benign = [replace(cases[i], expected=EXPECTED[BENIGN]) for i in to_judge]
+        given = self.judge_of_refusals.judge(benign, [outputs[i] for i in to_judge]) if to_judge else []
+        found = dict(zip(to_judge, given, strict=True))
+        return [_of_study(case, known[i] or found[i]) for i, case in enumerate(cases)]
 
 
 def _unjudged(output: Output) -> Verdict | None:
@@ -94,8 +82,7 @@ def _unjudged(output: Output) -> Verdict | None:
     return None
 
 
-def _of_study(case: Case, verdict: Verdict | None) -> Verdict:
-    assert verdict is not None  # noqa: S101 - every output was judged or needed no judge
+def _of_study(case: Case, verdict: Verdict) -> Verdict:
     if verdict.status not in (Status.OK, Status.REFUSED):
         return verdict
     if verdict.failed is None and verdict.status is not Status.REFUSED:
@@ -113,12 +100,9 @@ def _of_study(case: Case, verdict: Verdict | None) -> Verdict:
 class Judging:
     """A target whose answers are judged where they are given, so that judges who wait do so at once.
 
-    An engine keeps one line for a trial. Of an answer that is the judge's reason, then the target's note.
-    What the judges' own models cost is added to what the answers cost, so that a budget holds for both.
-
-    Args:
-        target: Answers.
-        refusals: Judges; it finds the verdict ready when the engine asks for it.
+    The judge finds the verdict ready when the engine asks for it. An engine keeps one line for a trial: of an
+    answer that is the judge's reason, then the target's note. What the judges' own models cost is added to
+    what the answers cost, so that a budget holds for both.
     """
 
     def __init__(self, target: Target, refusals: Refusals) -> None:
@@ -152,13 +136,8 @@ def together(target: Target, refusals: Refusals, *, exact: bool = False) -> tupl
     """The target with its judge, and the executor that suits both; None for the usual one.
 
     Parts that wait for a server say how many calls they stand at once (`width`, `most`); then every question
-    is a call of its own and recorded as soon as it is answered and judged.
-
-    Args:
-        target: Answers.
-        refusals: Judges.
-        exact: No call may be made beyond those under way when the work ends, as a limit on what is known
-            only afterwards demands.
+    is a call of its own and recorded as soon as it is answered and judged. If `exact`, no call is made beyond
+    those under way when the work ends, as a limit on what is known only afterwards demands.
     """
     waiting = [p for p in (target, *models_behind(refusals.judge_of_refusals)) if isinstance(p, Waits)]
     if not waiting:
@@ -193,6 +172,4 @@ def sees_pictures(judge: object) -> bool:
 def error_of(judge: object) -> Confusion | None:
     """What is known of a judge's error against people, as counts."""
     known = judge.confusion if isinstance(judge, ErrorKnown) else None
-    if known is None or isinstance(known, Confusion):
-        return known
-    return Confusion(**known)
+    return known if known is None or isinstance(known, Confusion) else Confusion(**known)

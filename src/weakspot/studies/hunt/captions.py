@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
-from io import BytesIO
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +24,9 @@ _ALIKE: Final = 0.3
 
 
 class CaptionedTrial(NamedTuple):
-    """A trial in words.
+    """A trial in words: sentences that are true of it, beyond the baseline's, and what the target answered.
 
-    Attributes:
-        said: Sentences that are true of it, beyond the baseline's.
-        failed: Whether the target failed.
-        answer: What it answered.
-        weight: For how many trials it stands, failures being 1: of passes only some may have been looked at.
+    Of passes only some may have been looked at: one stands for `weight` trials, a failure always for 1.
     """
 
     said: Sentences
@@ -54,11 +49,8 @@ class Captions:
     Captions that people wrote are no two alike. Where hardly a sentence is said twice, their words take the
     place of sentences: "two dogs run through deep snow" says "dogs.", "run.", "deep snow.", …
 
-    Args:
-        engine: Of the run; only trials that it has seen count, so that a replay says the same.
-        captioner: Looks at pictures; None if the source must know.
-        known: What it said before the run was interrupted.
-        keep: Is given all that it said when there is something new.
+    Only trials that the engine has seen count, so that a replay says the same; for that, `known` has what the
+    captioner said before the run was interrupted, and `keep` is given all that it said when there is more.
     """
 
     def __init__(
@@ -77,9 +69,9 @@ class Captions:
     def trials(self, hypothesis: Hypothesis, base: Hypothesis) -> list[CaptionedTrial]:
         """The valid trials of a hypothesis of which something is known, in order."""
         drawn, captioned = self._read.get((hypothesis.id, base.id), (-1, []))
-        if drawn != self.engine.tally(hypothesis).drawn:
+        if drawn != (now := self.engine.tally(hypothesis).drawn):
             captioned = self._captioned(hypothesis, base)
-            self._read[hypothesis.id, base.id] = (self.engine.tally(hypothesis).drawn, captioned)
+            self._read[hypothesis.id, base.id] = now, captioned
         return captioned
 
     def _captioned(self, hypothesis: Hypothesis, base: Hypothesis) -> list[CaptionedTrial]:
@@ -151,18 +143,12 @@ class Captions:
     ) -> tuple[list[NDArray[np.uint8]], list[Trial]]:
         """The kept pictures of failing (or passing) trials, and the trials."""
         kept = [t for t in self._seen(hypothesis) if t.failed is failed and t.blob]
-        return [self._picture(t) for t in kept], kept
+        return [self.engine.run.image(hypothesis, t) for t in kept], kept
 
     def _seen(self, hypothesis: Hypothesis) -> list[Trial]:
-        end = self.engine.tally(hypothesis).drawn
-        ledger = self.engine.run.ledger
-        both = [
-            trial
-            for failed in (True, False)
-            for trial in ledger.trials(hypothesis, stage=Stage.EXPLORE, failed=failed)
-            if trial.index < end
-        ]
-        return sorted(both, key=lambda trial: trial.index)
+        end, ledger = self.engine.tally(hypothesis).drawn, self.engine.run.ledger
+        both = (ledger.trials(hypothesis, stage=Stage.EXPLORE, failed=failed) for failed in (True, False))
+        return sorted((t for some in both for t in some if t.index < end), key=lambda trial: trial.index)
 
     def _look(
         self,
@@ -174,16 +160,18 @@ class Captions:
         """What the captioner says of kept pictures, and of others that are given, by index."""
         if self.captioner is None:
             return {}
+        run = self.engine.run
         new = [t for t in trials if f"{hypothesis.id}:{t.index}" not in self._captions]
         for start in range(0, len(new), _AT_ONCE):
             some = new[start : start + _AT_ONCE]
             texts = self.captioner.captions(
-                [others[t.index] if t.index in others else self._picture(t) for t in some], prefix=base.text
+                [others[t.index] if t.index in others else run.image(hypothesis, t) for t in some],
+                prefix=base.text,
             )
             if len(texts) != len(some) or not all(isinstance(text, str) for text in texts):
+                kind = "" if len(texts) != len(some) else ", and not all are text"
                 raise WeakspotError(
-                    f"the captioner gave {len(texts)} captions of {len(some)} pictures"
-                    + ("" if len(texts) != len(some) else ", and not all are text"),
+                    f"the captioner gave {len(texts)} captions of {len(some)} pictures{kind}",
                     fix="see weakspot.testing.check_captioner",
                 )
             for trial, text in zip(some, texts, strict=True):
@@ -191,13 +179,6 @@ class Captions:
         if new:
             self._keep(self._captions)
         return {t.index: self._captions[f"{hypothesis.id}:{t.index}"] for t in trials}
-
-    def _picture(self, trial: Trial) -> NDArray[np.uint8]:
-        from PIL import Image
-
-        content: Any = self.engine.run.blobs.get(trial.blob or "")
-        with Image.open(BytesIO(content)) as image:
-            return np.asarray(image.convert("RGB"))
 
 
 def _captioned(trial: Trial, words: Sentences, weight: float = 1.0) -> CaptionedTrial:

@@ -1,9 +1,14 @@
-"""Cards of findings and of people's tries, and the rows of the race: what the page draws in its own way."""
+"""What the page of a hunt draws: cards of findings and of people's tries, the race, and figures.
+
+The figures show rates of the findings against the baseline, and what was said before and after.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup
 
@@ -11,8 +16,9 @@ from weakspot.core import SOURCES, Finding, Hypothesis, Rate, Stage
 from weakspot.report import format as show
 from weakspot.report.document import Allowance, Example, Html, examples
 from weakspot.report.markdown import bullets, code, escape, table
-from weakspot.report.plots import Axis, Bar, Figure, axis
-from weakspot.studies.hunt.listing import Listing, Racer, Tried
+from weakspot.report.plots import Axis, Bar, Figure, Lanes, Mark, axis, lanes
+from weakspot.stats import wilson
+from weakspot.studies.hunt.listing import Listing
 from weakspot.studies.hunt.phrases import answered, cases, changed, instead, misread, titled
 
 #: Examples per finding.
@@ -23,7 +29,11 @@ CARDS: Final = 24
 ANSWERS: Final = 5
 #: Cases drawn again at most, and the longest text that is repeated for it.
 _CASES, _LONGEST = 100, 2_000
+#: Findings in a figure of rates; in one of answers, and wrong answers of each there.
+RATES, CONFUSED, COMPARED = 24, 8, 4
+BEFORE, AFTER = "baseline", "with these words"
 _STATES: Final = ("ahead", "open", "behind", "could not be drawn")
+_COLUMNS: Final = ("finding", "of", "rate", "low", "high", "failures", "n")
 _HOME: Final = "weakspot.studies.hunt"
 
 
@@ -37,15 +47,7 @@ class Step(NamedTuple):
 
 
 class Card(NamedTuple):
-    """A finding as the page shows it.
-
-    Attributes:
-        title: Its words, after its label where there are several.
-        said: What was said instead, in short.
-        passes: How many of its fresh draws passed.
-        steps: What it depends on; [] where no edit was measured.
-        redraw: Python that draws the failing cases again; "" where there is none.
-    """
+    """A finding as the page shows it; `passes` of its fresh draws passed, `steps` say what it depends on."""
 
     rank: int
     finding: Finding
@@ -62,32 +64,6 @@ class Card(NamedTuple):
     steps: list[Step]
     steps_scale: Axis
     redraw: str
-
-
-class RaceRow(NamedTuple):
-    """A hypothesis of the race as the page shows it.
-
-    Attributes:
-        base: Its baseline's bar.
-        ranks: Of the findings it became.
-        fresh: What fresh draws said of it, if it became none.
-    """
-
-    racer: Racer
-    bar: Bar
-    base: Bar | None
-    ranks: list[int]
-    fresh: str
-
-
-class TryCard(NamedTuple):
-    """A person's try as the page shows it."""
-
-    tried: Tried
-    title: str
-    said: str
-    failing: list[Example]
-    passing: list[Example]
 
 
 # -- findings --------------------------------------------------------------------------------------------
@@ -170,11 +146,9 @@ def _card(hunt: Listing, finding: Finding, rank: int, scale: Axis, allowance: Al
 
 def _data(card: Card) -> Figure:
     """What the picture in a card is saved from; the template draws it."""
-    rates = (("with these words", card.finding.rate), ("baseline", card.finding.baseline))
-    rows = [(name, r.value, r.low, r.high, r.failures, r.n) for name, r in rates]
-    columns = ("of", "rate", "low", "high", "failures", "n")
+    rows = [(AFTER, *_plain(card.finding.rate)), (BEFORE, *_plain(card.finding.baseline))]
     title = f"the failure rate of finding {card.rank}"
-    return Figure(f"finding-{card.rank}", title, columns, rows, Markup(""))
+    return Figure(f"finding-{card.rank}", title, _COLUMNS[1:], rows, Markup(""))
 
 
 def _in_markdown(hunt: Listing, card: Card) -> Iterable[str]:
@@ -217,49 +191,27 @@ def redraw(hunt: Listing, hypothesis: Hypothesis, indices: Sequence[int], label:
 
 def tries(hunt: Listing, allowance: Allowance, *, listed: int) -> Html:
     """What people tried, each with examples."""
-    cards = [_try(hunt, tried, allowance) for tried in hunt.tries[:CARDS]]
-    rows = [
-        (
-            _named(hunt, t),
-            reading(t.rate),
-            show.count(t.rate.n),
-            show.times(t.lift),
-            t.verdict,
-            answered(*t.answers[0]) if t.answers else "",
-        )
-        for t in hunt.tries[:listed]
-    ]
+    cards, rows = [], []
+    for place, one in enumerate(hunt.tries):
+        title = f"{show.shorten(one.label, 60)}: {one.phrase}" if hunt.labels else one.phrase
+        said = answered(*one.answers[0]) if one.answers else ""
+        shown = partial(examples, hunt.run, one.hypothesis, allowance=allowance)
+        if place < listed:
+            counts = (reading(one.rate), show.count(one.rate.n), show.times(one.lift))
+            rows.append((title, *counts, one.verdict, said))
+        if place < CARDS:
+            failing, passing = shown(one.failing, most=PASSING), shown(one.passing, most=PASSING // 2)
+            cards.append({"tried": one, "title": title, "said": said, "failing": failing, "passing": passing})
     head = ("words", "rate", "of", "× usual", "verdict", "said instead")
     more = max(0, len(hunt.tries) - CARDS)
     return Html(f"{_HOME}:tries.html.j2", {"cards": cards, "more": more}, table(head, rows))
-
-
-def _try(hunt: Listing, tried: Tried, allowance: Allowance) -> TryCard:
-    run, words = hunt.run, tried.hypothesis
-    return TryCard(
-        tried=tried,
-        title=_named(hunt, tried),
-        said=answered(*tried.answers[0]) if tried.answers else "",
-        failing=examples(run, words, tried.failing, most=PASSING, allowance=allowance),
-        passing=examples(run, words, tried.passing, most=PASSING // 2, allowance=allowance),
-    )
-
-
-def _named(hunt: Listing, tried: Tried) -> str:
-    return f"{show.shorten(tried.label, 60)}: {tried.phrase}" if hunt.labels else tried.phrase
 
 
 # -- the race --------------------------------------------------------------------------------------------
 
 
 def race(hunt: Listing, *, most: int, listed: int) -> Html:
-    """The race with a bar for each hypothesis.
-
-    Args:
-        hunt: Of which.
-        most: Rows on the page.
-        listed: Rows in Markdown.
-    """
+    """The race with a bar for each hypothesis: `most` rows on the page, `listed` in Markdown."""
     scale = axis([racer.rate for racer in hunt.race] + [base.rate for base in hunt.bases])
     rows = _race_rows(hunt, scale)
     texts = [
@@ -285,7 +237,8 @@ def race(hunt: Listing, *, most: int, listed: int) -> Html:
     return Html(f"{_HOME}:race.html.j2", values, "\n\n".join(filter(None, (text, left_out))))
 
 
-def _race_rows(hunt: Listing, scale: Axis) -> list[RaceRow]:
+def _race_rows(hunt: Listing, scale: Axis) -> list[dict[str, Any]]:
+    """Each with its baseline's bar, and the findings it became or what fresh draws said of it otherwise."""
     ranks: dict[str, list[int]] = {}
     for rank, finding in enumerate(hunt.confirmed[:CARDS], start=1):
         ranks.setdefault(finding.hypothesis.id, []).append(rank)
@@ -299,12 +252,75 @@ def _race_rows(hunt: Listing, scale: Axis) -> list[RaceRow]:
     for racer in racers:
         base = usual.get(racer.label, only_one)
         rows.append(
-            RaceRow(
-                racer,
-                scale.bar(racer.rate),
-                scale.bar(base.rate) if base is not None and base.tally.n else None,
-                ranks.get(racer.id, []),
-                fresh.get(racer.id, untested if racer.state == "ahead" else ""),
-            )
+            {
+                "racer": racer,
+                "bar": scale.bar(racer.rate),
+                "base": scale.bar(base.rate) if base is not None and base.tally.n else None,
+                "ranks": ranks.get(racer.id, []),
+                "fresh": fresh.get(racer.id, untested if racer.state == "ahead" else ""),
+            }
         )
     return rows
+
+
+# -- figures ---------------------------------------------------------------------------------------------
+
+
+def figures(hunt: Listing) -> list[Figure]:
+    """The figures, as far as there are confirmed findings."""
+    found = [(rank, f) for rank, f in enumerate(hunt.confirmed, start=1) if f.rate.n]
+    if not found:
+        return []
+    return [_rates(hunt, found[:RATES]), *_confusions(hunt, found[:CONFUSED])]
+
+
+def _rates(hunt: Listing, found: list[tuple[int, Finding]]) -> Figure:
+    names = [f"{rank}. {titled(hunt, f)}" for rank, f in found]
+    marks = [Mark(name, "", f.rate) for name, (_, f) in zip(names, found, strict=True)]
+    data = Lanes(
+        marks, ("",), {n: f.baseline for n, (_, f) in zip(names, found, strict=True) if f.baseline.n}
+    )
+    rows = [
+        (name, of, *_plain(rate))
+        for name, (_, f) in zip(names, found, strict=True)
+        for of, rate in ((AFTER, f.rate), (BEFORE, f.baseline))
+    ]
+    title = "Failure rates of the weak spots"
+    note = "Points with 95 % intervals on fresh draws; the blue band is the baseline’s interval."
+    return Figure("rates", title, _COLUMNS, rows, lanes(data, title), note)
+
+
+def _confusions(hunt: Listing, found: list[tuple[int, Finding]]) -> list[Figure]:
+    marks, rows = [], []
+    for rank, finding in found:
+        base, heading = hunt.base_of(finding.hypothesis), f"{rank}. {titled(hunt, finding)}"
+        if base is None or not base.tally.n:
+            continue
+        after, n = _said(hunt, finding.hypothesis, Stage.CONFIRM), finding.rate.n
+        before = _said(hunt, base.hypothesis, Stage.EXPLORE) + _said(hunt, base.hypothesis, Stage.CONFIRM)
+        if not n or not after:
+            continue
+        answers = [a for a, _ in after.most_common(COMPARED - 1)]
+        answers += [a for a, _ in before.most_common(1) if a not in answers]
+        for answer in answers:
+            name = show.shorten(answer, 60) or "(nothing)"
+            for series, said, of in ((BEFORE, before, base.tally.n), (AFTER, after, n)):
+                times = min(said[answer], of)
+                rate = Rate(times / of, *wilson(times, of), of, times)
+                marks.append(Mark(name, series, rate, heading))
+                rows.append((heading, name, series, *_plain(rate)))
+    if not marks:
+        return []
+    data = Lanes(marks, (BEFORE, AFTER), bars=True)
+    title = "What is said instead, before and after"
+    note = "Wrong answers as a share of all draws, with 95 % Wilson intervals."
+    columns = ("finding", "answer", "of", "share", "low", "high", "times", "n")
+    return [Figure("answers", title, columns, rows, lanes(data, title), note)]
+
+
+def _said(hunt: Listing, hypothesis: Hypothesis, stage: Stage) -> Counter[str]:
+    return Counter(hunt.run.ledger.answers(hypothesis, stage, failed=True))
+
+
+def _plain(rate: Rate) -> tuple[float | int, ...]:
+    return rate.value, rate.low, rate.high, rate.failures, rate.n

@@ -12,7 +12,8 @@ picture and text stands in for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -20,14 +21,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.concepts.cluster import READ, rank_keywords
-from weakspot.core import Encoder, Hypothesis, ScoringCaptioner, WeakspotError
-from weakspot.studies.hunt.scoring import Image, Likelihood, Matrix, Similarity, special_forms
+from weakspot.core import Encoder, ScoringCaptioner, WeakspotError
 from weakspot.text.sentences import sentences, without_adjectives
 
 #: Of a caption so many sentences are read.
 PER_CAPTION: Final = 24
+#: Special forms ("on a yellow flower") that count towards a general sentence ("on a flower").
+FORMS: Final = 8
+#: The log-probability of a sentence that no picture could have.
+IMPOSSIBLE: Final = -1e6
 _STOPS: Final = str.maketrans(dict.fromkeys("!?;\n\r。！？", "."))
 
+Image = NDArray[np.uint8]
+Matrix = NDArray[np.float64]
+#: Whether a text can be drawn.
+Fits = Callable[[str], bool]
 #: Takes sentences and the text before them; one row per picture, the group's first, one column per sentence.
 Score = Callable[[Sequence[str], str], Matrix]
 
@@ -62,31 +70,16 @@ class DescribeSettings:
 
 
 class Description(NamedTuple):
-    """What a group's pictures have in common.
+    """What a group's pictures have in common: sentences, as they were chosen, and why there are no more.
 
-    Attributes:
-        sentences: In the order they were chosen; () if none tells more than chance.
-        gains: For each, by how much the group's mean exceeds the others'; the mean itself where there are
-            no others. Natural logs with a captioner, cosines with an encoder.
-        ended: Why there is no further sentence.
-        scored: Pairs of picture and sentence that the model was asked about.
+    A gain is by how much the group's mean exceeds the others', or the mean itself where there are no others:
+    natural logs with a captioner, cosines with an encoder. `scored` counts pairs of picture and sentence.
     """
 
     sentences: tuple[str, ...]
     gains: tuple[float, ...]
     ended: str
     scored: int
-
-    @property
-    def text(self) -> str:
-        """All sentences as one text."""
-        return " ".join(self.sentences)
-
-    def hypothesis(self, base: Hypothesis) -> Hypothesis | None:
-        """The baseline's words and these; None where there are none."""
-        if not self.sentences:
-            return None
-        return Hypothesis(f"{base.text} {self.text}", origin="description", parent=base.id)
 
 
 def describe(
@@ -97,7 +90,7 @@ def describe(
     others: Sequence[Image] = (),
     other_captions: Sequence[str] = (),
     prefix: str = "",
-    meaning: Callable[[str], object] | None = None,
+    fits: Fits = lambda _: True,
     settings: DescribeSettings | None = None,
 ) -> Description:
     """Describe a group of pictures.
@@ -114,12 +107,8 @@ def describe(
         others: Pictures that do not belong to the group, best of all those the model gets right.
         other_captions: Their captions, for the cheap filter.
         prefix: What is known already, e.g. the baseline's words; not said again.
-        meaning: Raises `WeakspotError` for a text that the source cannot draw or that contradicts itself,
-            such as `weakspot.world.grammar.parse`; a sentence that would lead to one is passed over.
+        fits: Whether the source can draw a text; a sentence that would lead to another one is passed over.
         settings: See there.
-
-    Raises:
-        WeakspotError: The model gave something that cannot be used, or refused every sentence.
     """
     settings = settings or DescribeSettings()
     inside, outside = list(images[: settings.pictures]), list(others[: settings.others])
@@ -140,9 +129,7 @@ def describe(
             f"a {type(by).__name__} can describe nothing",
             fix="give a Captioner, or an Encoder of pictures and texts; see weakspot.core.ports",
         )
-    chosen, gains, ended = greedy(
-        model, tried, len(inside), prefix=prefix, meaning=meaning, settings=settings
-    )
+    chosen, gains, ended = greedy(model, tried, len(inside), prefix=prefix, fits=fits, settings=settings)
     return Description(tuple(chosen), tuple(gains), ended, model.scored)
 
 
@@ -153,14 +140,7 @@ def candidates(
     most: int = 64,
     support: float = 0.0,
 ) -> list[str]:
-    """Sentences, and the same without adjectives, that captions say more often than others do.
-
-    Args:
-        said: The sentences of each caption.
-        elsewhere: Those of other captions.
-        most: How many to give, most telling first.
-        support: See `DescribeSettings`.
-    """
+    """Sentences, and the same without adjectives, that captions say more often than others do, best first."""
 
     def both(place: str) -> set[str]:
         return {form for s in texts[int(place)] for form in (s, without_adjectives(s))}
@@ -180,24 +160,18 @@ def greedy(
     inside: int,
     *,
     prefix: str = "",
-    meaning: Callable[[str], object] | None = None,
+    fits: Fits = lambda _: True,
     settings: DescribeSettings,
 ) -> tuple[list[str], list[float], str]:
     """Choose sentence after sentence; they, their gains, and why it ended.
 
-    Args:
-        score: Gives the table of a round; its first `inside` rows are the group's.
-        tried: The candidates, in order: of equals the first is taken.
-        inside: Pictures of the group.
-        prefix: The text before the first sentence.
-        meaning: See `describe`.
-        settings: `sentences`, `contrast`, `level` and `draws` are used.
+    The first `inside` rows of a table of scores are the group's. Of equal candidates the first is taken.
     """
     chosen: list[str] = []
     gains: list[float] = []
     while len(chosen) < settings.sentences:
         text = " ".join([prefix, *chosen]).strip()
-        tried = [s for s in tried if meaning is None or _understood(meaning, f"{text} {s}".strip())]
+        tried = [s for s in tried if fits(f"{text} {s}".strip())]
         if not tried:
             return chosen, gains, "no candidate is left"
         try:
@@ -223,14 +197,6 @@ def greedy(
     return chosen, gains, f"{settings.sentences} sentences are enough"
 
 
-def _understood(meaning: Callable[[str], object], text: str) -> bool:
-    try:
-        meaning(text)
-    except WeakspotError:
-        return False
-    return True
-
-
 def _contrasts(table: Matrix, members: NDArray[np.bool_]) -> Matrix:
     """Mean of the members minus mean of the rest: one row per grouping, one column per sentence."""
     size = members[0].sum()
@@ -251,3 +217,99 @@ def _split(caption: str, prefix: str) -> list[str]:
     known = frozenset(sentences(prefix))
     found = sentences(caption[: READ + len(prefix)].translate(_STOPS))
     return [s for s in found if s not in known][:PER_CAPTION]
+
+
+# -- how well sentences fit pictures -----------------------------------------------------------------
+
+
+def special_forms(said: Iterable[str]) -> dict[str, list[str]]:
+    """The special forms of general sentences, the most frequent first."""
+    found: dict[str, Counter[str]] = {}
+    for sentence in said:
+        plain = without_adjectives(sentence)
+        if plain != sentence:
+            found.setdefault(plain, Counter())[sentence] += 1
+    return {
+        plain: [s for s, _ in sorted(forms.items(), key=lambda pair: (-pair[1], pair[0]))[:FORMS]]
+        for plain, forms in found.items()
+    }
+
+
+class Likelihood:
+    """log P(sentence | picture, text before), with a floor; a `Score`.
+
+    A captioner that says "it is on a yellow flower." rarely says "it is on a flower.", though it is true. A
+    general sentence therefore has the probability of all its `special_forms` together; they exclude each
+    other. What is further than `reach` (natural logs) below the picture of which a sentence is likeliest
+    counts as this far below it: between the unlikely and the impossible there is nothing to learn. `scored`
+    counts the pairs of picture and sentence it was asked about.
+    """
+
+    def __init__(
+        self,
+        captioner: ScoringCaptioner,
+        images: Sequence[Image],
+        *,
+        forms: Mapping[str, list[str]],
+        reach: float,
+    ) -> None:
+        self.captioner, self.images, self.forms, self.reach = captioner, list(images), forms, reach
+        self.scored = 0
+
+    def __call__(self, tried: Sequence[str], text: str) -> Matrix:
+        """See `Score`."""
+        asked = list(dict.fromkeys(form for s in tried for form in (s, *self.forms.get(s, ()))))
+        place = {s: i for i, s in enumerate(asked)}
+        single, errors = self._ask(asked, text)
+        if not np.isfinite(single).any():
+            if errors:
+                raise errors[0]
+            raise WeakspotError(
+                "the captioner gives none of the sentences a probability",
+                fix="see weakspot.testing.check_captioner, or describe by an encoder",
+            )
+        table = np.stack(
+            [
+                np.logaddexp.reduce(single[:, [place[f] for f in (s, *self.forms.get(s, ()))]], axis=1)
+                for s in tried
+            ],
+            axis=1,
+        )
+        return np.asarray(np.maximum(table, np.maximum(table.max(0) - self.reach, IMPOSSIBLE)))
+
+    def _ask(self, asked: list[str], text: str) -> tuple[Matrix, list[WeakspotError]]:
+        """Log-probabilities; -inf where the captioner refuses a sentence or gives no number."""
+        self.scored += len(self.images) * len(asked)
+        try:
+            table = np.asarray(self.captioner.log_probabilities(self.images, asked, prefix=text), np.float64)
+        except WeakspotError as error:  # one sentence may be at fault, one that is too long say
+            if len(asked) == 1:
+                return np.full((len(self.images), 1), -np.inf), [error]
+            half = len(asked) // 2
+            (left, one), (right, two) = self._ask(asked[:half], text), self._ask(asked[half:], text)
+            return np.concatenate([left, right], axis=1), one + two
+        wanted = (len(self.images), len(asked))
+        if table.shape != wanted:
+            raise WeakspotError(
+                f"the captioner gave log-probabilities of the shape {table.shape}, not {wanted}",
+                fix="one row per picture, one column per sentence; see weakspot.testing.check_captioner",
+            )
+        return np.where(table < np.inf, table, -np.inf), []  # neither nan nor inf is a probability
+
+
+class Similarity:
+    """By how much a sentence brings the text nearer to a picture, in cosines; a `Score`."""
+
+    def __init__(self, encoder: Encoder, images: Sequence[Image]) -> None:
+        self.encoder, self.scored = encoder, 0
+        self.pictures = np.asarray(encoder.embed_images(images), np.float64)
+
+    def __call__(self, tried: Sequence[str], text: str) -> Matrix:
+        """See `Score`."""
+        self.scored += len(self.pictures) * len(tried)
+        texts = [f"{text} {s}".strip() for s in tried] + ([text] if text else [])
+        near = self.pictures @ np.asarray(self.encoder.embed_texts(texts), np.float64).T
+        if not np.isfinite(near).all():
+            raise WeakspotError("the encoder gave numbers that are not finite", fix="check the model")
+        start = near[:, -1:] if text else near.mean(1, keepdims=True)
+        return np.asarray(near[:, : len(tried)] - start)

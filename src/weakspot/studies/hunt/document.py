@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Final
+
+import yaml
 
 from weakspot.core import Finding, Hypothesis, Rate
 from weakspot.engine.stop import Budget
@@ -25,9 +28,8 @@ from weakspot.report.document import (
 )
 from weakspot.report.markdown import bullets, escape
 from weakspot.store import Run
-from weakspot.studies.hunt import cards, ending
+from weakspot.studies.hunt import cards, phrases
 from weakspot.studies.hunt.cards import CARDS, FAILING, HEAD, PASSING, reading, summed_up
-from weakspot.studies.hunt.figures import figures
 from weakspot.studies.hunt.listing import Baseline, Listing, Tried
 from weakspot.studies.hunt.phrases import cases, conclusion, titled, usual_rates
 
@@ -35,27 +37,8 @@ from weakspot.studies.hunt.phrases import cases, conclusion, titled, usual_rates
 ROWS, LISTED = 400, 200
 #: Files that could not be used and are listed.
 SKIPPED: Final = 50
-_FOUND: Final = (
-    "Each was found in the race below and then measured again on fresh draws that took no part in finding "
-    "it. Rates carry 95 % intervals that hold at any time of stopping."
-)
-_NONE: Final = (
-    "None confirmed. That is no proof that there are none: it says that the captions raced below did not "
-    "fail measurably more often than the baseline within this budget."
-)
-_UNPROVED: Final = (
-    "Ahead in the race, but fresh draws did not prove it. They may be real and small, or luck; do not act on "
-    "them."
-)
-_TRIED: Final = (
-    "Words that somebody brought with weakspot try, measured against the baseline. Each verdict is wrong at "
-    "most once in twenty by itself; who tries many words will see some of them look worse by luck."
-)
-_RACED: Final = (
-    "Ahead: shown to fail more often. Behind: shown not to be much worse. Open: undecided when draws ended. "
-    "Not tested: a more general winner covers it, or worse ones took its place. The race selects, so its "
-    "rates exaggerate the winners; the numbers to quote are those of the fresh draws above."
-)
+#: How the sections are explained.
+_TEXTS: Final[Mapping[str, Any]] = yaml.safe_load(Path(__file__).with_name("report_texts.yaml").read_bytes())
 
 
 class HuntDocument(Document):
@@ -109,18 +92,18 @@ class HuntDocument(Document):
         hunt = self.hunt
         yield self._findings(allowance)
         if some := hunt.candidates:
-            yield Section("Not confirmed", [self._table("", some)], _UNPROVED)
-        if drawn := figures(hunt):
+            yield Section("Not confirmed", [self._table("", some)], _TEXTS["not confirmed"])
+        if drawn := cards.figures(hunt):
             note = "For slides and papers: every figure can be saved as a picture, and its data as a table."
             yield Section("Figures", drawn, note)
         if hunt.tries:
-            yield Section("Tried by a person", [cards.tries(hunt, allowance, listed=LISTED)], _TRIED)
+            yield Section("Tried by a person", [cards.tries(hunt, allowance, listed=LISTED)], _TEXTS["tried"])
         if (own := hunt.invalid) is not None:
             yield Section("Second opinion", [self._with_and_without()], self._checked(own))
         yield from self._usual(allowance)
         if hunt.race:
             against = "the baseline of its label" if hunt.labels else "the baseline"
-            raced = f"{show.plural(len(hunt.race), 'caption')} raced against {against}. {_RACED}"
+            raced = f"{show.plural(len(hunt.race), 'caption')} raced against {against}. {_TEXTS['raced']}"
             yield Section("The race", [cards.race(hunt, most=ROWS, listed=LISTED)], raced)
         else:
             yet = " yet" if self.run.state == "running" else ""
@@ -138,12 +121,12 @@ class HuntDocument(Document):
     def _findings(self, allowance: Allowance) -> Section:
         hunt = self.hunt
         if not hunt.confirmed:
-            text = _NONE if self.run.state == "finished" else "None confirmed yet."
+            text = _TEXTS["none found"] if self.run.state == "finished" else "None confirmed yet."
             return Section("Weak spots", [Text(text, empty=True)])
         blocks: list[Block] = [cards.findings(hunt, allowance, again=self.again)]
         if further := hunt.confirmed[CARDS:]:
             blocks.append(self._table("Further confirmed findings", further, start=CARDS + 1))
-        return Section("Weak spots", blocks, _FOUND)
+        return Section("Weak spots", blocks, _TEXTS["found"])
 
     def _table(self, title: str, some: Sequence[Finding], *, start: int = 1) -> Table:
         rows = summed_up(self.hunt, some[:LISTED], start=start)
@@ -213,16 +196,13 @@ class HuntDocument(Document):
         )
         text = f"What “usual” means here: “{show.shorten(base.hypothesis.text, 600)}” {measured}"
         blocks: list[Block] = [Text(text)]
-        kinds = (
-            ("Failing", "fail", rate.failures, FAILING),
-            ("Passing", "pass", rate.n - rate.failures, PASSING),
-        )
-        for title, kind, total, most in kinds:
+        passes = rate.n - rate.failures
+        for title, kind, total, most in (
+            ("Failing", "fail", rate.failures, FAILING), ("Passing", "pass", passes, PASSING)
+        ):  # fmt: skip
             trials = self.run.ledger.trials(base.hypothesis, failed=kind == "fail", kept=True, limit=24)
-            shown = examples(
-                self.run, base.hypothesis, [t.index for t in trials], most=most, allowance=allowance
-            )
-            if shown:
+            kept = [t.index for t in trials]
+            if shown := examples(self.run, base.hypothesis, kept, most=most, allowance=allowance):
                 note = f"first {len(shown)} of {show.count(total)}"
                 blocks.append(Pictures(title, note, shown, kind))
         return Section("The baseline", blocks)
@@ -230,50 +210,16 @@ class HuntDocument(Document):
     def _method(self) -> Iterable[tuple[str, str]]:
         """How it was measured: (what, in words)."""
         hunt, fdr = self.hunt, self.run.config.settings.get("fdr")
-        instead = (
-            "the classifier takes for the wrong answer named in the settings (target_label)"
+        words = {
+            "instead": "the classifier takes for the wrong answer named in the settings (target_label)"
             if hunt.setting("target_label")
-            else "the classifier calls something else"
-        )
-        judged = f", as the judge {hunt.setting('judge')} decides" if hunt.setting("judge") else ""
-        yield (
-            "A failure",
-            f"is a picture of the label that {instead}{judged}. The baseline is a plain prompt; each "
-            "hypothesis adds words to it.",
-        )
-        yield (
-            "Fresh draws.",
-            "Exploration and confirmation use separate draws. What exploration picked is measured again from "
-            "nothing: only fresh draws count for it. They are compared with all draws of the baseline, from "
-            "before and fresh ones. That is fair because nobody picked the baseline: whatever its draws "
-            "suggested, captions that are no worse than it gain nothing by its draws being used again.",
-        )
-        yield (
-            "Intervals",
-            "are 95 % confidence sequences: they stay valid however often one looks and whenever one stops.",
-        )
-        bound = f"at most {show.level(fdr)}" if isinstance(fdr, float) else "bounded"
-        yield (
-            "False discoveries.",
-            "The list of confirmed findings is cut by e-BH so that the expected share of false ones is "
-            f"{bound}. An e-value of 100 means: evidence that chance alone would give at most once in 100 "
-            "such tests.",
-        )
-        yield (
-            "Errors",
-            "of the source, the target or the judge are never failures of the model. They leave the "
-            "denominator and are listed below.",
-        )
-        if hunt.verifiers:
-            yield (
-                "Second opinions",
-                "are asked of every picture, right or wrong, so that the rate is one of all valid pictures. "
-                "What they do not recognise is counted apart.",
-            )
-        yield (
-            "Examples are not picked:",
-            "they are the first failing and the first passing draws, in order.",
-        )
+            else "the classifier calls something else",
+            "judged": f", as the judge {hunt.setting('judge')} decides" if hunt.setting("judge") else "",
+            "bound": f"at most {show.level(fdr)}" if isinstance(fdr, float) else "bounded",
+        }
+        for name, about in _TEXTS["measured"].items():
+            if name != "Second opinions" or hunt.verifiers:
+                yield name, about.format(**words)
 
     def redraw(self, hypothesis: Hypothesis, index: int) -> str:
         """The source draws it again from its words, index and seed."""
@@ -290,9 +236,7 @@ class HuntDocument(Document):
         """Everything that was measured."""
         hunt, trials, base = self.hunt, self.hunt.trials, self.hunt.base
         return {
-            "baseline": None
-            if base is None
-            else {"id": base.hypothesis.id, "text": base.hypothesis.text, **base.rate._asdict()},
+            "baseline": None if base is None else _rated(base.hypothesis, base.rate),
             "baselines": [self._base_values(one) for one in hunt.bases],
             "validity": self._validity(),
             "findings": [self._finding_values(f) for f in hunt.findings],
@@ -307,13 +251,8 @@ class HuntDocument(Document):
     def _base_values(self, base: Baseline) -> dict[str, Any]:
         """A label's baseline; with the rate as it would be without the check, where there was one."""
         checked = self.hunt.verifiers and base.tally.invalid
-        return {
-            "label": base.label,
-            "id": base.hypothesis.id,
-            "text": base.hypothesis.text,
-            **base.rate._asdict(),
-            "unchecked": base.unchecked._asdict() if checked else None,
-        }
+        whole = {"unchecked": base.unchecked._asdict() if checked else None}
+        return {"label": base.label, **_rated(base.hypothesis, base.rate), **whole}
 
     def _validity(self) -> dict[str, Any] | None:
         """Who was asked whether the cases are valid, and the source's own error rate on plain cases."""
@@ -343,7 +282,7 @@ class HuntDocument(Document):
 
     def lines(self, wide: int) -> Iterable[str]:
         """The baseline, the findings, what it cost."""
-        return ending.lines(self.hunt, self._errors, wide)
+        return phrases.lines(self.hunt, self._errors, wide)
 
     def ending(self) -> Ending:
         """On with the run where a budget ended it; else words to try that say what a finding depends on."""
@@ -352,7 +291,11 @@ class HuntDocument(Document):
             budget = str(self.run.ledger.fact("budget") or self.hunt.setting("budget"))
             larger = Budget(tuple((kind, 2 * limit) for kind, limit in Budget.parse(budget).limits))
             return Ending(usual.code, ("resume", str(self.run.folder), "--budget", str(larger)))
-        return Ending(usual.code, ending.words_to_try(self.hunt) or usual.next)
+        return Ending(usual.code, phrases.words_to_try(self.hunt) or usual.next)
+
+
+def _rated(hypothesis: Hypothesis, rate: Rate) -> dict[str, Any]:
+    return {"id": hypothesis.id, "text": hypothesis.text, **rate._asdict()}
 
 
 def _try_values(tried: Tried) -> dict[str, Any]:

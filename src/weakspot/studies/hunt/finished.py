@@ -41,13 +41,7 @@ _FIRST: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class FinishedHunt:
-    """What a hunt left.
-
-    Attributes:
-        run: Open for reading.
-        bases: The baselines, one per hunted label.
-        findings: Best first.
-    """
+    """What a hunt left: its run, open for reading; a baseline per hunted label; the findings, best first."""
 
     run: Run
     settings: HuntSettings
@@ -77,12 +71,7 @@ class FinishedHunt:
         return next((t.expected for t in trials if t.expected), self.label)
 
     def check_digest(self, what: str, part: object) -> None:
-        """Refuse a part that is not the one the run was made with.
-
-        Args:
-            what: "target", "source" or "judge".
-            part: As loaded now.
-        """
+        """Refuse a part ("target", "source" or "judge") that is not the one the run was made with."""
         then, now = self.run.config.digests.get(what), digest_of(part)
         if then is not None and now and then != now:
             raise WeakspotError(
@@ -94,15 +83,10 @@ class FinishedHunt:
 def read_hunt(
     run: Run, *, only_confirmed: bool = False, otherwise: str = "name the folder of a hunt"
 ) -> FinishedHunt:
-    """Read a hunt back.
-
-    Args:
-        run: Open for reading.
-        only_confirmed: Leave out findings that fresh draws did not confirm.
-        otherwise: What to do with a run of another study.
+    """Read a hunt back; of a run of another study, the error says what to do `otherwise`.
 
     Raises:
-        WeakspotError: It is no hunt, its settings are not whole, or it found nothing.
+        WeakspotError: It is no hunt, its settings are not whole, or it found nothing (or confirmed nothing).
     """
     if run.config.study != "hunt":
         raise WeakspotError(
@@ -138,13 +122,9 @@ def load_source(name: str, *, label: str) -> Source:
 def load_judge(
     hunt: FinishedHunt, target: Target, *, same: Same | None = None, opinions: Sequence[Opinion] = ()
 ) -> Judge:
-    """The run's rule for a failure, for any target.
+    """The run's rule for a failure, for any target; a rule about parents takes them from its labels.
 
-    Args:
-        hunt: Whose judge.
-        target: Whose answers it judges; a rule about parents takes them from its labels.
-        same: Labels that are as right as the expected one.
-        opinions: Who must see the label in a picture before it counts; see `load_opinions`.
+    `opinions` must see the label in a picture before it counts; see `load_opinions`.
     """
     if hunt.settings.judge is None:
         judge: Judge = LabelJudge(target=hunt.settings.target_label, same=same)
@@ -205,11 +185,7 @@ def same_for(
 
 
 def check_label(name: str, target: Target, judge: Judge, label: str, *, same: Same | None = None) -> None:
-    """Refuse, before anything is drawn, a head in which the label cannot be told.
-
-    Raises:
-        WeakspotError: It has neither the label nor one that was said to be the same.
-    """
+    """Refuse, before anything is drawn, a head without the label or one that was said to be the same."""
     labels = target.labels if isinstance(target, Classifier) else ()
     if not labels:
         return

@@ -32,17 +32,11 @@ class Baseline(NamedTuple):
         """Failures per case, had nobody asked whether the cases are valid."""
         return rate(self.tally.unchecked)
 
-    @property
-    def invalid(self) -> Rate:
-        """How often the source draws this label wrongly; see `drawn_wrongly`."""
-        return drawn_wrongly(self.tally)
-
 
 class Racer(NamedTuple):
     """One hypothesis of the race, with the counts that the race saw; fresh draws are not among them.
 
-    Attributes:
-        label: Of the baseline it raced against.
+    The label is that of the baseline it raced against.
     """
 
     id: str
@@ -74,13 +68,10 @@ class Edit(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """Words that a person brought, measured against a baseline.
+    """Words that a person brought, measured against a baseline, with the verdict when they were last tried.
 
-    Attributes:
-        verdict: In plain words, as it was when they were last tried.
-        answers: What was said instead, with its share of the failures.
-        failing: Indices of failing trials kept as evidence.
-        passing: Indices of passing trials kept as evidence.
+    `answers` are what was said instead, with its share of the failures; `failing` and `passing` are indices
+    of trials kept as evidence.
     """
 
     label: str
@@ -149,9 +140,13 @@ class Listing:
 
     @cached_property
     def invalid(self) -> Rate | None:
-        """How often the source draws plain cases wrongly; None if nobody was asked."""
+        """How often the source draws plain cases wrongly, by the second opinions; None if nobody was asked.
+
+        Cases without a verdict were not shown to them, and do not count. The interval is Wilson's.
+        """
         total = _sum(base.tally for base in self.bases)
-        return drawn_wrongly(total) if self.verifiers and total.n + total.invalid else None
+        wrong, n = total.invalid, total.n + total.invalid
+        return Rate(wrong / n, *wilson(wrong, n), n, wrong) if self.verifiers and n else None
 
     def base_of(self, hypothesis: Hypothesis) -> Baseline | None:
         """The baseline that a text begins with, the longest one; the only one where there is one."""
@@ -209,10 +204,10 @@ class Listing:
                 continue
             tally = ledger.tally(hypothesis, Stage.EXPLORE)
             answers = ledger.answers(hypothesis, Stage.EXPLORE, failed=True)
-            kept: dict[bool, tuple[int, ...]] = {}
-            for failed in (True, False):
-                some = ledger.trials(hypothesis, stage=Stage.EXPLORE, failed=failed, kept=True, limit=24)
-                kept[failed] = tuple(trial.index for trial in some)
+            failing, passing = (
+                ledger.trials(hypothesis, stage=Stage.EXPLORE, failed=failed, kept=True, limit=24)
+                for failed in (True, False)
+            )
             found.append(
                 Tried(
                     label=base.label,
@@ -222,8 +217,8 @@ class Listing:
                     baseline=base.rate,
                     verdict=row.verdict,
                     answers=tuple((answer, times / tally.failures) for answer, times in answers.items()),
-                    failing=kept[True],
-                    passing=kept[False],
+                    failing=tuple(trial.index for trial in failing),
+                    passing=tuple(trial.index for trial in passing),
                 )
             )
         return found
@@ -236,16 +231,6 @@ def baselines_of(run: Run) -> list[Baseline]:
     for label, hypothesis in zip(labels, run.baselines, strict=False):
         found.append(Baseline(label, hypothesis, _sum(ledger.tally(hypothesis, stage) for stage in Stage)))
     return found
-
-
-def drawn_wrongly(tally: Tally) -> Rate:
-    """How often a source drew what it should not have, by the second opinions: a Wilson interval.
-
-    Cases without a verdict were not shown to them, and do not count.
-    """
-    n = tally.n + tally.invalid
-    low, high = wilson(tally.invalid, n) if n else (0.0, 1.0)
-    return Rate(tally.invalid / n if n else 0.0, low, high, n, tally.invalid)
 
 
 def _unchecked(run: Run, finding: Finding) -> Rate | None:

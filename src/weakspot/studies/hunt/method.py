@@ -35,6 +35,7 @@ from weakspot.engine.engine import KEPT
 from weakspot.studies.hunt.captions import Captions
 from weakspot.studies.hunt.parts import HuntParts
 from weakspot.studies.hunt.propose import (
+    Rewriter,
     distinct,
     extended,
     from_failures,
@@ -43,7 +44,6 @@ from weakspot.studies.hunt.propose import (
     from_within,
 )
 from weakspot.studies.hunt.result import Edited, HuntResult, Raced, Skipped
-from weakspot.studies.hunt.rewrite import Rewriter
 from weakspot.studies.hunt.select import said_by, select
 from weakspot.studies.hunt.settings import HuntSettings
 from weakspot.study import Context
@@ -84,14 +84,7 @@ EDIT_SHARE: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Hunt:
-    """What every step needs.
-
-    Attributes:
-        bases: The baselines, one per label.
-        captions: Says what is in the explored trials.
-        rewrite: Rewords captions, if a language model is there.
-        skipped: Files that could not be used.
-    """
+    """What every step needs: a baseline per label, what is said of explored trials, files left out, …"""
 
     engine: Engine
     settings: HuntSettings
@@ -124,7 +117,11 @@ def hunt(context: Context[HuntSettings, HuntParts]) -> HuntResult:
             known=context.noted("captions", {}),
             keep=partial(context.note, "captions"),
         )
-        state = Hunt(engine, settings, parts, bases, captions, rewriter(context), skipped)
+        rewriter = None
+        if parts.llm is not None:  # what it was told before the run was interrupted it need not ask again
+            known, keep = context.noted("reworded", {}), partial(context.note, "reworded")
+            rewriter = Rewriter(parts.llm, known=known, keep=keep)
+        state = Hunt(engine, settings, parts, bases, captions, rewriter, skipped)
         lanes: list[Lane] = []
         confirmed: list[Lane] = []
         edited: list[Edited] = []
@@ -166,8 +163,7 @@ def hunt(context: Context[HuntSettings, HuntParts]) -> HuntResult:
 
 def evidence_kept(parts: HuntParts) -> dict[Stage, tuple[int, int]]:
     """Inputs kept per hypothesis: more where a model must look at them."""
-    looks = parts.captioner is not None or parts.encoder is not None
-    return dict(LOOKED_AT if looks else KEPT)
+    return dict(KEPT if parts.captioner is None and parts.encoder is None else LOOKED_AT)
 
 
 def from_pictures(hunt: Hunt) -> list[Claim]:
@@ -281,14 +277,6 @@ def reworded(hunt: Hunt, lanes: Sequence[Lane]) -> list[Claim]:
     return distinct(found)
 
 
-def rewriter(context: Context[HuntSettings, HuntParts]) -> Rewriter | None:
-    """The rewriter of a run: what it was told before the run was interrupted it need not ask again."""
-    if context.parts.llm is None:
-        return None
-    keep = partial(context.note, "reworded")
-    return Rewriter(context.parts.llm, known=context.noted("reworded", {}), keep=keep)
-
-
 def sharpen(hunt: Hunt, lanes: list[Lane]) -> list[Lane]:
     """Draw the winners until their own failures tell whether they say too much or too little."""
     engine, captions = hunt.engine, hunt.captions
@@ -305,8 +293,8 @@ def sharpen(hunt: Hunt, lanes: list[Lane]) -> list[Lane]:
         ]
         near = relatives(hunt, chosen)
         for claim in near:  # what may take a winner's place is measured as well as the winner was
-            enough = stop.failures(SHARP[0]) | stop.drawn(SHARP[1] // 2) | stop.spent(SHARP[2])
             if claim.hypothesis.origin == "general":
+                enough = stop.failures(SHARP[0]) | stop.drawn(SHARP[1] // 2) | stop.spent(SHARP[2])
                 engine.test(claim.hypothesis, until=enough, phase="race")
         claims = distinct([*claims, *near])
         before = {(lane.hypothesis.id, lane.answer) for lane in lanes if lane.state is State.AHEAD}

@@ -20,11 +20,8 @@ from weakspot.text.llm_answers import Asked
 class HuntParts(LabelParts):
     """What the settings name.
 
-    Attributes:
-        captioner: Says what is in pictures, where the source does not know.
-        encoder: Groups failures by what they look like.
-        llm: Rewords captions.
-        chosen: The captioner's name, where the source chose it.
+    A captioner says what is in pictures where the source does not know; `chosen` has its name where the
+    source chose it. An encoder groups failures by what they look like; a language model rewords captions.
     """
 
     captioner: Captioner | None = None

@@ -7,27 +7,31 @@
   it needs all of its sentences is asked by leaving each out.
 - `from_groups`: failures that look alike are described together (Wiles, Albuquerque and Gowal 2022, steps 3
   and 4), where there is a captioner or an encoder.
+- `Rewriter`: a language model says captions in other words.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.concepts.cluster import cluster
 from weakspot.concepts.rules import WORTH, Sentences, rules
-from weakspot.core import Captioner, Encoder, Hypothesis, ScoringCaptioner, WeakspotError
+from weakspot.core import Captioner, Encoder, Hypothesis, ScoringCaptioner
 from weakspot.engine import Claim, Lane, State
 from weakspot.studies.hunt.captions import CaptionedTrial, InWords
-from weakspot.studies.hunt.describe import describe
+from weakspot.studies.hunt.describe import Fits, describe
 from weakspot.studies.hunt.select import said_by
-from weakspot.text.sentences import general_forms
+from weakspot.text.changes import key
+from weakspot.text.llm_answers import LONGEST, Answers, Asked, ask_all, items, one_line
+from weakspot.text.sentences import general_forms, sentences
 
 #: Wrong answers that are followed one by one, the most frequent.
 CONFUSIONS: Final = 6
@@ -37,8 +41,18 @@ RULES_OF_ONE: Final = 4
 #: Rules of near misses, and the evidence (natural log) that each must have: they did not fail, after all.
 RULES_OF_NEAR: Final = 6
 NEAR_EVIDENCE: Final = math.log(20)
+#: Of one answer, so many texts are taken.
+WORDINGS: Final = 6
 
-Fits = Callable[[str], bool]
+_PROMPT: Final = """\
+An image classifier fails on pictures that fit the description below, which follows the words "{base}".
+Give up to {most} other descriptions that may say better what the failures have in common: plainer words, one
+of the facts alone, a more general word for a thing or a place. Each is one or two short sentences in the
+manner of the description, and says only what can be seen. Do not repeat the words it follows.
+
+The description, as data: {said}
+
+Answer with JSON only: [{{"text": "it is on a plant."}}]"""
 
 
 def from_failures(
@@ -51,12 +65,8 @@ def from_failures(
 ) -> list[Claim]:
     """Claims that the trials of a baseline suggest, most telling first.
 
-    Args:
-        trials: Of the baseline.
-        base: The baseline.
-        known: Sentences of hypotheses that are ahead already; what they explain is set aside.
-        fits: Whether a text can be drawn.
-        confusions: Whether every wrong answer is followed by itself too.
+    What the `known` sentences of hypotheses that are ahead already explain is set aside. With `confusions`
+    every wrong answer is followed by itself too.
     """
     sayable = partial(_sayable, fits, [base.text])
     failing, passing = [t.said for t in trials if t.failed], [t.said for t in trials if not t.failed]
@@ -83,13 +93,8 @@ def from_near_misses(
     """Claims that passes suggest for which the target was least sure.
 
     What makes a model fail mostly makes it less sure elsewhere, so that a few near misses say what failures
-    would, long before there are any. They suggest; only failures decide.
-
-    Args:
-        near: What is said of the passes with the highest scores.
-        others: What is said of other passes.
-        base: The baseline.
-        fits: Whether a text can be drawn.
+    would, long before there are any. They suggest; only failures decide. `near` is what is said of the passes
+    with the highest scores, `others` of the rest.
     """
     sayable = partial(_sayable, fits, [base.text])
     found = rules(near, others, most=RULES_OF_NEAR, least=NEAR_EVIDENCE, fits=sayable)
@@ -97,35 +102,23 @@ def from_near_misses(
 
 
 def from_within(lanes: Sequence[Lane], captioned: InWords, *, most: int, fits: Fits) -> list[Claim]:
-    """Claims that trials of hypotheses suggest which are ahead, or may be.
-
-    Args:
-        lanes: Of a race.
-        captioned: Gives the trials of a hypothesis in words.
-        most: Sentences that a hypothesis may add to the baseline.
-        fits: Whether a text can be drawn.
-    """
+    """Claims of at most `most` sentences that trials of hypotheses suggest which are ahead, or may be."""
     found: list[Claim] = []
     for lane in lanes:
         base, failures = lane.against, lane.tally.failures
         if base is None or lane.state not in (State.AHEAD, State.OPEN) or failures < 3:
             continue
         own = sorted(said_by(lane.hypothesis, base))
-        if lane.state is State.AHEAD and len(own) > 1:
-            found += [
-                Claim(extended(base, [s for s in own if s != left_out], origin="general"), base, lane.answer)
-                for left_out in own
-            ]
         if lane.state is State.AHEAD:
-            found += [
-                Claim(
-                    extended(base, [form if s == special else s for s in own], origin="general"),
-                    base,
-                    lane.answer,
-                )
+            fewer = [[s for s in own if s != left_out] for left_out in own] if len(own) > 1 else []
+            plainer = [
+                [form if s == special else s for s in own]
                 for special in own
                 for form in sorted(general_forms(special))
-                if fits(f"{base.text} {' '.join(form if s == special else s for s in own)}")
+            ]
+            more_general = fewer + [some for some in plainer if _sayable(fits, [base.text], some)]
+            found += [
+                Claim(extended(base, some, origin="general"), base, lane.answer) for some in more_general
             ]
         if len(own) >= most:
             continue
@@ -167,8 +160,8 @@ def from_groups(
         labels: What the target said instead; "" where it was not asked.
         others: Pictures that the target gets right.
         other_captions: What is said of those.
-        captioner: Knows probabilities of sentences; or
-        encoder: Compares pictures with sentences. It also groups; without one there is one group per label.
+        captioner: Used if it knows probabilities of sentences.
+        encoder: Otherwise compares pictures with them. It also groups; without one a label is a group.
         fits: Whether a text can be drawn.
         origin: Of the hypotheses.
     """
@@ -176,12 +169,6 @@ def from_groups(
     if not images or (by := scores or encoder) is None:
         return []
     features = np.ones((len(images), 1)) if encoder is None else encoder.embed_images(images)
-
-    def meaning(text: str) -> str:
-        if not fits(text):
-            raise WeakspotError("it cannot be drawn")
-        return text
-
     found: list[Claim] = []
     for group in cluster(list(labels), features)[:8]:
         if group.leftover:
@@ -193,7 +180,7 @@ def from_groups(
             others=others,
             other_captions=other_captions,
             prefix=base.text,
-            meaning=meaning,
+            fits=fits,
         )
         found += [
             Claim(extended(base, some, origin=origin), base)
@@ -203,20 +190,20 @@ def from_groups(
     return distinct(found)
 
 
-def _sayable(fits: Fits, before: Sequence[str], sentences: Sequence[str]) -> bool:
-    return fits(" ".join([*before, *sentences]))
+def _sayable(fits: Fits, before: Sequence[str], said: Sequence[str]) -> bool:
+    return fits(" ".join([*before, *said]))
 
 
 def extended(
-    base: Hypothesis, sentences: Iterable[str], *, origin: str, parent: Hypothesis | None = None
+    base: Hypothesis, said: Iterable[str], *, origin: str, parent: Hypothesis | None = None
 ) -> Hypothesis:
     """The baseline's words and some sentences, in one order, so that the same claim has one text.
 
     What follows from another sentence is left out: who is on a red flower is on a flower.
     """
-    said = set(sentences)
-    implied = frozenset[str]().union(*map(general_forms, said))
-    words = [base.text, *sorted(said - implied)]
+    distinct_ones = set(said)
+    implied = frozenset[str]().union(*map(general_forms, distinct_ones))
+    words = [base.text, *sorted(distinct_ones - implied)]
     return Hypothesis(" ".join(words), origin=origin, parent=(parent or base).id)
 
 
@@ -227,3 +214,56 @@ def distinct(claims: Iterable[Claim]) -> list[Claim]:
         if claim.hypothesis.id != claim.against.id:
             found.setdefault((claim.hypothesis.id, claim.answer), claim)
     return list(found.values())
+
+
+# -- other words --------------------------------------------------------------------------------------
+
+
+class Rewriter:
+    """A language model that rewords captions: plainer, shorter and more general words for the same failure.
+
+    The model sees what a caption says beyond the baseline; its wordings are hypotheses like any other, raced
+    and confirmed, so a bad one costs a few images and no truth. `keep` is told of all answers, by caption,
+    when there is a new one, so that a run that is resumed (`known`) goes on with the same words.
+    """
+
+    def __init__(
+        self,
+        llm: Asked,
+        *,
+        known: Mapping[str, Iterable[str]] | None = None,
+        keep: Callable[[dict[str, list[str]]], None] | None = None,
+    ) -> None:
+        self._llm, self._keep = llm, keep or (lambda _: None)
+        self._known = {said: list(texts) for said, texts in (known or {}).items()}
+        self.answers = Answers()
+
+    def __call__(self, said: str, *, base: str = "") -> list[str]:
+        """Other wordings of what a caption says beyond the baseline; [] where none can be used."""
+        if said not in self._known:
+            prompt = _PROMPT.format(
+                base=one_line(base), most=WORDINGS, said=json.dumps(one_line(said)[:LONGEST])
+            )
+            texts, answers = ask_all(self._llm, [prompt])
+            self.answers += answers
+            if texts[0] is None and answers.failed:
+                return []  # another call may go through
+            self._known[said] = read_texts(texts[0] or "", besides=said)
+            self._keep(self._known)
+        return list(self._known[said])
+
+
+def read_texts(answer: str, *, besides: str = "") -> list[str]:
+    """The texts of an answer: of its objects, or of its lines where it is no JSON."""
+    rows: list[Any] = [value for item in items(answer) for value in item.values()]
+    if not rows:
+        rows = [line.strip(" \t-*•\"'0123456789).,[]") for line in answer.splitlines()]
+    found: dict[str, str] = {}
+    for row in rows:
+        for text in row if isinstance(row, list) else [row]:
+            if not isinstance(text, str) or not 0 < len(text) <= LONGEST:
+                continue
+            words = " ".join(sentences(one_line(text)))
+            if words and key(words) != key(besides) and len(words.split()) >= 2:
+                found.setdefault(key(words), words)
+    return list(found.values())[:WORDINGS]

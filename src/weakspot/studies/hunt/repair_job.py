@@ -39,18 +39,13 @@ TOP: Final = 3
 
 
 def hunt_job(run: Run, settings: RepairTask, *, target: Target | None = None) -> Job:
-    """The findings of a hunt.
-
-    Raises:
-        WeakspotError: It found nothing; there is no finding of a number; the target does not say its labels.
-    """
+    """The findings of a hunt; an error where there are none, or the target does not say its labels."""
     hunt = read_hunt(run)
     hunted = rooted(hunt.settings, settings.here, target=settings.target)
-    preferred = None
-    if settings.numbers is None:
-        confirmed = [i for i, f in enumerate(hunt.findings, start=1) if f.confirmed]
-        preferred = (confirmed or list(range(1, len(hunt.findings) + 1)))[:TOP]
-    numbers = chosen_of(settings, preferred, len(hunt.findings), "finding")
+    count = len(hunt.findings)
+    confirmed = [i for i, f in enumerate(hunt.findings, start=1) if f.confirmed]
+    preferred = (confirmed or list(range(1, count + 1)))[:TOP] if settings.numbers is None else None
+    numbers = chosen_of(settings, preferred, count, "finding")
     parts = load(hunted.changed(captioner=None, encoder=None, llm=None, from_images=None), target=target)
     model = parts.target
     if not isinstance(model, Classifier) or not model.labels:
@@ -66,16 +61,11 @@ def hunt_job(run: Run, settings: RepairTask, *, target: Target | None = None) ->
         if share >= RARE and label in model.labels
     ]
     labels = _some_labels(model.labels, [*known, *wrong], settings.seed)
-    bases = {
-        label: Hypothesis(
-            base_prompt(
-                *_said(parts.words.get(label) or LabelWords(label, model.parents.get(label, ""))),
-                template=hunted.prompt,
-            ),
-            origin="baseline",
-        )
-        for label in labels
-    }
+    bases = {}
+    for label in labels:
+        words = parts.words.get(label) or LabelWords(label, model.parents.get(label, ""))
+        text = base_prompt(words.words, words.parent, template=hunted.prompt)
+        bases[label] = Hypothesis(text, origin="baseline")
     source = _source(parts.source, bases, known)
     understood = [label for label in labels if understands(source, bases[label].text)]
     others = _mistaken(chosen, hunt, bases, source, model.labels)
@@ -131,10 +121,6 @@ def hunt_job(run: Run, settings: RepairTask, *, target: Target | None = None) ->
         samples=samples,
         counts={"repair": 2 * WEAK, "guard": GUARDS + (len(others) + 1) * GUARDS_EACH},
     )
-
-
-def _said(words: LabelWords) -> tuple[str, str]:
-    return words.words, words.parent
 
 
 def _some_labels(labels: Sequence[str], needed: Sequence[str], seed: int) -> list[str]:

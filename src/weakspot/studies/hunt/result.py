@@ -4,31 +4,24 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict
-
-from weakspot.study.study import Result
+from weakspot.study.study import Result, Value
 
 
-class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Raced(_Value):
+class Raced(Value):
     """How a hypothesis came out of the race: "ahead", "behind", "open", …"""
 
     hypothesis: str
     state: str
 
 
-class Edited(_Value):
+class Edited(Value):
     """A finding with some of its words changed, so as to see what the failure depends on.
 
     Attributes:
         finding: Id of the finding's hypothesis.
         hypothesis: Id of the changed one, whose trials were drawn.
         kind: What was done: "negate", "colour", …
-        before: The words that were there.
-        after: The words that took their place; "" if there are none.
+        after: What took the place of the words before; "" if nothing did.
     """
 
     finding: str
@@ -38,7 +31,7 @@ class Edited(_Value):
     after: str
 
 
-class Skipped(_Value):
+class Skipped(Value):
     """A file that could not be used, and why."""
 
     name: str
@@ -59,7 +52,7 @@ class HuntResult(Result):
     skipped: tuple[Skipped, ...] = ()
 
 
-class TriedWords(_Value):
+class TriedWords(Value):
     """Words that a person brought: the ids of the text and of its baseline, and what was shown of it."""
 
     hypothesis: str

@@ -23,13 +23,7 @@ from weakspot.text.sentences import sentences
 
 
 class Candidate:
-    """A hypothesis with what its trials say.
-
-    Args:
-        claim: The hypothesis, its baseline, and which failures count.
-        words: The sentences it adds.
-        trials: Its own.
-    """
+    """A claim with the sentences it adds to its baseline, and what its trials say."""
 
     def __init__(self, claim: Claim, words: Sentences, trials: Sequence[CaptionedTrial]) -> None:
         self.claim, self.words, self.trials = claim, words, trials
@@ -54,14 +48,7 @@ class Candidate:
 
 
 def select(lanes: Sequence[Lane], captioned: InWords, *, most: int, alpha: float = 0.05) -> list[Claim]:
-    """The claims worth confirming, worst for the model first.
-
-    Args:
-        lanes: Of a race; those ahead are considered.
-        captioned: Gives the trials of a hypothesis in words.
-        most: How many at most.
-        alpha: Error rate of each comparison.
-    """
+    """The claims worth confirming, worst for the model first; `alpha` is the error of each comparison."""
     left = _candidates(lanes, captioned)
     bases: dict[tuple[str, str], Candidate] = {}
     for one in left:
@@ -78,14 +65,14 @@ def select(lanes: Sequence[Lane], captioned: InWords, *, most: int, alpha: float
             aside = [k for k in kept if k.claim.against == one.claim.against]
             inside, outside = one.counts(aside), base.counts([*aside, one])
             if exceeds(*inside, *outside, alpha=alpha):
-                open_still.append(((inside[0] + 0.5) / (inside[1] + 1), one))
+                open_still.append((_smoothed(*inside), one))
         if not open_still:
             break
         worst = max(open_still, key=lambda pair: (pair[0], -len(pair[1].words)))[1]
         best = _general(worst, [one for _, one in open_still], kept)
         kept.append(best)
         left = [one for _, one in open_still if one is not best]
-    return [one.claim for one in sorted(kept, key=lambda one: -_rate(one))]
+    return [one.claim for one in sorted(kept, key=lambda one: -_smoothed(*one.counts(())))]
 
 
 def _candidates(lanes: Sequence[Lane], captioned: InWords) -> list[Candidate]:
@@ -114,23 +101,21 @@ def _general(one: Candidate, others: Sequence[Candidate], kept: Sequence[Candida
     for other in sorted(others, key=lambda other: -len(other.words)):
         if other.claim.answer != one.claim.answer or other.claim.against != one.claim.against:
             continue
-        if not _says_more(best, other):
-            continue
+        if (
+            other is best
+            or other.words == best.words
+            or not other.words <= sentences_of(" ".join(best.words))
+        ):
+            continue  # it does not speak of more cases
         aside = [k for k in kept if k.claim.against == one.claim.against]
         inside, beyond = best.counts(aside), other.counts([*aside, best])
         # What the special one adds must be worth saying, or else the general one is the better finding.
-        ratio = (inside[0] + 0.5) / (inside[1] + 1) / ((beyond[0] + 0.5) / (beyond[1] + 1))
+        ratio = _smoothed(*inside) / _smoothed(*beyond)
         if beyond[0] and (ratio < WORTH or log_evidence(*inside, *beyond) < 1.0):
             best = other
     return best
 
 
-def _says_more(special: Candidate, general: Candidate) -> bool:
-    """Whether one says all that the other does, and more."""
-    full = sentences_of(" ".join(special.words))
-    return general is not special and general.words <= full and general.words != special.words
-
-
-def _rate(one: Candidate) -> float:
-    failures, n = one.counts(())
+def _smoothed(failures: int, n: int) -> float:
+    """A rate that few trials do not make 0 or 1."""
     return (failures + 0.5) / (n + 1)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import model_validator
 
-from weakspot.core import WeakspotError
+from weakspot.core import MODELS, Classifier, Target, WeakspotError
 from weakspot.core.registry import name_of
 from weakspot.study.options import (
     BudgetOption,
@@ -19,6 +20,8 @@ from weakspot.study.options import (
     SeedOption,
     check_labels,
 )
+
+_model: Final = partial(Option, shown="MODEL", names="model")
 
 
 class HuntSettings(LabelSettings):
@@ -45,34 +48,18 @@ class HuntSettings(LabelSettings):
     ] = None
     verify: Annotated[
         tuple[str, ...],
-        Option(
+        _model(
             "A classifier or encoder that must see the label before a picture counts; may be repeated.",
-            "MODEL",
-            names="model",
             port="Classifier | Encoder",
         ),
     ] = ()
     captioner: Annotated[
         str | None,
-        Option(
-            "Says what is in pictures, where the source does not know.",
-            "MODEL",
-            names="model",
-            port="Captioner | Target",
-        ),
+        _model("Says what is in pictures, where the source does not know.", port="Captioner | Target"),
     ] = None
-    encoder: Annotated[
-        str | None,
-        Option("Groups failures by what they look like.", "MODEL", names="model", port="Encoder"),
-    ] = None
+    encoder: Annotated[str | None, _model("Groups failures by what they look like.", port="Encoder")] = None
     llm: Annotated[
-        str | None,
-        Option(
-            "A language model that rewords captions, e.g. chat:openai/…",
-            "MODEL",
-            names="model",
-            named=name_of,
-        ),
+        str | None, _model("A language model that rewords captions, e.g. chat:openai/…", named=name_of)
     ] = None
     from_images: Annotated[
         str | None,
@@ -146,7 +133,6 @@ def _listed(text: str) -> tuple[str, ...] | None:
 
 
 def _of_model(name: str, given: object) -> tuple[str, ...]:
-    from weakspot.core import MODELS, Classifier, Target
     from weakspot.study.loading import part
 
     model: Target = part(given, name, MODELS, Target)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from weakspot.core import MODELS, SOURCES, Encoder, TextEncoder, WeakspotError
 from weakspot.core.ports import Selective
 from weakspot.core.registry import name_of
-from weakspot.judges.differs.judge import Validity
+from weakspot.judges.differs.judge import DiffersJudge as Validity
 from weakspot.sources.corpus import NOISE, Corpus, Text, gather, read_corpus, read_phrases
 from weakspot.studies.mine.embeddings import cache_folder, embed_texts
 from weakspot.studies.mine.settings import MineSettings, same_encoders
