@@ -1,14 +1,14 @@
 """Counterfactual edits of a caption, by rule: one thing is changed, and the edit says which.
 
 "it is on a yellow flower." becomes "it is not on a yellow flower.", "it is on a blue flower.", "it is on a
-flower.", or is left out. If the failure rate moves with the edit, the words that changed matter. The rules
-know a few hundred words of English and leave alone what they do not know; whoever knows what texts mean, such
-as the world's grammar, can check each edit (`meaning`), and a language model can add its own (`rewrite`).
+flower.", or is left out. If the failure rate moves with the edit, the words that changed matter. What the
+rules do not know they leave alone.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import replace
 from enum import StrEnum
@@ -29,35 +29,21 @@ REWRITES: Final = 16
 
 
 class Kind(StrEnum):
-    """What an edit does."""
+    """What an edit does; those first that say most of what a failure hangs on."""
 
     NEGATE = "negate"
-    DROP = "drop"
-    PLAIN = "plain"  # adjectives are dropped
-    SIDE = "side"  # left and right, top and bottom
     COLOUR = "colour"
     PLACE = "place"
     COUNT = "count"
+    SIDE = "side"  # left and right, top and bottom
     RELATION = "relation"  # on, under, behind, …
+    DROP = "drop"
+    PLAIN = "plain"  # adjectives are dropped
     REWRITE = "rewrite"
 
 
-#: The kinds, those first that say most of what a failure hangs on.
-_TELLING: Final = (
-    *(Kind.NEGATE, Kind.COLOUR, Kind.PLACE, Kind.COUNT, Kind.SIDE, Kind.RELATION, Kind.DROP, Kind.PLAIN),
-    Kind.REWRITE,
-)
-
-
 class Edit(NamedTuple):
-    """One change of a caption.
-
-    Attributes:
-        kind: What was done.
-        before: The words that were there.
-        after: The words that are there now; "" if they were dropped.
-        hypothesis: The changed text; its parent is the hypothesis that was edited.
-    """
+    """The words that were there, those that are there now ("" if dropped), and the changed hypothesis."""
 
     kind: Kind
     before: str
@@ -77,12 +63,12 @@ def edits(
     """All edits of a hypothesis, no text twice, none that is the hypothesis or the base itself.
 
     Args:
-        hypothesis: What to edit.
+        hypothesis: What to edit; it is the parent of its edits.
         base: Its words are left as they are, where the hypothesis begins with them.
-        meaning: What a text means to the source, e.g. `weakspot.world.grammar.parse`. Edits for which it
-            raises `WeakspotError` are left out, and so are those that mean what another text does.
-        rewrite: Gives further texts in place of what the hypothesis says beyond the base, e.g. by a language
-            model. What is not one short printable text is left out.
+        meaning: What a text means to the source. Edits for which it raises `WeakspotError` are left out, and
+            so are those that mean what another text does.
+        rewrite: Gives further texts in place of what the hypothesis says beyond the base. What is not one
+            short printable text is left out.
         each: Replacements tried for one word.
         most: How many edits to give; up to half of them are the rewriter's, if there is one.
 
@@ -130,11 +116,11 @@ def edits(
 
 def varied(some: Iterable[Edit]) -> list[Edit]:
     """The same edits in another order: the first of each kind, then the second of each, and so on."""
-    times: dict[Kind, int] = {}
+    times: Counter[Kind] = Counter()
     ranked = []
     for edit in some:
-        times[edit.kind] = times.get(edit.kind, 0) + 1
-        ranked.append((times[edit.kind], _TELLING.index(edit.kind), edit))
+        times[edit.kind] += 1
+        ranked.append((times[edit.kind], list(Kind).index(edit.kind), edit))
     return [edit for _, _, edit in sorted(ranked, key=lambda one: one[:2])]
 
 
@@ -164,10 +150,6 @@ def _negate(sentence: str) -> _Slots:
     # "not on a yellow flower" leaves open what is denied; "not on a flower" does not.
     others = dict.fromkeys(negated(form) for form in (sentence, without_adjectives(sentence)))
     yield (Change(sentence, other, other) for other in others if other)
-
-
-def _drop(sentence: str) -> _Slots:
-    yield [Change(sentence, "", "")]
 
 
 def _plain(sentence: str) -> _Slots:
@@ -233,10 +215,8 @@ def _count(sentence: str) -> _Slots:
     if match := of_them.search(sentence):
         no = "not " if "not" in match[0].split() else ""
         said = {n: f"there {'is' if n == 'one' else 'are'} {no}{n}" for n in _after(match[1].lower(), all_of)}
-        yield (
-            put(sentence, (*match.span(), other))._replace(before=match[1], after=n)
-            for n, other in said.items()
-        )
+        changed = {n: put(sentence, (*match.span(), other)).text for n, other in said.items()}
+        yield [Change(match[1], n, text) for n, text in changed.items()]
         return
     # "one dog" would need its plural: only numbers above one take each other's place.
     for match in re.finditer(rf"\b({_either(numbers)})(?=\s+[a-z])", sentence, re.IGNORECASE):
@@ -252,7 +232,7 @@ def _relation(sentence: str) -> _Slots:
 
 _RULES: Final[dict[Kind, Callable[[str], _Slots]]] = {
     Kind.NEGATE: _negate,
-    Kind.DROP: _drop,
+    Kind.DROP: lambda sentence: iter([[Change(sentence, "", "")]]),
     Kind.PLAIN: _plain,
     Kind.SIDE: _side,
     Kind.COLOUR: _colour,

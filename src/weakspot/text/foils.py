@@ -17,7 +17,6 @@ from weakspot.core import WeakspotError, nearest
 from weakspot.text import contrast
 from weakspot.text.changes import key, replaced
 from weakspot.text.differences import Category, categorise
-from weakspot.text.exchanges import gender
 from weakspot.text.forms import capital
 from weakspot.text.lexicon import Tag, words
 from weakspot.text.placed import words_of_caption
@@ -30,13 +29,7 @@ _BEFORE_A_THING: Final = r"\b({words})(?=\s+\w)"
 
 
 class Foils(NamedTuple):
-    """A kind of change.
-
-    Attributes:
-        name: As it is shown and asked for.
-        category: In what a caption and its foil differ.
-        of: All foils of a caption; [] where the change does not apply.
-    """
+    """A kind of change, in a category; `of` gives all foils of a caption, [] where it does not apply."""
 
     name: str
     category: Category
@@ -48,19 +41,15 @@ def exchanged(
 ) -> list[str]:
     """The caption with the words of a pair exchanged, for each pair of which it has just one.
 
-    Args:
-        caption: What to change.
-        pairs: Words that take each other's place.
-        where: A pattern of the word in its place; {words} are those of the pair.
-        never: A pattern of captions that are left alone.
+    `where` is a pattern of the word in its place, `never` one of captions that are left alone.
     """
     if never and re.search(never, caption, re.IGNORECASE):
         return []
     found = []
     for one, two in pairs:
         other = {one: two, two: one}
-        pattern = re.compile(where.replace("{words}", f"{re.escape(one)}|{re.escape(two)}"), re.IGNORECASE)
-        have = {w for w in other if re.search(rf"\b{re.escape(w)}\b", caption, re.IGNORECASE)}
+        pattern = re.compile(where.replace("{words}", f"{one}|{two}"), re.IGNORECASE)
+        have = {w for w in other if re.search(rf"\b{w}\b", caption, re.IGNORECASE)}
         spans = [(*m.span(1), capital(other[m[1].lower()], m[1])) for m in pattern.finditer(caption)]
         if len(have) == 1 and spans:
             found.append(replaced(caption, spans))
@@ -81,19 +70,16 @@ def beings_exchanged(caption: str) -> list[str]:
 
 
 def _is_being(token: Token) -> bool:
-    living = token.lemma in words("animate") or token.lemma in words("human") or bool(gender(token.lemma))
-    return token.tag is Tag.NOUN and living
+    return token.tag is Tag.NOUN and token.lemma in words("animate") | words("human") | words("gender")
 
 
 def _edited(caption: str, *, category: Category) -> list[str]:
     return [change.text for change in contrast.variants(caption, category=category)]
 
 
-def _exchange(
-    name: str, category: Category, *pairs: str, where: str = r"\b({words})\b", never: str = ""
-) -> Foils:
-    words_of = [(one, two) for one, two in (pair.split(" ↔ ") for pair in pairs or (name,))]
-    return Foils(name, category, partial(exchanged, pairs=words_of, where=where, never=never))
+def _exchange(name: str, category: Category, *pairs: str, **how: str) -> Foils:
+    both = [tuple(pair.split(" ↔ ")) for pair in pairs or (name,)]
+    return Foils(name, category, partial(exchanged, pairs=both, **how))
 
 
 EXCHANGES: Final = (
@@ -126,11 +112,7 @@ def foils(caption: str, kind: Foils) -> list[str]:
 
 
 def chosen(names: Iterable[str] | None) -> list[Foils]:
-    """The kinds of these names, or of a category's name with all its exchanges; all kinds if None.
-
-    Raises:
-        WeakspotError: A name is not known, or there are none.
-    """
+    """The kinds of these names, or of a category's name with all its exchanges; all kinds if None."""
     if names is None:
         return list(KINDS)
     found: dict[str, Foils] = {}

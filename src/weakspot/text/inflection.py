@@ -20,13 +20,11 @@ HAVE: Final = frozenset({"has", "have", "had", "having"})
 _MODALS: Final = "can could will would shall should must may might do does did"
 MODAL: Final = frozenset(_MODALS.split())
 _DENIABLE: Final = "is are was were has have had do does did could would should must might"
-#: "didn't", "can't": each is an auxiliary with its denial.
-DENIED: Final = {
-    "can't": "can",
-    "won't": "will",
-    "shan't": "shall",
-    **{f"{word}n't": word for word in _DENIABLE.split()},
+#: "did" → "didn't", "can" → "can't": an auxiliary with its denial; and back.
+DENIAL: Final = {"can": "can't", "will": "won't", "shall": "shan't"} | {
+    word: f"{word}n't" for word in _DENIABLE.split()
 }
+DENIED: Final = {short: word for word, short in DENIAL.items()}
 _CLITICS: Final = ("'ll", "'ve", "'re", "'d", "'m")
 _OTHER: Final = {
     "is": "was", "are": "were", "am": "was", "was": "is", "were": "are", "has": "had", "have": "had",
@@ -55,11 +53,8 @@ def auxiliary(word: str) -> bool:
 
 def adverb(word: Placed) -> bool:
     """Whether a word may stand between an auxiliary and its verb."""
-    return (
-        word.small in words("between")
-        or word.tag is Tag.ADV
-        or (word.small.endswith("ly") and len(word.small) > 4)
-    )
+    listed = word.small in words("between") or word.tag is Tag.ADV
+    return listed or (word.small.endswith("ly") and len(word.small) > 4)
 
 
 def inverted(row: Row, *, most: int = 4) -> int:
@@ -111,13 +106,13 @@ def _noun(row: Row, i: int) -> bool:
         return before.tag in (Tag.DET, Tag.NUM, Tag.ADJ, Tag.PREP) or before.small.endswith("'s")
     if before.tag is not Tag.NOUN:
         return True
-    opens = (
-        touching
-        and behind is not None
-        and (behind.small in ("that", "as") or behind.tag in (Tag.DET, Tag.NUM, Tag.PRON, Tag.ADJ))
+    opens = behind is not None and (
+        behind.small in ("that", "as") or behind.tag in (Tag.DET, Tag.NUM, Tag.PRON, Tag.ADJ)
     )
     # "a company employs ninety", "owners fear that", "rangers hope": verbs that the tagger takes for nouns.
-    return not opens and not (singular(small) == small and singular(before.small) != before.small)
+    return not (touching and opens) and not (
+        singular(small) == small and singular(before.small) != before.small
+    )
 
 
 def _compound(row: Row, i: int) -> bool:
@@ -126,10 +121,8 @@ def _compound(row: Row, i: int) -> bool:
     if word.tag is not Tag.NOUN or word.small in words("no noun") | words("surely verb"):
         return False
     if singular(word.small) != word.small:
-        goes_on = behind is not None and behind.start - word.end == 1
-        return word.small not in verb_forms() and not (
-            goes_on and behind and behind.tag in (Tag.DET, Tag.NUM)
-        )
+        goes_on = behind is not None and behind.start - word.end == 1 and behind.tag in (Tag.DET, Tag.NUM)
+        return word.small not in verb_forms() and not goes_on
     return behind is None or (behind.small != "that" and behind.tag is not Tag.PRON)
 
 
@@ -165,10 +158,7 @@ def _other_tense(row: Row, i: int) -> str:
     if i == 0 and word in ("do", "don't") and inverted(row) != 0:
         return ""  # "Don't go."
     if word in DENIED:
-        other = _auxiliary(row, i, DENIED[word])
-        return {"can": "can't", "will": "won't", "shall": "", "may": ""}.get(
-            other, f"{other}n't" if other else ""
-        )
+        return DENIAL.get(_auxiliary(row, i, DENIED[word]), "")
     if word in _OTHER or word in ("had", "did"):
         return "" if _governed(row, i) else _auxiliary(row, i, word)
     if (row[i].tag is not Tag.VERB and word not in words("surely verb")) or _governed(row, i):

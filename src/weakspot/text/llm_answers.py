@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
@@ -41,6 +42,10 @@ class Pair(NamedTuple):
     second: str
 
 
+#: What is counted of calls.
+COUNTED: Final = ("calls", "read", "refused", "empty", "unreadable", "failed")
+
+
 @dataclass(frozen=True, slots=True)
 class Answers:
     """How the calls went: each is counted once."""
@@ -54,21 +59,13 @@ class Answers:
     errors: tuple[str, ...] = ()
 
     def __add__(self, other: Answers) -> Answers:
-        counts = ("calls", "read", "refused", "empty", "unreadable", "failed")
-        return Answers(
-            **{name: getattr(self, name) + getattr(other, name) for name in counts},
-            errors=tuple(dict.fromkeys((*self.errors, *other.errors)))[:5],
-        )
+        counts = {name: getattr(self, name) + getattr(other, name) for name in COUNTED}
+        return Answers(**counts, errors=tuple(dict.fromkeys((*self.errors, *other.errors)))[:5])
 
     def __str__(self) -> str:
-        parts = [f"{self.read} of {self.calls} answers read"]
-        named = {
-            "refused": self.refused,
-            "empty": self.empty,
-            "unreadable": self.unreadable,
-            "failed": self.failed,
-        }
-        return " · ".join([*parts, *(f"{n} {what}" for what, n in named.items() if n)])
+        lost = {what: getattr(self, what) for what in COUNTED[2:]}
+        rest = (f"{n} {what}" for what, n in lost.items() if n)
+        return " · ".join([f"{self.read} of {self.calls} answers read", *rest])
 
 
 def ask_all(llm: Asked, prompts: Sequence[str]) -> tuple[list[str | None], Answers]:
@@ -107,24 +104,18 @@ def refuses(text: str) -> bool:
 
 def items(text: str) -> list[dict[str, Any]]:
     """The objects of a JSON answer, mended where it is malformed, as far as it goes where it was cut off."""
-    for candidate in _candidates(text[:LONGEST_ANSWER]):
-        try:
-            value = json.loads(candidate, strict=False)
-        except (ValueError, RecursionError):
-            continue
-        found = list(_objects(value))
-        if found:
+    text = text[:LONGEST_ANSWER]
+    for candidate in _candidates(text):
+        if found := _loaded(candidate):
             return found
     # One object at a time: the last may be cut off, one in the middle broken.
-    whole = re.findall(r"\{[^{}]*\}", text[:LONGEST_ANSWER])
-    found = []
-    for part in whole:
-        try:
-            value = json.loads(_mended(part), strict=False)
-        except (ValueError, RecursionError):
-            continue
-        found += list(_objects(value))
-    return found
+    return [one for part in re.findall(r"\{[^{}]*\}", text) for one in _loaded(_mended(part))]
+
+
+def _loaded(text: str) -> list[dict[str, Any]]:
+    with suppress(ValueError, RecursionError):
+        return list(_objects(json.loads(text, strict=False)))
+    return []
 
 
 def _candidates(text: str) -> Iterator[str]:
@@ -160,10 +151,9 @@ def _objects(value: Any, *, depth: int = 3) -> Iterator[dict[str, Any]]:
         for v in value[:1000]:
             yield from _objects(v, depth=depth - 1)
     elif isinstance(value, dict):
-        inner = [
-            v for v in value.values() if isinstance(v, list) and any(isinstance(x, (dict, list)) for x in v)
-        ]
-        if inner and depth and not any(k in value for k in ("name", "category", "failure", "title")):
+        lists = [v for v in value.values() if isinstance(v, list)]
+        inner = [v for v in lists if any(isinstance(x, dict | list) for x in v)]
+        if inner and depth and not value.keys() & {"name", "category", "failure", "title"}:
             for v in inner:
                 yield from _objects(v, depth=depth - 1)
         else:
@@ -191,26 +181,19 @@ _BARE: Final = re.compile(
     re.MULTILINE,
 )
 _SINGLE: Final = re.compile(r"\(\s*'([^\n]+?)'\s*,\s*'([^\n]+?)'\s*\)")
+#: What the question had in the place of a text.
+_PLACEHOLDER: Final = re.compile(r"(prompt|text|caption|sentence)[ _]?[12ab]", re.IGNORECASE)
 
 
 def read_pairs(text: str) -> Iterator[Pair]:
     """The pairs of an answer: `("a", "b"),` lines, lists or objects of JSON, quoted texts side by side."""
     text = text[:LONGEST_ANSWER]
     matches = list(_TUPLE.finditer(text)) or list(_SINGLE.finditer(text)) or list(_BARE.finditer(text))
-    rows: Iterable[tuple[str, str]] = [(m[1], m[2]) for m in matches]
+    rows: list[Sequence[str]] = [(m[1], m[2]) for m in matches]
     if not matches:
-        rows = (
-            (v[0], v[1])
-            for item in items(text)
-            if len(v := [t for t in item.values() if isinstance(t, str)]) >= 2
-        )
-    for first, second in rows:
-        pair = Pair(*(one_line(re.sub(r"\\(.)", r"\1", side)) for side in (first, second)))
-        if all(0 < len(side) <= LONGEST and re.search(r"\w", side) for side in pair) and not _placeholder(
-            pair
-        ):
-            yield pair
-
-
-def _placeholder(pair: Pair) -> bool:
-    return all(re.fullmatch(r"(prompt|text|caption|sentence)[ _]?[12ab]", side.casefold()) for side in pair)
+        rows = [[t for t in item.values() if isinstance(t, str)][:2] for item in items(text)]
+    for row in rows:
+        pair = [one_line(re.sub(r"\\(.)", r"\1", side)) for side in row]
+        sound = len(pair) == 2 and all(0 < len(side) <= LONGEST and re.search(r"\w", side) for side in pair)
+        if sound and not all(_PLACEHOLDER.fullmatch(side) for side in pair):
+            yield Pair(*pair)

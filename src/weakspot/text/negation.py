@@ -12,7 +12,19 @@ from typing import Final
 
 from weakspot.text.changes import Span
 from weakspot.text.forms import article, bare, base_of, third
-from weakspot.text.inflection import BE, DENIED, HAVE, MODAL, Row, adverb, auxiliary, inverted, like, many
+from weakspot.text.inflection import (
+    BE,
+    DENIAL,
+    DENIED,
+    HAVE,
+    MODAL,
+    Row,
+    adverb,
+    auxiliary,
+    inverted,
+    like,
+    many,
+)
 from weakspot.text.lexicon import Tag, words
 from weakspot.text.placed import SENTENCE, words_of_sentences
 from weakspot.text.tagging import LONG_FORMS
@@ -84,8 +96,6 @@ _RULES: Final[tuple[tuple[re.Pattern[str], _Put], ...]] = (
 
 # -- a sentence of running text ----------------------------------------------------------------------------
 
-_SHORT: Final = {word: short for short, word in DENIED.items()}
-
 
 def denials(text: str) -> Iterator[Span]:
     """The sentences of a text that have an opposite, with it: "it is open" and "it is not open"."""
@@ -99,9 +109,9 @@ def denied(sentence: str) -> str:
     """The opposite of one sentence; the sentence itself where no rule fits."""
     row = next(words_of_sentences(sentence), [])
     asked = inverted(row)
-    if asked >= 0 and row[asked].small in _SHORT:
+    if asked >= 0 and row[asked].small in DENIAL:
         start, end, word, _ = row[asked]
-        return sentence[:start] + like(_SHORT[row[asked].small], word) + sentence[end:]
+        return sentence[:start] + like(DENIAL[row[asked].small], word) + sentence[end:]
     for pattern, new in (
         (r"\b(ca|wo|sha|does|do|did|is|are|was|were|has|have|had|would|could|should|must)n['’]t\b", _unsaid),
         (r"\bcannot\b", "can"),
