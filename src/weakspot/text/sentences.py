@@ -17,18 +17,13 @@ LONGEST: Final = 200
 
 
 class Sentence(NamedTuple):
-    """A sentence with how often it was said, and how strongly it goes with failure.
-
-    Attributes:
-        lift: Share among failures over share among passes, half a count added to each.
-        log_evidence: That cases with it fail more often than cases without it.
-    """
+    """A sentence with how often it was said, and how strongly it goes with failure."""
 
     text: str
     failing: int
     passing: int
-    lift: float
-    log_evidence: float
+    lift: float  # share among failures over share among passes, half a count added to each
+    log_evidence: float  # that cases with it fail more often than cases without it
 
 
 def sentences(caption: str) -> list[str]:

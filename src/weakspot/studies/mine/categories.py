@@ -39,36 +39,23 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryShown:
-    """One category, or a baseline.
-
-    Attributes:
-        name: What people read first; `text` is the hypothesis' whole text.
-        kind: "edited", "written", "replaced" or "random": where its pairs come from.
-        mined: Pairs of the corpus that show it; `found` are some of them.
-        state: How it stood in the race; "confirmed" after the confirmation.
-        rate: Of fresh pairs, where there are any (`fresh`); else of those of the race.
-        failing: New pairs that are taken for alike.
-        passing: New pairs that are told apart.
-        changes: What was changed most often.
-        similarities: Of all its pairs, in bins from -1 to 1.
-        relevance: How much of it matters for the topic.
-    """
+    """One category, or a baseline."""
 
     id: str
-    name: str
+    name: str  # what people read first; `text` is the hypothesis' whole text
     text: str
-    kind: str
-    mined: int
-    state: str
-    rate: Rate
+    kind: str  # "edited", "written", "replaced" or "random": where its pairs come from
+    mined: int  # pairs of the corpus that show it; `found` are some of them
+    state: str  # how it stood in the race; "confirmed" after the confirmation
+    rate: Rate  # of fresh pairs, where there are any (`fresh`); else of those of the race
     fresh: bool
     finding: Finding | None
     found: Sequence[PairShown]
-    failing: Sequence[PairShown]
-    passing: Sequence[PairShown]
-    changes: Sequence[Change]
-    similarities: Sequence[int]
-    relevance: Rate | None
+    failing: Sequence[PairShown]  # new pairs that are taken for alike
+    passing: Sequence[PairShown]  # new pairs that are told apart
+    changes: Sequence[Change]  # what was changed most often
+    similarities: Sequence[int]  # of all its pairs, in bins from -1 to 1
+    relevance: Rate | None  # how much of it matters for the topic
 
     @property
     def confirmed(self) -> bool:

@@ -42,15 +42,10 @@ ALIKE, APART = 0.999, 0.9
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """A network that turns pictures into rows of numbers, as an encoder of pictures.
+    """A network that turns pictures into rows of numbers, as an encoder of pictures."""
 
-    Attributes:
-        extract: See `weakspot.models.features`.
-        digest: What tells it from others; "" if nobody knows, and then it is not cached.
-    """
-
-    extract: Extractor
-    digest: str = ""
+    extract: Extractor  # see `weakspot.models.features`
+    digest: str = ""  # what tells it from others; "" if nobody knows, and then it is not cached
 
     def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """See `ImageEncoder`."""
@@ -84,23 +79,14 @@ class ImagePair(Value):
 
 
 class ImagePairs(Value):
-    """Pairs that the tested encoder confuses, the most alike first.
+    """Pairs that the tested encoder confuses, the most alike first."""
 
-    Attributes:
-        pairs: None of them a near-copy of another.
-        rule: What was looked for.
-        candidates: Pairs the rule keeps, as far as they were looked at.
-        complete: These are all there are.
-        images: Pictures that both encoders could embed.
-        skipped: Files that were left out, and why.
-    """
-
-    pairs: tuple[ImagePair, ...]
-    rule: Annotated[Rule, ByName]
-    candidates: int
-    complete: bool
-    images: int
-    skipped: tuple[LeftOutFile, ...]
+    pairs: tuple[ImagePair, ...]  # none of them a near-copy of another
+    rule: Annotated[Rule, ByName]  # what was looked for
+    candidates: int  # pairs the rule keeps, as far as they were looked at
+    complete: bool  # these are all there are
+    images: int  # pictures that both encoders could embed
+    skipped: tuple[LeftOutFile, ...]  # files that were left out, and why
 
 
 def mine_images(

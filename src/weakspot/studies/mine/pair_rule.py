@@ -29,14 +29,12 @@ class Rule(NamedTuple):
     Since no cosine is above 1, the published difference can only be meant in this direction.
 
     Attributes:
-        above: The tested similarity is above this.
         gap: The tested similarity exceeds the reference's by more than this; None asks for no gap.
-        below: The reference's similarity is below this; None asks for nothing.
     """
 
-    above: float = 0.9
+    above: float = 0.9  # the tested similarity is above this
     gap: float | None = 0.2
-    below: float | None = None
+    below: float | None = None  # the reference's similarity is below this; None asks for nothing
 
     def keeps(self, tested: Any, reference: Any) -> Any:
         """Which pairs with these similarities (arrays of numpy or of torch) are candidates."""

@@ -41,21 +41,16 @@ class Pairs:
     """Pairs, the most alike to the tested encoder first; ties in the order of their rows.
 
     Attributes:
-        first: Row numbers.
-        second: Row numbers, each above that of `first`.
-        tested: The tested encoder's similarity: the cosine, in float64.
-        reference: The reference's.
         alike: How many pairs the tested encoder puts above the threshold; None if that was not counted,
             because there are more candidates than were asked for.
-        complete: These are all candidates there are.
     """
 
-    first: Indices
-    second: Indices
-    tested: NDArray[np.float64]
-    reference: NDArray[np.float64]
+    first: Indices  # row numbers
+    second: Indices  # row numbers, each above that of `first`
+    tested: NDArray[np.float64]  # the tested encoder's similarity: the cosine, in float64
+    reference: NDArray[np.float64]  # the reference's
     alike: int | None = None
-    complete: bool = True
+    complete: bool = True  # these are all candidates there are
 
     def __len__(self) -> int:
         return len(self.first)

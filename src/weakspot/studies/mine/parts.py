@@ -34,23 +34,16 @@ _AGAIN: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MineParts:
-    """What the settings name.
-
-    Attributes:
-        validity: Says whether two texts differ; None takes all to differ.
-        deaf: Why the encoder cannot embed new texts; "" if it can.
-        downstream: The text-to-image source, if pairs are to be drawn.
-        matcher: Says which text a drawn picture shows.
-    """
+    """What the settings name."""
 
     corpus: Corpus
     encoder: TextEncoder
     reference: TextEncoder
-    validity: Validity | None
+    validity: Validity | None  # says whether two texts differ; None takes all to differ
     llm: Asked | None
-    deaf: str
-    downstream: Any = None
-    matcher: Any = None
+    deaf: str  # why the encoder cannot embed new texts; "" if it can
+    downstream: Any = None  # the text-to-image source, if pairs are to be drawn
+    matcher: Any = None  # says which text a drawn picture shows
     cache: Path | None = None
     _rows: dict[str, NDArray[np.float32]] = field(default_factory=dict)
 

@@ -32,15 +32,10 @@ _MARGIN: Final = 1e-9
 
 
 class Short(NamedTuple):
-    """Rows whose products, plus `slack`, are at least those of the original rows.
+    """Rows whose products, plus `slack`, are at least those of the original rows."""
 
-    Attributes:
-        rows: float32, one per original row; as they were if nothing shorter pays.
-        slack: An upper bound of all errors of rounding, in whatever order a product is summed.
-    """
-
-    rows: NDArray[np.float32]
-    slack: float
+    rows: NDArray[np.float32]  # float32, one per original row; as they were if nothing shorter pays
+    slack: float  # an upper bound of all errors of rounding, in whatever order a product is summed
 
 
 def rounding(length: int) -> float:
