@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -76,8 +76,7 @@ class CategoryShown:
 
 def categories_of(run: Run, result: MineResult) -> tuple[list[CategoryShown], list[CategoryShown]]:
     """The categories, those that fail most first, and the baselines."""
-    findings = {f.hypothesis.id: f for f in run.findings}
-    cited = _cited(result)
+    findings, cited = {f.hypothesis.id: f for f in run.findings}, _cited(result)
     rows = [_shown(run, h, result, findings.get(h.id), cited) for h in run.ledger.hypotheses()]
     found = [row for row in rows if row.kind not in BASES]
     found.sort(key=lambda row: (not row.confirmed, not row.fresh, -row.rate.value))
@@ -145,13 +144,13 @@ def _examples(trials: Sequence[Trial], *, failed: bool) -> list[PairShown]:
 
 
 def _changes(trials: Sequence[Trial]) -> list[Change]:
-    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    every, alike = Counter[str](), Counter[str]()
     for trial in trials:
         change = pair_of(trial).change
         if change and trial.failed is not None:
-            counts[change][0] += 1
-            counts[change][1] += trial.failed
-    rows = [Change(change, n, alike) for change, (n, alike) in counts.items() if n > 2]
+            every[change] += 1
+            alike[change] += trial.failed
+    rows = [Change(change, n, alike[change]) for change, n in every.items() if n > 2]
     return sorted(rows, key=lambda c: (-c.n, c.change))[:8]
 
 

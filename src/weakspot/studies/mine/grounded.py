@@ -64,17 +64,9 @@ def grounded(
 ) -> Grounded:
     """Hold captions and their foils against their pictures.
 
-    Args:
-        encoder: With a text tower and an image tower.
-        captioned: The pictures with their captions.
-        categories: Names of categories or of kinds of change; all by default.
-        seed: Of choices among the foils of a caption, and of the control.
-        limit: Captions of one kind at most.
-        least: Kinds with fewer pairs are named but not judged.
-        judge: Foils of which it says that they do not differ are left out.
-        fdr: The false-discovery rate of each claim.
-        cache: A folder for embeddings; None for none.
-        progress: Told how far it is.
+    Categories are names of categories or of kinds of change, by default all; of one kind `limit` captions are
+    taken at most, and kinds with fewer than `least` pairs are named but not judged. Foils of which the judge
+    says that they do not differ are left out. `fdr` is the false-discovery rate of each claim.
     """
     kinds = chosen(categories)
     check_seed(seed)
@@ -107,12 +99,11 @@ def grounded(
     every = list({(t.image, t.caption): t for trials in tried.values() for t in trials}.values())
     own, said_of, easy = np.array([(t.image, at[t.caption], at[t.easy]) for t in every]).T
     gaps = (vectors[said_of] - vectors[easy]).astype(np.float64)
+    few = [(name, len(trials)) for name, trials in tried.items() if len(trials) < least]
     return Grounded(
         rows=tuple(sorted(_claims(measured, fdr=fdr), key=lambda row: (row.rate, row.name))),
-        too_few=tuple(
-            TooFew(name=k.name, pairs=len(tried[k.name])) for k in kinds if len(tried[k.name]) < least
-        ),
-        control=clustered_rate(_scores(rows.vectors[own].astype(np.float64), gaps), own),
+        too_few=tuple(TooFew(name=name, pairs=n) for name, n in few),
+        control=clustered_rate(_nearer(_products(rows.vectors[own].astype(np.float64), gaps)), own),
         images=len(said),
         captions=sum(map(len, said)),
         refused=refused,
@@ -186,10 +177,13 @@ class _Measured(NamedTuple):
     p_worse: float
 
 
-def _scores(images: NDArray[np.float64], gaps: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1 if the picture is nearer the caption, 0 if nearer the foil, ½ if neither; of captions less foils."""
-    margins = np.einsum("ij,ij->i", images, gaps)
+def _nearer(margins: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 if a picture is nearer the caption, 0 if nearer the foil, ½ if neither."""
     return np.where(np.abs(margins) <= TIE, 0.5, (margins > 0).astype(np.float64))
+
+
+def _products(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.einsum("ij,ij->i", one, other))
 
 
 def _measure(
@@ -209,18 +203,26 @@ def _measure(
     )
     pictures = np.asarray(images[own], np.float64)
     gaps = captions - foil
-    margins = np.einsum("ij,ij->i", pictures, gaps)
-    scores, control = _scores(pictures, gaps), _scores(pictures, captions - easy)
+    margins = _products(pictures, gaps)
+    scores, control = _nearer(margins), _nearer(_products(pictures, captions - easy))
     differ = scores != control
     # Where the two disagree, the control is right as often as not if the change is as easy.
     worse = clustered_rate((control[differ] - scores[differ] + 1) / 2, own[differ])
     rng = np.random.default_rng([seed, len(trials)])
     others = rng.permutation(len(images))[:OTHERS]
-    near = np.asarray(images[others], np.float64) @ gaps.T
-    nearer = np.where(np.abs(near) <= TIE, 0.5, (near > 0).astype(np.float64))
+    nearer = _nearer(np.asarray(images[others], np.float64) @ gaps.T)
     nearer[others[:, None] == own[None]] = np.nan
-    order = [i for i in np.argsort(margins) if margins[i] < -TIE][:SHOWN]
     rate = clustered_rate(scores, own, LEVEL)
+    failures = [
+        Miss(
+            image=names[trials[i].image],
+            caption=trials[i].caption,
+            foil=trials[i].foil,
+            margin=float(margins[i]),
+        )
+        for i in np.argsort(margins)[:SHOWN]
+        if margins[i] < -TIE
+    ]
     row: dict[str, Any] = {
         "name": kind.name,
         "category": kind.category.value,
@@ -230,17 +232,9 @@ def _measure(
         "pairs": rate.n,
         "images": rate.clusters,
         "elsewhere": float(np.nansum(nearer) / max(np.isfinite(nearer).sum(), 1)),
-        "cosine": float(np.einsum("ij,ij->i", captions, foil).mean()),
+        "cosine": float(_products(captions, foil).mean()),
         "control": float(control.mean()),
-        "failures": tuple(
-            Miss(
-                image=names[trials[i].image],
-                caption=trials[i].caption,
-                foil=trials[i].foil,
-                margin=float(margins[i]),
-            )
-            for i in order
-        ),
+        "failures": tuple(failures),
     }
     return _Measured(row, rate, worse.above(0.5))
 
@@ -250,20 +244,12 @@ def _claims(measured: Sequence[_Measured], *, fdr: float) -> list[GroundedRow]:
     p_above = adjusted_bh([m.rate.above(0.5) for m in measured])
     p_blind = adjusted_bh([m.rate.below(BLIND) for m in measured])
     p_worse = adjusted_bh([m.p_worse for m in measured])
-    sights = {
-        (True, True): Sight.FAINT,
-        (True, False): Sight.ABOVE,
-        (False, True): Sight.BLIND,
-        (False, False): Sight.UNKNOWN,
-    }
-    return [
-        GroundedRow(
-            **m.row,
-            p_above=above,
-            p_blind=below,
-            p_worse=worse,
-            sight=sights[above <= fdr, below <= fdr],
-            worse=worse <= fdr,
-        )
-        for m, above, below, worse in zip(measured, p_above, p_blind, p_worse, strict=True)
-    ]
+    rows = []
+    for m, above, below, worse in zip(measured, p_above, p_blind, p_worse, strict=True):
+        if above <= fdr:
+            sight = Sight.FAINT if below <= fdr else Sight.ABOVE
+        else:
+            sight = Sight.BLIND if below <= fdr else Sight.UNKNOWN
+        claims = {"p_above": above, "p_blind": below, "p_worse": worse, "worse": worse <= fdr}
+        rows.append(GroundedRow(**m.row, **claims, sight=sight))
+    return rows

@@ -7,8 +7,9 @@ an encoder of pictures alone, such as one trained without texts: what language n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
 
@@ -53,11 +54,7 @@ class Features:
 
 
 def image_encoder(name: str) -> ImageEncoder:
-    """What a name names: an encoder, an output of an ONNX file (`onnx:net.onnx?output=pool`), a function.
-
-    Raises:
-        WeakspotError: There is no such model, or it does not look at pictures.
-    """
+    """What a name names: an encoder, an output of an ONNX file (`onnx:net.onnx?output=pool`), a function."""
     parsed = parse_name(name)
     if parsed.scheme == "onnx" and Path(parsed.rest).is_file():
         return Features(load(name), digest=f"{sha256(Path(parsed.rest))} {sorted(parsed.options.items())}")
@@ -100,52 +97,40 @@ def mine_images(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> ImagePairs:
-    """Find pairs of pictures in a folder; the rule is calibrated on random pairs of it (`ALIKE`, `APART`).
-
-    Raises:
-        WeakspotError: An encoder has no image tower, the two are the same, or there are too few pictures.
-    """
+    """Find pairs of pictures in a folder; the rule is calibrated on random pairs of it (`ALIKE`, `APART`)."""
     if pairs < 1:
         raise WeakspotError(f"{pairs} pairs cannot be looked for", fix="ask for at least one")
     for what, model in (("the encoder", encoder), ("the reference", reference)):
         if not isinstance(model, ImageEncoder):
             raise WeakspotError(f"{what} has no image tower", fix="it must have: embed_images")
+    another, tell = "use another encoder as the reference", progress or (lambda *_: None)
     own, other = digest_of(encoder), digest_of(reference)
     if encoder is reference or (own and own == other):
         raise WeakspotError(
-            "the encoder and the reference are the same, so nothing can be found",
-            fix="use another encoder as the reference",
+            "the encoder and the reference are the same, so nothing can be found", fix=another
         )
     one, two = (
-        read_pool(images, model, cache=cache, progress=_of(progress, what))
-        for model, what in ((encoder, "pictures by the encoder"), (reference, "pictures by the reference"))
+        read_pool(images, model, cache=cache, progress=partial(tell, f"pictures by the {what}"))
+        for model, what in ((encoder, "encoder"), (reference, "reference"))
     )
-    names, tested, other_rows = shared_rows(one, two)
-    if np.array_equal(tested, other_rows):
-        raise WeakspotError(
-            "the encoder and the reference give the same vectors", fix="use another encoder as the reference"
-        )
-    rule = rule or calibrated(tested, other_rows, alike=ALIKE, apart=APART, seed=seed)
-    found = find_pairs(
-        tested, other_rows, rule=rule, limit=CANDIDATES * pairs, progress=_of(progress, "pairs")
-    )
-    short = diverse(found, other_rows, wanted=pairs).pairs
+    names, tested, apart = shared_rows(one, two)
+    if np.array_equal(tested, apart):
+        raise WeakspotError("the encoder and the reference give the same vectors", fix=another)
+    rule = rule or calibrated(tested, apart, alike=ALIKE, apart=APART, seed=seed)
+    found = find_pairs(tested, apart, rule=rule, limit=CANDIDATES * pairs, progress=partial(tell, "pairs"))
+    short = diverse(found, apart, wanted=pairs).pairs
     skipped = {s.name: s.reason for pool in (one, two) for s in pool.skipped}
+    listed = [
+        ImagePair(first=names[i], second=names[j], tested=near, reference=far) for i, j, near, far in short
+    ]
     return ImagePairs(
-        pairs=tuple(
-            ImagePair(first=names[i], second=names[j], tested=near, reference=far)
-            for i, j, near, far in short
-        ),
+        pairs=tuple(listed),
         rule=rule,
         candidates=len(found),
         complete=found.complete and len(short) == len(found),
         images=len(names),
         skipped=tuple(LeftOutFile(file=name, why=why) for name, why in skipped.items()),
     )
-
-
-def _of(progress: Progress | None, what: str) -> Callable[[int, int], None] | None:
-    return None if progress is None else lambda done, total: progress(what, done, total)
 
 
 class SharedRows(NamedTuple):
@@ -178,11 +163,7 @@ def shared_rows(one: Pool, other: Pool) -> SharedRows:
 def contact_sheet(
     pairs: Sequence[ImagePair], folder: str | Path, path: str | Path, *, side: int = 160, across: int = 3
 ) -> None:
-    """One PNG with the pairs beside each other and both similarities below each; written as a whole.
-
-    Raises:
-        WeakspotError: There are no pairs, or the file cannot be written.
-    """
+    """One PNG with the pairs beside each other and both similarities below each; written as a whole."""
     from PIL import Image, ImageDraw
 
     if not pairs:
@@ -200,9 +181,8 @@ def contact_sheet(
             where = left + k * (side + 4) + (side - picture.width) // 2, top + (side - picture.height) // 2
             sheet.paste(picture, where)
         # Digits and Latin letters only: names are a stranger's text, and the built-in font has few letters.
-        draw.text(
-            (left, top + side + 2), f"{i + 1}.  {pair.tested:.2f}  reference {pair.reference:.2f}", "black"
-        )
+        said = f"{i + 1}.  {pair.tested:.2f}  reference {pair.reference:.2f}"
+        draw.text((left, top + side + 2), said, "black")
     try:
         write_whole(Path(path), png(np.asarray(sheet)))
     except OSError as error:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from random import Random
 from typing import Final, NamedTuple
 
+from weakspot.text.changes import put
 from weakspot.text.contrast import LONGEST, variants
 from weakspot.text.differences import Category
 from weakspot.text.lexicon import Tag
@@ -150,12 +151,6 @@ def _plain(token: Token) -> bool:
 
 
 def _put(caption: str, old: str, new: str) -> str | None:
-    """The caption with a word replaced, its article fitted; None if the word is not there just once."""
+    """The caption with a word replaced; None if the word is not there just once."""
     places = list(re.finditer(rf"(?<![\w'’-]){re.escape(old)}(?![\w'’-])", caption, re.IGNORECASE))
-    if len(places) != 1:
-        return None
-    head, tail = caption[: places[0].start()], caption[places[0].end() :]
-    new = new.capitalize() if caption[places[0].start()].isupper() else new
-    if article := re.search(r"\b(a)n?(\s+)$", head, re.IGNORECASE):
-        head = f"{head[: article.start()]}{article[1]}{'n' if new[0].lower() in 'aeiou' else ''}{article[2]}"
-    return head + new + tail
+    return put(caption, (*places[0].span(), new)).text if len(places) == 1 else None

@@ -27,13 +27,10 @@ class Rule(NamedTuple):
     """When a pair is a candidate. The published rule is clip > 0.9 and |clip − reference| > 0.2.
 
     Since no cosine is above 1, the published difference can only be meant in this direction.
-
-    Attributes:
-        gap: The tested similarity exceeds the reference's by more than this; None asks for no gap.
     """
 
     above: float = 0.9  # the tested similarity is above this
-    gap: float | None = 0.2
+    gap: float | None = 0.2  # it exceeds the reference's by more than this; None asks for no gap
     below: float | None = None  # the reference's similarity is below this; None asks for nothing
 
     def keeps(self, tested: Any, reference: Any) -> Any:

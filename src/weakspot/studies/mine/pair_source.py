@@ -19,7 +19,9 @@ from itertools import islice
 from random import Random
 from typing import Final
 
-from weakspot.core import Case, Hypothesis, Stage, Trial, WeakspotError, case_seed
+import numpy as np
+
+from weakspot.core import Case, Hypothesis, Output, Stage, TextEncoder, Trial, WeakspotError, case_seed
 from weakspot.sources.corpus import Corpus
 from weakspot.studies.mine.pair_kinds import Made, at_random, edited, replaced, vocabulary
 from weakspot.text.differences import Category
@@ -53,12 +55,8 @@ RANDOM: Final = Hypothesis("two captions at random", (("pairs", "random"),), ori
 class PairSource:
     """See the module.
 
-    Args:
-        corpus: The captions.
-        written: Pairs that a language model wrote, by hypothesis id.
-        fits: Whether a text can be understood by those who will read it; other texts are not made.
-        only: The captions to draw from, if not all; baselines too.
-        progress: Told what is being made, how much is done, and of how much.
+    The language model's pairs are given by hypothesis id (`written`); texts that do not fit are not made;
+    `only` these captions are drawn from, by baselines too, if not all.
     """
 
     def __init__(
@@ -145,3 +143,35 @@ def pair_of(trial: Trial) -> Made:
         return Made(*(str(part) for part in row))
     except (ValueError, TypeError):
         return Made("", "")
+
+
+# -- the target -------------------------------------------------------------------------------------------
+
+
+class PairSimilarity:
+    """An encoder as a target: answers a case of two texts with the cosine of their vectors, six decimals."""
+
+    def __init__(self, encoder: TextEncoder) -> None:
+        self.encoder, self.models = encoder, (encoder,)
+
+    def answer(self, cases: Sequence[Case]) -> list[Output]:
+        """See `Target`. Each text is embedded once, however many cases it is in."""
+        pairs = [_two_texts(case.input) for case in cases]
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        if not texts:
+            return []
+        rows = np.asarray(self.encoder.embed_texts(texts), np.float64)
+        if rows.ndim != 2 or len(rows) != len(texts) or not np.isfinite(rows).all():
+            raise WeakspotError(f"the encoder gave no finite row for each of {len(texts)} texts")
+        lengths = np.linalg.norm(rows, axis=1)
+        if not lengths.all():
+            raise WeakspotError(f"the encoder gave zeros alone for {texts[int(lengths.argmin())][:80]!r}")
+        rows /= lengths[:, None]
+        at = {text: row for row, text in enumerate(texts)}
+        return [Output(f"{float(rows[at[a]] @ rows[at[b]]):.6f}") for a, b in pairs]
+
+
+def _two_texts(value: object) -> tuple[str, str]:
+    if isinstance(value, tuple | list) and len(value) >= 2 and all(isinstance(v, str) for v in value[:2]):
+        return value[0], value[1]
+    raise WeakspotError(f"a {type(value).__name__} is no pair of texts", fix="give two texts")

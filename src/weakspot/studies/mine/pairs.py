@@ -38,17 +38,13 @@ Accept = Callable[[Indices, Indices], NDArray[np.bool_]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Pairs, the most alike to the tested encoder first; ties in the order of their rows.
-
-    Attributes:
-        alike: How many pairs the tested encoder puts above the threshold; None if that was not counted,
-            because there are more candidates than were asked for.
-    """
+    """Pairs, the most alike to the tested encoder first; ties in the order of their rows."""
 
     first: Indices  # row numbers
     second: Indices  # row numbers, each above that of `first`
     tested: NDArray[np.float64]  # the tested encoder's similarity: the cosine, in float64
     reference: NDArray[np.float64]  # the reference's
+    #: How many pairs the tested encoder puts above the threshold; None if there are too many to count.
     alike: int | None = None
     complete: bool = True  # these are all candidates there are
 
@@ -77,17 +73,9 @@ def find_pairs(
 ) -> Pairs:
     """All pairs the rule keeps, or the `limit` that are most alike to the tested encoder.
 
-    Args:
-        tested: One row of length 1 for each text or picture, by the encoder under test.
-        reference: The same by the other encoder; any width.
-        rule: What is looked for.
-        limit: Pairs in the answer at most. As soon as so many are found, only better ones are looked for.
-        accept: May refuse pairs, e.g. two captions of one photograph. Called from several threads.
-        threads: 0 for one per core.
-        progress: Told after each tile.
-
-    Raises:
-        WeakspotError: The rows do not fit together, or a number is not finite.
+    Both encoders give one row of length 1 for each text or picture, of any width. As soon as `limit` pairs
+    are found, only better ones are looked for. `accept` may refuse pairs, e.g. two captions of one
+    photograph; it is called from several threads (0 for one per core).
     """
     check_rows(tested, reference, limit=limit)
     n = len(tested)
@@ -101,8 +89,8 @@ def find_pairs(
         a, b = short.rows[top : top + TILE], short.rows[left : left + TILE]
         if not hasattr(buffers, "tile"):
             buffers.tile, buffers.mask = np.empty((TILE, TILE), np.float32), np.empty((TILE, TILE), np.bool_)
-        tile, mask = (whole.ravel()[: len(a) * len(b)].reshape(len(a), len(b))
-                      for whole in (buffers.tile, buffers.mask))  # fmt: skip
+        whole = buffers.tile, buffers.mask
+        tile, mask = (one.ravel()[: len(a) * len(b)].reshape(len(a), len(b)) for one in whole)
         np.matmul(a, b.T, out=tile)
         np.greater(tile, np.float32(best.bar - short.slack), out=mask)
         first, second = divmod(np.flatnonzero(mask), len(b))
@@ -129,7 +117,7 @@ def find_pairs(
     with _one_blas_thread():
         for (top, left), found in _in_turn(look, _tiles(n), threads=threads):
             best.add(found)
-            done += _pairs_in(n, top, left)
+            done += pairs_of_tile(min(TILE, n - top), min(TILE, n - left), diagonal=top == left)
             if progress is not None:
                 progress(done, total)
     return best.pairs()
@@ -237,9 +225,9 @@ def _tiles(n: int) -> Iterator[Tile]:
     return ((top, left) for top in range(0, n, TILE) for left in range(top, n, TILE))
 
 
-def _pairs_in(n: int, top: int, left: int) -> int:
-    height, width = min(TILE, n - top), min(TILE, n - left)
-    return height * (height - 1) // 2 if top == left else height * width
+def pairs_of_tile(height: int, width: int, *, diagonal: bool) -> int:
+    """How many pairs a tile has, each once."""
+    return height * (height - 1) // 2 if diagonal else height * width
 
 
 def _in_turn(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,14 +57,13 @@ class MineParts:
         """The corpus by "encoder" or "reference": one row of length 1 per text; computed once."""
         if which not in self._rows:
             encoder = self.encoder if which == "encoder" else self.reference
-            words = f"embedding with the {which}"
             with _blamed(which):
                 self._rows[which] = embed_texts(
                     encoder,
                     self.corpus.texts,
                     digest=self.corpus.digest,
                     cache=self.cache,
-                    progress=lambda done, total: progress(words, done, total),
+                    progress=partial(progress, f"embedding with the {which}"),
                 )
         return self._rows[which]
 
@@ -89,11 +89,7 @@ def load(
     downstream: Any = None,
     matcher: Any = None,
 ) -> MineParts:
-    """Load what is named; what is given as an object is used as it is.
-
-    Raises:
-        WeakspotError: Something cannot be loaded, or the encoders do not fit the corpus or each other.
-    """
+    """Load what is named; what is given as an object is used as it is."""
     texts = _read(settings, corpus)
     wanted = "name an encoder of texts, as st:NAME"
     tested, other = (
@@ -109,9 +105,8 @@ def load(
         known = settings.matcher or SOURCES.beside(settings.downstream, "matcher")
         matches = part(matcher, known, MODELS, object, without_name=_AGAIN)
     if settings.llm is not None:
-        model = part(
-            llm, settings.llm, MODELS, Asked, without_name=_AGAIN, wanted="name a chat model: chat:…"
-        )
+        wanted = "name a chat model: chat:…"
+        model = part(llm, settings.llm, MODELS, Asked, without_name=_AGAIN, wanted=wanted)
     return MineParts(
         corpus=texts,
         encoder=tested,

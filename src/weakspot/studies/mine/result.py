@@ -37,19 +37,16 @@ class Threshold(Value):
 
 
 class Mined(Value):
-    """The list of pairs, the most alike first, and what it was chosen from.
-
-    Attributes:
-        rule: What was looked for; `candidates` are those it keeps, and if `complete`, all there are.
-        alike: Pairs that the tested encoder puts above the rule's threshold; None if they were not counted.
-    """
+    """The list of pairs, the most alike first, and what it was chosen from."""
 
     texts: int  # how many the corpus has
     left_out: Annotated[LeftOut, ByName]
+    #: What was looked for; `candidates` are those it keeps, and if `complete`, all there are.
     rule: Annotated[Rule, ByName]
     threshold: Threshold
     candidates: int
     complete: bool
+    #: Pairs that the tested encoder puts above the rule's threshold; None if they were not counted.
     alike: int | None
     struck: dict[str, int]  # candidates that were passed over, by the reason
     random: tuple[int, ...]  # similarities of random pairs, counted in bins from -1 to 1
@@ -85,16 +82,13 @@ class Written(Value):
 
 
 class Scores(Value):
-    """The measures of the published method.
-
-    Attributes:
-        each: The relevance of each failure, by the id of its hypothesis.
-    """
+    """The measures of the published method."""
 
     quantity: int  # systematic failures that are confirmed
     success: float | None  # the share of their new pairs that is alike, and differs: the mean over failures
     relevance: Annotated[Rate, ByName] | None = None  # the share of new pairs that matter for the topic
     by: str | None = None  # who said so
+    #: The relevance of each failure, by the id of its hypothesis.
     each: dict[str, Annotated[Rate, ByName]] = Field(default_factory=dict)
 
 
@@ -120,14 +114,11 @@ class Miss(Value):
 
 
 class GroundedRow(Value):
-    """One kind of change.
-
-    Attributes:
-        rate: How often the picture is nearer its own caption, with an interval by clusters; ties count half.
-    """
+    """One kind of change."""
 
     name: str
     category: str
+    #: How often the picture is nearer its own caption, with an interval by clusters; ties count half.
     rate: float
     low: float
     high: float
@@ -159,14 +150,11 @@ class LeftOutFile(Value):
 
 
 class Grounded(Value):
-    """Captions and their foils, held against the pictures by one encoder; the blindest kinds first.
-
-    Attributes:
-        control: How often a picture is nearer its own caption than that of another picture.
-    """
+    """Captions and their foils, held against the pictures by one encoder; the blindest kinds first."""
 
     rows: tuple[GroundedRow, ...]
     too_few: tuple[TooFew, ...]
+    #: How often a picture is nearer its own caption than that of another picture.
     control: Annotated[ClusteredRate, ByName]
     images: int
     captions: int
@@ -210,25 +198,18 @@ class Drawn(Value):
 
 
 class PairDrawn(Value):
-    """Two prompts and their pictures.
-
-    Attributes:
-        failed: A picture got the wrong prompt or 'neither'; None if none could be drawn or all fit both.
-    """
+    """Two prompts and their pictures."""
 
     first: str
     second: str
     pictures: tuple[Drawn, ...] = ()
+    #: A picture got the wrong prompt or 'neither'; None if none could be drawn or all fit both.
     failed: bool | None = None
     error: str = ""  # why it could not be drawn, or ""
 
 
 class Downstream(Value):
-    """What a text-to-image source made of pairs.
-
-    Attributes:
-        images: How often a single picture fails, clustered by pairs; None if none was judged.
-    """
+    """What a text-to-image source made of pairs."""
 
     pairs: tuple[PairDrawn, ...] = ()
     failures: int = 0
@@ -236,23 +217,21 @@ class Downstream(Value):
     rate: float | None = None  # failures / n, with a 95 % interval; None if there are none
     low: float = 0.0
     high: float = 1.0
+    #: How often a single picture fails, clustered by pairs; None if none was judged.
     images: Annotated[ClusteredRate, ByName] | None = None
     same: int = 0  # pairs whose pictures all fit both prompts
     errors: int = 0  # pairs that could not be drawn
 
 
 class MineResult(Result):
-    """What was mined, named, written and measured, as far as the run has come.
-
-    Attributes:
-        written: What it wrote for them, by the id of the hypothesis.
-        states: How each hypothesis stood at the end of the race, by its id.
-    """
+    """What was mined, named, written and measured, as far as the run has come."""
 
     mined: Mined | None = None  # the list of pairs
     named: Named | None = None  # the failures that a language model named
+    #: By the id of the hypothesis.
     written: dict[str, Written] = Field(default_factory=dict)
     unmeasured: dict[str, str] = Field(default_factory=dict)  # why categories were left out, by their names
+    #: How each hypothesis stood at the end of the race, by its id.
     states: dict[str, str] = Field(default_factory=dict)
     scores: Scores | None = None  # quantity, success and relevance
     grounded: Grounded | None = None  # the check with pictures

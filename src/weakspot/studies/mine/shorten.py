@@ -48,13 +48,9 @@ def rounding(length: int) -> float:
 
 
 def shorten(vectors: NDArray[np.float32], *, above: float, recheck: float = RECHECK, seed: int = 0) -> Short:
-    """Short rows for finding pairs with products above a threshold.
+    """Short rows for finding pairs with products above a threshold: the higher, the shorter they can be.
 
-    Args:
-        vectors: Rows of length 1; may be mapped from a file.
-        above: The threshold. The higher, the shorter the rows can be.
-        recheck: See `RECHECK`.
-        seed: Of the samples. It can change the speed and never the answer.
+    The rows have length 1, and may be mapped from a file. The seed can change the speed and never the answer.
     """
     n, width = vectors.shape
     if n <= FEW:
