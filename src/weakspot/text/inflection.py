@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from weakspot.text.changes import Span
+from weakspot.text.changes import Placed, Span, words_of_sentences
 from weakspot.text.forms import PASTS, base_of, capital, plural, singular, verb_form, verb_forms
 from weakspot.text.lexicon import Tag, words
-from weakspot.text.placed import Placed, words_of_sentences
 from weakspot.text.tagging import sure_adjective
 
 BE: Final = frozenset({"is", "are", "was", "were", "am", "be", "been", "being"})

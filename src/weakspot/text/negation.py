@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from weakspot.text.changes import Span
+from weakspot.text.changes import SENTENCE, Span, words_of_sentences
 from weakspot.text.forms import article, bare, base_of, third
 from weakspot.text.inflection import (
     BE,
@@ -26,7 +26,6 @@ from weakspot.text.inflection import (
     many,
 )
 from weakspot.text.lexicon import Tag, words
-from weakspot.text.placed import SENTENCE, words_of_sentences
 from weakspot.text.tagging import LONG_FORMS
 
 _HELPS: Final = r"is|are|was|were|am|can|could|will|would|should|must|may|might"

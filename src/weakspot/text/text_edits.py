@@ -13,11 +13,10 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from weakspot.core import WeakspotError, check_known
-from weakspot.text.changes import Span, replaced
+from weakspot.text.changes import WORD, Span, replaced
 from weakspot.text.inflection import numbers, tenses
 from weakspot.text.lexicon import section, words
 from weakspot.text.negation import denials
-from weakspot.text.placed import WORD
 
 _KEYS: Final = (
     "wa qase wsdr edft rfgy tghu yhji ujko iklp ol qwsz awedxz serfcx drtgvc ftyhbv gyujnb huikmn jiolm "

@@ -13,7 +13,7 @@ from tests.studies.mine.mine_toy import COLOURS, THINGS, Blind, Reader, captions
 
 import weakspot as ws
 from weakspot.studies.mine import pair_kinds
-from weakspot.studies.mine.steer import said_yes
+from weakspot.studies.mine.mining import said_yes
 from weakspot.study.reports import summary
 from weakspot.text.plain import normal_form
 

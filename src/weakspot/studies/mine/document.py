@@ -16,8 +16,14 @@ from weakspot.report.format import cut, row
 from weakspot.report.markdown import escape
 from weakspot.report.markdown import table as markdown_table
 from weakspot.store import Run
-from weakspot.studies.mine.categories import CategoryShown, PairShown, categories_of
-from weakspot.studies.mine.figures import marked, rates, similarities
+from weakspot.studies.mine.categories import (
+    CategoryShown,
+    PairShown,
+    categories_of,
+    marked,
+    rates,
+    similarities,
+)
 from weakspot.studies.mine.result import Downstream, Grounded, Mined, MineResult, Named, Scores
 from weakspot.text.llm_answers import COUNTED, Answers
 

@@ -1,6 +1,6 @@
 """What an encoder cannot tell with the picture before it: is the picture nearer its caption than a foil?
 
-A foil is the caption with one thing exchanged (`weakspot.text.foils`). For each kind of change this counts
+A foil is the caption with one thing exchanged (`weakspot.text.contrast`). For each kind of change this counts
 how often the picture is nearer its own caption; 50 % is blind. Captions of one picture are one cluster in
 intervals and tests. A reference encoder is not needed, so blind spots are found that every text encoder has.
 
@@ -31,7 +31,7 @@ from weakspot.studies.mine.parts import Progress
 from weakspot.studies.mine.result import Grounded, GroundedRow, LeftOutFile, Miss, Sight, TooFew
 from weakspot.study.loading import check_seed
 from weakspot.text.changes import key
-from weakspot.text.foils import Foils, chosen, foils
+from weakspot.text.contrast import Foils, chosen_foils, foils
 
 #: Below this share a picture says next to nothing.
 BLIND: Final = 0.6
@@ -68,7 +68,7 @@ def grounded(
     taken at most, and kinds with fewer than `least` pairs are named but not judged. Foils of which the judge
     says that they do not differ are left out. `fdr` is the false-discovery rate of each claim.
     """
-    kinds = chosen(categories)
+    kinds = chosen_foils(categories)
     check_seed(seed)
     tell = progress or (lambda *_: None)
     rows = captioned.rows(encoder, cache=cache, progress=lambda *n: tell("pictures", *n))

@@ -25,9 +25,8 @@ from weakspot.models.vectors import unit
 from weakspot.sources.folder import decode, read
 from weakspot.sources.pool import Pool, read_pool
 from weakspot.store.blobs import png, write_whole
-from weakspot.studies.mine.diverse import diverse
 from weakspot.studies.mine.pair_rule import Rule, calibrated
-from weakspot.studies.mine.pairs import find_pairs
+from weakspot.studies.mine.pairs import diverse, find_pairs
 from weakspot.studies.mine.parts import Progress
 from weakspot.studies.mine.result import LeftOutFile
 from weakspot.study.study import ByName, Value

@@ -32,7 +32,7 @@ from weakspot.judges.differs.judge import SimilarityJudge
 from weakspot.stats import e_bh
 from weakspot.store import rate
 from weakspot.studies.mine.language_model import Bill, name_failures, write_pairs
-from weakspot.studies.mine.mining import mine_pairs
+from weakspot.studies.mine.mining import captions_about, mine_pairs, relevant, share_that_matters
 from weakspot.studies.mine.pair_source import (
     RANDOM,
     REPLACED,
@@ -45,7 +45,6 @@ from weakspot.studies.mine.pair_source import (
 from weakspot.studies.mine.parts import MineParts
 from weakspot.studies.mine.result import Downstream, Grounded, MinedPair, MineResult, Named, Scores, Written
 from weakspot.studies.mine.settings import MineSettings
-from weakspot.studies.mine.steer import captions_about, relevant, share_that_matters
 from weakspot.study import Context
 from weakspot.text.differences import Category
 from weakspot.text.llm_answers import Pair

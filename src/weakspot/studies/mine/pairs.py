@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
@@ -235,17 +235,10 @@ def _in_turn(
 ) -> Iterator[tuple[Tile, Found]]:
     """What is found in each tile, in their order; a few are looked at side by side, none far ahead."""
     workers = threads or os.cpu_count() or 1
-    waiting: deque[tuple[Tile, Future[Found]]] = deque()
     pool = ThreadPoolExecutor(workers)
     try:
-        for tile in tiles:
-            waiting.append((tile, pool.submit(look, *tile)))
-            if len(waiting) > 4 * workers:
-                done, future = waiting.popleft()
-                yield done, future.result()
-        while waiting:
-            done, future = waiting.popleft()
-            yield done, future.result()
+        while some := list(islice(tiles, 8 * workers)):
+            yield from zip(some, pool.map(lambda tile: look(*tile), some), strict=True)
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -256,3 +249,65 @@ def _one_blas_thread() -> AbstractContextManager[object]:
 
     limits: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
     return limits
+
+
+# -- a short list ----------------------------------------------------------------------------------------
+
+#: Texts this alike to the reference are near-copies.
+COPY: Final = 0.95
+#: Pairs whose middles are this alike to the reference have one topic.
+TOPIC: Final = 0.8
+
+
+class Diverse(NamedTuple):
+    """The list, and how many pairs were passed over to make it: for a text, and for a topic."""
+
+    pairs: Pairs
+    for_text: int
+    for_topic: int
+
+
+def diverse(
+    pairs: Pairs,
+    vectors: NDArray[np.float32],
+    *,
+    wanted: int,
+    per_text: int = 1,
+    per_topic: int = 3,
+    copy: float = COPY,
+    topic: float = TOPIC,
+) -> Diverse:
+    """The first `wanted` pairs that are not too much like those before them; fewer if there are no more.
+
+    No caption, no near-copy of it and no topic takes all the room: a text and its near-copies may be in
+    `per_text` pairs, a topic in `per_topic`. Likeness is the reference's, whose rows are given: the tested
+    encoder is the one that cannot tell.
+    """
+    width = vectors.shape[1] if vectors.ndim == 2 else 0
+    room = min(wanted, len(pairs))
+    ends, middles = np.empty((2 * room, width), np.float32), np.empty((room, width), np.float32)
+    chosen: list[int] = []
+    for_text = for_topic = 0
+    uses: dict[int, int] = {}
+    for place, (first, second) in enumerate(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)):
+        count = len(chosen)
+        if count >= wanted:
+            break
+        if max(uses.get(first, 0), uses.get(second, 0)) >= per_text:  # without any arithmetic
+            for_text += 1
+            continue
+        both = vectors[[first, second]]
+        if int((both @ ends[: 2 * count].T >= copy).sum(1).max(initial=0)) >= per_text:
+            for_text += 1
+            continue
+        middle = both.sum(0)
+        length = float(np.linalg.norm(middle))
+        middle = middle / length if length > 1e-6 else both[0]
+        if int((middles[:count] @ middle >= topic).sum()) >= per_topic:
+            for_topic += 1
+            continue
+        ends[2 * count : 2 * count + 2], middles[count] = both, middle
+        for text in (first, second):
+            uses[text] = uses.get(text, 0) + 1
+        chosen.append(place)
+    return Diverse(pairs.some(np.array(chosen, np.int64)), for_text, for_topic)
