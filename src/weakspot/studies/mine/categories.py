@@ -160,11 +160,9 @@ def _changes(trials: Sequence[Trial]) -> list[Change]:
 
 
 def _histogram(trials: Sequence[Trial]) -> list[int]:
-    bins = [0] * BINS
-    for trial in trials:
-        if trial.score is not None:
-            bins[min(max(int((trial.score + 1) / 2 * BINS), 0), BINS - 1)] += 1
-    return bins
+    places = (int((t.score + 1) / 2 * BINS) for t in trials if t.score is not None)
+    counts = Counter(min(max(place, 0), BINS - 1) for place in places)
+    return [counts[place] for place in range(BINS)]
 
 
 # -- figures --------------------------------------------------------------------------------------------
@@ -183,15 +181,10 @@ def rates(rows: Sequence[CategoryShown], bases: Sequence[CategoryShown]) -> Iter
         return
     usual = bases[0].rate if bases and bases[0].rate.n else None
     names = [f"{i}. {show.shorten(row.name, 80)}" for i, row in enumerate(found, start=1)]
-    data = Lanes(
-        [Mark(name, "", row.rate) for name, row in zip(names, found, strict=True)],
-        ("",),
-        dict.fromkeys(names, usual) if usual is not None else {},
-    )
-    values = [
-        (row.name, row.state, row.rate.value, row.rate.low, row.rate.high, row.rate.failures, row.rate.n)
-        for row in (*found, *bases)
-    ]
+    marks = [Mark(name, "", row.rate) for name, row in zip(names, found, strict=True)]
+    data = Lanes(marks, ("",), dict.fromkeys(names, usual) if usual is not None else {})
+    every = [(row.name, row.state, row.rate) for row in (*found, *bases)]
+    values = [(name, state, r.value, r.low, r.high, r.failures, r.n) for name, state, r in every]
     title = "New pairs taken for alike although they differ"
     note = "Shares with 95 % intervals; the blue band is the interval of captions with any word replaced."
     columns = ("category", "state", "share", "low", "high", "alike", "n")
@@ -212,12 +205,8 @@ def similarities(
     first -= first % 5  # to a round number: bins are 0.04 wide
     low, high, cut = 2 * first / BINS - 1, 1.0, mined.threshold.value
     shapes = [Bins(one.name, one.counts[first:]) for one in bins]
-    data = [
-        (one.name, low + 2 * i / BINS, low + 2 * (i + 1) / BINS, n)
-        for one in shapes
-        for i, n in enumerate(one.counts)
-        if n
-    ]
+    counts = [(one.name, i, n) for one in shapes for i, n in enumerate(one.counts) if n]
+    data = [(name, low + 2 * i / BINS, low + 2 * (i + 1) / BINS, n) for name, i, n in counts]
     title = "Similarities of pairs to the encoder"
     note = f"Cosines. Right of the dashed line, {cut:.3f}, pairs are taken for alike."
     yield Figure(

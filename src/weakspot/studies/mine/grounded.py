@@ -13,10 +13,10 @@ Three claims are made over all kinds, each with its own control of the false-dis
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from weakspot.core import Encoder, WeakspotError
 from weakspot.judges.differs.judge import DiffersJudge
 from weakspot.sources.captioned import Captioned
 from weakspot.stats import adjusted_bh
-from weakspot.stats.clustered import ClusteredRate, clustered_rate
+from weakspot.stats.clustered import clustered_rate
 from weakspot.studies.mine.embeddings import embed_texts
 from weakspot.studies.mine.parts import Progress
 from weakspot.studies.mine.result import Grounded, GroundedRow, LeftOutFile, Miss, Sight, TooFew
@@ -169,14 +169,6 @@ def _tried(
 # -- what comes of it ----------------------------------------------------------------------------------
 
 
-class _Measured(NamedTuple):
-    """A row without its claims, and what they follow from."""
-
-    row: dict[str, Any]
-    rate: ClusteredRate
-    p_worse: float
-
-
 def _nearer(margins: NDArray[np.float64]) -> NDArray[np.float64]:
     """1 if a picture is nearer the caption, 0 if nearer the foil, ½ if neither."""
     return np.where(np.abs(margins) <= TIE, 0.5, (margins > 0).astype(np.float64))
@@ -195,12 +187,11 @@ def _measure(
     *,
     names: Sequence[str],
     seed: int,
-) -> _Measured:
+) -> GroundedRow:
+    """A row with p-values that are not adjusted yet, and no claims."""
     own = np.array([t.image for t in trials])
-    captions, foil, easy = (
-        np.asarray(texts[[at[text] for text in column]], np.float64)
-        for column in zip(*(t.texts for t in trials), strict=True)
-    )
+    columns = [[at[text] for text in column] for column in zip(*(t.texts for t in trials), strict=True)]
+    captions, foil, easy = (np.asarray(texts[column], np.float64) for column in columns)
     pictures = np.asarray(images[own], np.float64)
     gaps = captions - foil
     margins = _products(pictures, gaps)
@@ -213,43 +204,38 @@ def _measure(
     nearer = _nearer(np.asarray(images[others], np.float64) @ gaps.T)
     nearer[others[:, None] == own[None]] = np.nan
     rate = clustered_rate(scores, own, LEVEL)
-    failures = [
-        Miss(
-            image=names[trials[i].image],
-            caption=trials[i].caption,
-            foil=trials[i].foil,
-            margin=float(margins[i]),
-        )
-        for i in np.argsort(margins)[:SHOWN]
-        if margins[i] < -TIE
-    ]
-    row: dict[str, Any] = {
-        "name": kind.name,
-        "category": kind.category.value,
-        "rate": rate.rate,
-        "low": rate.low,
-        "high": rate.high,
-        "pairs": rate.n,
-        "images": rate.clusters,
-        "elsewhere": float(np.nansum(nearer) / max(np.isfinite(nearer).sum(), 1)),
-        "cosine": float(_products(captions, foil).mean()),
-        "control": float(control.mean()),
-        "failures": tuple(failures),
-    }
-    return _Measured(row, rate, worse.above(0.5))
+    widest = [(trials[i], float(margins[i])) for i in np.argsort(margins)[:SHOWN] if margins[i] < -TIE]
+    return GroundedRow(
+        name=kind.name,
+        category=kind.category.value,
+        rate=rate.rate,
+        low=rate.low,
+        high=rate.high,
+        pairs=rate.n,
+        images=rate.clusters,
+        elsewhere=float(np.nansum(nearer) / max(np.isfinite(nearer).sum(), 1)),
+        cosine=float(_products(captions, foil).mean()),
+        control=float(control.mean()),
+        p_above=rate.above(0.5),
+        p_blind=rate.below(BLIND),
+        p_worse=worse.above(0.5),
+        sight=Sight.UNKNOWN,
+        worse=False,
+        failures=tuple(
+            Miss(image=names[t.image], caption=t.caption, foil=t.foil, margin=margin) for t, margin in widest
+        ),
+    )
 
 
-def _claims(measured: Sequence[_Measured], *, fdr: float) -> list[GroundedRow]:
-    """Each claim over all kinds by Benjamini and Hochberg's procedure."""
-    p_above = adjusted_bh([m.rate.above(0.5) for m in measured])
-    p_blind = adjusted_bh([m.rate.below(BLIND) for m in measured])
-    p_worse = adjusted_bh([m.p_worse for m in measured])
-    rows = []
-    for m, above, below, worse in zip(measured, p_above, p_blind, p_worse, strict=True):
-        if above <= fdr:
-            sight = Sight.FAINT if below <= fdr else Sight.ABOVE
+def _claims(measured: Sequence[GroundedRow], *, fdr: float) -> Iterator[GroundedRow]:
+    """The rows with each claim, made over all kinds by Benjamini and Hochberg's procedure."""
+    claims = ("p_above", "p_blind", "p_worse")
+    adjusted = [adjusted_bh([getattr(row, claim) for row in measured]) for claim in claims]
+    for row, *values in zip(measured, *adjusted, strict=True):
+        above, blind, worse = (value <= fdr for value in values)
+        if above:
+            sight = Sight.FAINT if blind else Sight.ABOVE
         else:
-            sight = Sight.BLIND if below <= fdr else Sight.UNKNOWN
-        claims = {"p_above": above, "p_blind": below, "p_worse": worse, "worse": worse <= fdr}
-        rows.append(GroundedRow(**m.row, **claims, sight=sight))
-    return rows
+            sight = Sight.BLIND if blind else Sight.UNKNOWN
+        found = dict(zip(claims, values, strict=True))
+        yield row.model_copy(update={**found, "sight": sight, "worse": worse})

@@ -11,6 +11,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.util import find_spec
 from random import Random
 from typing import Any, Final
@@ -53,14 +54,9 @@ def mine_pairs(context: Context[MineSettings, MineParts]) -> Mined:
     tested, reference = parts.rows("encoder", progress), parts.rows("reference", progress)
     embedded = time.monotonic()
     rule, threshold = thresholds(settings, parts, tested, reference)
-    found = search(
-        tested,
-        reference,
-        rule=rule,
-        limit=max(20_000, DEEP * settings.pairs),
-        accept=_of_two_pictures(parts),
-        progress=lambda done, total: progress("searching all pairs", done, total),
-    )
+    accept, limit = _of_two_pictures(parts), max(20_000, DEEP * settings.pairs)
+    tell = partial(progress, "searching all pairs")
+    found = search(tested, reference, rule=rule, limit=limit, accept=accept, progress=tell)
     searched = time.monotonic()
     listed, struck = choose(found, context, reference)
     random = random_similarities(tested, pairs=200_000, seed=settings.seed)

@@ -43,18 +43,18 @@ class Made(NamedTuple):
     change: str = ""
 
 
-class _New:
+def _admitting(known: Collection[str], fits: Callable[[str], bool] | None) -> Callable[[str], bool]:
     """Admits each text once, none of the corpus, and none that would not be understood."""
+    seen: set[str] = set()
 
-    def __init__(self, known: Collection[str], fits: Callable[[str], bool] | None) -> None:
-        self._known, self._fits, self._seen = known, fits, set[str]()
-
-    def admits(self, text: str) -> bool:
+    def admits(text: str) -> bool:
         form = normal_form(text)
-        if form in self._known or form in self._seen or (self._fits is not None and not self._fits(text)):
+        if form in known or form in seen or (fits is not None and not fits(text)):
             return False
-        self._seen.add(form)
+        seen.add(form)
         return True
+
+    return admits
 
 
 def edited(
@@ -70,7 +70,7 @@ def edited(
     None of `known`, normal forms of the texts of the corpus, is the changed caption of a pair; nor is a text
     that does not `fit` where it will be used.
     """
-    new = _New(known, fits)
+    admits = _admitting(known, fits)
     used: Counter[str] = Counter()
     for caption in captions:
         if not 0 < len(caption) <= LONGEST or not caption.isprintable():
@@ -80,7 +80,7 @@ def edited(
         rng.shuffle(found)
         found.sort(key=lambda c: used[_change(c.before, c.after)] >= OFTEN)  # what is worn comes last
         for contrast in found:
-            if new.admits(contrast.text):
+            if admits(contrast.text):
                 change = _change(contrast.before, contrast.after)
                 used[change] += 1
                 yield Made(plain, contrast.text, change)
@@ -111,7 +111,7 @@ def replaced(
     fits: Callable[[str], bool] | None = None,
 ) -> Iterator[Made]:
     """Captions with one word replaced by any other of its kind and form; see `edited`."""
-    new = _New(known, fits)
+    admits = _admitting(known, fits)
     for _ in range(ROUNDS):
         for caption in captions:
             tokens = [t for t in tokenise(caption) if _plain(t) and len(words.get((t.tag, t.form), ())) > 1]
@@ -119,7 +119,7 @@ def replaced(
                 token = rng.choice(tokens)
                 word = rng.choice(words[token.tag, token.form])
                 text = _put(caption, token.text, word) if word != token.text else None
-                if text is not None and new.admits(text):
+                if text is not None and admits(text):
                     yield Made(caption, text, f"{token.text} → {word}")
                     break
 
