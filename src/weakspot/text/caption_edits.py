@@ -152,6 +152,10 @@ def _negate(sentence: str) -> _Slots:
     yield (Change(sentence, other, other) for other in others if other)
 
 
+def _drop(sentence: str) -> _Slots:
+    yield [Change(sentence, "", "")]
+
+
 def _plain(sentence: str) -> _Slots:
     other = without_adjectives(sentence)
     if other != " ".join(sentence.split()):
@@ -231,15 +235,9 @@ def _relation(sentence: str) -> _Slots:
 
 
 _RULES: Final[dict[Kind, Callable[[str], _Slots]]] = {
-    Kind.NEGATE: _negate,
-    Kind.DROP: lambda sentence: iter([[Change(sentence, "", "")]]),
-    Kind.PLAIN: _plain,
-    Kind.SIDE: _side,
-    Kind.COLOUR: _colour,
-    Kind.PLACE: _place,
-    Kind.COUNT: _count,
-    Kind.RELATION: _relation,
-}
+    Kind.NEGATE: _negate, Kind.DROP: _drop, Kind.PLAIN: _plain, Kind.SIDE: _side, Kind.COLOUR: _colour,
+    Kind.PLACE: _place, Kind.COUNT: _count, Kind.RELATION: _relation,
+}  # fmt: skip
 
 
 def _after(value: T, values: tuple[T, ...]) -> list[T]:

@@ -233,9 +233,6 @@ _RULES: Final[dict[Category, tuple[_Rule, ...]]] = {
 }  # fmt: skip
 
 
-# -- words and places in a caption ---------------------------------------------------------------------
-
-
 def _phrases(spots: Words) -> Iterator[tuple[int, int]]:
     """First and last word of each plain noun phrase: "two black dogs"."""
     start = None

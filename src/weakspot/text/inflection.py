@@ -68,9 +68,6 @@ def inverted(row: Row, *, most: int = 4) -> int:
     return -1
 
 
-# -- number -------------------------------------------------------------------------------------------
-
-
 def numbers(text: str) -> Iterator[Span]:
     """Nouns: "the bridges" and "the bridge" change places. Names and stuff are left as they are."""
     for row in words_of_sentences(text):
@@ -135,9 +132,6 @@ def _counted(row: Row, i: int) -> bool:
         if p.tag not in (Tag.ADJ, Tag.NOUN) and not adverb(p):
             return False
     return False
-
-
-# -- tense --------------------------------------------------------------------------------------------
 
 
 def tenses(text: str) -> Iterator[Span]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -71,30 +72,32 @@ class Answers:
 def ask_all(llm: Asked, prompts: Sequence[str]) -> tuple[list[str | None], Answers]:
     """The answers that can be read on, None for the others; a batch that raises is asked one by one."""
     errors: list[str] = []
+
+    def ask_one(prompt: str) -> str | None:
+        try:
+            return next(iter(llm.ask([prompt])), "")
+        except Exception as error:  # of the client; it is counted and quoted
+            errors.append(one_line(f"{type(error).__name__}: {error}")[:LONGEST])
+            return None
+
     try:
         texts: list[str | None] = [*llm.ask(prompts)]
         if len(texts) != len(prompts):
             raise ValueError(f"{len(texts)} answers to {len(prompts)} prompts")
     except Exception:  # a client may raise anything; what each prompt gives decides
-        texts = []
-        for prompt in prompts:
-            try:
-                given = list(llm.ask([prompt]))
-                texts.append(given[0] if given else "")
-            except Exception as error:  # of the client, again; it is counted and quoted
-                errors.append(one_line(f"{type(error).__name__}: {error}")[:LONGEST])
-                texts.append(None)
-    failed, empty, refused = sum(t is None for t in texts), 0, 0
+        texts = [ask_one(prompt) for prompt in prompts]
+    counts: Counter[str] = Counter()
     for i, text in enumerate(texts):
+        kind = "read"
         if text is None:
-            continue
-        if not isinstance(text, str) or not text.strip():
-            empty, texts[i] = empty + 1, None
+            kind = "failed"
+        elif not isinstance(text, str) or not text.strip():
+            kind = "empty"
         elif refuses(text):
-            refused, texts[i] = refused + 1, None
-    read = sum(t is not None for t in texts)
-    distinct = tuple(dict.fromkeys(errors))[:5]
-    return texts, Answers(len(prompts), read, refused, empty, 0, failed, distinct)
+            kind = "refused"
+        counts[kind] += 1
+        texts[i] = text if kind == "read" else None
+    return texts, Answers(len(prompts), errors=tuple(dict.fromkeys(errors))[:5], **counts)
 
 
 def refuses(text: str) -> bool:
@@ -169,8 +172,6 @@ def one_line(text: str) -> str:
     """Printable, one line, single spaces."""
     return " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * LONGEST]).split())
 
-
-# -- pairs of texts ---------------------------------------------------------------------------------
 
 _QUOTE: Final = r"[\"“”«»]"
 _TUPLE: Final = re.compile(

@@ -30,7 +30,6 @@ from weakspot.text.tagging import LONG_FORMS
 
 _HELPS: Final = r"is|are|was|were|am|can|could|will|would|should|must|may|might"
 
-# -- a sentence of a caption -------------------------------------------------------------------------------
 
 _WHERE: Final = (
     r"on|in|behind|under|near|at|by|inside|outside|above|below|beside|between|against|next to|in front of"
@@ -91,9 +90,6 @@ _RULES: Final[tuple[tuple[re.Pattern[str], _Put], ...]] = (
     _rule(r"\bwith\b", "without"),
     _rule(rf"\b({_WHERE})\s+", r"not \1 "),
 )
-
-
-# -- a sentence of running text ----------------------------------------------------------------------------
 
 
 def denials(text: str) -> Iterator[Span]:

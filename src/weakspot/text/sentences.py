@@ -48,8 +48,6 @@ def rank(failing: Iterable[frozenset[str]], passing: Iterable[frozenset[str]]) -
     return sorted(found, key=lambda s: (-s.log_evidence, -s.lift, s.text))
 
 
-# -- what else is true where a sentence is -------------------------------------------------------------
-
 _ARTICLES: Final = frozenset({"a", "an", "the", "some", "two", "three", "four", "several"})
 
 

@@ -36,8 +36,6 @@ class Token(NamedTuple):
         return self.text.replace("_", " ")
 
 
-# -- what a word can be ------------------------------------------------------------------------------
-
 #: A word in the list of one of these is nothing else; lists are named as tags are.
 _CLOSED: Final = (Tag.NEG, Tag.NUM, Tag.PREP, Tag.PRON, Tag.DET, Tag.AUX, Tag.CONJ, Tag.SIDE)
 
@@ -92,8 +90,6 @@ def _compared(word: str) -> bool:
         & words("adjective")
     )
 
-
-# -- words of a text ----------------------------------------------------------------------------------
 
 #: Denials written short, and their long forms.
 LONG_FORMS: Final = (

@@ -32,8 +32,6 @@ _SOUNDS: Final = (
     (r"(?<=[aeiou])([bdglmnpt])(?=[aeiou])", r"\1\1"),
 )  # fmt: skip
 
-# -- what can be changed, and into what ------------------------------------------------------------------
-
 
 def _without_words(text: str, which: Callable[[str], bool] = bool) -> Iterator[Span]:
     return ((*m.span(), "") for m in WORD.finditer(text) if which(m[0].lower()))
@@ -78,9 +76,6 @@ def _neighbouring_words(text: str) -> Iterator[Span]:
     for one, two in pairwise(hits):
         if text[one.end() : two.start()] == " " and one[0] != two[0]:
             yield one.start(), two.end(), f"{two[0]} {one[0]}"
-
-
-# -- the edits -------------------------------------------------------------------------------------------
 
 
 class Edit(NamedTuple):

@@ -77,8 +77,6 @@ class MineDocument(Document):
         """Why nothing was measured, if nothing was."""
         return [f"Not measured on new pairs: {self.result.note}."] if self.result.note else ()
 
-    # -- the report ------------------------------------------------------------------------------------
-
     def sections(self, allowance: Allowance) -> Iterable[Section]:
         """The categories, their examples, then how it was measured and what else was looked at."""
         del allowance  # texts alone
@@ -134,8 +132,6 @@ class MineDocument(Document):
         rows += [("could not be had", show.shorten(text, 300)) for text in lost if text]
         return pairs(rows, title="Language model", note="What it gave, and what it did not.")
 
-    # -- for machines ----------------------------------------------------------------------------------
-
     def values(self) -> Mapping[str, Any]:
         """Everything that was measured."""
         result, (rows, bases) = self.result, self.categories
@@ -177,8 +173,6 @@ class MineDocument(Document):
                 for one in written
             ],
         }
-
-    # -- on a terminal ---------------------------------------------------------------------------------
 
     def lines(self, wide: int) -> Iterator[str]:
         """The baselines, the systematic failures, what was mined and what could not be had."""

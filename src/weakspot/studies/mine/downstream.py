@@ -207,9 +207,6 @@ def _summary(found: Sequence[PairDrawn]) -> Downstream:
     )
 
 
-# -- for people ----------------------------------------------------------------------------------------
-
-
 def write_items(found: Sequence[PairDrawn], folder: Path, *, seed: int) -> None:
     """Write items.jsonl, which may be shown to people, and key.jsonl, which may not.
 

@@ -115,9 +115,6 @@ def grounded(
     )
 
 
-# -- what is tried -------------------------------------------------------------------------------------
-
-
 class _Trial(NamedTuple):
     """A picture, its caption, a foil, and the caption of another picture."""
 
@@ -164,9 +161,6 @@ def _tried(
         found[kind.name] = trials
     tell("foils", len(kinds), len(kinds))
     return found, refused
-
-
-# -- what comes of it ----------------------------------------------------------------------------------
 
 
 def _nearer(margins: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -156,9 +156,6 @@ def shared_rows(one: Pool, other: Pool) -> SharedRows:
     )
 
 
-# -- a picture of the pairs ----------------------------------------------------------------------------
-
-
 def contact_sheet(
     pairs: Sequence[ImagePair], folder: str | Path, path: str | Path, *, side: int = 160, across: int = 3
 ) -> None:

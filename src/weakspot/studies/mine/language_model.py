@@ -72,9 +72,6 @@ class Bill:
         return {} if spent is None else {"tokens": float(spent.tokens), "dollars": float(spent.dollars)}
 
 
-# -- failures ---------------------------------------------------------------------------------------
-
-
 def name_failures(
     pairs: Sequence[Pair], *, llm: Asked, passes: int = 3, chunk: int = 50, steer: str = "", seed: int = 0
 ) -> Named:
@@ -196,9 +193,6 @@ def _numbers(value: Any) -> list[int]:
     if isinstance(value, Mapping):
         return [n for v in list(value.values())[:10] for n in _numbers(v)]
     return [n for v in list(value)[:1000] for n in _numbers(v)] if isinstance(value, Sequence) else []
-
-
-# -- pairs ------------------------------------------------------------------------------------------
 
 
 def write_pairs(

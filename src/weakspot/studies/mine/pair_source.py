@@ -145,9 +145,6 @@ def pair_of(trial: Trial) -> Made:
         return Made("", "")
 
 
-# -- the target -------------------------------------------------------------------------------------------
-
-
 class PairSimilarity:
     """An encoder as a target: answers a case of two texts with the cosine of their vectors, six decimals."""
 

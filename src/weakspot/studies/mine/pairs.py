@@ -114,8 +114,9 @@ def find_pairs(
         return Found(first[kept], second[kept], alike[kept], apart[kept], count)
 
     total, done = n * (n - 1) // 2, 0
+    tiles = ((top, left) for top in range(0, n, TILE) for left in range(top, n, TILE))  # the upper triangle
     with _one_blas_thread():
-        for (top, left), found in _in_turn(look, _tiles(n), threads=threads):
+        for (top, left), found in _in_turn(look, tiles, threads=threads):
             best.add(found)
             done += pairs_of_tile(min(TILE, n - top), min(TILE, n - left), diagonal=top == left)
             if progress is not None:
@@ -182,9 +183,8 @@ def similarities(
             continue
         rough = np.einsum("ij,ij->i", a, b)
         near = rough > least - rounding(a.shape[1])
-        rough64 = rough.astype(np.float64)
-        rough64[near] = _products(a[near], b[near])
-        out[where] = rough64
+        out[where] = rough
+        out[where][near] = _products(a[near], b[near])
     return out
 
 
@@ -217,22 +217,14 @@ def check_rows(tested: Any, reference: Any, *, limit: int | None) -> None:
         )
 
 
-Tile = tuple[int, int]
-
-
-def _tiles(n: int) -> Iterator[Tile]:
-    """Corners of the tiles that hold the upper triangle, row by row."""
-    return ((top, left) for top in range(0, n, TILE) for left in range(top, n, TILE))
-
-
 def pairs_of_tile(height: int, width: int, *, diagonal: bool) -> int:
     """How many pairs a tile has, each once."""
     return height * (height - 1) // 2 if diagonal else height * width
 
 
 def _in_turn(
-    look: Callable[[int, int], Found], tiles: Iterator[Tile], *, threads: int
-) -> Iterator[tuple[Tile, Found]]:
+    look: Callable[[int, int], Found], tiles: Iterator[tuple[int, int]], *, threads: int
+) -> Iterator[tuple[tuple[int, int], Found]]:
     """What is found in each tile, in their order; a few are looked at side by side, none far ahead."""
     workers = threads or os.cpu_count() or 1
     pool = ThreadPoolExecutor(workers)
