@@ -15,7 +15,7 @@ from itertools import combinations
 from typing import Final, NamedTuple
 
 from weakspot.text.lexicon import Tag, lines, swaps
-from weakspot.text.tagging import Token
+from weakspot.text.tagging import Token, noun_phrase
 
 _CONTENT: Final = frozenset({Tag.NOUN, Tag.VERB, Tag.ADJ, Tag.NUM, Tag.PRON, Tag.SIDE})
 _NAMES: Final = frozenset({"he", "she", "it", "they", "i", "we", "you", "him", "them", "me", "us", "her"})
@@ -112,12 +112,7 @@ def places(tokens: Sequence[Token]) -> dict[str, Place]:
         if i + 1 < len(tokens) and tokens[i + 1].tag is Tag.NOUN:
             found.setdefault(name(token), Place("part", tokens[i + 1].lemma))
             continue
-        start = i
-        while start and tokens[start - 1].tag in (Tag.DET, Tag.ADJ, Tag.NUM, Tag.NOUN, Tag.SIDE):
-            start -= 1
-            if tokens[start].tag is Tag.DET and tokens[start].text != "'s":
-                break
-        latest = _place(tokens, start, i, latest)
+        latest = _place(tokens, i - len(noun_phrase(tokens[:i])), i, latest)
         found.setdefault(name(token), latest)
     return found
 

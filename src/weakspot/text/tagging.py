@@ -259,7 +259,7 @@ def _finite(word: str, before: Sequence[Token], following: frozenset[Tag], *, su
         return Tag.AUX not in following  # no plural goes with "a"
     if sure and singular_form and Tag.DET in following:
         return True
-    phrase = list(_noun_phrase(before))
+    phrase = noun_phrase(before)
     marked = any(
         t.tag is Tag.DET or (t.tag is Tag.NUM and (not singular_form or t.text in words("before one")))
         for t in phrase
@@ -286,7 +286,7 @@ def _third_person(word: str) -> bool:
 def _one(before: Sequence[Token]) -> bool:
     """Whether "a" or another word that goes with no plural began the noun phrase that stands last."""
     return next(
-        (t.text in words("before one") for t in _noun_phrase(before) if t.tag in (Tag.DET, Tag.NUM)), False
+        (t.text in words("before one") for t in noun_phrase(before) if t.tag in (Tag.DET, Tag.NUM)), False
     )
 
 
@@ -297,8 +297,7 @@ def _past_alike(word: str) -> bool:
 
 def _with_another(before: Sequence[Token]) -> bool:
     """Whether the noun phrase that stands last is joined to another: "a girl and a boy"."""
-    length = len(list(_noun_phrase(before)))
-    rest = before[: len(before) - length]
+    rest = before[: len(before) - len(noun_phrase(before))]
     return len(rest) > 1 and rest[-1].text == "and" and rest[-2].tag is Tag.NOUN
 
 
@@ -310,10 +309,13 @@ def _clause(before: Sequence[Token]) -> Iterator[Token]:
         yield token
 
 
-def _noun_phrase(before: Sequence[Token]) -> Iterator[Token]:
+def noun_phrase(before: Sequence[Token]) -> list[Token]:
+    """The words of the noun phrase that stands last, the last first."""
+    found: list[Token] = []
     for token in reversed(before):
         if token.tag not in (Tag.NOUN, Tag.ADJ, Tag.DET, Tag.NUM, Tag.SIDE):
-            return
-        yield token
+            break
+        found.append(token)
         if token.tag is Tag.DET and token.text != "'s":
-            return
+            break
+    return found

@@ -18,11 +18,6 @@ from weakspot.text.inflection import numbers, tenses
 from weakspot.text.lexicon import section, words
 from weakspot.text.negation import denials
 
-_KEYS: Final = (
-    "wa qase wsdr edft rfgy tghu yhji ujko iklp ol qwsz awedxz serfcx drtgvc ftyhbv gyujnb huikmn jiolm "
-    "kop asx zsdc xdfv cfgb vghn bhjm njk"
-)
-_BESIDE: Final = dict(zip("qwertyuiopasdfghjklzxcvbnm", _KEYS.split(), strict=True))
 #: Misspellings of words that are in no list; the first that fits is used.
 _SOUNDS: Final = (
     (r"(?<=[b-df-hj-np-tv-z])ie", "ei"), (r"(?<=c)ei", "ie"), (r"ph", "f"), (r"ance\b", "ence"),
@@ -54,8 +49,9 @@ def _neighbouring_letters(text: str) -> Iterator[Span]:
 
 
 def _keys_beside(text: str) -> Iterator[Span]:
+    beside = dict(zip("qwertyuiopasdfghjklzxcvbnm", section("keys beside"), strict=True))
     for i, c in _letters(text):
-        if keys := _BESIDE.get(c.lower()):
+        if keys := beside.get(c.lower()):
             yield i, i + 1, keys.upper() if c.isupper() else keys
 
 

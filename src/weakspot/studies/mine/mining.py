@@ -23,8 +23,8 @@ from weakspot.core import Rate, WeakspotError
 from weakspot.judges.differs.judge import PUBLISHED as PUBLISHED_SUCCESS
 from weakspot.stats import wilson
 from weakspot.studies.mine.embeddings import embed_texts
-from weakspot.studies.mine.pair_kinds import reworded
 from weakspot.studies.mine.pair_rule import PUBLISHED, Rule, calibrated, random_similarities
+from weakspot.studies.mine.pair_source import reworded
 from weakspot.studies.mine.pairs import Accept, Pairs, diverse, find_pairs
 from weakspot.studies.mine.parts import MineParts
 from weakspot.studies.mine.result import Mined, MinedPair, Threshold
@@ -176,7 +176,7 @@ def choose(
     rounds = 0
     while True:
         made = diverse(left, reference, wanted=context.settings.pairs)
-        rows = _rows(made.pairs)
+        rows = [(i, j) for i, j, *_ in made.pairs]
         if rounds < ROUNDS:
             new = [row for row in rows if row not in doubt]
             why = doubts([(texts[i], texts[j]) for i, j in new], context)
@@ -186,12 +186,9 @@ def choose(
         if rounds == ROUNDS or len(good) == len(rows):
             struck.update({"near-copies": made.for_text, "one topic": made.for_topic})
             return made.pairs.some(np.array(good, np.int64)), dict(struck)
-        left = left.some(np.array([n for n, row in enumerate(_rows(left)) if not doubt.get(row)], np.int64))
+        kept = [n for n, (i, j, *_) in enumerate(left) if not doubt.get((i, j))]
+        left = left.some(np.array(kept, np.int64))
         rounds += 1
-
-
-def _rows(pairs: Pairs) -> list[tuple[int, int]]:
-    return list(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True))
 
 
 def doubts(pairs: Sequence[tuple[str, str]], context: Context[MineSettings, MineParts]) -> list[str]:

@@ -23,8 +23,7 @@ from weakspot.core.ports import Selective
 from weakspot.judges.differs.judge import SimilarityJudge
 from weakspot.sources.corpus import Renewable, gather, read_corpus
 from weakspot.store import Run
-from weakspot.studies.mine.pair_kinds import Made, edited
-from weakspot.studies.mine.pair_source import PairSimilarity, pair_of
+from weakspot.studies.mine.pair_source import Made, PairSimilarity, edited, pair_of
 from weakspot.studies.mine.result import MineResult
 from weakspot.study.lifecycle import settings_of
 from weakspot.study.loading import rooted
