@@ -22,10 +22,8 @@ from weakspot.text.sentences import LONGEST, sentences, without_adjectives
 
 T = TypeVar("T")
 
-#: A text longer than this, in characters, is no caption; it is not edited.
-LONGEST_TEXT: Final = 10_000
-#: Of what a rewriter gives, so many texts are looked at.
-REWRITES: Final = 16
+LONGEST_TEXT: Final = 10_000  # a text longer than this, in characters, is no caption; it is not edited
+REWRITES: Final = 16  # of what a rewriter gives, so many texts are looked at
 
 
 class Kind(StrEnum):

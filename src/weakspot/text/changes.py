@@ -34,6 +34,10 @@ class Placed(NamedTuple):
         """What it does; `BREAK` where that is not known."""
         return self.token.tag
 
+    def to(self, new: str) -> tuple[int, int, str]:
+        """What takes its place."""
+        return self.start, self.end, new
+
 
 def words_of_caption(caption: str) -> list[Placed]:
     """All words and stops of a caption; [] if they do not stand there as the tagger reads them."""

@@ -26,8 +26,7 @@ from weakspot.text.forms import article, capital, plural, verb_form
 from weakspot.text.lexicon import Tag, lines, section, words
 from weakspot.text.tagging import Token
 
-#: A caption longer than this, in characters, is not edited.
-LONGEST: Final = 300
+LONGEST: Final = 300  # a caption longer than this, in characters, is not edited
 
 
 Words = Sequence[Placed]
@@ -81,7 +80,7 @@ def _taking_places(name: str, *tags: Tag) -> _Rule:
             for others in lines(name):
                 for other in others if word in others else ():
                     if other != word and _fits(name, spots, i):
-                        yield put(caption, (spot.start, spot.end, _in_form(other, spot.token)))
+                        yield put(caption, spot.to(_in_form(other, spot.token)))
 
     return rule
 
@@ -118,28 +117,28 @@ def _more_of_it(caption: str, spots: Words) -> Iterator[Change]:
         free = end + 1 == len(spots) or spots[end + 1].tag in (Tag.PREP, Tag.BREAK)
         if first.token.text in ("a", "an") and head.token.form == "one" and governed and free:
             many = plural(head.token.text)
-            changed = put(caption, (first.start, first.end, "two"), (head.start, head.end, many))
-            yield Change(f"a {head.token.text}", f"two {many}", changed.text)
+            text = put(caption, first.to("two"), head.to(many)).text
+            yield Change(f"a {head.token.text}", f"two {many}", text)
 
 
 def _quantified(caption: str, spots: Words) -> Iterator[Change]:
     others = {"many": "few", "several": "two", "a_few": "many", "a_couple_of": "dozens of"}
     for spot in spots:
         if other := others.get(spot.token.text):
-            yield put(caption, (spot.start, spot.end, other))
+            yield put(caption, spot.to(other))
 
 
 def _exchanged(caption: str, a: Placed, b: Placed) -> Change:
     """Two words in each other's place."""
-    return put(caption, (a.start, a.end, b.token.said), (b.start, b.end, a.token.said))
+    return put(caption, a.to(b.token.said), b.to(a.token.said))
 
 
 def _adjectives_exchanged(caption: str, spots: Words) -> Iterator[Change]:
     """From "a red car and a blue bus" to "a blue car and a red bus"."""
     own = [
-        (s, spots[i + 1].token.lemma)
-        for i, s in enumerate(spots[:-1])
-        if s.tag is Tag.ADJ and spots[i + 1].tag is Tag.NOUN and s.token.text in words("adjective")
+        (spot, behind.token.lemma)
+        for spot, behind in pairwise(spots)
+        if spot.tag is Tag.ADJ and behind.tag is Tag.NOUN and spot.token.text in words("adjective")
     ]
     for (a, noun), (b, other) in combinations(own, 2):
         if noun != other and a.token.text != b.token.text:
@@ -148,20 +147,16 @@ def _adjectives_exchanged(caption: str, spots: Words) -> Iterator[Change]:
 
 def _roles_exchanged(caption: str, spots: Words) -> Iterator[Change]:
     """From "a dog chases a cat" to "a cat chases a dog": two noun phrases with a verb between them."""
-    phrases = list(_phrases(spots))
-    for (a, a_end), (b, b_end) in pairwise(phrases):
+    for (a, a_end), (b, b_end) in pairwise(_phrases(spots)):
         between = [s.token for s in spots[a_end + 1 : b]]
         verbs = [t for t in between if t.tag is Tag.VERB]
         apart = all(t.tag in (Tag.VERB, Tag.AUX, Tag.PREP) for t in between) and len(between) <= 3
         agrees = spots[a_end].token.form == spots[b_end].token.form or (between and between[0].form == "ing")
-        owned = any(
-            s.tag is Tag.DET and s.token.text not in ("a", "an", "the")
-            for s in (*spots[a : a_end + 1], *spots[b : b_end + 1])
-        )
+        phrases = (*spots[a : a_end + 1], *spots[b : b_end + 1])
+        owned = any(s.tag is Tag.DET and s.token.text not in ("a", "an", "the") for s in phrases)
         bare = any(spots[i].tag is Tag.NOUN and spots[i].token.form == "one" for i in (a, b))
-        governed = (
-            a > 0 and spots[a - 1].tag is not Tag.BREAK and spots[a - 1].token.text not in ("while", "as")
-        )
+        before = spots[a - 1].token if a else None
+        governed = before and before.tag is not Tag.BREAK and before.text not in ("while", "as")
         listed = b_end + 1 < len(spots) and spots[b_end + 1].tag is Tag.CONJ
         particles = sum(t.tag is Tag.PREP for t in between) > 1
         if len(verbs) != 1 or not apart or not agrees or owned or bare or governed or listed or particles:
@@ -175,12 +170,11 @@ def _roles_exchanged(caption: str, spots: Words) -> Iterator[Change]:
 
 def _sex_changed(caption: str, spots: Words) -> Iterator[Change]:
     """All words of the one sex become words of the other; captions with both are left alone."""
-    told = [(s, gender(s.token.lemma) or gender(s.token.text)) for s in spots]
-    sexes = {sex for _, sex in told if sex}
+    sexes = [(spot, gender(spot.token.lemma) or gender(spot.token.text)) for spot in spots]
     slip = re.search(r"\ba (wo)?men\b", caption, re.IGNORECASE)
-    new = [(s, _other_sex(s.token, sex)) for s, sex in told if sex]
-    if len(sexes) == 1 and not slip and all(word for _, word in new):
-        yield put(caption, *((s.start, s.end, word) for s, word in new))
+    new = [(spot, _other_sex(spot.token, sex)) for spot, sex in sexes if sex]
+    if len({sex for _, sex in sexes if sex}) == 1 and not slip and all(word for _, word in new):
+        yield put(caption, *(spot.to(word) for spot, word in new))
 
 
 def _other_sex(token: Token, sex: str) -> str:
@@ -264,7 +258,7 @@ class Foils(NamedTuple):
 
 
 def _words_exchanged(
-    caption: str, *, pairs: Sequence[tuple[str, str]], where: str = _ANYWHERE, never: str = ""
+    caption: str, *, pairs: Sequence[Sequence[str]], where: str = _ANYWHERE, never: str = ""
 ) -> list[str]:
     """The caption with the words of a pair exchanged, for each pair of which it has just one.
 
@@ -305,7 +299,7 @@ def _edited(caption: str, *, category: Category) -> list[str]:
 
 
 def _exchange(name: str, category: Category, *pairs: str, **how: str) -> Foils:
-    both = [tuple(pair.split(" ↔ ")) for pair in pairs or (name,)]
+    both = [pair.split(" ↔ ") for pair in pairs or (name,)]
     return Foils(name, category, partial(_words_exchanged, pairs=both, **how))
 
 

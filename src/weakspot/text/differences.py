@@ -40,8 +40,7 @@ class Difference(NamedTuple):
     reason: str
 
 
-#: Texts that share less than this of their words are not one text edited.
-RELATED: Final = 0.25
+RELATED: Final = 0.25  # texts that share less than this of their words are not one text edited
 _LONGEST_REASON: Final = 160
 
 

@@ -180,9 +180,7 @@ def _auxiliary(row: Row, i: int, word: str) -> str:
 
 def _governed(row: Row, i: int) -> bool:
     """Whether the tense of a verb is carried by a word before it, or by none, as that of "to go"."""
-    at = i - 1
-    while at >= 0 and adverb(row[at]):
-        at -= 1
+    at = _before_adverbs(row, i)
     if at < 0:
         return False
     if auxiliary(row[at].small) or row[at].small == "to":
@@ -200,6 +198,11 @@ def _governed(row: Row, i: int) -> bool:
     return False
 
 
+def _before_adverbs(row: Row, i: int) -> int:
+    """The place of the word before this one, adverbs passed over; −1 if there is none."""
+    return next((at for at in range(i - 1, -1, -1) if not adverb(row[at])), -1)
+
+
 def _verb_before(row: Row, i: int) -> int | None:
     return next((j for j in range(i - 1, -1, -1) if row[j].tag is Tag.VERB), None)
 
@@ -210,9 +213,7 @@ def many(row: Row, i: int) -> bool:
     if asked == i and i + 1 < len(row):
         subject = next((p for p in row[i + 1 :] if p.tag in (Tag.NOUN, Tag.PRON)), None)
         return subject is not None and _is_many(subject)
-    at = i - 1
-    while at >= 0 and adverb(row[at]):
-        at -= 1
+    at = _before_adverbs(row, i)
     if at > 0 and row[at].tag is Tag.CONJ and row[at].small in ("and", "or", "but"):
         verbs = [j for j in range(at) if row[j].tag is Tag.VERB or auxiliary(row[j].small)]
         if verbs:

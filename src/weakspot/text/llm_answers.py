@@ -15,10 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
-#: Longer texts, names and descriptions of an answer are not taken, in characters.
-LONGEST: Final = 300
-#: More of an answer than this is not read, in characters.
-LONGEST_ANSWER: Final = 200_000
+LONGEST: Final = 300  # longer texts, names and descriptions of an answer are not taken, in characters
+LONGEST_ANSWER: Final = 200_000  # more of an answer than this is not read, in characters
 
 _REFUSES: Final = re.compile(
     r"\b(i('m| am) (sorry|unable|not able)|i (can(no|')t|cannot|won't|will not|must decline)|as an ai\b|"

@@ -12,8 +12,7 @@ from weakspot.stats import log_evidence
 from weakspot.text.forms import article
 from weakspot.text.lexicon import words
 
-#: A sentence longer than this is no description of a set of images.
-LONGEST: Final = 200
+LONGEST: Final = 200  # a sentence longer than this is no description of a set of images
 
 
 class Sentence(NamedTuple):

@@ -15,10 +15,8 @@ from typing import Final, NamedTuple
 from weakspot.text.forms import singular, unknown_verb, verb_form, verb_forms
 from weakspot.text.lexicon import Tag, section, sections, words
 
-#: Of a longer text only the beginning is read, in words.
-LONGEST_TEXT: Final = 300
-#: Of a longer word only the beginning is read, in characters.
-LONGEST_WORD: Final = 60
+LONGEST_TEXT: Final = 300  # of a longer text only the beginning is read, in words
+LONGEST_WORD: Final = 60  # of a longer word only the beginning is read, in characters
 
 
 class Token(NamedTuple):

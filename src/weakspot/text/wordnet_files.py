@@ -18,10 +18,8 @@ from typing import BinaryIO, Final, NamedTuple
 
 from weakspot.core import WeakspotError
 
-#: Names the folder.
-VARIABLE: Final = "WEAKSPOT_WORDNET"
-#: The longest line of WordNet 3.0 has 12,972 bytes.
-LONGEST: Final = 1 << 16
+VARIABLE: Final = "WEAKSPOT_WORDNET"  # names the folder
+LONGEST: Final = 1 << 16  # the longest line of WordNet 3.0 has 12,972 bytes
 #: Plural endings with what stands in their place in the singular, as WordNet's own `morph` has them.
 PLURALS: Final = (
     *(("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z")),

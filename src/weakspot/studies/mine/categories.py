@@ -17,9 +17,8 @@ from weakspot.store import Run, rate
 from weakspot.studies.mine.pair_source import pair_of
 from weakspot.studies.mine.result import Mined, MineResult
 
-#: Pairs of a category that are shown, and bars of a histogram.
-EXAMPLES: Final = 6
-BINS: Final = 50
+EXAMPLES: Final = 6  # pairs of a category that are shown
+BINS: Final = 50  # bars of a histogram
 #: Kinds of pairs that the others are compared with.
 BASES: Final = ("replaced", "random")
 
@@ -167,10 +166,8 @@ def _histogram(trials: Sequence[Trial]) -> list[int]:
 
 # -- figures --------------------------------------------------------------------------------------------
 
-#: Categories in a picture of rates, and of histograms.
-RATES, HISTOGRAMS = 24, 12
-#: Characters of a text that are shown.
-LONGEST: Final = 300
+RATES, HISTOGRAMS = 24, 12  # categories in a picture of rates, and of histograms
+LONGEST: Final = 300  # characters of a text that are shown
 _TOKENS: Final = re.compile(r"\w+\s*|[^\w\s]\s*")
 
 

@@ -27,8 +27,7 @@ from weakspot.studies.mine.categories import (
 from weakspot.studies.mine.result import Downstream, Grounded, Mined, MineResult, Named, Scores
 from weakspot.text.llm_answers import COUNTED, Answers
 
-#: Mined pairs in the table.
-LISTED: Final = 40
+LISTED: Final = 40  # mined pairs in the table
 #: What the kinds of pairs are called.
 KINDS: Final = {"edited": "captions edited by rule", "written": "written by the language model"}
 

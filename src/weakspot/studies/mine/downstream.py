@@ -29,8 +29,7 @@ from weakspot.studies.mine.result import Choice, Downstream, Drawn, PairDrawn
 IMAGES: Final = 1
 #: A picture that is nearer to more than this share of other texts than to either prompt shows neither.
 NEITHER: Final = 0.1
-#: Cosines nearer than this are alike to a matcher.
-SAME: Final = 1e-4
+SAME: Final = 1e-4  # cosines nearer than this are alike to a matcher
 
 Picture = NDArray[np.uint8]
 

@@ -33,20 +33,13 @@ from weakspot.study.loading import check_seed
 from weakspot.text.changes import key
 from weakspot.text.contrast import Foils, chosen_foils, foils
 
-#: Below this share a picture says next to nothing.
-BLIND: Final = 0.6
-#: Of the intervals.
-LEVEL: Final = 0.95
-#: Captions of one kind that are tried at most.
-LIMIT: Final = 1000
-#: A kind with fewer pairs is not judged.
-LEAST: Final = 20
-#: Other pictures that a pair is held against, to learn what its words alone are worth.
-OTHERS: Final = 256
-#: Cosines nearer than this are a tie, which counts half.
-TIE: Final = 1e-6
-#: Failures of a kind that are kept to be shown.
-SHOWN: Final = 8
+BLIND: Final = 0.6  # below this share a picture says next to nothing
+LEVEL: Final = 0.95  # of the intervals
+LIMIT: Final = 1000  # captions of one kind that are tried at most
+LEAST: Final = 20  # a kind with fewer pairs is not judged
+OTHERS: Final = 256  # other pictures that a pair is held against, to learn what its words alone are worth
+TIE: Final = 1e-6  # cosines nearer than this are a tie, which counts half
+SHOWN: Final = 8  # failures of a kind that are kept to be shown
 
 
 def grounded(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +31,8 @@ from weakspot.studies.mine.parts import Progress
 from weakspot.studies.mine.result import LeftOutFile
 from weakspot.study.study import ByName, Value
 
-#: Pairs in the list.
-PAIRS: Final = 50
-#: Pairs that the list is chosen from, for each in it.
-CANDIDATES: Final = 40
+PAIRS: Final = 50  # pairs in the list
+CANDIDATES: Final = 40  # pairs that the list is chosen from, for each in it
 #: The published rule for texts is 0.9 / 0.2. Pictures are nearer each other, so these shares of random pairs
 #: are looked at instead.
 ALIKE, APART = 0.999, 0.9
@@ -132,16 +130,8 @@ def mine_images(
     )
 
 
-class SharedRows(NamedTuple):
-    """Pictures that two pools have in common: names, and a row of each pool for each."""
-
-    names: tuple[str, ...]
-    one: NDArray[np.float32]
-    other: NDArray[np.float32]
-
-
-def shared_rows(one: Pool, other: Pool) -> SharedRows:
-    """The pictures of a folder that both encoders could embed."""
+def shared_rows(one: Pool, other: Pool) -> tuple[tuple[str, ...], NDArray[np.float32], NDArray[np.float32]]:
+    """The names of the pictures that both encoders could embed, and their rows by either."""
     places = {digest: i for i, digest in enumerate(other.digests)}
     common = [(i, places[digest]) for i, digest in enumerate(one.digests) if digest in places]
     if len(common) < 2:
@@ -149,11 +139,9 @@ def shared_rows(one: Pool, other: Pool) -> SharedRows:
             "the two encoders have fewer than two pictures in common", fix="give both the same folder"
         )
     mine, theirs = (list(rows) for rows in zip(*common, strict=True))
-    return SharedRows(
-        tuple(one.names[i] for i in mine),
-        unit(np.asarray(one.vectors[mine], np.float32), of="the tested encoder"),
-        unit(np.asarray(other.vectors[theirs], np.float32), of="the reference"),
-    )
+    tested = unit(np.asarray(one.vectors[mine], np.float32), of="the tested encoder")
+    reference = unit(np.asarray(other.vectors[theirs], np.float32), of="the reference")
+    return tuple(one.names[i] for i in mine), tested, reference
 
 
 def contact_sheet(

@@ -54,10 +54,8 @@ BASELINES: Final = ((REPLACED, 384, 0.2), (RANDOM, 256, 0.3))
 #: Categories are few and pairs cost little: none is given up for looking only somewhat worse than usual.
 RACE: Final = RaceSettings(lift=1.5, first=48, most=128, share=0.6, places=64)
 CONFIRM: Final = ConfirmSettings(least=96, most=256, baseline=512)
-#: A category with fewer new pairs in a stage is not measured.
-FEWEST: Final = 8
-#: Failures in a language model's words that are followed up.
-FAILURES: Final = 12
+FEWEST: Final = 8  # a category with fewer new pairs in a stage is not measured
+FAILURES: Final = 12  # failures in a language model's words that are followed up
 #: Pairs that a finding shows: failing, passing.
 SHOWN: Final = (24, 12)
 #: New pairs of a finding whose relevance is judged, and pairs of a finding that are drawn.

@@ -11,8 +11,7 @@ from typing import Any, Final, NamedTuple
 from weakspot.core import WeakspotError
 from weakspot.core.errors import nearest
 
-#: A longer line, in characters, is broken.
-LONGEST_LINE: Final = 1_000_000
+LONGEST_LINE: Final = 1_000_000  # a longer line, in characters, is broken
 #: Fields that are known to hold two texts, in the order they are looked for.
 KNOWN: Final = (
     *(("caption", "foil"), ("first", "second"), ("prompt_1", "prompt_2"), ("caption_0", "caption_1")),

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
 
-#: Pairs that are drawn to read off an encoder's scale.
-DRAWN: Final = 1_000_000
+DRAWN: Final = 1_000_000  # pairs that are drawn to read off an encoder's scale
 #: Share of random pairs beyond which a pair is alike to the tested encoder: the nearest in 10,000. What 0.9
 #: is to an encoder lies near it: so many captions of CLIP ViT-B/32 are above 0.85, of others above 0.9.
 ALIKE: Final = 0.9999

@@ -38,18 +38,13 @@ from weakspot.text.tagging import Token, tokenise
 #: Pairs of a category in each stage at most, and of a baseline.
 MOST: Final = {Stage.EXPLORE: 128, Stage.CONFIRM: 256}
 MOST_PLAIN: Final = {Stage.EXPLORE: 512, Stage.CONFIRM: 1024}
-#: Captions that are looked at for a category in each stage.
-LOOKED_AT: Final = 8000
-#: After so many pairs with the same change of words ("two" → "three") others are preferred.
-OFTEN: Final = 12
+LOOKED_AT: Final = 8000  # captions that are looked at for a category in each stage
+OFTEN: Final = 12  # after so many pairs with the same change of words ("two" → "three") others are preferred
 #: Kinds of words that are replaced.
 KINDS: Final = (Tag.NOUN, Tag.VERB, Tag.ADJ)
-#: Captions whose words are gathered.
-READ: Final = 3000
-#: Words that are tried in one caption.
-TRIES: Final = 12
-#: How often the captions are gone through, another word each time.
-ROUNDS: Final = 3
+READ: Final = 3000  # captions whose words are gathered
+TRIES: Final = 12  # words that are tried in one caption
+ROUNDS: Final = 3  # how often the captions are gone through, another word each time
 
 
 class Made(NamedTuple):

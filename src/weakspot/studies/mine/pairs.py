@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final, NamedTuple, Self
 
@@ -24,10 +24,8 @@ from weakspot.core import WeakspotError
 from weakspot.studies.mine.pair_rule import PUBLISHED, Rule
 from weakspot.studies.mine.shorten import rounding, shorten
 
-#: Rows and columns of a tile: what fits into a core's cache.
-TILE: Final = 1024
-#: Pairs that are computed again at once, so that the gathered rows stay in the cache.
-_AGAIN: Final = 512
+TILE: Final = 1024  # rows and columns of a tile: what fits into a core's cache
+_AGAIN: Final = 512  # pairs that are computed again at once, so that the gathered rows stay in the cache
 
 Indices = NDArray[np.int64]
 #: Told how many pairs are done, and of how many.
@@ -84,7 +82,7 @@ def find_pairs(
     best = Best(rule.above, limit)
     buffers = threading.local()
 
-    def look(top: int, left: int) -> Found:
+    def look(top: int, left: int) -> Pairs:
         """The candidates of one tile."""
         a, b = short.rows[top : top + TILE], short.rows[left : left + TILE]
         if not hasattr(buffers, "tile"):
@@ -100,7 +98,7 @@ def find_pairs(
             first, second = first[above], second[above]
         return again(first, second)
 
-    def again(first: Indices, second: Indices) -> Found:
+    def again(first: Indices, second: Indices) -> Pairs:
         """The same pairs by float64, then by the reference."""
         alike = similarities(tested, first, second, least=best.bar)
         kept = (alike > rule.above) & (alike >= best.bar)
@@ -111,7 +109,7 @@ def find_pairs(
             first, second, alike = first[kept], second[kept], alike[kept]
         apart = similarities(reference, first, second)
         kept = rule.keeps(alike, apart)
-        return Found(first[kept], second[kept], alike[kept], apart[kept], count)
+        return Pairs(first[kept], second[kept], alike[kept], apart[kept], count)
 
     total, done = n * (n - 1) // 2, 0
     tiles = ((top, left) for top in range(0, n, TILE) for left in range(top, n, TILE))  # the upper triangle
@@ -124,50 +122,41 @@ def find_pairs(
     return best.pairs()
 
 
-class Found(NamedTuple):
-    """Candidates of one tile, and how many pairs of it the tested encoder puts above the threshold."""
-
-    first: Indices
-    second: Indices
-    tested: NDArray[np.float64]
-    reference: NDArray[np.float64]
-    alike: int
-
-
 class Best:
     """The best candidates so far. `bar` is what a pair must reach to be among them; it only rises."""
 
     def __init__(self, above: float, limit: int | None) -> None:
         self.bar = above
         self._limit = limit
-        self._parts: list[Found] = []
+        self._parts: list[Pairs] = []
         self._alike = self._size = 0
         self._dropped = False
 
-    def add(self, found: Found) -> None:
+    def add(self, found: Pairs) -> None:
         """Take in the candidates of a tile; forget what can no longer be in the answer."""
-        self._alike += found.alike
-        if len(found.first):
+        self._alike += found.alike or 0
+        if len(found):
             self._parts.append(found)
-            self._size += len(found.first)
+            self._size += len(found)
         if self._limit is not None and self._size > 2 * self._limit:
-            self._parts = [self._sorted(self._limit)]
+            self._parts = [self._sorted().some(slice(self._limit))]
             self._size, self._dropped = self._limit, True
             self.bar = max(self.bar, float(self._parts[0].tested[-1]))
 
-    def _sorted(self, limit: int | None) -> Found:
-        empty = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
-        columns = [np.concatenate(c) for c in zip(empty, *(p[:4] for p in self._parts), strict=True)]
-        order = np.lexsort((columns[1], columns[0], -columns[2]))[:limit]
-        first, second, tested, reference = (column[order] for column in columns)
-        return Found(first, second, tested, reference, 0)
+    def _sorted(self) -> Pairs:
+        none = Pairs(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
+        columns = zip(
+            *((p.first, p.second, p.tested, p.reference) for p in (none, *self._parts)), strict=True
+        )
+        first, second, tested, reference = (np.concatenate(column) for column in columns)
+        return Pairs(first, second, tested, reference).some(np.lexsort((second, first, -tested)))
 
     def pairs(self) -> Pairs:
         """The answer."""
-        found = self._sorted(None)
-        complete = not self._dropped and (self._limit is None or len(found.first) <= self._limit)
-        pairs = Pairs(*found[:4], None if self._dropped else self._alike, complete)
-        return pairs.some(slice(self._limit))
+        found = self._sorted()
+        complete = not self._dropped and (self._limit is None or len(found) <= self._limit)
+        alike = None if self._dropped else self._alike
+        return replace(found.some(slice(self._limit)), alike=alike, complete=complete)
 
 
 def similarities(
@@ -223,8 +212,8 @@ def pairs_of_tile(height: int, width: int, *, diagonal: bool) -> int:
 
 
 def _in_turn(
-    look: Callable[[int, int], Found], tiles: Iterator[tuple[int, int]], *, threads: int
-) -> Iterator[tuple[tuple[int, int], Found]]:
+    look: Callable[[int, int], Pairs], tiles: Iterator[tuple[int, int]], *, threads: int
+) -> Iterator[tuple[tuple[int, int], Pairs]]:
     """What is found in each tile, in their order; a few are looked at side by side, none far ahead."""
     workers = threads or os.cpu_count() or 1
     pool = ThreadPoolExecutor(workers)
@@ -245,10 +234,8 @@ def _one_blas_thread() -> AbstractContextManager[object]:
 
 # -- a short list ----------------------------------------------------------------------------------------
 
-#: Texts this alike to the reference are near-copies.
-COPY: Final = 0.95
-#: Pairs whose middles are this alike to the reference have one topic.
-TOPIC: Final = 0.8
+COPY: Final = 0.95  # texts this alike to the reference are near-copies
+TOPIC: Final = 0.8  # pairs whose middles are this alike to the reference have one topic
 
 
 class Diverse(NamedTuple):

@@ -18,16 +18,14 @@ import numpy as np
 
 from weakspot.core import WeakspotError
 from weakspot.studies.mine.pair_rule import PUBLISHED, Rule
-from weakspot.studies.mine.pairs import Accept, Best, Found, Pairs, Progress, check_rows, pairs_of_tile
+from weakspot.studies.mine.pairs import Accept, Best, Pairs, Progress, check_rows, pairs_of_tile
 from weakspot.studies.mine.shorten import FEW, best_length, rounding
 
 #: See `weakspot.studies.mine.shorten.RECHECK`: a GPU gathers rows slowly, and multiplies tiles fast.
 RECHECK: Final = 1_000_000.0
 LENGTHS: Final = (64, 128, 192, 256, 384, 512, 768, 1024)
-#: Rows and columns of a tile without Triton, and rows that the kernel takes at once.
-TILE: Final = 16_384
-#: Bytes of gathered rows at once.
-_GATHER: Final = 1 << 29
+TILE: Final = 16_384  # rows and columns of a tile without Triton, and rows that the kernel takes at once
+_GATHER: Final = 1 << 29  # bytes of gathered rows at once
 _LEARN, _TRY = 4096, 1024
 
 #: Hits of the sieve, as two columns of row numbers, and how many pairs have been sieved by then.
@@ -80,7 +78,7 @@ def find_pairs_torch(
         apart = _products(torch, b, first, second, torch.float64)
         kept = rule.keeps(alike, apart)
         first, second, alike, apart = (c[kept].cpu().numpy() for c in (first, second, alike, apart))
-        best.add(Found(first, second, alike, apart, above))
+        best.add(Pairs(first, second, alike, apart, above))
         if progress is not None:
             progress(done, n * (n - 1) // 2)
     return best.pairs()

@@ -31,18 +31,12 @@ from weakspot.study.repairs import Fitted, Job, Progress, RepairTask, Spot, chos
 from weakspot.text.differences import Category
 from weakspot.text.plain import normal_form
 
-#: Fresh captions that are looked at for pairs in each part.
-CAPTIONS: Final = 6_000
-#: Pairs that a finding is unlearnt with, and proved on.
-LESSONS, PROVED = 600, 300
-#: Captions with pictures: learnt from, and asked for retrieval.
-USUAL, RETRIEVED = 800, 500
-#: Pairs that say the same in another order.
-SAME: Final = 300
-#: Fewer pairs prove nothing.
-LEAST: Final = 20
-#: Findings that are repaired where nobody chose.
-TOP: Final = 3
+CAPTIONS: Final = 6_000  # fresh captions that are looked at for pairs in each part
+LESSONS, PROVED = 600, 300  # pairs that a finding is unlearnt with, and proved on
+USUAL, RETRIEVED = 800, 500  # captions with pictures: learnt from, and asked for retrieval
+SAME: Final = 300  # pairs that say the same in another order
+LEAST: Final = 20  # fewer pairs prove nothing
+TOP: Final = 3  # findings that are repaired where nobody chose
 
 
 def mine_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:

@@ -21,12 +21,9 @@ from numpy.typing import NDArray
 RECHECK: Final = 30_000.0
 #: Lengths of short rows that are considered.
 LENGTHS: Final = (16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
-#: Up to so many rows it does not pay to look for directions.
-FEW: Final = 4096
-#: Rows from which directions are found, and rows whose pairs are tried.
-_LEARN, _TRY = 4096, 1024
-#: Rows that are projected at once, in float64.
-_CHUNK: Final = 1024
+FEW: Final = 4096  # up to so many rows it does not pay to look for directions
+_LEARN, _TRY = 4096, 1024  # rows from which directions are found, and rows whose pairs are tried
+_CHUNK: Final = 1024  # rows that are projected at once, in float64
 #: Added to a squared length before its root is taken: far above the errors of sums in float64.
 _MARGIN: Final = 1e-9
 
