@@ -16,8 +16,8 @@ from typing import Final, NamedTuple, TypeVar
 
 from weakspot.core import Hypothesis, WeakspotError
 from weakspot.text.changes import Change, put
+from weakspot.text.grammar import negated
 from weakspot.text.lexicon import swaps
-from weakspot.text.negation import negated
 from weakspot.text.sentences import LONGEST, sentences, without_adjectives
 
 T = TypeVar("T")

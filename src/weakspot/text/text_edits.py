@@ -14,9 +14,8 @@ from typing import Final, NamedTuple
 
 from weakspot.core import WeakspotError, check_known
 from weakspot.text.changes import WORD, Span, replaced
-from weakspot.text.inflection import numbers, tenses
+from weakspot.text.grammar import denials, numbers, tenses
 from weakspot.text.lexicon import section, words
-from weakspot.text.negation import denials
 
 #: Misspellings of words that are in no list; the first that fits is used.
 _SOUNDS: Final = (
