@@ -280,7 +280,9 @@ def _words_exchanged(
 def _beings_exchanged(caption: str) -> list[str]:
     """Two people or animals change places: "a man walks a dog" becomes "a dog walks a man"."""
     spots = words_of_caption(caption)
-    beings = [s for i, s in enumerate(spots) if _is_being(s.token) and not _in_compound(spots, i)]
+    living = words("animate") | words("human") | words("gender")
+    nouns = [s for i, s in enumerate(spots) if s.tag is Tag.NOUN and not _in_compound(spots, i)]
+    beings = [s for s in nouns if s.token.lemma in living]
     found = []
     for a, b in combinations(beings, 2):
         if a.token.lemma != b.token.lemma and a.token.form == b.token.form:
@@ -288,10 +290,6 @@ def _beings_exchanged(caption: str) -> list[str]:
             if categorise(caption, text).category is Category.ROLE:
                 found.append(text)
     return found
-
-
-def _is_being(token: Token) -> bool:
-    return token.tag is Tag.NOUN and token.lemma in words("animate") | words("human") | words("gender")
 
 
 def _edited(caption: str, *, category: Category) -> list[str]:

@@ -193,7 +193,7 @@ def _governed(row: Row, i: int) -> bool:
     if auxiliary(row[at].small) or row[at].small == "to":
         return True
     if row[at].tag is Tag.CONJ:
-        earlier = _verb_before(row, at)
+        earlier = next((j for j in range(at - 1, -1, -1) if row[j].tag is Tag.VERB), None)
         if earlier is None or row[at].small not in ("and", "or"):
             return False
         alike = {forms.base_of(row[j].small)[1] for j in (earlier, i)}
@@ -208,10 +208,6 @@ def _governed(row: Row, i: int) -> bool:
 def _before_adverbs(row: Row, i: int) -> int:
     """The place of the word before this one, adverbs passed over; −1 if there is none."""
     return next((at for at in range(i - 1, -1, -1) if not adverb(row[at])), -1)
-
-
-def _verb_before(row: Row, i: int) -> int | None:
-    return next((j for j in range(i - 1, -1, -1) if row[j].tag is Tag.VERB), None)
 
 
 def many(row: Row, i: int) -> bool:

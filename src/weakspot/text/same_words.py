@@ -176,15 +176,13 @@ def _misspelt(a: str, b: str, known: WordNets) -> bool:
         return False
     if a.rstrip("s") == b.rstrip("s") or not _one_letter(*sorted((a, b), key=len)):
         return False
-    return any(
-        not known.nouns.senses(w) and not known.others.knows(w) and not _formed_word(w) for w in (a, b)
-    )
+    for word in (a, b):
+        formed = re.search(r"(ing|ed|ly|er|est)$", word) or Tag.NOUN not in options(word)
+        if not (known.nouns.senses(word) or known.others.knows(word) or formed):
+            return True
+    return False
 
 
 def _one_letter(short: str, long: str) -> bool:
     same = next((i for i, (x, y) in enumerate(zip(short, long, strict=False)) if x != y), len(short))
     return short[same:] == long[same + 1 :] or short[same + 1 :] == long[same + 1 :]
-
-
-def _formed_word(word: str) -> bool:
-    return bool(re.search(r"(ing|ed|ly|er|est)$", word)) or Tag.NOUN not in options(word)
