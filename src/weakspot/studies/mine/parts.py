@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from weakspot.core import MODELS, SOURCES, Encoder, TextEncoder, WeakspotError
 from weakspot.core.ports import Selective
 from weakspot.core.registry import name_of
-from weakspot.judges.differs.judge import Validity
+from weakspot.judges.differs.judge import Validity, differs
+from weakspot.models.vectors import Precomputed
 from weakspot.sources.corpus import NOISE, Corpus, Text, gather, read_corpus, read_phrases
 from weakspot.studies.mine.embeddings import cache_folder, embed_texts
 from weakspot.studies.mine.settings import MineSettings, same_encoders
@@ -122,8 +123,6 @@ def load(
 
 def _read(settings: MineSettings, given: Any) -> Corpus:
     """The corpus: named, the texts of a matrix (npz:…), a `Corpus`, or any texts."""
-    from weakspot.models.vectors import Precomputed
-
     if isinstance(given, Corpus):
         return given
     if given is not None and not isinstance(given, str | Path):
@@ -140,8 +139,6 @@ def _read(settings: MineSettings, given: Any) -> Corpus:
 
 def _probe(tested: TextEncoder, other: TextEncoder, corpus: Corpus, *, names: tuple[str, str]) -> None:
     """Refuse encoders that do not know the corpus, or that are one and the same."""
-    from weakspot.models.vectors import Precomputed
-
     some = list(corpus.texts[:_PROBE])
     rows = []
     for name, encoder in zip(names, (tested, other), strict=True):
@@ -182,8 +179,6 @@ def _check_pictures(tested: TextEncoder, settings: MineSettings) -> None:
 
 def _deaf(encoder: TextEncoder) -> str:
     """Why an encoder cannot embed new texts; "" if it can."""
-    from weakspot.models.vectors import Precomputed
-
     try:
         embed_texts(encoder, [UNKNOWN_TEXT])
     except WeakspotError as error:
@@ -193,8 +188,6 @@ def _deaf(encoder: TextEncoder) -> str:
 
 
 def _validity(settings: MineSettings, given: Any) -> Validity | None:
-    from weakspot.judges.differs.judge import differs
-
     if given is not None and not isinstance(given, str):
         if not isinstance(given, Validity):
             raise WeakspotError(f"{name_of(given)[:200]} cannot judge pairs", fix="it must have: differ")

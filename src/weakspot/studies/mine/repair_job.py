@@ -20,9 +20,9 @@ import numpy as np
 
 from weakspot.core import CORPORA, MODELS, Case, Hypothesis, Stage, WeakspotError, case_seed
 from weakspot.core.ports import Selective
-from weakspot.judges.differs.judge import SimilarityJudge
+from weakspot.judges.differs.judge import SimilarityJudge, differs
 from weakspot.sources.corpus import Renewable, gather, read_corpus
-from weakspot.store import Run
+from weakspot.store import Run, write_whole
 from weakspot.studies.mine.pair_source import Made, PairSimilarity, edited, pair_of
 from weakspot.studies.mine.result import MineResult
 from weakspot.study.lifecycle import settings_of
@@ -41,7 +41,6 @@ TOP: Final = 3  # findings that are repaired where nobody chose
 
 def mine_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:
     """The findings of a mine."""
-    from weakspot.judges.differs.judge import differs
     from weakspot.tuning.encoder import tower_of
 
     mined, findings = rooted(settings_of(run), settings.here), run.findings
@@ -264,8 +263,6 @@ def _fit(
 
 def _write(folder: Path, lessons: dict[str, list[Made]]) -> dict[str, Any]:
     """The hard pairs as lines of JSON."""
-    from weakspot.store import write_whole
-
     lines = [
         json.dumps({"first": row.first, "second": row.second, "change": row.change, "differ in": words},
                    ensure_ascii=False)
