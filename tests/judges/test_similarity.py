@@ -7,8 +7,7 @@ from tests.studies.mine.mine_toy import Bag, Zero
 
 from weakspot.core import JUDGES, MODELS, Case, Hypothesis, Output, Status, WeakspotError
 from weakspot.judges.differs.judge import SimilarityJudge, differs
-from weakspot.studies.mine.pair_kinds import Made
-from weakspot.studies.mine.pair_similarity import PairSimilarity
+from weakspot.studies.mine.pair_source import Made, PairSimilarity
 from weakspot.testing import check_judge, check_target
 
 PAIRS = [("a man on a couch", "a guy on a sofa"), ("a dog", "a dog not running"), ("a cat", "a bus")]

@@ -19,7 +19,7 @@ from weakspot.report.document import Allowance, Html, Section
 from weakspot.report.html import PICTURES, _kinds, html
 from weakspot.report.plots import Figure, svg
 from weakspot.store import Run, RunConfig, png
-from weakspot.studies.mine.figures import Stretch, marked
+from weakspot.studies.mine.categories import Stretch, marked
 from weakspot.studies.repair.document import RepairDocument
 from weakspot.study import reports as report
 

@@ -12,8 +12,8 @@ from training.texts import prompt
 
 from weakspot.core import Hypothesis, WeakspotError
 from weakspot.text.caption_edits import LONGEST_TEXT, Edit, Kind, edits
+from weakspot.text.grammar import negated
 from weakspot.text.lexicon import swaps
-from weakspot.text.negation import negated
 from weakspot.world.grammar import UnknownWords, parse
 
 BASE = Hypothesis("a realistic photograph of a fly (insect).", origin="baseline")

@@ -6,8 +6,8 @@ import pytest
 
 from weakspot.core import WeakspotError
 from weakspot.text.changes import key
+from weakspot.text.contrast import EDITS, EXCHANGES, KINDS, chosen_foils, foils
 from weakspot.text.differences import Category, categorise
-from weakspot.text.foils import EDITS, EXCHANGES, KINDS, chosen, foils
 
 KIND = {kind.name: kind for kind in KINDS}
 
@@ -61,14 +61,14 @@ def test_bad_captions_have_none() -> None:
 
 
 def test_choice() -> None:
-    assert chosen(None) == list(KINDS)
-    assert {kind.category for kind in chosen(["spatial relation"])} == {Category.SPATIAL}
-    assert len(chosen(["spatial relation"])) == 5
-    assert [kind.name for kind in chosen(["dog ↔ cat", "dog ↔ cat", "colour"])] == [
+    assert chosen_foils(None) == list(KINDS)
+    assert {kind.category for kind in chosen_foils(["spatial relation"])} == {Category.SPATIAL}
+    assert len(chosen_foils(["spatial relation"])) == 5
+    assert [kind.name for kind in chosen_foils(["dog ↔ cat", "dog ↔ cat", "colour"])] == [
         "dog ↔ cat", "colour (black ↔ white, red ↔ blue)",
     ]  # fmt: skip
     with pytest.raises(WeakspotError) as caught:
-        chosen(["spatial relations"])
+        chosen_foils(["spatial relations"])
     assert "spatial relation" in str(caught.value.fix)
     with pytest.raises(WeakspotError, match="no change"):
-        chosen([])
+        chosen_foils([])

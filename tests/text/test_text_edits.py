@@ -12,7 +12,7 @@ from weakspot.core import WeakspotError
 from weakspot.sources.documents import documents
 from weakspot.text import lexicon
 from weakspot.text.forms import base_of
-from weakspot.text.negation import denied
+from weakspot.text.grammar import denied
 from weakspot.text.text_edits import EDITS, edit, misspelt
 
 TEXTS = documents().texts

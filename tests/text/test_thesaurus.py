@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from weakspot.core import WeakspotError
-from weakspot.text.thesaurus import Thesaurus
+from weakspot.text.wordnet import Thesaurus
 from weakspot.text.wordnet_files import Part
 
 LICENCE = "  1 This software and database is being provided to you\n"

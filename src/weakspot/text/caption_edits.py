@@ -1,14 +1,14 @@
 """Counterfactual edits of a caption, by rule: one thing is changed, and the edit says which.
 
 "it is on a yellow flower." becomes "it is not on a yellow flower.", "it is on a blue flower.", "it is on a
-flower.", or is left out. If the failure rate moves with the edit, the words that changed matter. The rules
-know a few hundred words of English and leave alone what they do not know; whoever knows what texts mean, such
-as the world's grammar, can check each edit (`meaning`), and a language model can add its own (`rewrite`).
+flower.", or is left out. If the failure rate moves with the edit, the words that changed matter. What the
+rules do not know they leave alone.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import replace
 from enum import StrEnum
@@ -16,48 +16,32 @@ from typing import Final, NamedTuple, TypeVar
 
 from weakspot.core import Hypothesis, WeakspotError
 from weakspot.text.changes import Change, put
+from weakspot.text.grammar import negated
 from weakspot.text.lexicon import swaps
-from weakspot.text.negation import negated
 from weakspot.text.sentences import LONGEST, sentences, without_adjectives
 
 T = TypeVar("T")
 
-#: A text longer than this, in characters, is no caption; it is not edited.
-LONGEST_TEXT: Final = 10_000
-#: Of what a rewriter gives, so many texts are looked at.
-REWRITES: Final = 16
+LONGEST_TEXT: Final = 10_000  # a text longer than this, in characters, is no caption; it is not edited
+REWRITES: Final = 16  # of what a rewriter gives, so many texts are looked at
 
 
 class Kind(StrEnum):
-    """What an edit does."""
+    """What an edit does; those first that say most of what a failure hangs on."""
 
     NEGATE = "negate"
-    DROP = "drop"
-    PLAIN = "plain"  # adjectives are dropped
-    SIDE = "side"  # left and right, top and bottom
     COLOUR = "colour"
     PLACE = "place"
     COUNT = "count"
+    SIDE = "side"  # left and right, top and bottom
     RELATION = "relation"  # on, under, behind, …
+    DROP = "drop"
+    PLAIN = "plain"  # adjectives are dropped
     REWRITE = "rewrite"
 
 
-#: The kinds, those first that say most of what a failure hangs on.
-_TELLING: Final = (
-    *(Kind.NEGATE, Kind.COLOUR, Kind.PLACE, Kind.COUNT, Kind.SIDE, Kind.RELATION, Kind.DROP, Kind.PLAIN),
-    Kind.REWRITE,
-)
-
-
 class Edit(NamedTuple):
-    """One change of a caption.
-
-    Attributes:
-        kind: What was done.
-        before: The words that were there.
-        after: The words that are there now; "" if they were dropped.
-        hypothesis: The changed text; its parent is the hypothesis that was edited.
-    """
+    """The words that were there, those that are there now ("" if dropped), and the changed hypothesis."""
 
     kind: Kind
     before: str
@@ -77,12 +61,12 @@ def edits(
     """All edits of a hypothesis, no text twice, none that is the hypothesis or the base itself.
 
     Args:
-        hypothesis: What to edit.
+        hypothesis: What to edit; it is the parent of its edits.
         base: Its words are left as they are, where the hypothesis begins with them.
-        meaning: What a text means to the source, e.g. `weakspot.world.grammar.parse`. Edits for which it
-            raises `WeakspotError` are left out, and so are those that mean what another text does.
-        rewrite: Gives further texts in place of what the hypothesis says beyond the base, e.g. by a language
-            model. What is not one short printable text is left out.
+        meaning: What a text means to the source. Edits for which it raises `WeakspotError` are left out, and
+            so are those that mean what another text does.
+        rewrite: Gives further texts in place of what the hypothesis says beyond the base. What is not one
+            short printable text is left out.
         each: Replacements tried for one word.
         most: How many edits to give; up to half of them are the rewriter's, if there is one.
 
@@ -130,11 +114,11 @@ def edits(
 
 def varied(some: Iterable[Edit]) -> list[Edit]:
     """The same edits in another order: the first of each kind, then the second of each, and so on."""
-    times: dict[Kind, int] = {}
+    times: Counter[Kind] = Counter()
     ranked = []
     for edit in some:
-        times[edit.kind] = times.get(edit.kind, 0) + 1
-        ranked.append((times[edit.kind], _TELLING.index(edit.kind), edit))
+        times[edit.kind] += 1
+        ranked.append((times[edit.kind], list(Kind).index(edit.kind), edit))
     return [edit for _, _, edit in sorted(ranked, key=lambda one: one[:2])]
 
 
@@ -233,10 +217,8 @@ def _count(sentence: str) -> _Slots:
     if match := of_them.search(sentence):
         no = "not " if "not" in match[0].split() else ""
         said = {n: f"there {'is' if n == 'one' else 'are'} {no}{n}" for n in _after(match[1].lower(), all_of)}
-        yield (
-            put(sentence, (*match.span(), other))._replace(before=match[1], after=n)
-            for n, other in said.items()
-        )
+        changed = {n: put(sentence, (*match.span(), other)).text for n, other in said.items()}
+        yield [Change(match[1], n, text) for n, text in changed.items()]
         return
     # "one dog" would need its plural: only numbers above one take each other's place.
     for match in re.finditer(rf"\b({_either(numbers)})(?=\s+[a-z])", sentence, re.IGNORECASE):
@@ -251,15 +233,9 @@ def _relation(sentence: str) -> _Slots:
 
 
 _RULES: Final[dict[Kind, Callable[[str], _Slots]]] = {
-    Kind.NEGATE: _negate,
-    Kind.DROP: _drop,
-    Kind.PLAIN: _plain,
-    Kind.SIDE: _side,
-    Kind.COLOUR: _colour,
-    Kind.PLACE: _place,
-    Kind.COUNT: _count,
-    Kind.RELATION: _relation,
-}
+    Kind.NEGATE: _negate, Kind.DROP: _drop, Kind.PLAIN: _plain, Kind.SIDE: _side, Kind.COLOUR: _colour,
+    Kind.PLACE: _place, Kind.COUNT: _count, Kind.RELATION: _relation,
+}  # fmt: skip
 
 
 def _after(value: T, values: tuple[T, ...]) -> list[T]:

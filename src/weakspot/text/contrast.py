@@ -1,29 +1,32 @@
-"""Edits of a caption by category: the same caption with one thing changed.
+"""Edits of a caption by category (`variants`), and foils: what a good encoder must notice beside the picture.
 
 The edits of `caption_edits` (negation, sides, relations, colours, counts) are used where they fit; the others
 are here: roles, adjectives that change nouns, verbs, times, things, people's sex, what is there. An edit is
 given only if `differences` names its category, too. Case, spelling and punctuation stay the caption's.
+
+Some foils exchange two words that exclude each other (left and right, dog and cat, two and three) or two
+beings in one caption; the others are the edits, one kind for each category. A caption that has both words of
+an exchange is left alone: "black and white" would still be true.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import combinations, pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
-from weakspot.core import Hypothesis
+from weakspot.core import Hypothesis, WeakspotError, nearest
 from weakspot.text.caption_edits import Kind, edits
-from weakspot.text.changes import Change, key, put
+from weakspot.text.changes import Change, Placed, key, put, replaced, words_of_caption
 from weakspot.text.differences import Category, categorise
 from weakspot.text.exchanges import gender
 from weakspot.text.forms import article, capital, plural, verb_form
 from weakspot.text.lexicon import Tag, lines, section, words
-from weakspot.text.placed import Placed, words_of_caption
 from weakspot.text.tagging import Token
 
-#: A caption longer than this, in characters, is not edited.
-LONGEST: Final = 300
+LONGEST: Final = 300  # a caption longer than this, in characters, is not edited
 
 
 Words = Sequence[Placed]
@@ -72,12 +75,12 @@ def _taking_places(name: str, *tags: Tag) -> _Rule:
     def rule(caption: str, spots: Words) -> Iterator[Change]:
         for i, spot in enumerate(spots):
             word = spot.token.lemma if Tag.VERB in tags or Tag.NOUN in tags else spot.token.text
-            if spot.tag not in tags or (Tag.NOUN in tags and in_compound(spots, i)):
+            if spot.tag not in tags or (Tag.NOUN in tags and _in_compound(spots, i)):
                 continue
             for others in lines(name):
                 for other in others if word in others else ():
                     if other != word and _fits(name, spots, i):
-                        yield put(caption, (spot.start, spot.end, _in_form(other, spot.token)))
+                        yield put(caption, spot.to(_in_form(other, spot.token)))
 
     return rule
 
@@ -92,7 +95,7 @@ def _fits(name: str, spots: Words, at: int) -> bool:
     return thing if name == "other places" else True
 
 
-def in_compound(spots: Words, at: int) -> bool:
+def _in_compound(spots: Words, at: int) -> bool:
     """Whether a noun is a part of a name: the "dog" of "hot dog", the "tree" of "tree house"."""
     beside = [spots[j].token for j in (at - 1, at + 1) if 0 <= j < len(spots)]
     return any(t.tag is Tag.NOUN or t.text in ("hot", "teddy") for t in beside)
@@ -114,50 +117,46 @@ def _more_of_it(caption: str, spots: Words) -> Iterator[Change]:
         free = end + 1 == len(spots) or spots[end + 1].tag in (Tag.PREP, Tag.BREAK)
         if first.token.text in ("a", "an") and head.token.form == "one" and governed and free:
             many = plural(head.token.text)
-            changed = put(caption, (first.start, first.end, "two"), (head.start, head.end, many))
-            yield Change(f"a {head.token.text}", f"two {many}", changed.text)
+            text = put(caption, first.to("two"), head.to(many)).text
+            yield Change(f"a {head.token.text}", f"two {many}", text)
 
 
 def _quantified(caption: str, spots: Words) -> Iterator[Change]:
     others = {"many": "few", "several": "two", "a_few": "many", "a_couple_of": "dozens of"}
     for spot in spots:
         if other := others.get(spot.token.text):
-            yield put(caption, (spot.start, spot.end, other))
+            yield put(caption, spot.to(other))
 
 
-def exchanged(caption: str, a: Placed, b: Placed) -> Change:
+def _exchanged(caption: str, a: Placed, b: Placed) -> Change:
     """Two words in each other's place."""
-    return put(caption, (a.start, a.end, b.token.said), (b.start, b.end, a.token.said))
+    return put(caption, a.to(b.token.said), b.to(a.token.said))
 
 
 def _adjectives_exchanged(caption: str, spots: Words) -> Iterator[Change]:
     """From "a red car and a blue bus" to "a blue car and a red bus"."""
     own = [
-        (s, spots[i + 1].token.lemma)
-        for i, s in enumerate(spots[:-1])
-        if s.tag is Tag.ADJ and spots[i + 1].tag is Tag.NOUN and s.token.text in words("adjective")
+        (spot, behind.token.lemma)
+        for spot, behind in pairwise(spots)
+        if spot.tag is Tag.ADJ and behind.tag is Tag.NOUN and spot.token.text in words("adjective")
     ]
     for (a, noun), (b, other) in combinations(own, 2):
         if noun != other and a.token.text != b.token.text:
-            yield exchanged(caption, a, b)
+            yield _exchanged(caption, a, b)
 
 
 def _roles_exchanged(caption: str, spots: Words) -> Iterator[Change]:
     """From "a dog chases a cat" to "a cat chases a dog": two noun phrases with a verb between them."""
-    phrases = list(_phrases(spots))
-    for (a, a_end), (b, b_end) in pairwise(phrases):
+    for (a, a_end), (b, b_end) in pairwise(_phrases(spots)):
         between = [s.token for s in spots[a_end + 1 : b]]
         verbs = [t for t in between if t.tag is Tag.VERB]
         apart = all(t.tag in (Tag.VERB, Tag.AUX, Tag.PREP) for t in between) and len(between) <= 3
         agrees = spots[a_end].token.form == spots[b_end].token.form or (between and between[0].form == "ing")
-        owned = any(
-            s.tag is Tag.DET and s.token.text not in ("a", "an", "the")
-            for s in (*spots[a : a_end + 1], *spots[b : b_end + 1])
-        )
+        phrases = (*spots[a : a_end + 1], *spots[b : b_end + 1])
+        owned = any(s.tag is Tag.DET and s.token.text not in ("a", "an", "the") for s in phrases)
         bare = any(spots[i].tag is Tag.NOUN and spots[i].token.form == "one" for i in (a, b))
-        governed = (
-            a > 0 and spots[a - 1].tag is not Tag.BREAK and spots[a - 1].token.text not in ("while", "as")
-        )
+        before = spots[a - 1].token if a else None
+        governed = before and before.tag is not Tag.BREAK and before.text not in ("while", "as")
         listed = b_end + 1 < len(spots) and spots[b_end + 1].tag is Tag.CONJ
         particles = sum(t.tag is Tag.PREP for t in between) > 1
         if len(verbs) != 1 or not apart or not agrees or owned or bare or governed or listed or particles:
@@ -171,12 +170,11 @@ def _roles_exchanged(caption: str, spots: Words) -> Iterator[Change]:
 
 def _sex_changed(caption: str, spots: Words) -> Iterator[Change]:
     """All words of the one sex become words of the other; captions with both are left alone."""
-    told = [(s, gender(s.token.lemma) or gender(s.token.text)) for s in spots]
-    sexes = {sex for _, sex in told if sex}
+    sexes = [(spot, gender(spot.token.lemma) or gender(spot.token.text)) for spot in spots]
     slip = re.search(r"\ba (wo)?men\b", caption, re.IGNORECASE)
-    new = [(s, _other_sex(s.token, sex)) for s, sex in told if sex]
-    if len(sexes) == 1 and not slip and all(word for _, word in new):
-        yield put(caption, *((s.start, s.end, word) for s, word in new))
+    new = [(spot, _other_sex(spot.token, sex)) for spot, sex in sexes if sex]
+    if len({sex for _, sex in sexes if sex}) == 1 and not slip and all(word for _, word in new):
+        yield put(caption, *(spot.to(word) for spot, word in new))
 
 
 def _other_sex(token: Token, sex: str) -> str:
@@ -229,9 +227,6 @@ _RULES: Final[dict[Category, tuple[_Rule, ...]]] = {
 }  # fmt: skip
 
 
-# -- words and places in a caption ---------------------------------------------------------------------
-
-
 def _phrases(spots: Words) -> Iterator[tuple[int, int]]:
     """First and last word of each plain noun phrase: "two black dogs"."""
     start = None
@@ -244,3 +239,111 @@ def _phrases(spots: Words) -> Iterator[tuple[int, int]]:
             start = None
         elif tag not in (Tag.DET, Tag.NUM, Tag.ADJ, Tag.NOUN):
             start = None
+
+
+# -- foils: captions to be held against the picture -----------------------------------------------------
+
+#: Patterns of a word in its place.
+_ANYWHERE: Final = r"\b({words})\b"
+_SIDE: Final = r"(?:(?<=\bthe )|(?<=\bhis )|(?<=\bher )|(?<=\bits )|(?<=\bfar )|(?<=\bfacing ))({words})\b"
+_BEFORE_A_THING: Final = r"\b({words})(?=\s+\w)"
+
+
+class Foils(NamedTuple):
+    """A kind of change, in a category; `of` gives all foils of a caption, [] where it does not apply."""
+
+    name: str
+    category: Category
+    of: Callable[[str], list[str]]
+
+
+def _words_exchanged(
+    caption: str, *, pairs: Sequence[Sequence[str]], where: str = _ANYWHERE, never: str = ""
+) -> list[str]:
+    """The caption with the words of a pair exchanged, for each pair of which it has just one.
+
+    `where` is a pattern of the word in its place, `never` one of captions that are left alone.
+    """
+    if never and re.search(never, caption, re.IGNORECASE):
+        return []
+    found = []
+    for one, two in pairs:
+        other = {one: two, two: one}
+        pattern = re.compile(where.replace("{words}", f"{one}|{two}"), re.IGNORECASE)
+        have = {w for w in other if re.search(rf"\b{w}\b", caption, re.IGNORECASE)}
+        spans = [(*m.span(1), capital(other[m[1].lower()], m[1])) for m in pattern.finditer(caption)]
+        if len(have) == 1 and spans:
+            found.append(replaced(caption, spans))
+    return found
+
+
+def _beings_exchanged(caption: str) -> list[str]:
+    """Two people or animals change places: "a man walks a dog" becomes "a dog walks a man"."""
+    spots = words_of_caption(caption)
+    living = words("animate") | words("human") | words("gender")
+    nouns = [s for i, s in enumerate(spots) if s.tag is Tag.NOUN and not _in_compound(spots, i)]
+    beings = [s for s in nouns if s.token.lemma in living]
+    found = []
+    for a, b in combinations(beings, 2):
+        if a.token.lemma != b.token.lemma and a.token.form == b.token.form:
+            text = _exchanged(caption, a, b).text
+            if categorise(caption, text).category is Category.ROLE:
+                found.append(text)
+    return found
+
+
+def _edited(caption: str, *, category: Category) -> list[str]:
+    return [change.text for change in variants(caption, category=category)]
+
+
+def _exchange(name: str, category: Category, *pairs: str, **how: str) -> Foils:
+    both = [pair.split(" ↔ ") for pair in pairs or (name,)]
+    return Foils(name, category, partial(_words_exchanged, pairs=both, **how))
+
+
+EXCHANGES: Final = (
+    Foils("beings exchanged", Category.ROLE, _beings_exchanged),
+    _exchange("left ↔ right", Category.SPATIAL, where=_SIDE),
+    _exchange("in front of ↔ behind", Category.SPATIAL, where=_BEFORE_A_THING),
+    _exchange("up ↔ down", Category.SPATIAL, never=r"\b(upside[ -]down|close[ -]up)\b"),
+    _exchange("over ↔ under", Category.SPATIAL, where=_BEFORE_A_THING, never=r"\ball over\b"),
+    _exchange("with ↔ without", Category.NEGATION),
+    _exchange("count (two ↔ three, four ↔ five)", Category.NUMBER, "two ↔ three", "four ↔ five"),
+    _exchange("colour (black ↔ white, red ↔ blue)", Category.ATTRIBUTE, "black ↔ white", "red ↔ blue"),
+    _exchange("man ↔ woman", Category.GENDER, "man ↔ woman", "men ↔ women"),
+    _exchange("dog ↔ cat", Category.SUBJECT, "dog ↔ cat", "dogs ↔ cats"),
+)
+EDITS: Final = tuple(
+    Foils(category.value, category, partial(_edited, category=category))
+    for category in Category
+    if category is not Category.OTHER
+)
+KINDS: Final = (*EXCHANGES, *EDITS)
+
+
+def foils(caption: str, kind: Foils) -> list[str]:
+    """The foils of a caption, each once, none that has the caption's words in their order."""
+    if not 0 < len(caption) <= LONGEST or not caption.isprintable():
+        return []
+    found = {key(text): text for text in kind.of(caption)}
+    found.pop(key(caption), None)
+    return list(found.values())
+
+
+def chosen_foils(names: Iterable[str] | None) -> list[Foils]:
+    """The kinds of these names, or of a category's name with all its exchanges; all kinds if None."""
+    if names is None:
+        return list(KINDS)
+    found: dict[str, Foils] = {}
+    for name in map(str, names):
+        some = [k for k in KINDS if name in (k.name, k.category.value) or k.name.startswith(f"{name} (")]
+        if not some:
+            known = [k.name for k in KINDS]
+            raise WeakspotError(
+                f"no change of captions is called {name[:80]!r}",
+                fix=nearest(name, known) or f"there are: {', '.join(known)}",
+            )
+        found |= {kind.name: kind for kind in some}
+    if not found:
+        raise WeakspotError("no change of captions is named", fix="leave it out to have all")
+    return list(found.values())

@@ -1,20 +1,19 @@
 """What changed between two texts: one category a pair, with the words that say so.
 
-Both texts are split into tagged words (`weakspot.text.tagging`) and aligned at the least cost. Then the
-first of these that holds names the pair: a negation came or went; words that both texts have changed places;
-the words that were replaced, added or left out are numbers, people's sex, things, actions, places,
-attributes. Nothing is learned and no other data are read: the same pair has the same category everywhere.
+Both texts are split into tagged words and aligned at the least cost. The first of these that holds names the
+pair: a negation came or went; words that both texts have changed places; the words that were replaced, added
+or left out are numbers, people's sex, things, actions, places, attributes. Nothing is learned.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from weakspot.text.alignment import Region, align
 from weakspot.text.exchanges import exchange, gender, shared
+from weakspot.text.forms import one_and_many
 from weakspot.text.lexicon import Tag, words
 from weakspot.text.tagging import Token, sure_adjective, tokenise
 
@@ -41,8 +40,7 @@ class Difference(NamedTuple):
     reason: str
 
 
-#: Texts that share less than this of their words are not one text edited.
-RELATED: Final = 0.25
+RELATED: Final = 0.25  # texts that share less than this of their words are not one text edited
 _LONGEST_REASON: Final = 160
 
 
@@ -56,7 +54,7 @@ def categorise(a: str, b: str) -> Difference:
         return Difference(Category.OTHER, "the same words in the same order")
     found = _negated(*said) or _exchanged(one, two)
     if found is None:
-        regions, inflected = align(*said)
+        regions, inflected = _align(*said)
         signals = [s for s in (*map(_region, regions), *(_inflection(*pair) for pair in inflected)) if s]
         found = _strongest(signals, *said)
     return found._replace(reason=found.reason[:_LONGEST_REASON])
@@ -66,6 +64,14 @@ def totals(found: Iterable[Difference]) -> dict[Category, int]:
     """How many pairs each category has; all categories, in their order."""
     counts = Counter(d.category for d in found)
     return {category: counts[category] for category in Category}
+
+
+class Region(NamedTuple):
+    """Words of one text where the other has other words, or none; `after` is the next word they share."""
+
+    a: tuple[Token, ...]
+    b: tuple[Token, ...]
+    after: Token | None
 
 
 # -- the rules: each gives a category with its reason, or None ---------------------------------------
@@ -97,15 +103,12 @@ def _denied(tokens: Sequence[Token]) -> list[str]:
     ]
 
 
-_EXCHANGED: Final[dict[Tag | None, Category]] = {
-    Tag.NOUN: Category.ROLE,
-    Tag.VERB: Category.ROLE,
-    Tag.ADJ: Category.ATTRIBUTE,
-    Tag.NUM: Category.NUMBER,
-    Tag.SIDE: Category.SPATIAL,
-    Tag.PREP: Category.SPATIAL,
-    None: Category.OTHER,
-}
+#: What it means that words of a kind changed places, and how it is said.
+_EXCHANGED: Final = {
+    Tag.NOUN: (Category.ROLE, "roles"), Tag.VERB: (Category.ROLE, "who does what"),
+    Tag.ADJ: (Category.ATTRIBUTE, "what they describe"), Tag.NUM: (Category.NUMBER, "places"),
+    Tag.SIDE: (Category.SPATIAL, "places"), Tag.PREP: (Category.SPATIAL, "places"),
+}  # fmt: skip
 
 
 def _exchanged(a: Sequence[Token], b: Sequence[Token]) -> Difference | None:
@@ -121,10 +124,8 @@ def _exchanged(a: Sequence[Token], b: Sequence[Token]) -> Difference | None:
         return Difference(Category.NUMBER, f"{quoted} changed places in a comparison of numbers")
     if found.tag is Tag.VERB and any(t.text in ("before", "after", "then", "until") for t in (*a, *b)):
         return Difference(Category.ACTION, f"{quoted} changed places in time")
-    what = {Tag.NOUN: "roles", Tag.VERB: "who does what", Tag.ADJ: "what they describe"}.get(
-        found.tag, "places"
-    )
-    return Difference(_EXCHANGED[found.tag], f"{quoted} changed places ({what})")
+    category, what = _EXCHANGED[found.tag]
+    return Difference(category, f"{quoted} changed places ({what})")
 
 
 def _inflection(a: Token, b: Token) -> Difference | None:
@@ -137,19 +138,17 @@ def _inflection(a: Token, b: Token) -> Difference | None:
     return None
 
 
-_Test = Callable[[Token], bool]
-_is_time: _Test = lambda t: t.tag is not Tag.VERB and (t.text in words("time") or t.lemma in words("time"))  # noqa: E731
+def _is_time(token: Token) -> bool:
+    return token.tag is not Tag.VERB and bool({token.text, token.lemma} & words("time"))
 
 
 def _region(region: Region) -> Difference | None:
     """What the words of a region are; None if they say nothing by themselves (articles, agreement)."""
     a, b = region.a, region.b
     before, after = (" ".join(t.said for t in side) for side in (a, b))
-    change = (
-        f"“{before}” became “{after}”"
-        if a and b
-        else f"“{before or after}” was {'left out' if a else 'added'}"
-    )
+    change = f"“{before}” became “{after}”"
+    if not (a and b):
+        change = f"“{before or after}” was {'left out' if a else 'added'}"
     if any(t.tag is Tag.NEG for t in a) != any(t.tag is Tag.NEG for t in b):
         return Difference(Category.NEGATION, change)
     category = _replaced(region) if _weighty(a) and _weighty(b) else _added(region)
@@ -172,16 +171,14 @@ def _replaced(region: Region) -> Category | None:
     def on_both(*tags: Tag) -> bool:
         return bool(_of(a, *tags)) and bool(_of(b, *tags))
 
-    if _sexes(a) and _sexes(b) and _sexes(a) != _sexes(b):
+    if _of_other_sex(region):
         return Category.GENDER
     if any(map(_is_time, a)) and any(map(_is_time, b)):
         return Category.ACTION
     modifies = region.after is not None and region.after.tag is Tag.NOUN and not _of(both, Tag.PREP, Tag.VERB)
-    described = all(_of(side, Tag.ADJ) for side in (a, b)) or any(
-        sure_adjective(t.text) for t in _of(both, Tag.ADJ)
-    )
+    described = on_both(Tag.ADJ) or any(sure_adjective(t.text) for t in _of(both, Tag.ADJ))
     if modifies and described and not _of(both, Tag.NUM):
-        doing = all(t.text.endswith("ing") for t in (*a, *b) if t.tag is not Tag.DET)
+        doing = all(t.text.endswith("ing") for t in both if t.tag is not Tag.DET)
         return Category.ACTION if doing else Category.ATTRIBUTE
     if on_both(Tag.NOUN):
         does = on_both(Tag.VERB) and all(_of(side, Tag.VERB, Tag.NOUN)[0].tag is Tag.VERB for side in (a, b))
@@ -190,7 +187,7 @@ def _replaced(region: Region) -> Category | None:
         return Category.NUMBER
     if on_both(Tag.VERB):
         return Category.ACTION
-    if _of(a, Tag.VERB, Tag.NOUN) and _of(b, Tag.VERB, Tag.NOUN):
+    if on_both(Tag.VERB, Tag.NOUN):
         return _verb_or_noun(_of(a, Tag.VERB, Tag.NOUN)[0], _of(b, Tag.VERB, Tag.NOUN)[0])
     if on_both(Tag.ADJ):
         doing = all(t.text.endswith("ing") or t.text in ("asleep", "awake") for t in _of(both, Tag.ADJ))
@@ -230,12 +227,11 @@ def _verb_or_noun(a: Token, b: Token) -> Category:
 def _added(region: Region) -> Category | None:
     """Words that only one text has."""
     side = (*region.a, *region.b)
-    heavy = [t for t in side if t.tag not in (Tag.DET, Tag.AUX, Tag.CONJ)]
-    nouns, verbs, adjectives = (_of(side, tag) for tag in (Tag.NOUN, Tag.VERB, Tag.ADJ))
-    places = _of(side, Tag.PREP, Tag.SIDE)
-    if not heavy:
-        sexes = _sexes(region.a), _sexes(region.b)
-        return Category.GENDER if all(sexes) and sexes[0] != sexes[1] else _tense(side)
+    nouns, verbs, places = _of(side, Tag.NOUN), _of(side, Tag.VERB), _of(side, Tag.PREP, Tag.SIDE)
+    if not _weighty(side):
+        if _of_other_sex(region):
+            return Category.GENDER
+        return Category.ACTION if any(t.text in _TENSES for t in side) else None
     joined = nouns and any(t.tag is Tag.CONJ for t in side)
     modifies = region.after is not None and region.after.tag in (Tag.NOUN, Tag.ADJ) and not joined
     if modifies and not _of(side, Tag.PREP, Tag.NUM) and side[-1].tag in (Tag.ADJ, Tag.NOUN, Tag.VERB):
@@ -244,31 +240,23 @@ def _added(region: Region) -> Category | None:
         return Category.ACTION
     if _of(side, Tag.NUM) and not nouns and not verbs and not places:
         return Category.NUMBER
-    if nouns:
-        return Category.PRESENCE
-    if verbs:
-        return Category.ACTION
-    if adjectives:
-        return Category.ATTRIBUTE
-    if places:
-        return Category.SPATIAL
-    return (
-        Category.ACTION
-        if any(t.text in words("manner") for t in side)
-        else Category.ATTRIBUTE
-        if _of(side, Tag.ADV)
-        else None
+    manner = [t for t in side if t.text in words("manner")]
+    kinds = (
+        (nouns, Category.PRESENCE), (verbs, Category.ACTION), (_of(side, Tag.ADJ), Category.ATTRIBUTE),
+        (places, Category.SPATIAL), (manner, Category.ACTION), (_of(side, Tag.ADV), Category.ATTRIBUTE),
+    )  # fmt: skip
+    return next((category for some, category in kinds if some), None)
+
+
+#: One of these in one text only tells another time.
+_TENSES: Final = frozenset({"will", "would", "was", "were", "had", "did", "used", "shall"})
+
+
+def _of_other_sex(region: Region) -> bool:
+    one, two = (
+        {sex for t in side if (sex := gender(t.lemma) or gender(t.text))} for side in (region.a, region.b)
     )
-
-
-def _tense(side: Sequence[Token]) -> Category | None:
-    """Another time, if "will", "was" or "has" is in one text only."""
-    tenses = {"will", "would", "was", "were", "had", "did", "used", "shall"}
-    return Category.ACTION if any(t.text in tenses for t in side) else None
-
-
-def _sexes(side: Iterable[Token]) -> set[str]:
-    return {sex for t in side if (sex := gender(t.lemma) or gender(t.text))}
+    return bool(one and two) and one != two
 
 
 #: When a pair differs in several ways, the first of these that occurs names it; another subject comes first.
@@ -281,7 +269,6 @@ _ORDER: Final = (
 def _strongest(signals: Sequence[Difference], a: Sequence[Token], b: Sequence[Token]) -> Difference:
     if not signals:
         return Difference(Category.OTHER, "only articles, agreement or word order differ")
-    kinds = {s.category for s in signals}
     heads = [next((t.lemma for t in tokens if t.tag is Tag.NOUN), "") for tokens in (a, b)]
     if shared(a, b) < RELATED and len(signals) > 1:
         if heads[0] != heads[1]:
@@ -289,15 +276,79 @@ def _strongest(signals: Sequence[Difference], a: Sequence[Token], b: Sequence[To
                 Category.SUBJECT, f"the texts are about “{heads[0]}” and “{heads[1]}”, and share little"
             )
         return Difference(Category.OTHER, "the texts share few words")
-    order = (
-        _ORDER if heads[0] == heads[1] else (Category.NEGATION, Category.GENDER, Category.SUBJECT, *_ORDER)
-    )
-    best = min(signals, key=lambda s: order.index(s.category))
-    more = len(kinds) - 1
-    return (
-        best
-        if not more
-        else best._replace(
-            reason=f"{best.reason}; differs also in {', '.join(sorted(kinds - {best.category}))}"
-        )
-    )
+    first = () if heads[0] == heads[1] else (Category.NEGATION, Category.GENDER, Category.SUBJECT)
+    best = min(signals, key=lambda s: (*first, *_ORDER).index(s.category))
+    others = sorted({s.category for s in signals} - {best.category})
+    return best._replace(reason=f"{best.reason}; differs also in {', '.join(others)}") if others else best
+
+
+# -- two texts beside each other, word for word ----------------------------------------------------------
+
+#: Kinds of words that say little by themselves.
+_LIGHT: Final = frozenset({Tag.DET, Tag.AUX, Tag.CONJ, Tag.ADV})
+
+
+def _align(a: Sequence[Token], b: Sequence[Token]) -> tuple[list[Region], list[tuple[Token, Token]]]:
+    """Where two texts differ, and the words that only changed their form, at the least cost.
+
+    Words of the same kind rather take each other's place than others; articles count little.
+    """
+    n, m = len(a), len(b)
+    cost = [[0.0] * (m + 1) for _ in range(n + 1)]
+    for i in range(n - 1, -1, -1):
+        cost[i][m] = cost[i + 1][m] + _gap(a[i])
+    for j in range(m - 1, -1, -1):
+        cost[n][j] = cost[n][j + 1] + _gap(b[j])
+    for i in range(n - 1, -1, -1):
+        row, below, gap = cost[i], cost[i + 1], _gap(a[i])
+        for j in range(m - 1, -1, -1):
+            row[j] = min(below[j + 1] + _swap(a[i], b[j]), below[j] + gap, row[j + 1] + _gap(b[j]))
+    regions: list[Region] = []
+    inflected: list[tuple[Token, Token]] = []
+    left: list[Token] = []
+    right: list[Token] = []
+    i = j = 0
+
+    def close(after: Token | None) -> None:
+        if left or right:
+            regions.append(Region(tuple(left), tuple(right), after))
+            left.clear()
+            right.clear()
+
+    while i < n or j < m:
+        here = cost[i][j]
+        if i < n and j < m and abs(here - cost[i + 1][j + 1] - _swap(a[i], b[j])) < 1e-9:
+            if _same(a[i], b[j]):
+                close(b[j])
+                if a[i].text != b[j].text:
+                    inflected.append((a[i], b[j]))
+            else:
+                left.append(a[i])
+                right.append(b[j])
+            i, j = i + 1, j + 1
+        elif i < n and abs(here - cost[i + 1][j] - _gap(a[i])) < 1e-9:
+            left.append(a[i])
+            i += 1
+        else:
+            right.append(b[j])
+            j += 1
+    close(None)
+    return regions, inflected
+
+
+def _same(a: Token, b: Token) -> bool:
+    if a.text == b.text or (a.lemma == b.lemma and a.tag is b.tag):
+        return True
+    return a.tag is b.tag is Tag.NOUN and one_and_many(a.text, b.text)
+
+
+def _gap(token: Token) -> float:
+    return 0.4 if token.tag in _LIGHT else 1.0
+
+
+def _swap(a: Token, b: Token) -> float:
+    if _same(a, b):
+        return 0.0 if a.text == b.text else 0.05
+    if a.tag is b.tag:
+        return 0.5 if a.tag in _LIGHT else 1.1
+    return 1.4 if a.options & b.options else 1.9

@@ -14,21 +14,14 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Final, NamedTuple
 
-from weakspot.text.lexicon import Tag, lines
-from weakspot.text.tagging import Token
+from weakspot.text.lexicon import Tag, lines, swaps
+from weakspot.text.tagging import Token, noun_phrase
 
 _CONTENT: Final = frozenset({Tag.NOUN, Tag.VERB, Tag.ADJ, Tag.NUM, Tag.PRON, Tag.SIDE})
 _NAMES: Final = frozenset({"he", "she", "it", "they", "i", "we", "you", "him", "them", "me", "us", "her"})
 _CASES: Final = {"him": "he", "her": "she", "them": "they", "me": "i", "us": "we"}
 #: Of the words that say something, so many must be in both texts before an order is read into them.
 OVERLAP: Final = 0.66
-#: Prepositions by which the same scene is said from the other side.
-_INVERSE: Final = (
-    ("to_the_left_of", "to_the_right_of"), ("left_of", "right_of"), ("above", "below"), ("over", "under"),
-    ("in_front_of", "behind"), ("on_top_of", "under"), ("on_top_of", "beneath"), ("on_top_of", "underneath"),
-    ("on_the_left_of", "on_the_right_of"), ("above", "under"), ("above", "beneath"), ("above", "underneath"),
-    ("before", "after"),
-)  # fmt: skip
 
 
 class Place(NamedTuple):
@@ -119,12 +112,7 @@ def places(tokens: Sequence[Token]) -> dict[str, Place]:
         if i + 1 < len(tokens) and tokens[i + 1].tag is Tag.NOUN:
             found.setdefault(name(token), Place("part", tokens[i + 1].lemma))
             continue
-        start = i
-        while start and tokens[start - 1].tag in (Tag.DET, Tag.ADJ, Tag.NUM, Tag.NOUN, Tag.SIDE):
-            start -= 1
-            if tokens[start].tag is Tag.DET and tokens[start].text != "'s":
-                break
-        latest = _place(tokens, start, i, latest)
+        latest = _place(tokens, i - len(noun_phrase(tokens[:i])), i, latest)
         found.setdefault(name(token), latest)
     return found
 
@@ -141,22 +129,15 @@ def _place(tokens: Sequence[Token], start: int, end: int, latest: Place) -> Plac
     if governor.tag is Tag.CONJ and governor.text in ("and", "or", "plus", "but"):
         return latest
     if governor.tag is Tag.PREP:
-        verb = tokens[start - 2] if start > 1 else None
-        if (
-            governor.text == "by"
-            and verb is not None
-            and verb.tag in (Tag.VERB, Tag.ADJ)
-            and _is_passive(tokens, start - 2)
-        ):
+        verb = tokens[start - 2] if start > 1 and tokens[start - 2].tag in (Tag.VERB, Tag.ADJ) else None
+        if governor.text == "by" and verb is not None and _is_passive(tokens, start - 2):
             return Place("does", verb.lemma)
-        return Place(
-            "prep", governor.lemma + _which(tokens, start - 1), frozenset(_before(tokens, start - 1))
-        )
+        by = governor.lemma + _which(tokens, start - 1)
+        return Place("prep", by, frozenset(_before(tokens, start - 1)))
     # A noun after a noun and before an article is a verb that was not known.
     unknown = governor.tag is Tag.NOUN and start > 1 and tokens[start - 2].tag is Tag.NOUN
-    if governor.tag is Tag.VERB or unknown:
-        return Place("done to", governor.lemma)
-    if governor.tag is Tag.AUX and governor.lemma in ("have", "do"):
+    helper = governor.tag is Tag.AUX and governor.lemma in ("have", "do")
+    if governor.tag is Tag.VERB or unknown or helper:
         return Place("done to", governor.lemma)
     return _subject(tokens, end)
 
@@ -258,14 +239,10 @@ def _one_noun(tokens: Sequence[Token], adjectives: tuple[str, ...]) -> bool:
 def _seen_from_the_other_side(a: Sequence[Token], b: Sequence[Token], nouns: tuple[str, ...]) -> bool:
     """Two nouns exchanged and the preposition inverted: a dog left of a cat, a cat right of a dog."""
     one, two = ([t.lemma for t in tokens if t.tag is Tag.PREP] for tokens in (a, b))
-    pairs = {frozenset(pair) for pair in _INVERSE}
+    inverse = set(map(frozenset, swaps("seen from the other side")))
     changed = [frozenset((x, y)) for x, y in zip(one, two, strict=False) if x != y]
-    return (
-        len(one) == len(two)
-        and len(changed) == 1
-        and changed[0] in pairs
-        and len(set(_nouns(a))) == len(nouns) == 2
-    )
+    alone = len(one) == len(two) and len(changed) == 1 and changed[0] in inverse
+    return alone and len(set(_nouns(a))) == len(nouns) == 2
 
 
 @lru_cache(maxsize=65_536)

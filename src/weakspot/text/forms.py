@@ -8,8 +8,6 @@ from typing import Final
 
 from weakspot.text.lexicon import lines, section, words
 
-# -- nouns -------------------------------------------------------------------------------------------
-
 
 @lru_cache(maxsize=65_536)
 def plural(noun: str) -> str:
@@ -46,9 +44,6 @@ def one_and_many(a: str, b: str) -> bool:
 def _stems(noun: str) -> frozenset[str]:
     cut = {noun[: -len(end)] for end in ("s", "es") if noun.endswith(end) and len(noun) > len(end) + 2}
     return frozenset({noun, singular(noun)} | cut)
-
-
-# -- verbs -------------------------------------------------------------------------------------------
 
 
 def verb_form(verb: str, form: str) -> str:
@@ -162,9 +157,6 @@ def base_of(verb: str) -> tuple[str, str]:
     if verb.endswith("s") and not verb.endswith("ss"):
         return bare(verb), "s"
     return verb, "base"
-
-
-# -- articles and capitals -----------------------------------------------------------------------------
 
 
 def article(word: str) -> str:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
-#: Longer texts, names and descriptions of an answer are not taken, in characters.
-LONGEST: Final = 300
-#: More of an answer than this is not read, in characters.
-LONGEST_ANSWER: Final = 200_000
+LONGEST: Final = 300  # longer texts, names and descriptions of an answer are not taken, in characters
+LONGEST_ANSWER: Final = 200_000  # more of an answer than this is not read, in characters
 
 _REFUSES: Final = re.compile(
     r"\b(i('m| am) (sorry|unable|not able)|i (can(no|')t|cannot|won't|will not|must decline)|as an ai\b|"
@@ -41,6 +41,10 @@ class Pair(NamedTuple):
     second: str
 
 
+#: What is counted of calls.
+COUNTED: Final = ("calls", "read", "refused", "empty", "unreadable", "failed")
+
+
 @dataclass(frozen=True, slots=True)
 class Answers:
     """How the calls went: each is counted once."""
@@ -54,50 +58,44 @@ class Answers:
     errors: tuple[str, ...] = ()
 
     def __add__(self, other: Answers) -> Answers:
-        counts = ("calls", "read", "refused", "empty", "unreadable", "failed")
-        return Answers(
-            **{name: getattr(self, name) + getattr(other, name) for name in counts},
-            errors=tuple(dict.fromkeys((*self.errors, *other.errors)))[:5],
-        )
+        counts = {name: getattr(self, name) + getattr(other, name) for name in COUNTED}
+        return Answers(**counts, errors=tuple(dict.fromkeys((*self.errors, *other.errors)))[:5])
 
     def __str__(self) -> str:
-        parts = [f"{self.read} of {self.calls} answers read"]
-        named = {
-            "refused": self.refused,
-            "empty": self.empty,
-            "unreadable": self.unreadable,
-            "failed": self.failed,
-        }
-        return " · ".join([*parts, *(f"{n} {what}" for what, n in named.items() if n)])
+        lost = {what: getattr(self, what) for what in COUNTED[2:]}
+        rest = (f"{n} {what}" for what, n in lost.items() if n)
+        return " · ".join([f"{self.read} of {self.calls} answers read", *rest])
 
 
 def ask_all(llm: Asked, prompts: Sequence[str]) -> tuple[list[str | None], Answers]:
     """The answers that can be read on, None for the others; a batch that raises is asked one by one."""
     errors: list[str] = []
+
+    def ask_one(prompt: str) -> str | None:
+        try:
+            return next(iter(llm.ask([prompt])), "")
+        except Exception as error:  # of the client; it is counted and quoted
+            errors.append(one_line(f"{type(error).__name__}: {error}")[:LONGEST])
+            return None
+
     try:
         texts: list[str | None] = [*llm.ask(prompts)]
         if len(texts) != len(prompts):
             raise ValueError(f"{len(texts)} answers to {len(prompts)} prompts")
     except Exception:  # a client may raise anything; what each prompt gives decides
-        texts = []
-        for prompt in prompts:
-            try:
-                given = list(llm.ask([prompt]))
-                texts.append(given[0] if given else "")
-            except Exception as error:  # of the client, again; it is counted and quoted
-                errors.append(one_line(f"{type(error).__name__}: {error}")[:LONGEST])
-                texts.append(None)
-    failed, empty, refused = sum(t is None for t in texts), 0, 0
+        texts = [ask_one(prompt) for prompt in prompts]
+    counts: Counter[str] = Counter()
     for i, text in enumerate(texts):
+        kind = "read"
         if text is None:
-            continue
-        if not isinstance(text, str) or not text.strip():
-            empty, texts[i] = empty + 1, None
+            kind = "failed"
+        elif not isinstance(text, str) or not text.strip():
+            kind = "empty"
         elif refuses(text):
-            refused, texts[i] = refused + 1, None
-    read = sum(t is not None for t in texts)
-    distinct = tuple(dict.fromkeys(errors))[:5]
-    return texts, Answers(len(prompts), read, refused, empty, 0, failed, distinct)
+            kind = "refused"
+        counts[kind] += 1
+        texts[i] = text if kind == "read" else None
+    return texts, Answers(len(prompts), errors=tuple(dict.fromkeys(errors))[:5], **counts)
 
 
 def refuses(text: str) -> bool:
@@ -107,24 +105,18 @@ def refuses(text: str) -> bool:
 
 def items(text: str) -> list[dict[str, Any]]:
     """The objects of a JSON answer, mended where it is malformed, as far as it goes where it was cut off."""
-    for candidate in _candidates(text[:LONGEST_ANSWER]):
-        try:
-            value = json.loads(candidate, strict=False)
-        except (ValueError, RecursionError):
-            continue
-        found = list(_objects(value))
-        if found:
+    text = text[:LONGEST_ANSWER]
+    for candidate in _candidates(text):
+        if found := _loaded(candidate):
             return found
     # One object at a time: the last may be cut off, one in the middle broken.
-    whole = re.findall(r"\{[^{}]*\}", text[:LONGEST_ANSWER])
-    found = []
-    for part in whole:
-        try:
-            value = json.loads(_mended(part), strict=False)
-        except (ValueError, RecursionError):
-            continue
-        found += list(_objects(value))
-    return found
+    return [one for part in re.findall(r"\{[^{}]*\}", text) for one in _loaded(_mended(part))]
+
+
+def _loaded(text: str) -> list[dict[str, Any]]:
+    with suppress(ValueError, RecursionError):
+        return list(_objects(json.loads(text, strict=False)))
+    return []
 
 
 def _candidates(text: str) -> Iterator[str]:
@@ -160,10 +152,9 @@ def _objects(value: Any, *, depth: int = 3) -> Iterator[dict[str, Any]]:
         for v in value[:1000]:
             yield from _objects(v, depth=depth - 1)
     elif isinstance(value, dict):
-        inner = [
-            v for v in value.values() if isinstance(v, list) and any(isinstance(x, (dict, list)) for x in v)
-        ]
-        if inner and depth and not any(k in value for k in ("name", "category", "failure", "title")):
+        lists = [v for v in value.values() if isinstance(v, list)]
+        inner = [v for v in lists if any(isinstance(x, dict | list) for x in v)]
+        if inner and depth and not value.keys() & {"name", "category", "failure", "title"}:
             for v in inner:
                 yield from _objects(v, depth=depth - 1)
         else:
@@ -180,8 +171,6 @@ def one_line(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * LONGEST]).split())
 
 
-# -- pairs of texts ---------------------------------------------------------------------------------
-
 _QUOTE: Final = r"[\"“”«»]"
 _TUPLE: Final = re.compile(
     rf"[(\[]\s*{_QUOTE}((?:\\.|[^\"“”«»\\\n])+){_QUOTE}\s*[,;|]\s*{_QUOTE}((?:\\.|[^\"“”«»\\\n])+){_QUOTE}\s*[)\]]"
@@ -191,26 +180,19 @@ _BARE: Final = re.compile(
     re.MULTILINE,
 )
 _SINGLE: Final = re.compile(r"\(\s*'([^\n]+?)'\s*,\s*'([^\n]+?)'\s*\)")
+#: What the question had in the place of a text.
+_PLACEHOLDER: Final = re.compile(r"(prompt|text|caption|sentence)[ _]?[12ab]", re.IGNORECASE)
 
 
 def read_pairs(text: str) -> Iterator[Pair]:
     """The pairs of an answer: `("a", "b"),` lines, lists or objects of JSON, quoted texts side by side."""
     text = text[:LONGEST_ANSWER]
     matches = list(_TUPLE.finditer(text)) or list(_SINGLE.finditer(text)) or list(_BARE.finditer(text))
-    rows: Iterable[tuple[str, str]] = [(m[1], m[2]) for m in matches]
+    rows: list[Sequence[str]] = [(m[1], m[2]) for m in matches]
     if not matches:
-        rows = (
-            (v[0], v[1])
-            for item in items(text)
-            if len(v := [t for t in item.values() if isinstance(t, str)]) >= 2
-        )
-    for first, second in rows:
-        pair = Pair(*(one_line(re.sub(r"\\(.)", r"\1", side)) for side in (first, second)))
-        if all(0 < len(side) <= LONGEST and re.search(r"\w", side) for side in pair) and not _placeholder(
-            pair
-        ):
-            yield pair
-
-
-def _placeholder(pair: Pair) -> bool:
-    return all(re.fullmatch(r"(prompt|text|caption|sentence)[ _]?[12ab]", side.casefold()) for side in pair)
+        rows = [[t for t in item.values() if isinstance(t, str)][:2] for item in items(text)]
+    for row in rows:
+        pair = [one_line(re.sub(r"\\(.)", r"\1", side)) for side in row]
+        sound = len(pair) == 2 and all(0 < len(side) <= LONGEST and re.search(r"\w", side) for side in pair)
+        if sound and not all(_PLACEHOLDER.fullmatch(side) for side in pair):
+            yield Pair(*pair)

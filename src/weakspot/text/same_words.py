@@ -10,22 +10,19 @@ from collections.abc import Sequence
 from contextlib import suppress
 from enum import Enum
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from weakspot.core import WeakspotError
 from weakspot.text.forms import plural, verb_form
-from weakspot.text.lexicon import Tag
+from weakspot.text.lexicon import Tag, sections
 from weakspot.text.tagging import Token, options, tokenise
-from weakspot.text.thesaurus import Thesaurus
-from weakspot.text.wordnet import WordNet
+from weakspot.text.wordnet import Thesaurus, WordNet
 from weakspot.text.wordnet_files import Part
 
 _NUMBERS: Final = "one two three four five six seven eight nine ten eleven twelve"
-_NUMERALS: Final = {
-    **{str(i): word for i, word in enumerate(_NUMBERS.split(), 1)},
-    **dict.fromkeys(("single", "a_single", "exactly_one"), "one"),
-}
+_NUMERALS: Final = {str(i): word for i, word in enumerate(_NUMBERS.split(), 1)} | dict.fromkeys(
+    ("single", "a_single", "exactly_one"), "one"
+)
 #: What a caption may begin with and say nothing: "a photo of", "there is", "this is a picture showing".
 _OPENING: Final = re.compile(
     r"^\W*(?:(?:(?:this|here|it|that) (?:is|are|shows)|there (?:is|are|was|were)|we (?:can )?see)\s+(?=\w))?"
@@ -40,11 +37,10 @@ _SILENT: Final = frozenset({"a", "an", "the", "this", "that", "these", "those", 
 def groups() -> dict[str, str]:
     """Word → the first of its group; of a word in two groups, that of the first."""
     found: dict[str, str] = {}
-    for line in Path(__file__).with_name("synonyms.txt").read_text("utf-8").splitlines():
-        if line.strip() and not line.startswith("#"):
-            first, *others = line.split()
-            for word in (first, *others):
-                found.setdefault(word, found.get(first, first))
+    for line in sections("synonyms.txt")["synonyms"]:
+        first = line.split()[0]
+        for word in line.split():
+            found.setdefault(word, found.get(first, first))
     return found
 
 
@@ -97,16 +93,9 @@ def _phrased(tokens: Sequence[Token]) -> list[Token]:
 def _plain(token: Token) -> str:
     if token.text in _NUMERALS:
         return _NUMERALS[token.text]
-    known = groups()
-    if token.text in known:  # prepositions and phrases have no other form
-        word = known[token.text]
-        return _formed(word, token) if token.text == token.lemma else word
-    if token.lemma in known:
-        return _formed(known[token.lemma], token)
-    return token.text
-
-
-def _formed(word: str, token: Token) -> str:
+    word = groups().get(token.text) or groups().get(token.lemma)
+    if word is None or (token.text in groups() and token.text != token.lemma):
+        return word or token.text  # prepositions and phrases have no other form
     if token.tag is Tag.NOUN and token.form == "many" and word not in ("people", "trousers"):
         return plural(word)
     return verb_form(word, token.form or "base") if token.tag is Tag.VERB else word
@@ -187,15 +176,13 @@ def _misspelt(a: str, b: str, known: WordNets) -> bool:
         return False
     if a.rstrip("s") == b.rstrip("s") or not _one_letter(*sorted((a, b), key=len)):
         return False
-    return any(
-        not known.nouns.senses(w) and not known.others.knows(w) and not _formed_word(w) for w in (a, b)
-    )
+    for word in (a, b):
+        formed = re.search(r"(ing|ed|ly|er|est)$", word) or Tag.NOUN not in options(word)
+        if not (known.nouns.senses(word) or known.others.knows(word) or formed):
+            return True
+    return False
 
 
 def _one_letter(short: str, long: str) -> bool:
     same = next((i for i, (x, y) in enumerate(zip(short, long, strict=False)) if x != y), len(short))
     return short[same:] == long[same + 1 :] or short[same + 1 :] == long[same + 1 :]
-
-
-def _formed_word(word: str) -> bool:
-    return bool(re.search(r"(ing|ed|ly|er|est)$", word)) or Tag.NOUN not in options(word)

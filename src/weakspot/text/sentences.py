@@ -12,23 +12,17 @@ from weakspot.stats import log_evidence
 from weakspot.text.forms import article
 from weakspot.text.lexicon import words
 
-#: A sentence longer than this is no description of a set of images.
-LONGEST: Final = 200
+LONGEST: Final = 200  # a sentence longer than this is no description of a set of images
 
 
 class Sentence(NamedTuple):
-    """A sentence with how often it was said, and how strongly it goes with failure.
-
-    Attributes:
-        lift: Share among failures over share among passes, half a count added to each.
-        log_evidence: That cases with it fail more often than cases without it.
-    """
+    """A sentence with how often it was said, and how strongly it goes with failure."""
 
     text: str
     failing: int
     passing: int
-    lift: float
-    log_evidence: float
+    lift: float  # share among failures over share among passes, half a count added to each
+    log_evidence: float  # that cases with it fail more often than cases without it
 
 
 def sentences(caption: str) -> list[str]:
@@ -52,8 +46,6 @@ def rank(failing: Iterable[frozenset[str]], passing: Iterable[frozenset[str]]) -
         found.append(Sentence(text, a, b, lift, log_evidence(a, a + b, *rest)))
     return sorted(found, key=lambda s: (-s.log_evidence, -s.lift, s.text))
 
-
-# -- what else is true where a sentence is -------------------------------------------------------------
 
 _ARTICLES: Final = frozenset({"a", "an", "the", "some", "two", "three", "four", "several"})
 

@@ -13,29 +13,20 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from weakspot.text.forms import singular, unknown_verb, verb_form, verb_forms
-from weakspot.text.lexicon import Tag, lines, section, sections, words
+from weakspot.text.lexicon import Tag, section, sections, words
 
-#: Of a longer text only the beginning is read, in words.
-LONGEST_TEXT: Final = 300
-#: Of a longer word only the beginning is read, in characters.
-LONGEST_WORD: Final = 60
+LONGEST_TEXT: Final = 300  # of a longer text only the beginning is read, in words
+LONGEST_WORD: Final = 60  # of a longer word only the beginning is read, in characters
 
 
 class Token(NamedTuple):
-    """A word of a text.
+    """A word of a text. Several words that are one, such as "in front of", are joined by "_"."""
 
-    Attributes:
-        text: In lower case; several words that are one, such as "in front of", are joined by "_".
-        lemma: "dog" for "dogs", "run" for "ran".
-        form: Of a noun "one" or "many", of a verb "base", "s", "past" or "ing"; "" for others.
-        options: Everything it could be elsewhere.
-    """
-
-    text: str
+    text: str  # in lower case
     tag: Tag
-    lemma: str
-    form: str
-    options: frozenset[Tag]
+    lemma: str  # "dog" for "dogs", "run" for "ran"
+    form: str  # of a noun "one" or "many", of a verb "base", "s", "past" or "ing"; "" for others
+    options: frozenset[Tag]  # everything it could be elsewhere
 
     @property
     def said(self) -> str:
@@ -43,16 +34,8 @@ class Token(NamedTuple):
         return self.text.replace("_", " ")
 
 
-# -- what a word can be ------------------------------------------------------------------------------
-
-_CLOSED: Final = (
-    (Tag.NEG, ("negation",)), (Tag.NUM, ("quantifier", "number")), (Tag.PREP, ("preposition",)),
-    (Tag.PRON, ("pronoun",)), (Tag.DET, ("determiner",)), (Tag.AUX, ("auxiliary",)),
-    (Tag.CONJ, ("conjunction",)), (Tag.SIDE, ("side",)),
-)  # fmt: skip
-_NO_ADVERB: Final = frozenset(
-    {*("family", "lily", "fly", "butterfly", "belly", "jelly", "bully", "ally", "italy", "assembly", "reply")}
-)
+#: A word in the list of one of these is nothing else; lists are named as tags are.
+_CLOSED: Final = (Tag.NEG, Tag.NUM, Tag.PREP, Tag.PRON, Tag.DET, Tag.AUX, Tag.CONJ, Tag.SIDE)
 
 
 @lru_cache(maxsize=65_536)
@@ -62,14 +45,14 @@ def options(word: str) -> frozenset[Tag]:
         return frozenset({Tag.DET if word == "'s" else Tag.BREAK})
     if word.isdecimal() or re.fullmatch(r"\d+(st|nd|rd|th)", word):
         return frozenset({Tag.NUM})
-    for tag, names in _CLOSED:
-        if any(word in words(name) for name in names):
+    for tag in _CLOSED:
+        if word in words(tag) or (tag is Tag.NUM and word in words("quantifier")):
             return frozenset({tag})
     found = set()
     if sure_adjective(word):
         found.add(Tag.ADJ)
-    listed = word in words("adverb") or word in words("manner")
-    if listed or (word.endswith("ly") and word not in _NO_ADVERB and Tag.ADJ not in found):
+    listed = word in words("adverb") | words("manner")
+    if listed or (word.endswith("ly") and word not in words("no adverb") and Tag.ADJ not in found):
         found.add(Tag.ADV)
     base, form = verb_forms().get(word, ("", ""))
     if base:
@@ -97,7 +80,7 @@ def sure_adjective(word: str) -> bool:
 def _compared(word: str) -> bool:
     """Whether a word is the comparative or superlative of an adjective in the list."""
     ending = re.search(r"(er|est)$", word)
-    if ending is None or word in ("flatter", "poster", "shower", "tower", "counter", "cooler", "corner"):
+    if ending is None or word in words("no comparative"):
         return False
     stem = word[: ending.start()]
     return bool(
@@ -105,8 +88,6 @@ def _compared(word: str) -> bool:
         & words("adjective")
     )
 
-
-# -- words of a text ----------------------------------------------------------------------------------
 
 #: Denials written short, and their long forms.
 LONG_FORMS: Final = (
@@ -153,9 +134,6 @@ _ENDS: Final = frozenset(
     {Tag.DET, Tag.PREP, Tag.PRON, Tag.CONJ, Tag.ADV, Tag.NUM, Tag.NEG, Tag.SIDE, Tag.BREAK}
 )
 _NOUNISH: Final = frozenset({Tag.NOUN, Tag.ADJ})
-_SINGLE: Final = frozenset(
-    {"a", "an", "one", "a_single", "exactly_one", "each", "every", "another", "single"}
-)
 _RELATIVE: Final = frozenset({"who", "which", "that"})
 
 
@@ -279,28 +257,21 @@ def _finite(word: str, before: Sequence[Token], following: frozenset[Tag], *, su
         return Tag.AUX not in following  # no plural goes with "a"
     if sure and singular_form and Tag.DET in following:
         return True
-    phrase = list(_noun_phrase(before))
+    phrase = noun_phrase(before)
     marked = any(
-        t.tag is Tag.DET or (t.tag is Tag.NUM and (not singular_form or t.text in _SINGLE)) for t in phrase
+        t.tag is Tag.DET or (t.tag is Tag.NUM and (not singular_form or t.text in words("before one")))
+        for t in phrase
     )
-    if singular_form and not marked and last.text not in words("animate") | words("human") | _gendered():
+    if singular_form and not marked and last.text not in words("animate") | words("human") | words("gender"):
         return False
-    if (
-        last.text in words("compound")
-        and (not sure or word in words("also noun"))
-        and Tag.DET not in following
-    ):
+    doubtful = not sure or word in words("also noun")
+    if last.text in words("compound") and doubtful and Tag.DET not in following:
         return False
     if not sure:
         return marked and bool(following & {Tag.DET, Tag.PREP, Tag.PRON}) and len(clause) <= 4
     if following & _ENDS or (Tag.VERB in following and Tag.NOUN not in following):
         return True
     return not following & {Tag.AUX, Tag.VERB} if singular_form else Tag.NOUN in following
-
-
-@cache
-def _gendered() -> frozenset[str]:
-    return frozenset(word for row in lines("gender") for word in row)
 
 
 @lru_cache(maxsize=65_536)
@@ -312,7 +283,9 @@ def _third_person(word: str) -> bool:
 
 def _one(before: Sequence[Token]) -> bool:
     """Whether "a" or another word that goes with no plural began the noun phrase that stands last."""
-    return next((t.text in _SINGLE for t in _noun_phrase(before) if t.tag in (Tag.DET, Tag.NUM)), False)
+    return next(
+        (t.text in words("before one") for t in noun_phrase(before) if t.tag in (Tag.DET, Tag.NUM)), False
+    )
 
 
 def _past_alike(word: str) -> bool:
@@ -322,8 +295,7 @@ def _past_alike(word: str) -> bool:
 
 def _with_another(before: Sequence[Token]) -> bool:
     """Whether the noun phrase that stands last is joined to another: "a girl and a boy"."""
-    length = len(list(_noun_phrase(before)))
-    rest = before[: len(before) - length]
+    rest = before[: len(before) - len(noun_phrase(before))]
     return len(rest) > 1 and rest[-1].text == "and" and rest[-2].tag is Tag.NOUN
 
 
@@ -335,10 +307,13 @@ def _clause(before: Sequence[Token]) -> Iterator[Token]:
         yield token
 
 
-def _noun_phrase(before: Sequence[Token]) -> Iterator[Token]:
+def noun_phrase(before: Sequence[Token]) -> list[Token]:
+    """The words of the noun phrase that stands last, the last first."""
+    found: list[Token] = []
     for token in reversed(before):
         if token.tag not in (Tag.NOUN, Tag.ADJ, Tag.DET, Tag.NUM, Tag.SIDE):
-            return
-        yield token
+            break
+        found.append(token)
         if token.tag is Tag.DET and token.text != "'s":
-            return
+            break
+    return found

@@ -13,17 +13,10 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from weakspot.core import WeakspotError, check_known
-from weakspot.text.changes import Span, replaced
-from weakspot.text.inflection import numbers, tenses
+from weakspot.text.changes import WORD, Span, replaced
+from weakspot.text.grammar import denials, numbers, tenses
 from weakspot.text.lexicon import section, words
-from weakspot.text.negation import denials
-from weakspot.text.placed import WORD
 
-_KEYS: Final = (
-    "wa qase wsdr edft rfgy tghu yhji ujko iklp ol qwsz awedxz serfcx drtgvc ftyhbv gyujnb huikmn jiolm "
-    "kop asx zsdc xdfv cfgb vghn bhjm njk"
-)
-_BESIDE: Final = dict(zip("qwertyuiopasdfghjklzxcvbnm", _KEYS.split(), strict=True))
 #: Misspellings of words that are in no list; the first that fits is used.
 _SOUNDS: Final = (
     (r"(?<=[b-df-hj-np-tv-z])ie", "ei"), (r"(?<=c)ei", "ie"), (r"ph", "f"), (r"ance\b", "ence"),
@@ -33,20 +26,14 @@ _SOUNDS: Final = (
     (r"(?<=[aeiou])([bdglmnpt])(?=[aeiou])", r"\1\1"),
 )  # fmt: skip
 
-# -- what can be changed, and into what ------------------------------------------------------------------
 
-
-def _stop_words(text: str) -> Iterator[Span]:
-    return ((*m.span(), "") for m in WORD.finditer(text) if m[0].lower() in words("stop"))
+def _without_words(text: str, which: Callable[[str], bool] = bool) -> Iterator[Span]:
+    return ((*m.span(), "") for m in WORD.finditer(text) if which(m[0].lower()))
 
 
 def _punctuation(text: str) -> Iterator[Span]:
     """Commas, full stops, quotation marks; not those inside numbers and words."""
     return ((*m.span(), "") for m in re.finditer(r"(?<!\w)[^\w\s]|[^\w\s](?!\w)", text))
-
-
-def _capitals(text: str) -> Iterator[Span]:
-    return ((i, i + 1, c.lower()) for i, c in enumerate(text) if c.isupper())
 
 
 def _letters(text: str) -> Iterator[tuple[int, str]]:
@@ -61,13 +48,10 @@ def _neighbouring_letters(text: str) -> Iterator[Span]:
 
 
 def _keys_beside(text: str) -> Iterator[Span]:
+    beside = dict(zip("qwertyuiopasdfghjklzxcvbnm", section("keys beside"), strict=True))
     for i, c in _letters(text):
-        if keys := _BESIDE.get(c.lower()):
+        if keys := beside.get(c.lower()):
             yield i, i + 1, keys.upper() if c.isupper() else keys
-
-
-def _misspelt_words(text: str) -> Iterator[Span]:
-    return ((*m.span(), wrong) for m in WORD.finditer(text) if (wrong := misspelt(m[0])) != m[0])
 
 
 def misspelt(word: str) -> str:
@@ -89,30 +73,20 @@ def _neighbouring_words(text: str) -> Iterator[Span]:
             yield one.start(), two.end(), f"{two[0]} {one[0]}"
 
 
-# -- the edits -------------------------------------------------------------------------------------------
-
-
 class Edit(NamedTuple):
-    """An edit of a text.
+    """An edit of a text."""
 
-    Attributes:
-        places: Everything that it can change, and into what.
-        share: Of that, how much it changes unless told otherwise.
-        drawn: Only one letter of what could be put there is, by chance.
-        tidy: Blanks that words leave behind are taken out.
-    """
-
-    places: Callable[[str], Iterable[Span]]
-    share: float
-    drawn: bool = False
-    tidy: bool = False
+    places: Callable[[str], Iterable[Span]]  # everything that it can change, and into what
+    share: float  # how much of that it changes unless told otherwise
+    drawn: bool = False  # only one letter of what could be put there is, by chance
+    tidy: bool = False  # blanks that words leave behind are taken out
 
 
 #: By the names that the space text-16 has.
 EDITS: Final[dict[str, Edit]] = {
-    "drop stop words": Edit(_stop_words, 1.0, tidy=True),
+    "drop stop words": Edit(lambda text: _without_words(text, words("stop").__contains__), 1.0, tidy=True),
     "drop punctuation": Edit(_punctuation, 1.0),
-    "lower case": Edit(_capitals, 1.0),
+    "lower case": Edit(lambda text: ((i, i + 1, c.lower()) for i, c in enumerate(text) if c.isupper()), 1.0),
     "negate": Edit(denials, 0.5),
     "delete characters": Edit(lambda text: ((i, i + 1, "") for i, _ in _letters(text)), 0.06),
     "insert characters": Edit(
@@ -124,8 +98,11 @@ EDITS: Final[dict[str, Edit]] = {
     "change case": Edit(
         lambda text: ((i, i + 1, c.swapcase()) for i, c in _letters(text) if len(c.swapcase()) == 1), 0.1
     ),
-    "misspell": Edit(_misspelt_words, 0.4),
-    "delete words": Edit(lambda text: ((*m.span(), "") for m in WORD.finditer(text)), 0.15, tidy=True),
+    "misspell": Edit(
+        lambda text: ((*m.span(), wrong) for m in WORD.finditer(text) if (wrong := misspelt(m[0])) != m[0]),
+        0.4,
+    ),
+    "delete words": Edit(_without_words, 0.15, tidy=True),
     "repeat words": Edit(lambda text: ((m.end(), m.end(), f" {m[0]}") for m in WORD.finditer(text)), 0.15),
     "reorder words": Edit(_neighbouring_words, 0.2),
     "number of nouns": Edit(numbers, 1.0),
@@ -134,14 +111,7 @@ EDITS: Final[dict[str, Edit]] = {
 
 
 def edit(text: str, name: str, *, seed: int, share: float | None = None) -> str:
-    """Do one edit.
-
-    Args:
-        text: What to edit.
-        name: One of `EDITS`.
-        seed: Where chance has a part, it follows from this.
-        share: Of what the edit can change, above 0 and at most 1; one place is changed at least.
-    """
+    """Do one of `EDITS`, to a share of what it can change; one place is changed at least."""
     check_known(name, EDITS, f"no edit is called {name[:60]!r}")
     if share is not None and not 0 < share <= 1:
         raise WeakspotError(f"a share cannot be {share}", fix="choose a number above 0 and at most 1")

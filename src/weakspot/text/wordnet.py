@@ -1,6 +1,6 @@
-"""WordNet's nouns: the meanings of a label, what a meaning is a kind of, and what its own kinds are.
+"""WordNet: what nouns mean and are kinds of (`WordNet`), which adjectives and verbs are alike (`Thesaurus`).
 
-Needs the noun files of WordNet 3.0: Debian's wordnet-base, or the folder `corpora/wordnet` of NLTK.
+Needs the files of WordNet 3.0: Debian's wordnet-base, or the folder `corpora/wordnet` of NLTK.
 Nothing is read before it is asked for; a look-up takes about a millisecond.
 """
 
@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from weakspot.core import WeakspotError, nearest
-from weakspot.text.wordnet_files import VARIABLE, WordNetFiles
-
-__all__ = ["AmbiguousLabel", "LabelParts", "Sense", "UnknownWord", "WordNet"]
+from weakspot.text.wordnet_files import VARIABLE, Part, WordNetFiles
 
 _ID: Final = re.compile(r"n(\d{8})", re.ASCII)
 _NUMBER: Final = re.compile(r"(?:(.*\S)\.)?(\d{1,3})", re.ASCII)
@@ -25,19 +23,12 @@ _SHARES: Final = (Path("/usr/share"), Path("/usr/local/share"), Path("/opt/homeb
 
 
 class Sense(NamedTuple):
-    """One meaning of a noun.
+    """One meaning of a noun."""
 
-    Attributes:
-        id: "n" and its eight digits; the same for every word with this meaning.
-        lemmas: The words for it, the usual one first, with spaces and capitals.
-        gloss: The definition, with examples.
-        hypernyms: Ids of what it is a kind, or an instance, of; the first is the usual one.
-    """
-
-    id: str
-    lemmas: tuple[str, ...]
-    gloss: str
-    hypernyms: tuple[str, ...]
+    id: str  # "n" and eight digits; the same for every word with this meaning
+    lemmas: tuple[str, ...]  # the words for it, the usual one first, with spaces and capitals
+    gloss: str  # the definition, with examples
+    hypernyms: tuple[str, ...]  # ids of what it is a kind, or an instance, of; the usual one first
 
     @property
     def name(self) -> str:
@@ -54,17 +45,11 @@ class AmbiguousLabel(WeakspotError):
 
 
 class LabelParts(NamedTuple):
-    """What heads put into one label: "n02123045 tabby, tabby cat", "golden_retriever", "crane (bird)".
+    """What heads put into one label: "n02123045 tabby, tabby cat", "golden_retriever", "crane (bird)"."""
 
-    Attributes:
-        id: Of WordNet, or "".
-        names: The words for it, in order; with spaces for underscores.
-        hint: What stands in brackets after them, or "".
-    """
-
-    id: str
-    names: tuple[str, ...]
-    hint: str
+    id: str  # of WordNet, or ""
+    names: tuple[str, ...]  # in order, with spaces for underscores
+    hint: str  # what stands in brackets after them, or ""
 
     @classmethod
     def of(cls, label: str) -> LabelParts:
@@ -77,23 +62,18 @@ class LabelParts(NamedTuple):
 
 
 class WordNet:
-    """The nouns in one folder.
-
-    Args:
-        folder: Has `index.noun` and `data.noun`, and `noun.exc` if irregular plurals are wanted.
-
-    Raises:
-        WeakspotError: They are missing, or are not WordNet's; at the beginning or when that is met.
-    """
+    """The nouns in one folder: `index.noun`, `data.noun`, and `noun.exc` if irregular plurals are wanted."""
 
     def __init__(self, folder: Path) -> None:
-        self._files = WordNetFiles(folder)
+        self.folder, self._files = folder, WordNetFiles(folder)
 
     @classmethod
     def find(cls, folder: str | Path | None = None) -> WordNet:
         """The WordNet in a folder, or in what WEAKSPOT_WORDNET names, or in one of the usual places."""
         named = folder or os.environ.get(VARIABLE)
-        places = _places(Path(named)) if named else _usual_places()
+        places = _usual_places()
+        if named:
+            places = [_at_home(Path(named)) / below for below in ("", "dict", "wordnet", "corpora/wordnet")]
         for place in places:
             if (place / "index.noun").is_file() and (place / "data.noun").is_file():
                 return cls(place)
@@ -105,13 +85,6 @@ class WordNet:
             fix="apt-get install wordnet-base; or name a folder that has index.noun and data.noun in "
             f"{VARIABLE}; or give a labels file with names and parents",
         )
-
-    @property
-    def folder(self) -> Path:
-        """Where it is read."""
-        return self._files.folder
-
-    # -- meanings ----------------------------------------------------------------------------------
 
     def senses(self, word: str) -> list[Sense]:
         """The meanings of a noun, the most frequent first; [] if it is not in WordNet.
@@ -140,18 +113,11 @@ class WordNet:
         return self._sense(int(found[1]))
 
     def choose(self, label: str, sense: str | int | None = None, hint: str | None = None) -> Sense:
-        """The one meaning of a label.
+        """The one meaning of a label, or an error that says what stands near or how to choose.
 
-        Args:
-            label: A word, or what a head calls its class. An id in it decides; of "tabby, tabby cat" only
-                the meanings that all its words share are considered; "crane (bird)" has its hint in it,
-                "crane.5" its sense.
-            sense: Which: "crane.5" or 5 (as `senses` counts, from 1), an id, or a hint.
-            hint: A word for what it is a kind of, near or far: "bird".
-
-        Raises:
-            UnknownWord: There is none; the error says what stands near.
-            AmbiguousLabel: Several are left; the error lists them and says how to choose.
+        An id in a label decides; of "tabby, tabby cat" only the meanings that all its words share are
+        considered; "crane (bird)" has its hint in it, "crane.5" its sense. `sense` is "crane.5" or 5 (as
+        `senses` counts, from 1), an id, or a hint: a word for what it is a kind of, near or far.
         """
         parts, asked = LabelParts.of(label), "" if sense is None else str(sense).strip()
         if id := asked if _ID.fullmatch(asked) else "" if asked else parts.id:
@@ -175,8 +141,6 @@ class WordNet:
         if len(left) > 1:
             raise self._ambiguous(word, left, which)
         return next(iter(left.values()))
-
-    # -- up and down -------------------------------------------------------------------------------
 
     def parent(self, sense: Sense) -> Sense | None:
         """What it is first of all a kind of; None for "entity"."""
@@ -218,8 +182,6 @@ class WordNet:
         hypernyms = tuple(f"n{to:08d}" for sign, to in found.links if sign in ("@", "@i"))
         return Sense(f"n{offset:08d}", found.lemmas, found.gloss, hypernyms)
 
-    # -- inside `choose` ---------------------------------------------------------------------------
-
     def _meanings(self, names: Iterable[str]) -> dict[int, Sense]:
         """Those that all names share, numbered as of the first name; its own where they share none."""
         known = [senses for name in names if (senses := self.senses(name))]
@@ -252,7 +214,9 @@ class WordNet:
         for number, sense in senses.items():
             parent = self.parent(sense)
             above = f" ({parent.name})" if parent else ""
-            lines.append(f"{word}.{number}{above}: {_brief(sense.gloss)}")
+            brief = sense.gloss.split(";")[0].strip()  # without examples and asides
+            brief = brief if len(brief) <= 60 else f"{brief[:59].rstrip()}…"
+            lines.append(f"{word}.{number}{above}: {brief}")
             examples += [f"{word}.{number}", sense.id, *([f"'{word}{above}'"] if above else [])]
         meanings = f"{len(lines)} meanings" if len(lines) > 1 else "one meaning"
         return AmbiguousLabel(
@@ -261,16 +225,63 @@ class WordNet:
         )
 
 
-def _places(folder: Path) -> list[Path]:
-    folder = _at_home(folder)
-    return [folder, folder / "dict", folder / "wordnet", folder / "corpora" / "wordnet"]
+#: Meanings of a word that are looked at, the most frequent first.
+SENSES: Final = {Part.ADJECTIVE: 2, Part.VERB: 3}
+
+
+class Thesaurus:
+    """The adjectives and verbs in one folder: which words mean the same, or nearly.
+
+    Two adjectives mean the same where WordNet calls one similar to the other (messy, untidy), but not where
+    both are similar to a third: red and blue are chromatic.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._files = {part: WordNetFiles(folder, part) for part in SENSES}
+        self._meanings: dict[tuple[str, Part], tuple[int, ...]] = {}
+
+    @classmethod
+    def find(cls) -> Thesaurus:
+        """Where WordNet's nouns are; refused where it has nouns only."""
+        folder = WordNet.find().folder
+        for file in (f"{kind}.{part}" for part in SENSES for kind in ("index", "data")):
+            if not (folder / file).is_file():
+                raise WeakspotError(f"{folder} has no {file}", fix="install wordnet-base")
+        return cls(folder)
+
+    def same(self, a: str, b: str, part: Part) -> bool:
+        """Whether two words share one of their frequent meanings, or one is called similar to the other."""
+        shared = set(self._frequent(a, part)) & set(self._frequent(b, part))
+        return bool(shared) or self._linked(a, b, part, "&")
+
+    def near(self, a: str, b: str, part: Part) -> bool:
+        """Whether WordNet refers from a frequent meaning of one word to one of the other."""
+        return self._linked(a, b, part, "^")
+
+    def knows(self, word: str) -> bool:
+        """Whether a word is an adjective or a verb."""
+        return any(self._all(word, part) for part in SENSES)
+
+    def _linked(self, a: str, b: str, part: Part, sign: str) -> bool:
+        one, two = (self._frequent(word, part) for word in (a, b))
+        links = {(x, to) for x in (*one, *two) for s, to in self._files[part].synset(x).links if s == sign}
+        return any((x, y) in links or (y, x) in links for x in one for y in two)
+
+    def _frequent(self, word: str, part: Part) -> tuple[int, ...]:
+        return self._all(word, part)[: SENSES[part]]
+
+    def _all(self, word: str, part: Part) -> tuple[int, ...]:
+        if (word, part) not in self._meanings:
+            self._meanings[word, part] = tuple(self._files[part].offsets(word))
+        return self._meanings[word, part]
 
 
 def _usual_places() -> list[Path]:
     nltk = [Path(place) for place in os.environ.get("NLTK_DATA", "").split(os.pathsep) if place]
     nltk += [place / "nltk_data" for place in (Path("~"), *_SHARES)]
-    nltk = [_at_home(place) for place in nltk]
-    return [*(place / "wordnet" for place in _SHARES), *(place / "corpora" / "wordnet" for place in nltk)]
+    below = [_at_home(place) / "corpora" / "wordnet" for place in nltk]
+    return [*(place / "wordnet" for place in _SHARES), *below]
 
 
 def _at_home(place: Path) -> Path:
@@ -282,9 +293,3 @@ def _at_home(place: Path) -> Path:
 
 def _key(word: str) -> str:
     return "_".join(word.lower().replace("_", " ").replace("’", "'").split())
-
-
-def _brief(gloss: str) -> str:
-    """A definition without its examples and asides, for one line of a list."""
-    meaning = gloss.split(";")[0].strip()
-    return meaning if len(meaning) <= 60 else f"{meaning[:59].rstrip()}…"

@@ -1,8 +1,8 @@
-"""WordNet's files as Princeton made them, read where they lie: one part of speech of one folder.
+"""WordNet's files as Princeton made them, read where they lie; see wndb(5WN).
 
 `index.noun` has a line per word, in the order of its bytes, so it is searched by halves. `data.noun` has a
 line per synset, and the eight digits of its id are the place of that line in bytes. Both begin with the
-licence, in lines that begin with two spaces. See wndb(5WN).
+licence, in lines that begin with two spaces.
 """
 
 from __future__ import annotations
@@ -18,10 +18,8 @@ from typing import BinaryIO, Final, NamedTuple
 
 from weakspot.core import WeakspotError
 
-#: Names the folder.
-VARIABLE: Final = "WEAKSPOT_WORDNET"
-#: The longest line of WordNet 3.0 has 12,972 bytes.
-LONGEST: Final = 1 << 16
+VARIABLE: Final = "WEAKSPOT_WORDNET"  # names the folder
+LONGEST: Final = 1 << 16  # the longest line of WordNet 3.0 has 12,972 bytes
 #: Plural endings with what stands in their place in the singular, as WordNet's own `morph` has them.
 PLURALS: Final = (
     *(("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z")),
@@ -98,12 +96,6 @@ class WordNetFiles:
         """Whether a synset stands there."""
         return offset in self._synsets or self._line(offset).startswith(b"%08d " % offset)
 
-    def synset(self, offset: int) -> Synset:
-        """The synset that stands there."""
-        if offset not in self._synsets:
-            self._synsets[offset] = self._read(offset)
-        return self._synsets[offset]
-
     def singulars(self, key: str) -> Iterator[str]:
         """What a plural may come from: by the exceptions, then by the endings of its last and first word."""
         yield from self._exceptions.get(key, ())
@@ -113,7 +105,10 @@ class WordNetFiles:
         if joint:
             yield from (singular + joint + rest for singular in self._singular(first))
 
-    def _read(self, offset: int) -> Synset:
+    def synset(self, offset: int) -> Synset:
+        """The synset that stands there."""
+        if offset in self._synsets:
+            return self._synsets[offset]
         # 02012849 05 n 01 crane 0 004 @ 02000954 n 0000 … ~ 02013177 n 0000 | large long-necked wading bird …
         head, _, gloss = self._line(offset).decode("utf-8", "replace").partition("|")
         fields = head.split()
@@ -130,7 +125,8 @@ class WordNetFiles:
                 raise ValueError
         except (ValueError, IndexError):
             raise self._spoilt("data", offset) from None
-        return Synset(lemmas, gloss.strip(), own)
+        self._synsets[offset] = Synset(lemmas, gloss.strip(), own)
+        return self._synsets[offset]
 
     def _line(self, offset: int) -> bytes:
         with self._open("data") as data:

@@ -37,10 +37,9 @@ from weakspot.judges.differs.judge import differs
 from weakspot.sources.corpus import read_corpus
 from weakspot.store import Run, RunConfig
 from weakspot.studies.mine import method as study
-from weakspot.studies.mine import pair_kinds
+from weakspot.studies.mine import pair_source
 from weakspot.studies.mine.downstream import Match
-from weakspot.studies.mine.pair_kinds import Made
-from weakspot.studies.mine.pair_source import PairSource, pair_of, stage_of
+from weakspot.studies.mine.pair_source import Made, PairSource, pair_of, stage_of
 from weakspot.studies.mine.parts import load
 from weakspot.studies.mine.result import Choice
 from weakspot.studies.mine.settings import MineSettings
@@ -56,7 +55,7 @@ SOME = captions(250)
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What a caption means and how it can be edited is found once; the user's cache is left alone."""
-    monkeypatch.setattr(pair_kinds, "variants", remembered)
+    monkeypatch.setattr(pair_source, "variants", remembered)
     monkeypatch.setattr(grammar, "parse", parsed)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 

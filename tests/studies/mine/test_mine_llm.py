@@ -12,8 +12,8 @@ import pytest
 from tests.studies.mine.mine_toy import COLOURS, THINGS, Blind, Reader, captions, mined_of, result_of
 
 import weakspot as ws
-from weakspot.studies.mine import pair_kinds
-from weakspot.studies.mine.steer import said_yes
+from weakspot.studies.mine import pair_source
+from weakspot.studies.mine.mining import said_yes
 from weakspot.study.reports import summary
 from weakspot.text.plain import normal_form
 
@@ -26,7 +26,7 @@ NAME = "where things are"
 @pytest.fixture(autouse=True)
 def words_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Only the language model's pairs are measured, which is quick; the user's cache is left alone."""
-    monkeypatch.setattr(pair_kinds, "variants", lambda *_, **__: [])
+    monkeypatch.setattr(pair_source, "variants", lambda *_, **__: [])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 

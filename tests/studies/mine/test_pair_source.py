@@ -7,12 +7,12 @@ from tests.studies.mine.mine_toy import captions
 
 from weakspot.core import Hypothesis, Stage, WeakspotError
 from weakspot.sources.corpus import Text, gather
-from weakspot.studies.mine.pair_kinds import reworded
 from weakspot.studies.mine.pair_source import (
     RANDOM,
     REPLACED,
     PairSource,
     edited_hypothesis,
+    reworded,
     written_hypothesis,
 )
 from weakspot.testing import check_source

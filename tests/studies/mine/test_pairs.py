@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
 from weakspot.studies.mine import pairs, shorten
-from weakspot.studies.mine.diverse import diverse
 from weakspot.studies.mine.pair_rule import PUBLISHED, Rule, calibrated, random_similarities
-from weakspot.studies.mine.pairs import Pairs, find_pairs
+from weakspot.studies.mine.pairs import Pairs, diverse, find_pairs
 
 Matrix = NDArray[np.float32]
 

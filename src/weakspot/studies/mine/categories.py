@@ -1,20 +1,24 @@
-"""The categories of a run with their rates and examples, as people are told of them."""
+"""The categories of a run as people are told of them: rates, examples, figures, what two texts differ in."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Tally, Trial
+from weakspot.report import format as show
+from weakspot.report import plots
+from weakspot.report.plots import Bins, Figure, Lanes, Mark
 from weakspot.store import Run, rate
 from weakspot.studies.mine.pair_source import pair_of
-from weakspot.studies.mine.result import MineResult
+from weakspot.studies.mine.result import Mined, MineResult
 
-#: Pairs of a category that are shown, and bars of a histogram.
-EXAMPLES: Final = 6
-BINS: Final = 50
+EXAMPLES: Final = 6  # pairs of a category that are shown
+BINS: Final = 50  # bars of a histogram
 #: Kinds of pairs that the others are compared with.
 BASES: Final = ("replaced", "random")
 
@@ -39,36 +43,23 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryShown:
-    """One category, or a baseline.
-
-    Attributes:
-        name: What people read first; `text` is the hypothesis' whole text.
-        kind: "edited", "written", "replaced" or "random": where its pairs come from.
-        mined: Pairs of the corpus that show it; `found` are some of them.
-        state: How it stood in the race; "confirmed" after the confirmation.
-        rate: Of fresh pairs, where there are any (`fresh`); else of those of the race.
-        failing: New pairs that are taken for alike.
-        passing: New pairs that are told apart.
-        changes: What was changed most often.
-        similarities: Of all its pairs, in bins from -1 to 1.
-        relevance: How much of it matters for the topic.
-    """
+    """One category, or a baseline."""
 
     id: str
-    name: str
+    name: str  # what people read first; `text` is the hypothesis' whole text
     text: str
-    kind: str
-    mined: int
-    state: str
-    rate: Rate
+    kind: str  # "edited", "written", "replaced" or "random": where its pairs come from
+    mined: int  # pairs of the corpus that show it; `found` are some of them
+    state: str  # how it stood in the race; "confirmed" after the confirmation
+    rate: Rate  # of fresh pairs, where there are any (`fresh`); else of those of the race
     fresh: bool
     finding: Finding | None
     found: Sequence[PairShown]
-    failing: Sequence[PairShown]
-    passing: Sequence[PairShown]
-    changes: Sequence[Change]
-    similarities: Sequence[int]
-    relevance: Rate | None
+    failing: Sequence[PairShown]  # new pairs that are taken for alike
+    passing: Sequence[PairShown]  # new pairs that are told apart
+    changes: Sequence[Change]  # what was changed most often
+    similarities: Sequence[int]  # of all its pairs, in bins from -1 to 1
+    relevance: Rate | None  # how much of it matters for the topic
 
     @property
     def confirmed(self) -> bool:
@@ -89,8 +80,7 @@ class CategoryShown:
 
 def categories_of(run: Run, result: MineResult) -> tuple[list[CategoryShown], list[CategoryShown]]:
     """The categories, those that fail most first, and the baselines."""
-    findings = {f.hypothesis.id: f for f in run.findings}
-    cited = _cited(result)
+    findings, cited = {f.hypothesis.id: f for f in run.findings}, _cited(result)
     rows = [_shown(run, h, result, findings.get(h.id), cited) for h in run.ledger.hypotheses()]
     found = [row for row in rows if row.kind not in BASES]
     found.sort(key=lambda row: (not row.confirmed, not row.fresh, -row.rate.value))
@@ -158,19 +148,89 @@ def _examples(trials: Sequence[Trial], *, failed: bool) -> list[PairShown]:
 
 
 def _changes(trials: Sequence[Trial]) -> list[Change]:
-    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    every, alike = Counter[str](), Counter[str]()
     for trial in trials:
         change = pair_of(trial).change
         if change and trial.failed is not None:
-            counts[change][0] += 1
-            counts[change][1] += trial.failed
-    rows = [Change(change, n, alike) for change, (n, alike) in counts.items() if n > 2]
+            every[change] += 1
+            alike[change] += trial.failed
+    rows = [Change(change, n, alike[change]) for change, n in every.items() if n > 2]
     return sorted(rows, key=lambda c: (-c.n, c.change))[:8]
 
 
 def _histogram(trials: Sequence[Trial]) -> list[int]:
-    bins = [0] * BINS
-    for trial in trials:
-        if trial.score is not None:
-            bins[min(max(int((trial.score + 1) / 2 * BINS), 0), BINS - 1)] += 1
-    return bins
+    places = (int((t.score + 1) / 2 * BINS) for t in trials if t.score is not None)
+    counts = Counter(min(max(place, 0), BINS - 1) for place in places)
+    return [counts[place] for place in range(BINS)]
+
+
+# -- figures --------------------------------------------------------------------------------------------
+
+RATES, HISTOGRAMS = 24, 12  # categories in a picture of rates, and of histograms
+LONGEST: Final = 300  # characters of a text that are shown
+_TOKENS: Final = re.compile(r"\w+\s*|[^\w\s]\s*")
+
+
+def rates(rows: Sequence[CategoryShown], bases: Sequence[CategoryShown]) -> Iterator[Figure]:
+    """The shares of new pairs that are taken for alike, if there are any."""
+    found = [row for row in rows if row.rate.n][:RATES]
+    if not found:
+        return
+    usual = bases[0].rate if bases and bases[0].rate.n else None
+    names = [f"{i}. {show.shorten(row.name, 80)}" for i, row in enumerate(found, start=1)]
+    marks = [Mark(name, "", row.rate) for name, row in zip(names, found, strict=True)]
+    data = Lanes(marks, ("",), dict.fromkeys(names, usual) if usual is not None else {})
+    every = [(row.name, row.state, row.rate) for row in (*found, *bases)]
+    values = [(name, state, r.value, r.low, r.high, r.failures, r.n) for name, state, r in every]
+    title = "New pairs taken for alike although they differ"
+    note = "Shares with 95 % intervals; the blue band is the interval of captions with any word replaced."
+    columns = ("category", "state", "share", "low", "high", "alike", "n")
+    picture = plots.lanes(data, title)
+    yield Figure("rates", title, columns, values, picture, note)
+
+
+def similarities(
+    mined: Mined, rows: Sequence[CategoryShown], bases: Sequence[CategoryShown]
+) -> Iterator[Figure]:
+    """How alike pairs are to the encoder: random ones, the baseline, the first categories."""
+    bins = [Bins("random pairs of the corpus", mined.random)]
+    bins += [Bins(row.name, row.similarities) for row in (*bases[:1], *rows[:HISTOGRAMS])]
+    bins = [one for one in bins if sum(one.counts)]
+    if not bins:
+        return
+    first = min(next(i for i, n in enumerate(one.counts) if n) for one in bins)
+    first -= first % 5  # to a round number: bins are 0.04 wide
+    low, high, cut = 2 * first / BINS - 1, 1.0, mined.threshold.value
+    shapes = [Bins(one.name, one.counts[first:]) for one in bins]
+    counts = [(one.name, i, n) for one in shapes for i, n in enumerate(one.counts) if n]
+    data = [(name, low + 2 * i / BINS, low + 2 * (i + 1) / BINS, n) for name, i, n in counts]
+    title = "Similarities of pairs to the encoder"
+    note = f"Cosines. Right of the dashed line, {cut:.3f}, pairs are taken for alike."
+    yield Figure(
+        "similarities", title, ("pairs", "from", "to", "count"), data,
+        plots.histograms(shapes, low=low, high=high, cut=cut, title=title), note,
+    )  # fmt: skip
+
+
+class Stretch(NamedTuple):
+    """Some words of a text: whether the other text has others there, and whether a space follows."""
+
+    words: str
+    changed: bool
+    gap: bool
+
+
+def marked(first: str, second: str) -> tuple[list[Stretch], list[Stretch]]:
+    """Both texts in stretches that they share and that they do not."""
+    one, two = (_TOKENS.findall(show.shorten(text, LONGEST)) for text in (first, second))
+    bare = [[token.strip() for token in tokens] for tokens in (one, two)]
+    steps = SequenceMatcher(a=bare[0], b=bare[1], autojunk=False).get_opcodes()
+
+    def stretch(tokens: Sequence[str], *, changed: bool) -> Stretch:
+        text = "".join(tokens)
+        return Stretch(text.strip(), changed, text != text.rstrip())
+
+    return (
+        [stretch(one[a:b], changed=tag != "equal") for tag, a, b, _, _ in steps if a < b],
+        [stretch(two[a:b], changed=tag != "equal") for tag, _, _, a, b in steps if a < b],
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
+from itertools import chain
 from typing import Any, Final
 
 from weakspot.core import Rate
@@ -15,13 +16,18 @@ from weakspot.report.format import cut, row
 from weakspot.report.markdown import escape
 from weakspot.report.markdown import table as markdown_table
 from weakspot.store import Run
-from weakspot.studies.mine.categories import CategoryShown, PairShown, categories_of
-from weakspot.studies.mine.figures import marked, rates, similarities
-from weakspot.studies.mine.result import Downstream, Grounded, Mined, MineResult, Scores
-from weakspot.text.llm_answers import Answers
+from weakspot.studies.mine.categories import (
+    CategoryShown,
+    PairShown,
+    categories_of,
+    marked,
+    rates,
+    similarities,
+)
+from weakspot.studies.mine.result import Downstream, Grounded, Mined, MineResult, Named, Scores
+from weakspot.text.llm_answers import COUNTED, Answers
 
-#: Mined pairs in the table.
-LISTED: Final = 40
+LISTED: Final = 40  # mined pairs in the table
 #: What the kinds of pairs are called.
 KINDS: Final = {"edited": "captions edited by rule", "written": "written by the language model"}
 
@@ -70,8 +76,6 @@ class MineDocument(Document):
         """Why nothing was measured, if nothing was."""
         return [f"Not measured on new pairs: {self.result.note}."] if self.result.note else ()
 
-    # -- the report ------------------------------------------------------------------------------------
-
     def sections(self, allowance: Allowance) -> Iterable[Section]:
         """The categories, their examples, then how it was measured and what else was looked at."""
         del allowance  # texts alone
@@ -84,15 +88,14 @@ class MineDocument(Document):
                 "the encoder."
             )
             yield Section("Examples", [_examples(rows)] if rows else [], note)
-        tables = [
+        beside = (
             _scores(result.scores),
             self._model(),
             _grounded(result.grounded),
             _downstream(result.downstream),
-        ]
-        for table in tables:
-            if table is not None:
-                yield Section(table.title, [table])
+        )
+        for table in filter(None, beside):
+            yield Section(table.title, [table])
         if result.mined is not None:
             yield Section("Mined pairs", [_mined(result.mined)])
             yield Section(
@@ -100,22 +103,14 @@ class MineDocument(Document):
             )
 
     def _categories(self) -> Table:
-        found = [
-            (
-                show.shorten(row.name, 120),
-                KINDS.get(row.kind, "baseline"),
-                show.rate(row.rate),
-                show.times(row.finding.lift) if row.finding is not None else show.NONE,
-                row.state if row.kind in KINDS else "",
-                show.count(row.mined) if row.kind in KINDS else "",
-            )
-            for some in self.categories
-            for row in some
-        ]
-        found += [
-            (show.shorten(name, 120), "", why, "", "not measured", "")
-            for name, why in self.result.unmeasured.items()
-        ]
+        found = []
+        for one in chain(*self.categories):
+            lift = show.times(one.finding.lift) if one.finding is not None else show.NONE
+            kind, state, mined = KINDS.get(one.kind, "baseline"), one.state, show.count(one.mined)
+            last = (state, mined) if one.kind in KINDS else ("", "")
+            found.append((show.shorten(one.name, 120), kind, show.rate(one.rate), lift, *last))
+        for name, why in self.result.unmeasured.items():
+            found.append((show.shorten(name, 120), "", why, "", "not measured", ""))
         note = (
             "How often new pairs are taken for alike although they differ. Confirmed: more often than "
             "captions with any word replaced, and than captions at random, on pairs that took no part in "
@@ -135,8 +130,6 @@ class MineDocument(Document):
         lost = (model["note"], *model["errors"])
         rows += [("could not be had", show.shorten(text, 300)) for text in lost if text]
         return pairs(rows, title="Language model", note="What it gave, and what it did not.")
-
-    # -- for machines ----------------------------------------------------------------------------------
 
     def values(self) -> Mapping[str, Any]:
         """Everything that was measured."""
@@ -164,31 +157,21 @@ class MineDocument(Document):
         """What was had of the language model, and what was not."""
         if not self.run.config.settings.get("llm"):
             return None
-        named, written = self.result.named, list(self.result.written.values())
-        naming = named.answers if named else None
+        named, written = self.result.named or Named(), list(self.result.written.values())
+        answers = [*filter(None, [named.answers]), *(one.answers for one in written)]
         total = sum((one.answers for one in written), Answers())
-        found = (naming.errors if naming else ()), *(one.answers.errors for one in written)
         return {
-            "named": len(named.failures) if named else 0,
-            "naming": str(naming) if naming else "",
-            "errors": [error for some in found for error in some][:5],
-            "note": named.note if named else "",
-            "writing": {
-                kind: getattr(total, kind)
-                for kind in ("calls", "read", "refused", "empty", "unreadable", "failed")
-            },
+            "named": len(named.failures),
+            "naming": str(named.answers or ""),
+            "errors": [error for one in answers for error in one.errors][:5],
+            "note": named.note,
+            "writing": {kind: getattr(total, kind) for kind in COUNTED},
             "written": [
-                {
-                    "name": one.name,
-                    "pairs": len(one.pairs),
-                    "dropped": one.dropped,
-                    "answers": asdict(one.answers),
-                }
+                {"name": one.name, "pairs": len(one.pairs), "dropped": one.dropped}
+                | {"answers": asdict(one.answers)}
                 for one in written
             ],
         }
-
-    # -- on a terminal ---------------------------------------------------------------------------------
 
     def lines(self, wide: int) -> Iterator[str]:
         """The baselines, the systematic failures, what was mined and what could not be had."""
@@ -232,9 +215,7 @@ class MineDocument(Document):
             wrote = show.plural(sum(one["pairs"] for one in model["written"]), "pair")
             yield f"model    named {show.plural(model['named'], 'failure')}, wrote {wrote}"
             writing = model["writing"]
-            lost = ", ".join(
-                f"{n} {kind}" for kind, n in writing.items() if n and kind not in ("calls", "read")
-            )
+            lost = ", ".join(f"{writing[kind]} {kind}" for kind in COUNTED[2:] if writing[kind])
             for why in (model["note"], lost and f"of {writing['calls']} calls for pairs: {lost}"):
                 if why:
                     yield row("", why, 2 * wide)
@@ -264,16 +245,11 @@ def _rate(rate: Rate) -> str:
 
 def _ranked(confirmed: Sequence[CategoryShown], wide: int) -> Iterator[str]:
     """The systematic failures in columns."""
-    cells = [
-        (
-            show.percent(one.rate.value),
-            show.interval(one.rate.low, one.rate.high),
-            f"of {show.count(one.rate.n)}",
-            f"{show.times(one.finding.lift) if one.finding else ''} baseline",
-            f"{one.mined} mined",
-        )
-        for one in confirmed
-    ]
+    cells = []
+    for one in confirmed:
+        rate, lift = one.rate, show.times(one.finding.lift) if one.finding else ""
+        share, ends, of = show.percent(rate.value), show.interval(rate.low, rate.high), show.count(rate.n)
+        cells.append((share, ends, f"of {of}", f"{lift} baseline", f"{one.mined} mined"))
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     room = max(20, wide - 4 - sum(widths) - 2 * len(widths))
     names = [cut(one.name, min(room, 60)) for one in confirmed]
@@ -290,12 +266,11 @@ def _examples(rows: Sequence[CategoryShown]) -> Html:
     cards = []
     for one in rows:
         passing = one.passing[:3] if one.failing or one.found else one.passing
-        kinds = [
-            ("Mined from the corpus", "found", shown(one.found)),
-            ("New, taken for alike", "failing", shown(one.failing)),
-            ("New, told apart", "passing", shown(passing)),
-        ]
-        cards.append((one, [kind for kind in kinds if kind[2]]))
+        kinds = (
+            ("Mined from the corpus", "found", one.found), ("New, taken for alike", "failing", one.failing),
+            ("New, told apart", "passing", passing),
+        )  # fmt: skip
+        cards.append((one, [(title, kind, shown(some)) for title, kind, some in kinds if some]))
     head = ("taken for alike", "", "similarity")
     tables = [
         f"### {escape(one.name, 120)}\n\n"
@@ -319,16 +294,10 @@ def _scores(scores: Scores | None) -> Table | None:
 
 
 def _mined(mined: Mined) -> Table:
-    rows = [
-        (
-            show.shorten(p.first, 200),
-            show.shorten(p.second, 200),
-            f"{p.tested:.3f}",
-            f"{p.reference:.3f}",
-            p.category,
-        )
-        for p in mined.pairs[:LISTED]
-    ]
+    rows = []
+    for p in mined.pairs[:LISTED]:
+        texts = show.shorten(p.first, 200), show.shorten(p.second, 200)
+        rows.append((*texts, f"{p.tested:.3f}", f"{p.reference:.3f}", p.category))
     struck = ", ".join(f"{show.count(n)} {why}" for why, n in mined.struck.items() if n)
     note = f"The most alike first; {len(mined.pairs):,} of {mined.candidates:,} candidates."
     note += f" Passed over: {struck}." if struck else ""
@@ -354,16 +323,11 @@ def _threshold(mined: Mined) -> Table:
 def _grounded(found: Grounded | None) -> Table | None:
     if found is None:
         return None
-    rows = [
-        (
-            show.shorten(one.name, 60),
-            one.category,
-            f"{show.percent(one.rate)} {show.interval(one.low, one.high)}",
-            show.count(one.pairs),
-            one.sight.value,
-        )
-        for one in found.rows
-    ]
+    rows = []
+    for one in found.rows:
+        prefers = f"{show.percent(one.rate)} {show.interval(one.low, one.high)}"
+        name, pairs_of = show.shorten(one.name, 60), show.count(one.pairs)
+        rows.append((name, one.category, prefers, pairs_of, one.sight.value))
     note = (
         "How often the picture is nearer its own caption than the changed one; 50 % is blind. This needs no "
         f"reference. {show.count(found.images)} pictures; the caption of another picture is told apart "

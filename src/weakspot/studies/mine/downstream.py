@@ -2,9 +2,8 @@
 
 A text-to-image model that is guided by the tested encoder draws the two prompts alike. The published study
 asks people of every picture: prompt 1, prompt 2, neither, or are the two visually the same? A pair is a
-downstream failure when a picture gets the wrong prompt or 'neither'. Here a matcher answers first: an encoder
-other than the tested one, or the world's verifier. The same items are written for people, each with an id
-that joins answers to questions; what a picture was drawn from stands in another file than what is shown.
+downstream failure when a picture gets the wrong prompt or 'neither'. Here a matcher answers first. The same
+items are written for people; what a picture was drawn from stands in another file than what is shown.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ from weakspot.studies.mine.result import Choice, Downstream, Drawn, PairDrawn
 IMAGES: Final = 1
 #: A picture that is nearer to more than this share of other texts than to either prompt shows neither.
 NEITHER: Final = 0.1
-#: Cosines nearer than this are alike to a matcher.
-SAME: Final = 1e-4
+SAME: Final = 1e-4  # cosines nearer than this are alike to a matcher
 
 Picture = NDArray[np.uint8]
 
@@ -54,11 +52,9 @@ class Matcher(Protocol):
 
 
 class EncoderMatcher:
-    """By an encoder of texts and pictures: the nearer prompt, or neither.
+    """By an encoder of texts and pictures, not the tested one, which would be blind to the same.
 
-    Args:
-        encoder: Not the tested one: it would be blind to the same.
-        others: Texts that belong to other pictures. Without any, 'neither' is never said.
+    Without `others`, texts that belong to other pictures, 'neither' is never said.
     """
 
     def __init__(self, encoder: Encoder, *, others: Iterable[str] = ()) -> None:
@@ -102,13 +98,8 @@ class VerifierMatcher:
     def match(self, images: Sequence[Picture], first: str, second: str) -> list[Match]:
         """See `Matcher`."""
         one, two = (self.verifier.shows(list(images), [text] * len(images)) for text in (first, second))
-        table = {
-            (True, False): Choice.FIRST,
-            (False, True): Choice.SECOND,
-            (False, False): Choice.NEITHER,
-            (True, True): Choice.SAME,
-        }
-        return [Match(table[bool(a), bool(b)], float(a), float(b)) for a, b in zip(one, two, strict=True)]
+        table = ((Choice.NEITHER, Choice.SECOND), (Choice.FIRST, Choice.SAME))
+        return [Match(table[bool(a)][bool(b)], float(a), float(b)) for a, b in zip(one, two, strict=True)]
 
 
 def matcher(model: Any, *, others: Iterable[str] = ()) -> Matcher:
@@ -138,9 +129,6 @@ def downstream(
 
     Picture k of a prompt follows from the seed, the prompt and k alone. In a folder the pictures (blobs/),
     items.jsonl and key.jsonl are written for people.
-
-    Raises:
-        WeakspotError: There are no pairs, or none could be drawn.
     """
     if not pairs or images_each < 1:
         raise WeakspotError(
@@ -150,7 +138,12 @@ def downstream(
     found = []
     for done, (first, second) in enumerate(pairs, 1):
         try:
-            found.append(_pair(first, second, source, matcher, images_each, seed, blobs))
+            drawn = [
+                (prompt, own, picture)
+                for prompt, text in ((1, first), (2, second))
+                for own, picture in draw(source, text, images_each, seed=seed)
+            ]
+            found.append(_matched(first, second, drawn, matcher, blobs))
         except Exception as error:  # a generator, or a text it cannot draw, may raise anything
             if blobs is not None and isinstance(error, OSError):
                 raise
@@ -168,22 +161,13 @@ def downstream(
     return _summary(found)
 
 
-def _pair(
-    first: str,
-    second: str,
-    source: Source | Generator,
-    matcher: Matcher,
-    each: int,
-    seed: int,
-    blobs: Blobs | None,
+def _matched(
+    first: str, second: str, drawn: Sequence[tuple[int, int, Picture]], matcher: Matcher, blobs: Blobs | None
 ) -> PairDrawn:
-    pictures: list[tuple[int, int, Picture]] = []
-    for prompt, text in ((1, first), (2, second)):
-        drawn = draw(source, text, each, seed=seed)
-        pictures += [(prompt, own, picture) for own, picture in drawn]
-    matches = matcher.match([picture for _, _, picture in pictures], first, second)
+    """A pair, with each picture (its prompt, its seed, its pixels) matched to a prompt."""
+    matches = matcher.match([picture for _, _, picture in drawn], first, second)
     rows = []
-    for (prompt, own, picture), match in zip(pictures, matches, strict=True):
+    for (prompt, own, picture), match in zip(drawn, matches, strict=True):
         content = png(picture)
         digest = blobs.put(content) if blobs is not None else hashlib.sha256(content).hexdigest()
         asked = json.dumps([first, second, prompt, own, digest])
@@ -208,6 +192,7 @@ def _summary(found: Sequence[PairDrawn]) -> Downstream:
     failures, n = sum(bool(pair.failed) for pair in judged), len(judged)
     low, high = wilson(failures, n)
     single = [(float(d.failed), i) for i, p in enumerate(found) for d in p.pictures if d.failed is not None]
+    images = clustered_rate([value for value, _ in single], [pair for _, pair in single]) if single else None
     return Downstream(
         pairs=tuple(found),
         failures=failures,
@@ -215,15 +200,10 @@ def _summary(found: Sequence[PairDrawn]) -> Downstream:
         rate=failures / n if n else None,
         low=low,
         high=high,
-        images=clustered_rate([value for value, _ in single], [pair for _, pair in single])
-        if single
-        else None,
+        images=images,
         same=sum(pair.failed is None and not pair.error for pair in found),
         errors=sum(bool(pair.error) for pair in found),
     )
-
-
-# -- for people ----------------------------------------------------------------------------------------
 
 
 def write_items(found: Sequence[PairDrawn], folder: Path, *, seed: int) -> None:
@@ -236,27 +216,13 @@ def write_items(found: Sequence[PairDrawn], folder: Path, *, seed: int) -> None:
     for number, pair in enumerate(found):
         for drawn in pair.pictures:
             turned = Random(f"{seed} {drawn.item}").random() < 0.5  # noqa: S311
-            shown = [pair.second, pair.first] if turned else [pair.first, pair.second]
-            items.append(
-                {
-                    "item": drawn.item,
-                    "image": drawn.digest,
-                    "file": f"blobs/{drawn.digest[:2]}/{drawn.digest}",
-                    "prompts": shown,
-                    "choices": [choice.value for choice in Choice],
-                }
-            )
-            right = 2 if (drawn.prompt == 1) == turned else 1
-            keys.append(
-                {
-                    "item": drawn.item,
-                    "pair": number,
-                    "drawn_from": drawn.prompt,
-                    "right": f"prompt {right}",
-                    "turned": turned,
-                    "matcher": drawn.choice.value,
-                }
-            )
+            file = f"blobs/{drawn.digest[:2]}/{drawn.digest}"
+            prompts = [pair.second, pair.first] if turned else [pair.first, pair.second]
+            right = f"prompt {2 if (drawn.prompt == 1) == turned else 1}"
+            item = {"item": drawn.item, "image": drawn.digest, "file": file}
+            items.append(item | {"prompts": prompts, "choices": [choice.value for choice in Choice]})
+            source = {"item": drawn.item, "pair": number, "drawn_from": drawn.prompt, "right": right}
+            keys.append(source | {"turned": turned, "matcher": drawn.choice.value})
     Random(f"{seed} items").shuffle(items)  # noqa: S311
     for name, rows in (("items.jsonl", items), ("key.jsonl", keys)):
         write_whole(folder / name, "".join(json.dumps(row) + "\n" for row in rows).encode())

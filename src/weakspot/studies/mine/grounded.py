@@ -1,6 +1,6 @@
 """What an encoder cannot tell with the picture before it: is the picture nearer its caption than a foil?
 
-A foil is the caption with one thing exchanged (`weakspot.text.foils`). For each kind of change this counts
+A foil is the caption with one thing exchanged (`weakspot.text.contrast`). For each kind of change this counts
 how often the picture is nearer its own caption; 50 % is blind. Captions of one picture are one cluster in
 intervals and tests. A reference encoder is not needed, so blind spots are found that every text encoder has.
 
@@ -13,10 +13,10 @@ Three claims are made over all kinds, each with its own control of the false-dis
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,28 +25,21 @@ from weakspot.core import Encoder, WeakspotError
 from weakspot.judges.differs.judge import DiffersJudge
 from weakspot.sources.captioned import Captioned
 from weakspot.stats import adjusted_bh
-from weakspot.stats.clustered import ClusteredRate, clustered_rate
+from weakspot.stats.clustered import clustered_rate
 from weakspot.studies.mine.embeddings import embed_texts
 from weakspot.studies.mine.parts import Progress
 from weakspot.studies.mine.result import Grounded, GroundedRow, LeftOutFile, Miss, Sight, TooFew
 from weakspot.study.options import check_seed
 from weakspot.text.changes import key
-from weakspot.text.foils import Foils, chosen, foils
+from weakspot.text.contrast import Foils, chosen_foils, foils
 
-#: Below this share a picture says next to nothing.
-BLIND: Final = 0.6
-#: Of the intervals.
-LEVEL: Final = 0.95
-#: Captions of one kind that are tried at most.
-LIMIT: Final = 1000
-#: A kind with fewer pairs is not judged.
-LEAST: Final = 20
-#: Other pictures that a pair is held against, to learn what its words alone are worth.
-OTHERS: Final = 256
-#: Cosines nearer than this are a tie, which counts half.
-TIE: Final = 1e-6
-#: Failures of a kind that are kept to be shown.
-SHOWN: Final = 8
+BLIND: Final = 0.6  # below this share a picture says next to nothing
+LEVEL: Final = 0.95  # of the intervals
+LIMIT: Final = 1000  # captions of one kind that are tried at most
+LEAST: Final = 20  # a kind with fewer pairs is not judged
+OTHERS: Final = 256  # other pictures that a pair is held against, to learn what its words alone are worth
+TIE: Final = 1e-6  # cosines nearer than this are a tie, which counts half
+SHOWN: Final = 8  # failures of a kind that are kept to be shown
 
 
 def grounded(
@@ -64,19 +57,11 @@ def grounded(
 ) -> Grounded:
     """Hold captions and their foils against their pictures.
 
-    Args:
-        encoder: With a text tower and an image tower.
-        captioned: The pictures with their captions.
-        categories: Names of categories or of kinds of change; all by default.
-        seed: Of choices among the foils of a caption, and of the control.
-        limit: Captions of one kind at most.
-        least: Kinds with fewer pairs are named but not judged.
-        judge: Foils of which it says that they do not differ are left out.
-        fdr: The false-discovery rate of each claim.
-        cache: A folder for embeddings; None for none.
-        progress: Told how far it is.
+    Categories are names of categories or of kinds of change, by default all; of one kind `limit` captions are
+    taken at most, and kinds with fewer than `least` pairs are named but not judged. Foils of which the judge
+    says that they do not differ are left out. `fdr` is the false-discovery rate of each claim.
     """
-    kinds = chosen(categories)
+    kinds = chosen_foils(categories)
     check_seed(seed)
     tell = progress or (lambda *_: None)
     rows = captioned.rows(encoder, cache=cache, progress=lambda *n: tell("pictures", *n))
@@ -107,12 +92,11 @@ def grounded(
     every = list({(t.image, t.caption): t for trials in tried.values() for t in trials}.values())
     own, said_of, easy = np.array([(t.image, at[t.caption], at[t.easy]) for t in every]).T
     gaps = (vectors[said_of] - vectors[easy]).astype(np.float64)
+    few = [(name, len(trials)) for name, trials in tried.items() if len(trials) < least]
     return Grounded(
         rows=tuple(sorted(_claims(measured, fdr=fdr), key=lambda row: (row.rate, row.name))),
-        too_few=tuple(
-            TooFew(name=k.name, pairs=len(tried[k.name])) for k in kinds if len(tried[k.name]) < least
-        ),
-        control=clustered_rate(_scores(rows.vectors[own].astype(np.float64), gaps), own),
+        too_few=tuple(TooFew(name=name, pairs=n) for name, n in few),
+        control=clustered_rate(_nearer(_products(rows.vectors[own].astype(np.float64), gaps)), own),
         images=len(said),
         captions=sum(map(len, said)),
         refused=refused,
@@ -122,9 +106,6 @@ def grounded(
         level=LEVEL,
         blind=BLIND,
     )
-
-
-# -- what is tried -------------------------------------------------------------------------------------
 
 
 class _Trial(NamedTuple):
@@ -175,21 +156,13 @@ def _tried(
     return found, refused
 
 
-# -- what comes of it ----------------------------------------------------------------------------------
-
-
-class _Measured(NamedTuple):
-    """A row without its claims, and what they follow from."""
-
-    row: dict[str, Any]
-    rate: ClusteredRate
-    p_worse: float
-
-
-def _scores(images: NDArray[np.float64], gaps: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1 if the picture is nearer the caption, 0 if nearer the foil, ½ if neither; of captions less foils."""
-    margins = np.einsum("ij,ij->i", images, gaps)
+def _nearer(margins: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 if a picture is nearer the caption, 0 if nearer the foil, ½ if neither."""
     return np.where(np.abs(margins) <= TIE, 0.5, (margins > 0).astype(np.float64))
+
+
+def _products(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.einsum("ij,ij->i", one, other))
 
 
 def _measure(
@@ -201,69 +174,55 @@ def _measure(
     *,
     names: Sequence[str],
     seed: int,
-) -> _Measured:
+) -> GroundedRow:
+    """A row with p-values that are not adjusted yet, and no claims."""
     own = np.array([t.image for t in trials])
-    captions, foil, easy = (
-        np.asarray(texts[[at[text] for text in column]], np.float64)
-        for column in zip(*(t.texts for t in trials), strict=True)
-    )
+    columns = [[at[text] for text in column] for column in zip(*(t.texts for t in trials), strict=True)]
+    captions, foil, easy = (np.asarray(texts[column], np.float64) for column in columns)
     pictures = np.asarray(images[own], np.float64)
     gaps = captions - foil
-    margins = np.einsum("ij,ij->i", pictures, gaps)
-    scores, control = _scores(pictures, gaps), _scores(pictures, captions - easy)
+    margins = _products(pictures, gaps)
+    scores, control = _nearer(margins), _nearer(_products(pictures, captions - easy))
     differ = scores != control
     # Where the two disagree, the control is right as often as not if the change is as easy.
     worse = clustered_rate((control[differ] - scores[differ] + 1) / 2, own[differ])
     rng = np.random.default_rng([seed, len(trials)])
     others = rng.permutation(len(images))[:OTHERS]
-    near = np.asarray(images[others], np.float64) @ gaps.T
-    nearer = np.where(np.abs(near) <= TIE, 0.5, (near > 0).astype(np.float64))
+    nearer = _nearer(np.asarray(images[others], np.float64) @ gaps.T)
     nearer[others[:, None] == own[None]] = np.nan
-    order = [i for i in np.argsort(margins) if margins[i] < -TIE][:SHOWN]
     rate = clustered_rate(scores, own, LEVEL)
-    row: dict[str, Any] = {
-        "name": kind.name,
-        "category": kind.category.value,
-        "rate": rate.rate,
-        "low": rate.low,
-        "high": rate.high,
-        "pairs": rate.n,
-        "images": rate.clusters,
-        "elsewhere": float(np.nansum(nearer) / max(np.isfinite(nearer).sum(), 1)),
-        "cosine": float(np.einsum("ij,ij->i", captions, foil).mean()),
-        "control": float(control.mean()),
-        "failures": tuple(
-            Miss(
-                image=names[trials[i].image],
-                caption=trials[i].caption,
-                foil=trials[i].foil,
-                margin=float(margins[i]),
-            )
-            for i in order
+    widest = [(trials[i], float(margins[i])) for i in np.argsort(margins)[:SHOWN] if margins[i] < -TIE]
+    return GroundedRow(
+        name=kind.name,
+        category=kind.category.value,
+        rate=rate.rate,
+        low=rate.low,
+        high=rate.high,
+        pairs=rate.n,
+        images=rate.clusters,
+        elsewhere=float(np.nansum(nearer) / max(np.isfinite(nearer).sum(), 1)),
+        cosine=float(_products(captions, foil).mean()),
+        control=float(control.mean()),
+        p_above=rate.above(0.5),
+        p_blind=rate.below(BLIND),
+        p_worse=worse.above(0.5),
+        sight=Sight.UNKNOWN,
+        worse=False,
+        failures=tuple(
+            Miss(image=names[t.image], caption=t.caption, foil=t.foil, margin=margin) for t, margin in widest
         ),
-    }
-    return _Measured(row, rate, worse.above(0.5))
+    )
 
 
-def _claims(measured: Sequence[_Measured], *, fdr: float) -> list[GroundedRow]:
-    """Each claim over all kinds by Benjamini and Hochberg's procedure."""
-    p_above = adjusted_bh([m.rate.above(0.5) for m in measured])
-    p_blind = adjusted_bh([m.rate.below(BLIND) for m in measured])
-    p_worse = adjusted_bh([m.p_worse for m in measured])
-    sights = {
-        (True, True): Sight.FAINT,
-        (True, False): Sight.ABOVE,
-        (False, True): Sight.BLIND,
-        (False, False): Sight.UNKNOWN,
-    }
-    return [
-        GroundedRow(
-            **m.row,
-            p_above=above,
-            p_blind=below,
-            p_worse=worse,
-            sight=sights[above <= fdr, below <= fdr],
-            worse=worse <= fdr,
-        )
-        for m, above, below, worse in zip(measured, p_above, p_blind, p_worse, strict=True)
-    ]
+def _claims(measured: Sequence[GroundedRow], *, fdr: float) -> Iterator[GroundedRow]:
+    """The rows with each claim, made over all kinds by Benjamini and Hochberg's procedure."""
+    claims = ("p_above", "p_blind", "p_worse")
+    adjusted = [adjusted_bh([getattr(row, claim) for row in measured]) for claim in claims]
+    for row, *values in zip(measured, *adjusted, strict=True):
+        above, blind, worse = (value <= fdr for value in values)
+        if above:
+            sight = Sight.FAINT if blind else Sight.ABOVE
+        else:
+            sight = Sight.BLIND if blind else Sight.UNKNOWN
+        found = dict(zip(claims, values, strict=True))
+        yield row.model_copy(update={**found, "sight": sight, "worse": worse})

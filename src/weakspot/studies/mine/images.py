@@ -7,10 +7,11 @@ an encoder of pictures alone, such as one trained without texts: what language n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,17 +25,14 @@ from weakspot.models.vectors import unit
 from weakspot.sources.folder import decode, read
 from weakspot.sources.pool import Pool, read_pool
 from weakspot.store.blobs import png, write_whole
-from weakspot.studies.mine.diverse import diverse
 from weakspot.studies.mine.pair_rule import Rule, calibrated
-from weakspot.studies.mine.pairs import find_pairs
+from weakspot.studies.mine.pairs import diverse, find_pairs
 from weakspot.studies.mine.parts import Progress
 from weakspot.studies.mine.result import LeftOutFile
 from weakspot.study.study import ByName, Value
 
-#: Pairs in the list.
-PAIRS: Final = 50
-#: Pairs that the list is chosen from, for each in it.
-CANDIDATES: Final = 40
+PAIRS: Final = 50  # pairs in the list
+CANDIDATES: Final = 40  # pairs that the list is chosen from, for each in it
 #: The published rule for texts is 0.9 / 0.2. Pictures are nearer each other, so these shares of random pairs
 #: are looked at instead.
 ALIKE, APART = 0.999, 0.9
@@ -42,15 +40,10 @@ ALIKE, APART = 0.999, 0.9
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """A network that turns pictures into rows of numbers, as an encoder of pictures.
+    """A network that turns pictures into rows of numbers, as an encoder of pictures."""
 
-    Attributes:
-        extract: See `weakspot.models.features`.
-        digest: What tells it from others; "" if nobody knows, and then it is not cached.
-    """
-
-    extract: Extractor
-    digest: str = ""
+    extract: Extractor  # see `weakspot.models.features`
+    digest: str = ""  # what tells it from others; "" if nobody knows, and then it is not cached
 
     def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """See `ImageEncoder`."""
@@ -58,11 +51,7 @@ class Features:
 
 
 def image_encoder(name: str) -> ImageEncoder:
-    """What a name names: an encoder, an output of an ONNX file (`onnx:net.onnx?output=pool`), a function.
-
-    Raises:
-        WeakspotError: There is no such model, or it does not look at pictures.
-    """
+    """What a name names: an encoder, an output of an ONNX file (`onnx:net.onnx?output=pool`), a function."""
     parsed = parse_name(name)
     if parsed.scheme == "onnx" and Path(parsed.rest).is_file():
         return Features(load(name), digest=f"{sha256(Path(parsed.rest))} {sorted(parsed.options.items())}")
@@ -84,23 +73,14 @@ class ImagePair(Value):
 
 
 class ImagePairs(Value):
-    """Pairs that the tested encoder confuses, the most alike first.
+    """Pairs that the tested encoder confuses, the most alike first."""
 
-    Attributes:
-        pairs: None of them a near-copy of another.
-        rule: What was looked for.
-        candidates: Pairs the rule keeps, as far as they were looked at.
-        complete: These are all there are.
-        images: Pictures that both encoders could embed.
-        skipped: Files that were left out, and why.
-    """
-
-    pairs: tuple[ImagePair, ...]
-    rule: Annotated[Rule, ByName]
-    candidates: int
-    complete: bool
-    images: int
-    skipped: tuple[LeftOutFile, ...]
+    pairs: tuple[ImagePair, ...]  # none of them a near-copy of another
+    rule: Annotated[Rule, ByName]  # what was looked for
+    candidates: int  # pairs the rule keeps, as far as they were looked at
+    complete: bool  # these are all there are
+    images: int  # pictures that both encoders could embed
+    skipped: tuple[LeftOutFile, ...]  # files that were left out, and why
 
 
 def mine_images(
@@ -114,42 +94,34 @@ def mine_images(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> ImagePairs:
-    """Find pairs of pictures in a folder; the rule is calibrated on random pairs of it (`ALIKE`, `APART`).
-
-    Raises:
-        WeakspotError: An encoder has no image tower, the two are the same, or there are too few pictures.
-    """
+    """Find pairs of pictures in a folder; the rule is calibrated on random pairs of it (`ALIKE`, `APART`)."""
     if pairs < 1:
         raise WeakspotError(f"{pairs} pairs cannot be looked for", fix="ask for at least one")
     for what, model in (("the encoder", encoder), ("the reference", reference)):
         if not isinstance(model, ImageEncoder):
             raise WeakspotError(f"{what} has no image tower", fix="it must have: embed_images")
+    another, tell = "use another encoder as the reference", progress or (lambda *_: None)
     own, other = digest_of(encoder), digest_of(reference)
     if encoder is reference or (own and own == other):
         raise WeakspotError(
-            "the encoder and the reference are the same, so nothing can be found",
-            fix="use another encoder as the reference",
+            "the encoder and the reference are the same, so nothing can be found", fix=another
         )
     one, two = (
-        read_pool(images, model, cache=cache, progress=_of(progress, what))
-        for model, what in ((encoder, "pictures by the encoder"), (reference, "pictures by the reference"))
+        read_pool(images, model, cache=cache, progress=partial(tell, f"pictures by the {what}"))
+        for model, what in ((encoder, "encoder"), (reference, "reference"))
     )
-    names, tested, other_rows = shared_rows(one, two)
-    if np.array_equal(tested, other_rows):
-        raise WeakspotError(
-            "the encoder and the reference give the same vectors", fix="use another encoder as the reference"
-        )
-    rule = rule or calibrated(tested, other_rows, alike=ALIKE, apart=APART, seed=seed)
-    found = find_pairs(
-        tested, other_rows, rule=rule, limit=CANDIDATES * pairs, progress=_of(progress, "pairs")
-    )
-    short = diverse(found, other_rows, wanted=pairs).pairs
+    names, tested, apart = shared_rows(one, two)
+    if np.array_equal(tested, apart):
+        raise WeakspotError("the encoder and the reference give the same vectors", fix=another)
+    rule = rule or calibrated(tested, apart, alike=ALIKE, apart=APART, seed=seed)
+    found = find_pairs(tested, apart, rule=rule, limit=CANDIDATES * pairs, progress=partial(tell, "pairs"))
+    short = diverse(found, apart, wanted=pairs).pairs
     skipped = {s.name: s.reason for pool in (one, two) for s in pool.skipped}
+    listed = [
+        ImagePair(first=names[i], second=names[j], tested=near, reference=far) for i, j, near, far in short
+    ]
     return ImagePairs(
-        pairs=tuple(
-            ImagePair(first=names[i], second=names[j], tested=near, reference=far)
-            for i, j, near, far in short
-        ),
+        pairs=tuple(listed),
         rule=rule,
         candidates=len(found),
         complete=found.complete and len(short) == len(found),
@@ -158,20 +130,8 @@ def mine_images(
     )
 
 
-def _of(progress: Progress | None, what: str) -> Callable[[int, int], None] | None:
-    return None if progress is None else lambda done, total: progress(what, done, total)
-
-
-class SharedRows(NamedTuple):
-    """Pictures that two pools have in common: names, and a row of each pool for each."""
-
-    names: tuple[str, ...]
-    one: NDArray[np.float32]
-    other: NDArray[np.float32]
-
-
-def shared_rows(one: Pool, other: Pool) -> SharedRows:
-    """The pictures of a folder that both encoders could embed."""
+def shared_rows(one: Pool, other: Pool) -> tuple[tuple[str, ...], NDArray[np.float32], NDArray[np.float32]]:
+    """The names of the pictures that both encoders could embed, and their rows by either."""
     places = {digest: i for i, digest in enumerate(other.digests)}
     common = [(i, places[digest]) for i, digest in enumerate(one.digests) if digest in places]
     if len(common) < 2:
@@ -179,24 +139,15 @@ def shared_rows(one: Pool, other: Pool) -> SharedRows:
             "the two encoders have fewer than two pictures in common", fix="give both the same folder"
         )
     mine, theirs = (list(rows) for rows in zip(*common, strict=True))
-    return SharedRows(
-        tuple(one.names[i] for i in mine),
-        unit(np.asarray(one.vectors[mine], np.float32), of="the tested encoder"),
-        unit(np.asarray(other.vectors[theirs], np.float32), of="the reference"),
-    )
-
-
-# -- a picture of the pairs ----------------------------------------------------------------------------
+    tested = unit(np.asarray(one.vectors[mine], np.float32), of="the tested encoder")
+    reference = unit(np.asarray(other.vectors[theirs], np.float32), of="the reference")
+    return tuple(one.names[i] for i in mine), tested, reference
 
 
 def contact_sheet(
     pairs: Sequence[ImagePair], folder: str | Path, path: str | Path, *, side: int = 160, across: int = 3
 ) -> None:
-    """One PNG with the pairs beside each other and both similarities below each; written as a whole.
-
-    Raises:
-        WeakspotError: There are no pairs, or the file cannot be written.
-    """
+    """One PNG with the pairs beside each other and both similarities below each; written as a whole."""
     from PIL import Image, ImageDraw
 
     if not pairs:
@@ -214,9 +165,8 @@ def contact_sheet(
             where = left + k * (side + 4) + (side - picture.width) // 2, top + (side - picture.height) // 2
             sheet.paste(picture, where)
         # Digits and Latin letters only: names are a stranger's text, and the built-in font has few letters.
-        draw.text(
-            (left, top + side + 2), f"{i + 1}.  {pair.tested:.2f}  reference {pair.reference:.2f}", "black"
-        )
+        said = f"{i + 1}.  {pair.tested:.2f}  reference {pair.reference:.2f}"
+        draw.text((left, top + side + 2), said, "black")
     try:
         write_whole(Path(path), png(np.asarray(sheet)))
     except OSError as error:

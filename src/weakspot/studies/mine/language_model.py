@@ -3,8 +3,7 @@
 It sees numbered pairs and names failures, each with the numbers of the pairs that show it; several passes see
 the pairs in other orders, and what two passes named is merged. A failure that cites no pair it was shown is
 not kept. New pairs are asked for by failure, and again until there are enough; a pair that is there already,
-or whose two texts are both in the corpus, does not count. How answers are read, and what happens when they
-are malformed, refused or missing, is in `weakspot.text.llm_answers`.
+or whose two texts are both in the corpus, does not count.
 """
 
 from __future__ import annotations
@@ -50,11 +49,7 @@ class Metered(Protocol):
 
 
 class Bill:
-    """Enters what the language model costs into the ledger, and holds it to the run's budget of dollars.
-
-    Args:
-        context: Of the run. A model that is not metered is free.
-    """
+    """Enters what a metered language model costs into the ledger, and holds it to the budget of dollars."""
 
     def __init__(self, context: Context[MineSettings, MineParts]) -> None:
         self._ledger, model = context.ledger, cast("object", context.parts.llm)
@@ -77,36 +72,29 @@ class Bill:
         return {} if spent is None else {"tokens": float(spent.tokens), "dollars": float(spent.dollars)}
 
 
-# -- failures ---------------------------------------------------------------------------------------
-
-
 def name_failures(
     pairs: Sequence[Pair], *, llm: Asked, passes: int = 3, chunk: int = 50, steer: str = "", seed: int = 0
 ) -> Named:
     """Name the systematic failures that pairs show, the most cited first.
 
-    Args:
-        pairs: What an encoder takes for alike although it differs.
-        llm: The model.
-        passes: Independent readings, each with the pairs in another order.
-        chunk: Pairs in one prompt.
-        steer: A topic for which the failures should matter.
-        seed: Of the orders.
-
-    Raises:
-        WeakspotError: There are no pairs, or no answer at all could be read.
+    The model reads them in several passes, each with the pairs in another order, `chunk` of them in a prompt;
+    `steer` is a topic for which the failures should matter. It is an error if no answer can be read.
     """
     if not pairs:
         raise WeakspotError(
             "there are no pairs to categorise", fix="lower the threshold, or give more captions"
         )
     prompts, shown = [], []
+    topic = f" They must matter for this topic: {one_line(steer)}." if steer.strip() else ""
     for number in range(passes):
         order = list(range(len(pairs)))
         Random(f"{seed} {number}").shuffle(order)  # noqa: S311
         for start in range(0, len(order), chunk):
             part = order[start : start + chunk]
-            prompts.append(_question([pairs[i] for i in part], steer=steer))
+            rows = (
+                f"{n}. {_quoted(pairs[i].first)} | {_quoted(pairs[i].second)}" for n, i in enumerate(part, 1)
+            )
+            prompts.append(_QUESTION.format(pairs="\n".join(rows), steer=topic))
             shown.append((number, part))
     texts, answers = ask_all(llm, prompts)
     named: list[tuple[int, Failure]] = []
@@ -151,14 +139,14 @@ def _alike(a: Failure, b: Failure) -> bool:
     return names >= 0.6 or (cited >= 0.6 and min(len(a.cited), len(b.cited)) > 1)
 
 
-_EMPTY_WORDS: Final = frozenset(
-    "the of in and or vs versus difference differences failure failures to".split()  # noqa: SIM905
-)
+_EMPTY_WORDS: Final = "the of in and or vs versus difference differences failure failures to"
 
 
 def _stems(name: str) -> set[str]:
     """The words of a name that say something, cut short so that a plural is no other word."""
-    return {w[:6] for w in re.findall(r"\w+", name.casefold()) if w not in _EMPTY_WORDS and len(w) > 1}
+    return {
+        w[:6] for w in re.findall(r"\w+", name.casefold()) if w not in _EMPTY_WORDS.split() and len(w) > 1
+    }
 
 
 _QUESTION: Final = """\
@@ -174,16 +162,6 @@ Answer with JSON alone, in this form:
 [{{"name": "negation", "description": "the encoder does not tell …", "pairs": [1, 4]}}]"""
 
 
-def _question(pairs: Sequence[Pair], *, steer: str) -> str:
-    topic = f" They must matter for this topic: {one_line(steer)}." if steer.strip() else ""
-    return _QUESTION.format(pairs=_numbered(pairs), steer=topic)
-
-
-def _numbered(pairs: Iterable[Pair]) -> str:
-    rows = enumerate(pairs, start=1)
-    return "\n".join(f"{i}. {_quoted(p.first)} | {_quoted(p.second)}" for i, p in rows)
-
-
 def _quoted(text: str) -> str:
     return json.dumps(one_line(text)[:LONGEST], ensure_ascii=False)
 
@@ -193,18 +171,15 @@ def _failures(text: str, part: Sequence[int]) -> Iterator[Failure]:
     for item in items(text):
         name = _first_text(item, "name", "category", "failure", "title")
         description = _first_text(item, "description", "explanation", "reason", "summary")
-        numbers = _numbers(
-            next((item[k] for k in ("pairs", "cited", "examples", "evidence") if k in item), ())
-        )
-        cited = tuple(sorted({part[n - 1] for n in numbers if 1 <= n <= len(part)}))
+        said = next((item[k] for k in ("pairs", "cited", "examples", "evidence") if k in item), ())
+        cited = tuple(sorted({part[n - 1] for n in _numbers(said) if 1 <= n <= len(part)}))
         if name and cited:
             yield Failure(name=name, description=description, cited=cited, passes=1)
 
 
 def _first_text(item: Mapping[str, Any], *keys: str) -> str:
-    return next(
-        (one_line(item[k])[:LONGEST] for k in keys if isinstance(item.get(k), str) and item[k].strip()), ""
-    )
+    texts = (item[key] for key in keys if isinstance(item.get(key), str))
+    return next((one_line(text)[:LONGEST] for text in texts if text.strip()), "")
 
 
 def _numbers(value: Any) -> list[int]:
@@ -220,9 +195,6 @@ def _numbers(value: Any) -> list[int]:
     return [n for v in list(value)[:1000] for n in _numbers(v)] if isinstance(value, Sequence) else []
 
 
-# -- pairs ------------------------------------------------------------------------------------------
-
-
 def write_pairs(
     name: str,
     description: str,
@@ -234,17 +206,10 @@ def write_pairs(
     steer: str = "",
     rounds: int = 3,
 ) -> Written:
-    """New pairs that show a failure, up to n.
+    """New pairs that show a failure, up to n; what is missing is asked for again, in so many rounds at most.
 
-    Args:
-        name: Of the failure.
-        description: In what the two texts of each pair must differ.
-        llm: The model.
-        n: Pairs asked for; what is missing is asked for again.
-        examples: Pairs shown to the model; they are not taken from its answer.
-        corpus: Texts that may not make up a pair: a pair whose texts are both in it is dropped.
-        steer: A topic that the pairs should be about.
-        rounds: So many calls at most.
+    The examples are shown to the model and not taken from its answer; a pair whose texts are both in the
+    corpus is dropped. `steer` is a topic that the pairs should be about.
     """
     known = {key(text) for text in corpus}
     seen = {frozenset((key(p.first), key(p.second))) for p in examples}
@@ -254,8 +219,13 @@ def write_pairs(
     for _ in range(rounds):
         if len(found) >= n:
             break
-        prompt = _request(
-            name, description, n - len(found), examples=[*examples[:8], *found[-8:]], steer=steer
+        shown = "\n".join(f"({_quoted(p.first)}, {_quoted(p.second)})," for p in (*examples[:8], *found[-8:]))
+        prompt = _REQUEST.format(
+            name=one_line(name),
+            description=one_line(description),
+            n=n - len(found),
+            examples=_SHOWN.format(shown=shown) if shown else "",
+            steer=f" All must be about: {one_line(steer)}." if steer.strip() else "",
         )
         (text,), answers = ask_all(llm, [prompt])
         new = list(read_pairs(text)) if text is not None else []
@@ -271,9 +241,8 @@ def write_pairs(
             elif len(found) < n:
                 seen.add(frozenset((one, two)))
                 found.append(pair)
-    return Written(
-        name=name, description=description, pairs=tuple(found), dropped=dict(dropped), answers=total
-    )
+    pairs = tuple(found)
+    return Written(name=name, description=description, pairs=pairs, dropped=dict(dropped), answers=total)
 
 
 _REQUEST: Final = """\
@@ -283,11 +252,4 @@ Write {n} new pairs of short texts, each describing a scene that one could photo
 this way and mean clearly different pictures.{steer} Write one pair a line, and nothing else, in this form:
 ("prompt 1", "prompt 2"),"""
 
-
-def _request(name: str, description: str, n: int, *, examples: Sequence[Pair], steer: str) -> str:
-    shown = "\n".join(f"({_quoted(p.first)}, {_quoted(p.second)})," for p in examples)
-    known = f"Pairs that show it already (they are data, do not repeat them):\n{shown}\n" if shown else ""
-    topic = f" All must be about: {one_line(steer)}." if steer.strip() else ""
-    return _REQUEST.format(
-        name=one_line(name), description=one_line(description), n=n, examples=known, steer=topic
-    )
+_SHOWN: Final = "Pairs that show it already (they are data, do not repeat them):\n{shown}\n"

@@ -32,28 +32,19 @@ from weakspot.judges.differs.judge import SimilarityJudge
 from weakspot.stats import e_bh
 from weakspot.store import rate
 from weakspot.studies.mine.language_model import Bill, name_failures, write_pairs
-from weakspot.studies.mine.mining import mine_pairs
-from weakspot.studies.mine.pair_similarity import PairSimilarity
+from weakspot.studies.mine.mining import captions_about, mine_pairs, relevant, share_that_matters
 from weakspot.studies.mine.pair_source import (
     RANDOM,
     REPLACED,
+    PairSimilarity,
     PairSource,
     edited_hypothesis,
     pair_of,
     written_hypothesis,
 )
 from weakspot.studies.mine.parts import MineParts
-from weakspot.studies.mine.result import (
-    Downstream,
-    Grounded,
-    MinedPair,
-    MineResult,
-    Named,
-    Scores,
-    Written,
-)
+from weakspot.studies.mine.result import Downstream, Grounded, MinedPair, MineResult, Named, Scores, Written
 from weakspot.studies.mine.settings import MineSettings
-from weakspot.studies.mine.steer import captions_about, relevant, share_that_matters
 from weakspot.study import Context
 from weakspot.text.differences import Category
 from weakspot.text.llm_answers import Pair
@@ -63,10 +54,8 @@ BASELINES: Final = ((REPLACED, 384, 0.2), (RANDOM, 256, 0.3))
 #: Categories are few and pairs cost little: none is given up for looking only somewhat worse than usual.
 RACE: Final = RaceSettings(lift=1.5, first=48, most=128, share=0.6, places=64)
 CONFIRM: Final = ConfirmSettings(least=96, most=256, baseline=512)
-#: A category with fewer new pairs in a stage is not measured.
-FEWEST: Final = 8
-#: Failures in a language model's words that are followed up.
-FAILURES: Final = 12
+FEWEST: Final = 8  # a category with fewer new pairs in a stage is not measured
+FAILURES: Final = 12  # failures in a language model's words that are followed up
 #: Pairs that a finding shows: failing, passing.
 SHOWN: Final = (24, 12)
 #: New pairs of a finding whose relevance is judged, and pairs of a finding that are drawn.
@@ -133,19 +122,17 @@ def written(context: MineContext, known: MineResult) -> Iterator[tuple[str, Writ
         context.watch.progress("pairs by the language model", number, len(failures))
         key = written_hypothesis(failure.name, failure.description).id
         if key not in known.written and llm is not None:
-            yield (
-                key,
-                write_pairs(
-                    failure.name,
-                    failure.description,
-                    llm=llm,
-                    n=2 * context.settings.written,
-                    examples=[Pair(pairs[i].first, pairs[i].second) for i in failure.cited[:8]],
-                    corpus=context.parts.corpus.texts,
-                    steer=context.settings.steer,
-                    rounds=4,
-                ),
+            new = write_pairs(
+                failure.name,
+                failure.description,
+                llm=llm,
+                n=2 * context.settings.written,
+                examples=[Pair(pairs[i].first, pairs[i].second) for i in failure.cited[:8]],
+                corpus=context.parts.corpus.texts,
+                steer=context.settings.steer,
+                rounds=4,
             )
+            yield key, new
 
 
 # -- new pairs ---------------------------------------------------------------------------------------
@@ -178,9 +165,8 @@ def measure(context: MineContext, known: MineResult, keep: Any) -> None:
             confirmed, limit = confirm_both(engine, ahead, fdr=settings.fdr)
             if limit is not None:
                 raise limit
-        context.ledger.set_findings(
-            findings(engine, confirmed, alike=alike, checked=parts.validity is not None)
-        )
+        found = findings(engine, confirmed, alike=alike, checked=parts.validity is not None)
+        context.ledger.set_findings(found)
         keep(unmeasured=missing, states={lane.hypothesis.id: lane.state.value for lane in lanes})
         if reason := cut_short(engine, lanes):
             context.end(reason)
@@ -190,12 +176,9 @@ def cut_short(engine: Engine, lanes: Sequence[Lane]) -> str:
     """How the budget is why a category was left open; "" where it is not."""
     if engine.spending.share() < RACE.share:
         return ""
-    left = [
-        x
-        for x in lanes
-        if x.state is State.OPEN and x.tally.drawn < min(RACE.most, engine.reach(x.hypothesis))
-    ]
-    return f"the budget left {len(left)} of {len(lanes)} categories open" if left else ""
+    still = [lane for lane in lanes if lane.state is State.OPEN]
+    left = sum(lane.tally.drawn < min(RACE.most, engine.reach(lane.hypothesis)) for lane in still)
+    return f"the budget left {left} of {len(lanes)} categories open" if left else ""
 
 
 def candidates(engine: Engine, known: MineResult) -> tuple[list[Hypothesis], dict[str, str]]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import WeakspotError
 from weakspot.core.errors import nearest
 
-#: A longer line, in characters, is broken.
-LONGEST_LINE: Final = 1_000_000
+LONGEST_LINE: Final = 1_000_000  # a longer line, in characters, is broken
 #: Fields that are known to hold two texts, in the order they are looked for.
 KNOWN: Final = (
     *(("caption", "foil"), ("first", "second"), ("prompt_1", "prompt_2"), ("caption_0", "caption_1")),
@@ -45,14 +44,9 @@ class PairFile(NamedTuple):
 
 
 def read_pair_file(path: Path, *, fields: tuple[str, str] | None = None) -> PairFile:
-    """Read the pairs of a file.
+    """Read the pairs of a file: .csv or .tsv with a header, or JSON, one object a line or one list.
 
-    Args:
-        path: A .csv or .tsv file has a header; any other is JSON, one object a line or one list.
-        fields: Where the two texts are; by default the first of `KNOWN` that the first object has.
-
-    Raises:
-        WeakspotError: The file cannot be read, is no text, or has no pair.
+    The two texts are in `fields`; by default the first of `KNOWN` that the first object has.
     """
     text = _text(path)
     if path.suffix.lower() in (".csv", ".tsv"):
@@ -76,7 +70,7 @@ def read_pair_file(path: Path, *, fields: tuple[str, str] | None = None) -> Pair
             rows.append(PairLine(line, *found))
     if not rows:
         hint = nearest(names[0], map(str, objects[0])) if objects else ""
-        has = f"its fields are {', '.join(map(str, list(objects[0])[:12]))}; " if objects else ""
+        has = f"its fields are {_fields(objects[0])}; " if objects else ""
         what = f"{path} has no line with a pair; line {broken[0].line}: {broken[0].why}"
         raise WeakspotError(what, fix=f"{has}name the two with --fields. {hint}".strip())
     return PairFile(rows, broken, names)
@@ -117,7 +111,7 @@ def _from_list(text: str, path: Path) -> Iterator[tuple[int, Any]]:
 
 def _from_csv(text: str, comma: str) -> Iterator[tuple[int, Any]]:
     csv.field_size_limit(LONGEST_LINE)
-    reader = csv.reader(_lines(text), delimiter=comma)
+    reader = csv.reader(text.replace("\0", "").splitlines(keepends=True), delimiter=comma)
     header: list[str] = []
     while True:
         try:
@@ -129,28 +123,24 @@ def _from_csv(text: str, comma: str) -> Iterator[tuple[int, Any]]:
             return
         if not header:
             header = [cell.strip() for cell in cells]
+        elif len(cells) == len(header):
+            yield reader.line_num, dict(zip(header, cells, strict=True))
         elif cells:
-            short = f"it has {len(cells)} cells, the header {len(header)}"
-            yield (
-                reader.line_num,
-                dict(zip(header, cells, strict=False)) if len(cells) == len(header) else short,
-            )
-
-
-def _lines(text: str) -> Iterable[str]:
-    return text.replace("\0", "").splitlines(keepends=True)
+            yield reader.line_num, f"it has {len(cells)} cells, the header {len(header)}"
 
 
 def _known(first: Mapping[Any, Any], path: Path) -> tuple[str, str]:
     for names in KNOWN:
         if all(name in first for name in names):
             return names
-    has = (
-        f"its fields are {', '.join(map(str, list(first)[:12]))}" if first else "its first line is no object"
-    )
+    has = f"its fields are {_fields(first)}" if first else "its first line is no object"
     raise WeakspotError(
         f"which fields of {path} hold the two texts? {has}", fix="name them: --fields caption,foil"
     )
+
+
+def _fields(entry: Mapping[Any, Any]) -> str:
+    return ", ".join(map(str, list(entry)[:12]))
 
 
 def _pair(entry: Any, names: tuple[str, str]) -> tuple[str, str] | str:

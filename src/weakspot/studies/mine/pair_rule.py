@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
 
-#: Pairs that are drawn to read off an encoder's scale.
-DRAWN: Final = 1_000_000
+DRAWN: Final = 1_000_000  # pairs that are drawn to read off an encoder's scale
 #: Share of random pairs beyond which a pair is alike to the tested encoder: the nearest in 10,000. What 0.9
 #: is to an encoder lies near it: so many captions of CLIP ViT-B/32 are above 0.85, of others above 0.9.
 ALIKE: Final = 0.9999
@@ -27,16 +26,11 @@ class Rule(NamedTuple):
     """When a pair is a candidate. The published rule is clip > 0.9 and |clip − reference| > 0.2.
 
     Since no cosine is above 1, the published difference can only be meant in this direction.
-
-    Attributes:
-        above: The tested similarity is above this.
-        gap: The tested similarity exceeds the reference's by more than this; None asks for no gap.
-        below: The reference's similarity is below this; None asks for nothing.
     """
 
-    above: float = 0.9
-    gap: float | None = 0.2
-    below: float | None = None
+    above: float = 0.9  # the tested similarity is above this
+    gap: float | None = 0.2  # it exceeds the reference's by more than this; None asks for no gap
+    below: float | None = None  # the reference's similarity is below this; None asks for nothing
 
     def keeps(self, tested: Any, reference: Any) -> Any:
         """Which pairs with these similarities (arrays of numpy or of torch) are candidates."""

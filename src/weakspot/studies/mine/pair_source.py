@@ -1,9 +1,12 @@
-"""The source of `mine`: pairs of texts, drawn from what a hypothesis says of them.
+"""The source and the target of `mine`: pairs of texts, drawn from what a hypothesis says of them.
 
     edited    captions of the corpus and each with one thing of a category changed
     written   what a language model wrote for a category
-    replaced  captions with any word replaced: the baseline of edits
-    random    any two captions: the baseline of all pairs
+    replaced  captions with some noun, verb or adjective replaced by another of its kind
+    random    any two captions
+
+The last two are the baselines: how often the encoder takes anything for alike, and texts that are as near to
+each other as the pairs of a category. What it misses more often than that, it misses for what it is.
 
 Captions are dealt to the two stages, so that no caption of a confirmation was used before. The row of pairs
 of a hypothesis follows from the corpus, the run's seed and the hypothesis, and ends where the corpus does.
@@ -13,23 +16,43 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
-from weakspot.core import Case, Hypothesis, Stage, Trial, WeakspotError, case_seed
+import numpy as np
+
+from weakspot.core import Case, Hypothesis, Output, Stage, TextEncoder, Trial, WeakspotError, case_seed
 from weakspot.sources.corpus import Corpus
-from weakspot.studies.mine.pair_kinds import Made, at_random, edited, replaced, vocabulary
+from weakspot.text.changes import put
+from weakspot.text.contrast import LONGEST, variants
 from weakspot.text.differences import Category
+from weakspot.text.lexicon import Tag
 from weakspot.text.plain import normal_form
+from weakspot.text.tagging import Token, tokenise
 
 #: Pairs of a category in each stage at most, and of a baseline.
 MOST: Final = {Stage.EXPLORE: 128, Stage.CONFIRM: 256}
 MOST_PLAIN: Final = {Stage.EXPLORE: 512, Stage.CONFIRM: 1024}
-#: Captions that are looked at for a category in each stage.
-LOOKED_AT: Final = 8000
+LOOKED_AT: Final = 8000  # captions that are looked at for a category in each stage
+OFTEN: Final = 12  # after so many pairs with the same change of words ("two" → "three") others are preferred
+#: Kinds of words that are replaced.
+KINDS: Final = (Tag.NOUN, Tag.VERB, Tag.ADJ)
+READ: Final = 3000  # captions whose words are gathered
+TRIES: Final = 12  # words that are tried in one caption
+ROUNDS: Final = 3  # how often the captions are gone through, another word each time
+
+
+class Made(NamedTuple):
+    """A pair, and what was changed where that is known."""
+
+    first: str
+    second: str
+    change: str = ""
 
 
 def edited_hypothesis(category: Category, *, mined: int = 0) -> Hypothesis:
@@ -53,12 +76,8 @@ RANDOM: Final = Hypothesis("two captions at random", (("pairs", "random"),), ori
 class PairSource:
     """See the module.
 
-    Args:
-        corpus: The captions.
-        written: Pairs that a language model wrote, by hypothesis id.
-        fits: Whether a text can be understood by those who will read it; other texts are not made.
-        only: The captions to draw from, if not all; baselines too.
-        progress: Told what is being made, how much is done, and of how much.
+    The language model's pairs are given by hypothesis id (`written`); texts that do not fit are not made;
+    `only` these captions are drawn from, by baselines too, if not all.
     """
 
     def __init__(
@@ -123,9 +142,9 @@ class PairSource:
             found, most = at_random(captions, self._pictures, rng=rng), MOST_PLAIN[stage]
         else:
             raise WeakspotError(f"{hypothesis.text[:80]!r} says nothing of pairs")
-        return list(islice(self._told(found, hypothesis, most), most))
+        return list(islice(self._reporting(found, hypothesis, most), most))
 
-    def _told(self, found: Iterator[Made], hypothesis: Hypothesis, most: int) -> Iterator[Made]:
+    def _reporting(self, found: Iterator[Made], hypothesis: Hypothesis, most: int) -> Iterator[Made]:
         for number, pair in enumerate(found):
             if self._progress is not None and number % 16 == 0:
                 self._progress(f"making pairs: {hypothesis.text[:60]}", number, most)
@@ -145,3 +164,154 @@ def pair_of(trial: Trial) -> Made:
         return Made(*(str(part) for part in row))
     except (ValueError, TypeError):
         return Made("", "")
+
+
+# -- how pairs are made of captions ---------------------------------------------------------------------
+
+#: By kind and form, words as often as captions have them.
+Vocabulary = Mapping[tuple[Tag, str], Sequence[str]]
+
+
+def _admitting(known: Collection[str], fits: Callable[[str], bool] | None) -> Callable[[str], bool]:
+    """Admits each text once, none of the corpus, and none that would not be understood."""
+    seen: set[str] = set()
+
+    def admits(text: str) -> bool:
+        form = normal_form(text)
+        if form in known or form in seen or (fits is not None and not fits(text)):
+            return False
+        seen.add(form)
+        return True
+
+    return admits
+
+
+def edited(
+    captions: Sequence[str],
+    *,
+    category: Category,
+    rng: Random,
+    known: Collection[str],
+    fits: Callable[[str], bool] | None = None,
+) -> Iterator[Made]:
+    """One new pair for each caption to which an edit of the category applies, in the captions' order.
+
+    None of `known`, normal forms of the texts of the corpus, is the changed caption of a pair; nor is a text
+    that does not `fit` where it will be used.
+    """
+    admits = _admitting(known, fits)
+    used: Counter[str] = Counter()
+    for caption in captions:
+        if not 0 < len(caption) <= LONGEST or not caption.isprintable():
+            continue
+        plain = " ".join(caption.split())
+        found = variants(plain, category=category)
+        rng.shuffle(found)
+        found.sort(key=lambda c: used[_change(c.before, c.after)] >= OFTEN)  # what is worn comes last
+        for contrast in found:
+            if admits(contrast.text):
+                change = _change(contrast.before, contrast.after)
+                used[change] += 1
+                yield Made(plain, contrast.text, change)
+                break
+
+
+def _change(before: str, after: str) -> str:
+    """What became what, in a few words."""
+    return f"{before.casefold()[:60] or '∅'} → {after.casefold()[:60] or '∅'}"
+
+
+def vocabulary(captions: Sequence[str]) -> Vocabulary:
+    """The words that can take each other's place."""
+    found: dict[tuple[Tag, str], list[str]] = defaultdict(list)
+    for caption in captions[:READ]:
+        for token in tokenise(caption):
+            if _plain(token):
+                found[token.tag, token.form].append(token.text)
+    return found
+
+
+def replaced(
+    captions: Sequence[str],
+    *,
+    words: Vocabulary,
+    rng: Random,
+    known: Collection[str],
+    fits: Callable[[str], bool] | None = None,
+) -> Iterator[Made]:
+    """Captions with one word replaced by any other of its kind and form; see `edited`."""
+    admits = _admitting(known, fits)
+    for _ in range(ROUNDS):
+        for caption in captions:
+            tokens = [t for t in tokenise(caption) if _plain(t) and len(words.get((t.tag, t.form), ())) > 1]
+            for _ in range(TRIES if tokens else 0):
+                token = rng.choice(tokens)
+                word = rng.choice(words[token.tag, token.form])
+                text = _put(caption, token.text, word) if word != token.text else None
+                if text is not None and admits(text):
+                    yield Made(caption, text, f"{token.text} → {word}")
+                    break
+
+
+def at_random(
+    captions: Sequence[str], pictures: Mapping[str, Collection[str]], *, rng: Random
+) -> Iterator[Made]:
+    """Two captions at random, none of them of one picture, as far as the pictures of a caption are known."""
+    while len(captions) > 1:
+        first, second = rng.sample(range(len(captions)), 2)
+        of, other = (pictures.get(captions[i], ()) for i in (first, second))
+        if not set(of) & set(other):
+            yield Made(captions[first], captions[second], "")
+
+
+_OPENING: Final = re.compile(r"an? (?:realistic )?(?:photo|picture|image|photograph) of ", re.IGNORECASE)
+OPENINGS: Final = ("a photo of ", "a picture of ", "an image of ")
+
+
+def reworded(caption: str) -> list[str]:
+    """The caption with openings that say nothing of the scene: "a picture of …" for "a photo of …"."""
+    own = _OPENING.match(caption)
+    rest = caption[own.end() :] if own else caption[:1].lower() + caption[1:]
+    return [opening + rest for opening in OPENINGS if not own or opening.strip() != own[0].strip().lower()]
+
+
+def _plain(token: Token) -> bool:
+    return token.tag in KINDS and token.text.isalpha() and len(token.text) > 1
+
+
+def _put(caption: str, old: str, new: str) -> str | None:
+    """The caption with a word replaced; None if the word is not there just once."""
+    places = list(re.finditer(rf"(?<![\w'’-]){re.escape(old)}(?![\w'’-])", caption, re.IGNORECASE))
+    return put(caption, (*places[0].span(), new)).text if len(places) == 1 else None
+
+
+# -- the target -----------------------------------------------------------------------------------------
+
+
+class PairSimilarity:
+    """An encoder as a target: answers a case of two texts with the cosine of their vectors, six decimals."""
+
+    def __init__(self, encoder: TextEncoder) -> None:
+        self.encoder, self.models = encoder, (encoder,)
+
+    def answer(self, cases: Sequence[Case]) -> list[Output]:
+        """See `Target`. Each text is embedded once, however many cases it is in."""
+        pairs = [_two_texts(case.input) for case in cases]
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        if not texts:
+            return []
+        rows = np.asarray(self.encoder.embed_texts(texts), np.float64)
+        if rows.ndim != 2 or len(rows) != len(texts) or not np.isfinite(rows).all():
+            raise WeakspotError(f"the encoder gave no finite row for each of {len(texts)} texts")
+        lengths = np.linalg.norm(rows, axis=1)
+        if not lengths.all():
+            raise WeakspotError(f"the encoder gave zeros alone for {texts[int(lengths.argmin())][:80]!r}")
+        rows /= lengths[:, None]
+        at = {text: row for row, text in enumerate(texts)}
+        return [Output(f"{float(rows[at[a]] @ rows[at[b]]):.6f}") for a, b in pairs]
+
+
+def _two_texts(value: object) -> tuple[str, str]:
+    if isinstance(value, tuple | list) and len(value) >= 2 and all(isinstance(v, str) for v in value[:2]):
+        return value[0], value[1]
+    raise WeakspotError(f"a {type(value).__name__} is no pair of texts", fix="give two texts")

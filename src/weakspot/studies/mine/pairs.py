@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
@@ -24,10 +24,8 @@ from weakspot.core import WeakspotError
 from weakspot.studies.mine.pair_rule import PUBLISHED, Rule
 from weakspot.studies.mine.shorten import rounding, shorten
 
-#: Rows and columns of a tile: what fits into a core's cache.
-TILE: Final = 1024
-#: Pairs that are computed again at once, so that the gathered rows stay in the cache.
-_AGAIN: Final = 512
+TILE: Final = 1024  # rows and columns of a tile: what fits into a core's cache
+_AGAIN: Final = 512  # pairs that are computed again at once, so that the gathered rows stay in the cache
 
 Indices = NDArray[np.int64]
 #: Told how many pairs are done, and of how many.
@@ -38,24 +36,15 @@ Accept = Callable[[Indices, Indices], NDArray[np.bool_]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Pairs, the most alike to the tested encoder first; ties in the order of their rows.
+    """Pairs, the most alike to the tested encoder first; ties in the order of their rows."""
 
-    Attributes:
-        first: Row numbers.
-        second: Row numbers, each above that of `first`.
-        tested: The tested encoder's similarity: the cosine, in float64.
-        reference: The reference's.
-        alike: How many pairs the tested encoder puts above the threshold; None if that was not counted,
-            because there are more candidates than were asked for.
-        complete: These are all candidates there are.
-    """
-
-    first: Indices
-    second: Indices
-    tested: NDArray[np.float64]
-    reference: NDArray[np.float64]
+    first: Indices  # row numbers
+    second: Indices  # row numbers, each above that of `first`
+    tested: NDArray[np.float64]  # the tested encoder's similarity: the cosine, in float64
+    reference: NDArray[np.float64]  # the reference's
+    #: How many pairs the tested encoder puts above the threshold; None if there are too many to count.
     alike: int | None = None
-    complete: bool = True
+    complete: bool = True  # these are all candidates there are
 
     def __len__(self) -> int:
         return len(self.first)
@@ -82,17 +71,9 @@ def find_pairs(
 ) -> Pairs:
     """All pairs the rule keeps, or the `limit` that are most alike to the tested encoder.
 
-    Args:
-        tested: One row of length 1 for each text or picture, by the encoder under test.
-        reference: The same by the other encoder; any width.
-        rule: What is looked for.
-        limit: Pairs in the answer at most. As soon as so many are found, only better ones are looked for.
-        accept: May refuse pairs, e.g. two captions of one photograph. Called from several threads.
-        threads: 0 for one per core.
-        progress: Told after each tile.
-
-    Raises:
-        WeakspotError: The rows do not fit together, or a number is not finite.
+    Both encoders give one row of length 1 for each text or picture, of any width. As soon as `limit` pairs
+    are found, only better ones are looked for. `accept` may refuse pairs, e.g. two captions of one
+    photograph; it is called from several threads (0 for one per core).
     """
     check_rows(tested, reference, limit=limit)
     n = len(tested)
@@ -101,13 +82,13 @@ def find_pairs(
     best = Best(rule.above, limit)
     buffers = threading.local()
 
-    def look(top: int, left: int) -> Found:
+    def look(top: int, left: int) -> Pairs:
         """The candidates of one tile."""
         a, b = short.rows[top : top + TILE], short.rows[left : left + TILE]
         if not hasattr(buffers, "tile"):
             buffers.tile, buffers.mask = np.empty((TILE, TILE), np.float32), np.empty((TILE, TILE), np.bool_)
-        tile, mask = (whole.ravel()[: len(a) * len(b)].reshape(len(a), len(b))
-                      for whole in (buffers.tile, buffers.mask))  # fmt: skip
+        whole = buffers.tile, buffers.mask
+        tile, mask = (one.ravel()[: len(a) * len(b)].reshape(len(a), len(b)) for one in whole)
         np.matmul(a, b.T, out=tile)
         np.greater(tile, np.float32(best.bar - short.slack), out=mask)
         first, second = divmod(np.flatnonzero(mask), len(b))
@@ -117,7 +98,7 @@ def find_pairs(
             first, second = first[above], second[above]
         return again(first, second)
 
-    def again(first: Indices, second: Indices) -> Found:
+    def again(first: Indices, second: Indices) -> Pairs:
         """The same pairs by float64, then by the reference."""
         alike = similarities(tested, first, second, least=best.bar)
         kept = (alike > rule.above) & (alike >= best.bar)
@@ -128,26 +109,17 @@ def find_pairs(
             first, second, alike = first[kept], second[kept], alike[kept]
         apart = similarities(reference, first, second)
         kept = rule.keeps(alike, apart)
-        return Found(first[kept], second[kept], alike[kept], apart[kept], count)
+        return Pairs(first[kept], second[kept], alike[kept], apart[kept], count)
 
     total, done = n * (n - 1) // 2, 0
+    tiles = ((top, left) for top in range(0, n, TILE) for left in range(top, n, TILE))  # the upper triangle
     with _one_blas_thread():
-        for (top, left), found in _in_turn(look, _tiles(n), threads=threads):
+        for (top, left), found in _in_turn(look, tiles, threads=threads):
             best.add(found)
-            done += _pairs_in(n, top, left)
+            done += pairs_of_tile(min(TILE, n - top), min(TILE, n - left), diagonal=top == left)
             if progress is not None:
                 progress(done, total)
     return best.pairs()
-
-
-class Found(NamedTuple):
-    """Candidates of one tile, and how many pairs of it the tested encoder puts above the threshold."""
-
-    first: Indices
-    second: Indices
-    tested: NDArray[np.float64]
-    reference: NDArray[np.float64]
-    alike: int
 
 
 class Best:
@@ -156,34 +128,35 @@ class Best:
     def __init__(self, above: float, limit: int | None) -> None:
         self.bar = above
         self._limit = limit
-        self._parts: list[Found] = []
+        self._parts: list[Pairs] = []
         self._alike = self._size = 0
         self._dropped = False
 
-    def add(self, found: Found) -> None:
+    def add(self, found: Pairs) -> None:
         """Take in the candidates of a tile; forget what can no longer be in the answer."""
-        self._alike += found.alike
-        if len(found.first):
+        self._alike += found.alike or 0
+        if len(found):
             self._parts.append(found)
-            self._size += len(found.first)
+            self._size += len(found)
         if self._limit is not None and self._size > 2 * self._limit:
-            self._parts = [self._sorted(self._limit)]
+            self._parts = [self._sorted().some(slice(self._limit))]
             self._size, self._dropped = self._limit, True
             self.bar = max(self.bar, float(self._parts[0].tested[-1]))
 
-    def _sorted(self, limit: int | None) -> Found:
-        empty = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
-        columns = [np.concatenate(c) for c in zip(empty, *(p[:4] for p in self._parts), strict=True)]
-        order = np.lexsort((columns[1], columns[0], -columns[2]))[:limit]
-        first, second, tested, reference = (column[order] for column in columns)
-        return Found(first, second, tested, reference, 0)
+    def _sorted(self) -> Pairs:
+        none = Pairs(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
+        columns = zip(
+            *((p.first, p.second, p.tested, p.reference) for p in (none, *self._parts)), strict=True
+        )
+        first, second, tested, reference = (np.concatenate(column) for column in columns)
+        return Pairs(first, second, tested, reference).some(np.lexsort((second, first, -tested)))
 
     def pairs(self) -> Pairs:
         """The answer."""
-        found = self._sorted(None)
-        complete = not self._dropped and (self._limit is None or len(found.first) <= self._limit)
-        pairs = Pairs(*found[:4], None if self._dropped else self._alike, complete)
-        return pairs.some(slice(self._limit))
+        found = self._sorted()
+        complete = not self._dropped and (self._limit is None or len(found) <= self._limit)
+        alike = None if self._dropped else self._alike
+        return replace(found.some(slice(self._limit)), alike=alike, complete=complete)
 
 
 def similarities(
@@ -199,9 +172,8 @@ def similarities(
             continue
         rough = np.einsum("ij,ij->i", a, b)
         near = rough > least - rounding(a.shape[1])
-        rough64 = rough.astype(np.float64)
-        rough64[near] = _products(a[near], b[near])
-        out[where] = rough64
+        out[where] = rough
+        out[where][near] = _products(a[near], b[near])
     return out
 
 
@@ -234,35 +206,20 @@ def check_rows(tested: Any, reference: Any, *, limit: int | None) -> None:
         )
 
 
-Tile = tuple[int, int]
-
-
-def _tiles(n: int) -> Iterator[Tile]:
-    """Corners of the tiles that hold the upper triangle, row by row."""
-    return ((top, left) for top in range(0, n, TILE) for left in range(top, n, TILE))
-
-
-def _pairs_in(n: int, top: int, left: int) -> int:
-    height, width = min(TILE, n - top), min(TILE, n - left)
-    return height * (height - 1) // 2 if top == left else height * width
+def pairs_of_tile(height: int, width: int, *, diagonal: bool) -> int:
+    """How many pairs a tile has, each once."""
+    return height * (height - 1) // 2 if diagonal else height * width
 
 
 def _in_turn(
-    look: Callable[[int, int], Found], tiles: Iterator[Tile], *, threads: int
-) -> Iterator[tuple[Tile, Found]]:
+    look: Callable[[int, int], Pairs], tiles: Iterator[tuple[int, int]], *, threads: int
+) -> Iterator[tuple[tuple[int, int], Pairs]]:
     """What is found in each tile, in their order; a few are looked at side by side, none far ahead."""
     workers = threads or os.cpu_count() or 1
-    waiting: deque[tuple[Tile, Future[Found]]] = deque()
     pool = ThreadPoolExecutor(workers)
     try:
-        for tile in tiles:
-            waiting.append((tile, pool.submit(look, *tile)))
-            if len(waiting) > 4 * workers:
-                done, future = waiting.popleft()
-                yield done, future.result()
-        while waiting:
-            done, future = waiting.popleft()
-            yield done, future.result()
+        while some := list(islice(tiles, 8 * workers)):
+            yield from zip(some, pool.map(lambda tile: look(*tile), some), strict=True)
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -273,3 +230,63 @@ def _one_blas_thread() -> AbstractContextManager[object]:
 
     limits: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
     return limits
+
+
+# -- a short list ----------------------------------------------------------------------------------------
+
+COPY: Final = 0.95  # texts this alike to the reference are near-copies
+TOPIC: Final = 0.8  # pairs whose middles are this alike to the reference have one topic
+
+
+class Diverse(NamedTuple):
+    """The list, and how many pairs were passed over to make it: for a text, and for a topic."""
+
+    pairs: Pairs
+    for_text: int
+    for_topic: int
+
+
+def diverse(
+    pairs: Pairs,
+    vectors: NDArray[np.float32],
+    *,
+    wanted: int,
+    per_text: int = 1,
+    per_topic: int = 3,
+    copy: float = COPY,
+    topic: float = TOPIC,
+) -> Diverse:
+    """The first `wanted` pairs that are not too much like those before them; fewer if there are no more.
+
+    No caption, no near-copy of it and no topic takes all the room: a text and its near-copies may be in
+    `per_text` pairs, a topic in `per_topic`. Likeness is the reference's, whose rows are given: the tested
+    encoder is the one that cannot tell.
+    """
+    width = vectors.shape[1] if vectors.ndim == 2 else 0
+    room = min(wanted, len(pairs))
+    ends, middles = np.empty((2 * room, width), np.float32), np.empty((room, width), np.float32)
+    chosen: list[int] = []
+    for_text = for_topic = 0
+    uses: dict[int, int] = {}
+    for place, (first, second) in enumerate(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)):
+        count = len(chosen)
+        if count >= wanted:
+            break
+        if max(uses.get(first, 0), uses.get(second, 0)) >= per_text:  # without any arithmetic
+            for_text += 1
+            continue
+        both = vectors[[first, second]]
+        if int((both @ ends[: 2 * count].T >= copy).sum(1).max(initial=0)) >= per_text:
+            for_text += 1
+            continue
+        middle = both.sum(0)
+        length = float(np.linalg.norm(middle))
+        middle = middle / length if length > 1e-6 else both[0]
+        if int((middles[:count] @ middle >= topic).sum()) >= per_topic:
+            for_topic += 1
+            continue
+        ends[2 * count : 2 * count + 2], middles[count] = both, middle
+        for text in (first, second):
+            uses[text] = uses.get(text, 0) + 1
+        chosen.append(place)
+    return Diverse(pairs.some(np.array(chosen, np.int64)), for_text, for_topic)

@@ -18,16 +18,14 @@ import numpy as np
 
 from weakspot.core import WeakspotError
 from weakspot.studies.mine.pair_rule import PUBLISHED, Rule
-from weakspot.studies.mine.pairs import Accept, Best, Found, Pairs, Progress, check_rows
+from weakspot.studies.mine.pairs import Accept, Best, Pairs, Progress, check_rows, pairs_of_tile
 from weakspot.studies.mine.shorten import FEW, best_length, rounding
 
 #: See `weakspot.studies.mine.shorten.RECHECK`: a GPU gathers rows slowly, and multiplies tiles fast.
 RECHECK: Final = 1_000_000.0
 LENGTHS: Final = (64, 128, 192, 256, 384, 512, 768, 1024)
-#: Rows and columns of a tile without Triton, and rows that the kernel takes at once.
-TILE: Final = 16_384
-#: Bytes of gathered rows at once.
-_GATHER: Final = 1 << 29
+TILE: Final = 16_384  # rows and columns of a tile without Triton, and rows that the kernel takes at once
+_GATHER: Final = 1 << 29  # bytes of gathered rows at once
 _LEARN, _TRY = 4096, 1024
 
 #: Hits of the sieve, as two columns of row numbers, and how many pairs have been sieved by then.
@@ -53,18 +51,10 @@ def find_pairs_torch(
     tile: int = TILE,
     progress: Progress | None = None,
 ) -> Pairs:
-    """As `find_pairs`; rows of torch stay on the device they are on.
+    """As `find_pairs`; rows may be of numpy or of torch, and rows of torch stay on the device they are on.
 
-    Args:
-        tested: One row of length 1 for each text or picture, of numpy or of torch.
-        reference: The same by the other encoder.
-        rule: What is looked for.
-        limit: Pairs in the answer at most.
-        accept: May refuse pairs; is given numpy arrays.
-        device: Of rows of numpy: "auto" (CUDA if there is one), "cpu", "cuda", "cuda:1".
-        kernel: "triton", "torch", or "auto": Triton on CUDA where it is installed.
-        tile: Rows and columns sieved at once.
-        progress: Told after each tile.
+    `device` is where rows of numpy go: "auto" (CUDA if there is one), "cpu", "cuda", "cuda:1"; `kernel` is
+    "triton", "torch", or "auto": Triton on CUDA where it is installed. `tile` rows are sieved at once.
     """
     torch: Any = import_module("torch")
     a, b = (_on(torch, rows, device) for rows in (tested, reference))
@@ -88,7 +78,7 @@ def find_pairs_torch(
         apart = _products(torch, b, first, second, torch.float64)
         kept = rule.keeps(alike, apart)
         first, second, alike, apart = (c[kept].cpu().numpy() for c in (first, second, alike, apart))
-        best.add(Found(first, second, alike, apart, above))
+        best.add(Pairs(first, second, alike, apart, above))
         if progress is not None:
             progress(done, n * (n - 1) // 2)
     return best.pairs()
@@ -151,8 +141,7 @@ def _tiles(short: HalfRows, cut: Callable[[], float], size: int) -> Hits:
             mask = product > cut()
             if top == left:
                 mask = mask.triu_(1)
-            height, width = mask.shape
-            done += height * (height - 1) // 2 if top == left else height * width
+            done += pairs_of_tile(*mask.shape, diagonal=top == left)
             first, second = mask.nonzero().unbind(1)
             yield first + top, second + left, done
 

@@ -14,15 +14,12 @@ import torch
 import triton
 import triton.language as tl
 
-#: Hits that a list has room for at first, and before a panel is cut in two.
-_ROOM, _MOST = 1 << 22, 1 << 27
+_ROOM, _MOST = 1 << 22, 1 << 27  # hits that a list has room for at first, and before a panel is cut in two
 
 
-#: What a program works on at once: rows, columns, and numbers of each.
-ROWS, COLUMNS, NUMBERS = 128, 128, 64
+ROWS, COLUMNS, NUMBERS = 128, 128, 64  # what a program works on at once: rows, columns, and numbers of each
 WARPS: Final = 8
-#: Stages of loading ahead.
-STAGES: Final = 3
+STAGES: Final = 3  # stages of loading ahead
 
 
 @triton.jit(do_not_specialize=["n", "top", "room", "panel"])  # type: ignore[untyped-decorator]

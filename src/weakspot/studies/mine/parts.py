@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 from weakspot.core import MODELS, SOURCES, Encoder, TextEncoder, WeakspotError
 from weakspot.core.ports import Selective
 from weakspot.core.registry import name_of
-from weakspot.judges.differs.judge import DiffersJudge as Validity
+from weakspot.judges.differs.judge import DiffersJudge, differs
+from weakspot.models.vectors import Precomputed
 from weakspot.sources.corpus import NOISE, Corpus, Text, gather, read_corpus, read_phrases
 from weakspot.studies.mine.embeddings import cache_folder, embed_texts
 from weakspot.studies.mine.settings import MineSettings, same_encoders
@@ -34,23 +36,16 @@ _AGAIN: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MineParts:
-    """What the settings name.
-
-    Attributes:
-        validity: Says whether two texts differ; None takes all to differ.
-        deaf: Why the encoder cannot embed new texts; "" if it can.
-        downstream: The text-to-image source, if pairs are to be drawn.
-        matcher: Says which text a drawn picture shows.
-    """
+    """What the settings name."""
 
     corpus: Corpus
     encoder: TextEncoder
     reference: TextEncoder
-    validity: Validity | None
+    validity: DiffersJudge | None  # says whether two texts differ; None takes all to differ
     llm: Asked | None
-    deaf: str
-    downstream: Any = None
-    matcher: Any = None
+    deaf: str  # why the encoder cannot embed new texts; "" if it can
+    downstream: Any = None  # the text-to-image source, if pairs are to be drawn
+    matcher: Any = None  # says which text a drawn picture shows
     cache: Path | None = None
     _rows: dict[str, NDArray[np.float32]] = field(default_factory=dict)
 
@@ -63,14 +58,13 @@ class MineParts:
         """The corpus by "encoder" or "reference": one row of length 1 per text; computed once."""
         if which not in self._rows:
             encoder = self.encoder if which == "encoder" else self.reference
-            words = f"embedding with the {which}"
             with _blamed(which):
                 self._rows[which] = embed_texts(
                     encoder,
                     self.corpus.texts,
                     digest=self.corpus.digest,
                     cache=self.cache,
-                    progress=lambda done, total: progress(words, done, total),
+                    progress=partial(progress, f"embedding with the {which}"),
                 )
         return self._rows[which]
 
@@ -96,11 +90,7 @@ def load(
     downstream: Any = None,
     matcher: Any = None,
 ) -> MineParts:
-    """Load what is named; what is given as an object is used as it is.
-
-    Raises:
-        WeakspotError: Something cannot be loaded, or the encoders do not fit the corpus or each other.
-    """
+    """Load what is named; what is given as an object is used as it is."""
     texts = _read(settings, corpus)
     wanted = "name an encoder of texts, as st:NAME"
     tested, other = (
@@ -116,9 +106,8 @@ def load(
         known = settings.matcher or SOURCES.beside(settings.downstream, "matcher")
         matches = part(matcher, known, MODELS, object, without_name=_AGAIN)
     if settings.llm is not None:
-        model = part(
-            llm, settings.llm, MODELS, Asked, without_name=_AGAIN, wanted="name a chat model: chat:…"
-        )
+        wanted = "name a chat model: chat:…"
+        model = part(llm, settings.llm, MODELS, Asked, without_name=_AGAIN, wanted=wanted)
     return MineParts(
         corpus=texts,
         encoder=tested,
@@ -134,8 +123,6 @@ def load(
 
 def _read(settings: MineSettings, given: Any) -> Corpus:
     """The corpus: named, the texts of a matrix (npz:…), a `Corpus`, or any texts."""
-    from weakspot.models.vectors import Precomputed
-
     if isinstance(given, Corpus):
         return given
     if given is not None and not isinstance(given, str | Path):
@@ -152,8 +139,6 @@ def _read(settings: MineSettings, given: Any) -> Corpus:
 
 def _probe(tested: TextEncoder, other: TextEncoder, corpus: Corpus, *, names: tuple[str, str]) -> None:
     """Refuse encoders that do not know the corpus, or that are one and the same."""
-    from weakspot.models.vectors import Precomputed
-
     some = list(corpus.texts[:_PROBE])
     rows = []
     for name, encoder in zip(names, (tested, other), strict=True):
@@ -194,8 +179,6 @@ def _check_pictures(tested: TextEncoder, settings: MineSettings) -> None:
 
 def _deaf(encoder: TextEncoder) -> str:
     """Why an encoder cannot embed new texts; "" if it can."""
-    from weakspot.models.vectors import Precomputed
-
     try:
         embed_texts(encoder, [UNKNOWN_TEXT])
     except WeakspotError as error:
@@ -204,11 +187,9 @@ def _deaf(encoder: TextEncoder) -> str:
     return ""
 
 
-def _validity(settings: MineSettings, given: Any) -> Validity | None:
-    from weakspot.judges.differs.judge import differs
-
+def _validity(settings: MineSettings, given: Any) -> DiffersJudge | None:
     if given is not None and not isinstance(given, str):
-        if not isinstance(given, Validity):
+        if not isinstance(given, DiffersJudge):
             raise WeakspotError(f"{name_of(given)[:200]} cannot judge pairs", fix="it must have: differ")
         return given
     if settings.judged_by.startswith("object:"):

@@ -20,12 +20,10 @@ import numpy as np
 
 from weakspot.core import CORPORA, MODELS, Case, Hypothesis, Stage, WeakspotError, case_seed
 from weakspot.core.ports import Selective
-from weakspot.judges.differs.judge import SimilarityJudge
+from weakspot.judges.differs.judge import SimilarityJudge, differs
 from weakspot.sources.corpus import Renewable, gather, read_corpus
-from weakspot.store import Run
-from weakspot.studies.mine.pair_kinds import Made, edited
-from weakspot.studies.mine.pair_similarity import PairSimilarity
-from weakspot.studies.mine.pair_source import pair_of
+from weakspot.store import Run, write_whole
+from weakspot.studies.mine.pair_source import Made, PairSimilarity, edited, pair_of
 from weakspot.studies.mine.result import MineResult
 from weakspot.study.lifecycle import settings_of
 from weakspot.study.loading import rooted
@@ -33,27 +31,16 @@ from weakspot.study.repairs import Fitted, Job, Progress, RepairTask, Spot, chos
 from weakspot.text.differences import Category
 from weakspot.text.plain import normal_form
 
-#: Fresh captions that are looked at for pairs in each part.
-CAPTIONS: Final = 6_000
-#: Pairs that a finding is unlearnt with, and proved on.
-LESSONS, PROVED = 600, 300
-#: Captions with pictures: learnt from, and asked for retrieval.
-USUAL, RETRIEVED = 800, 500
-#: Pairs that say the same in another order.
-SAME: Final = 300
-#: Fewer pairs prove nothing.
-LEAST: Final = 20
-#: Findings that are repaired where nobody chose.
-TOP: Final = 3
+CAPTIONS: Final = 6_000  # fresh captions that are looked at for pairs in each part
+LESSONS, PROVED = 600, 300  # pairs that a finding is unlearnt with, and proved on
+USUAL, RETRIEVED = 800, 500  # captions with pictures: learnt from, and asked for retrieval
+SAME: Final = 300  # pairs that say the same in another order
+LEAST: Final = 20  # fewer pairs prove nothing
+TOP: Final = 3  # findings that are repaired where nobody chose
 
 
 def mine_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:
-    """The findings of a mine.
-
-    Raises:
-        WeakspotError: There are none, or none of a number; the corpus or the encoder cannot be taken up.
-    """
-    from weakspot.judges.differs.judge import differs
+    """The findings of a mine."""
     from weakspot.tuning.encoder import tower_of
 
     mined, findings = rooted(settings_of(run), settings.here), run.findings
@@ -83,10 +70,8 @@ def mine_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:
     assert result is not None and result.mined is not None  # noqa: S101, PT018 (there are findings)
     alike = result.mined.threshold.value
     judge = None if mined.judged_by == "none" else differs(mined.judged_by)
-    fresh = FreshCaptions(
-        run, settings, corpus, fits=judge.understands if isinstance(judge, Selective) else None
-    )
-    before = PairSimilarity(encoder)
+    fits = judge.understands if isinstance(judge, Selective) else None
+    fresh = FreshCaptions(run, settings, corpus, fits=fits)
     spots = [
         Spot(f.phrase, (f.hypothesis,), i)
         for i, f in enumerate(findings, start=1)
@@ -107,7 +92,7 @@ def mine_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:
         return {spot.words: fresh.pairs("repair", spot, LESSONS) for spot in chosen}
 
     return Job(
-        target=before,
+        target=PairSimilarity(encoder),
         name=name,
         judge=SimilarityJudge(alike, judge),
         chosen=chosen,
@@ -118,9 +103,7 @@ def mine_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:
         clean=Spot("pictures that are nearer to another caption (1 − R@1)", failed=pictures.missed),
         source=source,
         seed=derived(settings.seed, "verification"),
-        fit=lambda folder, progress: _fit(
-            folder, progress, tower, encoder, alike, lessons(), fresh, settings
-        ),
+        fit=lambda folder, tell: _fit(folder, tell, tower, encoder, alike, lessons(), fresh, settings),
         write=lambda folder: _write(folder, lessons()),
         counts={"repair": len(fresh.captions["repair"]), "verification": len(fresh.captions["verification"])},
     )
@@ -148,23 +131,16 @@ class FreshCaptions:
         gathered = gather(more, name=f"fresh texts like those of {mined.corpus}")
         texts = [text for text in gathered.texts if normal_form(text) not in known]
         self.captions = {"repair": texts[::2], "verification": texts[1::2]}
-        self._known = {
-            "repair": known | set(map(normal_form, self.captions["verification"])),
-            "verification": known | set(map(normal_form, self.captions["repair"])),
-        }
+        of_repair, of_proof = (known | set(map(normal_form, some)) for some in self.captions.values())
+        self._known = {"repair": of_proof, "verification": of_repair}
 
     def pairs(self, part: str, spot: Spot, most: int) -> list[Made]:
         """New pairs of a category, of captions of a part; none of verification is one of repair."""
         category = _category(spot.hypotheses[0])
         assert category is not None  # noqa: S101 (asked before)
         rng = Random(f"{self._seed} {part} {spot.hypotheses[0].id}")  # noqa: S311
-        found = edited(
-            self.captions[part],
-            category=category,
-            rng=rng,
-            known=self._known[part],
-            fits=self._fits,
-        )
+        known = self._known[part]
+        found = edited(self.captions[part], category=category, rng=rng, known=known, fits=self._fits)
         rows = list(islice(found, most))
         other = "verification" if part == "repair" else "repair"
         self._known[other] |= {normal_form(text) for row in rows for text in row[:2]}
@@ -209,13 +185,11 @@ class FreshPairs:
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
         """See `Source`."""
-        rows = self.rows[hypothesis.id]
-        return [
-            Case(
-                hypothesis, i, case_seed(seed, hypothesis, i), rows[i], "told apart", " | ".join(rows[i][:2])
-            )
-            for i in indices
-        ]
+        cases = []
+        for i in indices:
+            row, own = self.rows[hypothesis.id][i], case_seed(seed, hypothesis, i)
+            cases.append(Case(hypothesis, i, own, row, "told apart", " | ".join(row[:2])))
+        return cases
 
 
 class Retrieval:
@@ -289,8 +263,6 @@ def _fit(
 
 def _write(folder: Path, lessons: dict[str, list[Made]]) -> dict[str, Any]:
     """The hard pairs as lines of JSON."""
-    from weakspot.store import write_whole
-
     lines = [
         json.dumps({"first": row.first, "second": row.second, "change": row.change, "differ in": words},
                    ensure_ascii=False)

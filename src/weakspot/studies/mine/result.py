@@ -27,61 +27,40 @@ class MinedPair(Value):
 
 
 class Threshold(Value):
-    """Above which similarity two texts are alike.
+    """Above which similarity two texts are alike."""
 
-    Attributes:
-        value: The similarity.
-        how: "fixed" or "calibrated".
-        share: Of random pairs that are below `random`.
-        random: The similarity that random pairs gave.
-        reworded: The similarity that captions gave which were only reworded.
-    """
-
-    value: float
-    how: str
-    share: float | None = None
-    random: float | None = None
-    reworded: float | None = None
+    value: float  # the similarity
+    how: str  # "fixed" or "calibrated"
+    share: float | None = None  # of random pairs that are below `random`
+    random: float | None = None  # the similarity that random pairs gave
+    reworded: float | None = None  # the similarity that captions gave which were only reworded
 
 
 class Mined(Value):
-    """The list of pairs, the most alike first, and what it was chosen from.
+    """The list of pairs, the most alike first, and what it was chosen from."""
 
-    Attributes:
-        texts: How many the corpus has.
-        rule: What was looked for; `candidates` are those it keeps, and if `complete`, all there are.
-        alike: Pairs that the tested encoder puts above the rule's threshold; None if they were not counted.
-        struck: Candidates that were passed over, by the reason.
-        random: Similarities of random pairs, counted in bins from -1 to 1.
-        seconds: By the step.
-    """
-
-    texts: int
+    texts: int  # how many the corpus has
     left_out: Annotated[LeftOut, ByName]
+    #: What was looked for; `candidates` are those it keeps, and if `complete`, all there are.
     rule: Annotated[Rule, ByName]
     threshold: Threshold
     candidates: int
     complete: bool
+    #: Pairs that the tested encoder puts above the rule's threshold; None if they were not counted.
     alike: int | None
-    struck: dict[str, int]
-    random: tuple[int, ...]
-    seconds: dict[str, float]
+    struck: dict[str, int]  # candidates that were passed over, by the reason
+    random: tuple[int, ...]  # similarities of random pairs, counted in bins from -1 to 1
+    seconds: dict[str, float]  # by the step
     pairs: tuple[MinedPair, ...]
 
 
 class Failure(Value):
-    """A systematic failure in the words of a language model.
-
-    Attributes:
-        description: Specific enough to write new pairs from.
-        cited: Indices of the pairs that show it, ascending.
-        passes: In how many readings it was named.
-    """
+    """A systematic failure in the words of a language model."""
 
     name: str
-    description: str
-    cited: tuple[int, ...]
-    passes: int
+    description: str  # specific enough to write new pairs from
+    cited: tuple[int, ...]  # indices of the pairs that show it, ascending
+    passes: int  # in how many readings it was named
 
 
 class Named(Value):
@@ -103,20 +82,13 @@ class Written(Value):
 
 
 class Scores(Value):
-    """The measures of the published method.
+    """The measures of the published method."""
 
-    Attributes:
-        quantity: Systematic failures that are confirmed.
-        success: The share of their new pairs that is alike, and differs: the mean over failures.
-        relevance: The share of new pairs that matter for the topic.
-        by: Who said so.
-        each: The relevance of each failure, by the id of its hypothesis.
-    """
-
-    quantity: int
-    success: float | None
-    relevance: Annotated[Rate, ByName] | None = None
-    by: str | None = None
+    quantity: int  # systematic failures that are confirmed
+    success: float | None  # the share of their new pairs that is alike, and differs: the mean over failures
+    relevance: Annotated[Rate, ByName] | None = None  # the share of new pairs that matter for the topic
+    by: str | None = None  # who said so
+    #: The relevance of each failure, by the id of its hypothesis.
     each: dict[str, Annotated[Rate, ByName]] = Field(default_factory=dict)
 
 
@@ -142,36 +114,25 @@ class Miss(Value):
 
 
 class GroundedRow(Value):
-    """One kind of change.
-
-    Attributes:
-        rate: How often the picture is nearer its own caption, with an interval by clusters; ties count half.
-        pairs: Captions with a foil, of so many `images`.
-        elsewhere: How often other pictures are nearer the caption: what its words alone are worth.
-        cosine: Mean similarity of caption and foil.
-        control: How often the same pictures are nearer the same captions than those of other pictures.
-        p_above: Adjusted p-value of 'not above 50 %'.
-        p_blind: Adjusted p-value of 'not below the bound of blindness'.
-        p_worse: Adjusted p-value of 'not below the control'; `worse` if that is settled.
-        failures: Some pairs of which the foil is nearer, the widest first.
-    """
+    """One kind of change."""
 
     name: str
     category: str
+    #: How often the picture is nearer its own caption, with an interval by clusters; ties count half.
     rate: float
     low: float
     high: float
-    pairs: int
+    pairs: int  # captions with a foil, of so many `images`
     images: int
-    elsewhere: float
-    cosine: float
-    control: float
-    p_above: float
-    p_blind: float
-    p_worse: float
+    elsewhere: float  # how often other pictures are nearer the caption: what its words alone are worth
+    cosine: float  # mean similarity of caption and foil
+    control: float  # how often the same pictures are nearer the same captions than those of other pictures
+    p_above: float  # adjusted p-value of 'not above 50 %'
+    p_blind: float  # adjusted p-value of 'not below the bound of blindness'
+    p_worse: float  # adjusted p-value of 'not below the control'; `worse` if that is settled
     sight: Sight
     worse: bool
-    failures: tuple[Miss, ...]
+    failures: tuple[Miss, ...]  # some pairs of which the foil is nearer, the widest first
 
 
 class TooFew(Value):
@@ -189,27 +150,20 @@ class LeftOutFile(Value):
 
 
 class Grounded(Value):
-    """Captions and their foils, held against the pictures by one encoder; the blindest kinds first.
-
-    Attributes:
-        control: How often a picture is nearer its own caption than that of another picture.
-        refused: Foils that the judge of differences refused.
-        fdr: The false-discovery rate of each claim.
-        level: Of the intervals.
-        blind: The bound of blindness.
-    """
+    """Captions and their foils, held against the pictures by one encoder; the blindest kinds first."""
 
     rows: tuple[GroundedRow, ...]
     too_few: tuple[TooFew, ...]
+    #: How often a picture is nearer its own caption than that of another picture.
     control: Annotated[ClusteredRate, ByName]
     images: int
     captions: int
-    refused: int
+    refused: int  # foils that the judge of differences refused
     skipped: tuple[LeftOutFile, ...]
     seed: int
-    fdr: float
-    level: float
-    blind: float
+    fdr: float  # the false-discovery rate of each claim
+    level: float  # of the intervals
+    blind: float  # the bound of blindness
 
 
 # -- drawn ---------------------------------------------------------------------------------------------
@@ -225,21 +179,14 @@ class Choice(StrEnum):
 
 
 class Drawn(Value):
-    """One picture of a pair, and what the matcher chose.
+    """One picture of a pair, and what the matcher chose."""
 
-    Attributes:
-        item: Its id, which joins people's answers to it.
-        prompt: 1 or 2: what it was drawn from.
-        digest: SHA-256 of its PNG.
-        first: How well it fits prompt 1; `second`, prompt 2.
-    """
-
-    item: str
-    prompt: int
+    item: str  # its id, which joins people's answers to it
+    prompt: int  # 1 or 2: what it was drawn from
     seed: int
-    digest: str
+    digest: str  # SHA-256 of its PNG
     choice: Choice
-    first: float
+    first: float  # how well it fits prompt 1; `second`, prompt 2
     second: float
 
     @property
@@ -251,63 +198,42 @@ class Drawn(Value):
 
 
 class PairDrawn(Value):
-    """Two prompts and their pictures.
-
-    Attributes:
-        failed: A picture got the wrong prompt or 'neither'; None if none could be drawn or all fit both.
-        error: Why it could not be drawn, or "".
-    """
+    """Two prompts and their pictures."""
 
     first: str
     second: str
     pictures: tuple[Drawn, ...] = ()
+    #: A picture got the wrong prompt or 'neither'; None if none could be drawn or all fit both.
     failed: bool | None = None
-    error: str = ""
+    error: str = ""  # why it could not be drawn, or ""
 
 
 class Downstream(Value):
-    """What a text-to-image source made of pairs.
-
-    Attributes:
-        n: Pairs with a verdict.
-        rate: failures / n, with a 95 % interval; None if there are none.
-        images: How often a single picture fails, clustered by pairs; None if none was judged.
-        same: Pairs whose pictures all fit both prompts.
-        errors: Pairs that could not be drawn.
-    """
+    """What a text-to-image source made of pairs."""
 
     pairs: tuple[PairDrawn, ...] = ()
     failures: int = 0
-    n: int = 0
-    rate: float | None = None
+    n: int = 0  # pairs with a verdict
+    rate: float | None = None  # failures / n, with a 95 % interval; None if there are none
     low: float = 0.0
     high: float = 1.0
+    #: How often a single picture fails, clustered by pairs; None if none was judged.
     images: Annotated[ClusteredRate, ByName] | None = None
-    same: int = 0
-    errors: int = 0
+    same: int = 0  # pairs whose pictures all fit both prompts
+    errors: int = 0  # pairs that could not be drawn
 
 
 class MineResult(Result):
-    """What was mined, named, written and measured, as far as the run has come.
+    """What was mined, named, written and measured, as far as the run has come."""
 
-    Attributes:
-        mined: The list of pairs.
-        named: The failures that a language model named.
-        written: What it wrote for them, by the id of the hypothesis.
-        unmeasured: Why categories were left out, by their names.
-        states: How each hypothesis stood at the end of the race, by its id.
-        scores: Quantity, success and relevance.
-        grounded: The check with pictures.
-        downstream: What was drawn of failing pairs.
-        note: Why nothing was measured on new pairs; "" if that was possible.
-    """
-
-    mined: Mined | None = None
-    named: Named | None = None
+    mined: Mined | None = None  # the list of pairs
+    named: Named | None = None  # the failures that a language model named
+    #: By the id of the hypothesis.
     written: dict[str, Written] = Field(default_factory=dict)
-    unmeasured: dict[str, str] = Field(default_factory=dict)
+    unmeasured: dict[str, str] = Field(default_factory=dict)  # why categories were left out, by their names
+    #: How each hypothesis stood at the end of the race, by its id.
     states: dict[str, str] = Field(default_factory=dict)
-    scores: Scores | None = None
-    grounded: Grounded | None = None
-    downstream: Downstream | None = None
-    note: str = ""
+    scores: Scores | None = None  # quantity, success and relevance
+    grounded: Grounded | None = None  # the check with pictures
+    downstream: Downstream | None = None  # what was drawn of failing pairs
+    note: str = ""  # why nothing was measured on new pairs; "" if that was possible

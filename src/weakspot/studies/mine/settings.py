@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -40,6 +41,10 @@ def _judge_of_differences(name: str) -> None:
         DIFFERS.find(name)
 
 
+_Encoder = partial(Option, shown="ENCODER", names="model", port="TextEncoder")
+_Model = partial(Option, names="model", named=name_of)
+
+
 class MineSettings(StudySettings):
     """Find what an encoder of texts does not tell apart.
 
@@ -52,23 +57,9 @@ class MineSettings(StudySettings):
 
     encoder: Annotated[
         str,
-        Option(
-            "The encoder under test, e.g. world:encoder (see: weakspot list models).",
-            "ENCODER",
-            names="model",
-            port="TextEncoder",
-            argument=True,
-        ),
+        _Encoder("The encoder under test, e.g. world:encoder (see: weakspot list models).", argument=True),
     ]
-    reference: Annotated[
-        str,
-        Option(
-            "Another encoder, which tells apart what the first should.",
-            "ENCODER",
-            names="model",
-            port="TextEncoder",
-        ),
-    ]
+    reference: Annotated[str, _Encoder("Another encoder, which tells apart what the first should.")]
     corpus: Annotated[
         str,
         Option(
@@ -86,12 +77,7 @@ class MineSettings(StudySettings):
     ] = ""
     llm: Annotated[
         str | None,
-        Option(
-            "A language model that names failures and writes pairs: chat:…",
-            "MODEL",
-            names="model",
-            named=name_of,
-        ),
+        _Model("A language model that names failures and writes pairs: chat:…", "MODEL"),
     ] = None
     validity: Annotated[
         str | None,
@@ -134,12 +120,7 @@ class MineSettings(StudySettings):
     ] = None
     matcher: Annotated[
         str | None,
-        Option(
-            "Says which text a drawn picture shows (with --downstream).",
-            "ENCODER",
-            names="model",
-            named=name_of,
-        ),
+        _Model("Says which text a drawn picture shows (with --downstream).", "ENCODER"),
     ] = None
     budget: Annotated[
         str,

@@ -21,26 +21,18 @@ from numpy.typing import NDArray
 RECHECK: Final = 30_000.0
 #: Lengths of short rows that are considered.
 LENGTHS: Final = (16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
-#: Up to so many rows it does not pay to look for directions.
-FEW: Final = 4096
-#: Rows from which directions are found, and rows whose pairs are tried.
-_LEARN, _TRY = 4096, 1024
-#: Rows that are projected at once, in float64.
-_CHUNK: Final = 1024
+FEW: Final = 4096  # up to so many rows it does not pay to look for directions
+_LEARN, _TRY = 4096, 1024  # rows from which directions are found, and rows whose pairs are tried
+_CHUNK: Final = 1024  # rows that are projected at once, in float64
 #: Added to a squared length before its root is taken: far above the errors of sums in float64.
 _MARGIN: Final = 1e-9
 
 
 class Short(NamedTuple):
-    """Rows whose products, plus `slack`, are at least those of the original rows.
+    """Rows whose products, plus `slack`, are at least those of the original rows."""
 
-    Attributes:
-        rows: float32, one per original row; as they were if nothing shorter pays.
-        slack: An upper bound of all errors of rounding, in whatever order a product is summed.
-    """
-
-    rows: NDArray[np.float32]
-    slack: float
+    rows: NDArray[np.float32]  # float32, one per original row; as they were if nothing shorter pays
+    slack: float  # an upper bound of all errors of rounding, in whatever order a product is summed
 
 
 def rounding(length: int) -> float:
@@ -53,13 +45,9 @@ def rounding(length: int) -> float:
 
 
 def shorten(vectors: NDArray[np.float32], *, above: float, recheck: float = RECHECK, seed: int = 0) -> Short:
-    """Short rows for finding pairs with products above a threshold.
+    """Short rows for finding pairs with products above a threshold: the higher, the shorter they can be.
 
-    Args:
-        vectors: Rows of length 1; may be mapped from a file.
-        above: The threshold. The higher, the shorter the rows can be.
-        recheck: See `RECHECK`.
-        seed: Of the samples. It can change the speed and never the answer.
+    The rows have length 1, and may be mapped from a file. The seed can change the speed and never the answer.
     """
     n, width = vectors.shape
     if n <= FEW:

@@ -1,32 +1,32 @@
-"""Nouns from one to many and back, verbs in the other tense: the grammar of running text.
+"""The grammar of running text: nouns from one to many and back, verbs in the other tense, denials.
 
 The tagger reads captions, so what it says of running text is taken with care: a word that may be a noun or a
-verb is left alone unless its place says which.
+verb is left alone unless its place says which. A text is denied by its verb ("it did not rain"); of a short
+sentence of a caption the words are kept as far as possible, and something is denied in any of them, verb or
+not ("a fly not on a flower").
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from weakspot.text.changes import Span
-from weakspot.text.forms import PASTS, base_of, capital, plural, singular, verb_form, verb_forms
+from weakspot.text import forms
+from weakspot.text.changes import SENTENCE, Placed, Span, words_of_sentences
 from weakspot.text.lexicon import Tag, words
-from weakspot.text.placed import Placed, words_of_sentences
-from weakspot.text.tagging import sure_adjective
+from weakspot.text.tagging import LONG_FORMS, sure_adjective
 
 BE: Final = frozenset({"is", "are", "was", "were", "am", "be", "been", "being"})
 HAVE: Final = frozenset({"has", "have", "had", "having"})
 _MODALS: Final = "can could will would shall should must may might do does did"
 MODAL: Final = frozenset(_MODALS.split())
 _DENIABLE: Final = "is are was were has have had do does did could would should must might"
-#: "didn't", "can't": each is an auxiliary with its denial.
-DENIED: Final = {
-    "can't": "can",
-    "won't": "will",
-    "shan't": "shall",
-    **{f"{word}n't": word for word in _DENIABLE.split()},
+#: "did" → "didn't", "can" → "can't": an auxiliary with its denial; and back.
+DENIAL: Final = {"can": "can't", "will": "won't", "shall": "shan't"} | {
+    word: f"{word}n't" for word in _DENIABLE.split()
 }
+DENIED: Final = {short: word for word, short in DENIAL.items()}
 _CLITICS: Final = ("'ll", "'ve", "'re", "'d", "'m")
 _OTHER: Final = {
     "is": "was", "are": "were", "am": "was", "was": "is", "were": "are", "has": "had", "have": "had",
@@ -45,7 +45,7 @@ Row = Sequence[Placed]
 
 def like(word: str, model: str) -> str:
     """In the capitals of another word."""
-    return word.upper() if model.isupper() and len(model) > 1 else capital(word, model)
+    return word.upper() if model.isupper() and len(model) > 1 else forms.capital(word, model)
 
 
 def auxiliary(word: str) -> bool:
@@ -55,11 +55,8 @@ def auxiliary(word: str) -> bool:
 
 def adverb(word: Placed) -> bool:
     """Whether a word may stand between an auxiliary and its verb."""
-    return (
-        word.small in words("between")
-        or word.tag is Tag.ADV
-        or (word.small.endswith("ly") and len(word.small) > 4)
-    )
+    listed = word.small in words("between") or word.tag is Tag.ADV
+    return listed or (word.small.endswith("ly") and len(word.small) > 4)
 
 
 def inverted(row: Row, *, most: int = 4) -> int:
@@ -74,18 +71,19 @@ def inverted(row: Row, *, most: int = 4) -> int:
     return -1
 
 
-# -- number -------------------------------------------------------------------------------------------
-
-
 def numbers(text: str) -> Iterator[Span]:
     """Nouns: "the bridges" and "the bridge" change places. Names and stuff are left as they are."""
     for row in words_of_sentences(text):
         for i, (start, end, word, _) in enumerate(row):
             if _noun(row, i):
                 small = word.lower()
-                other = singular(small)
+                other = forms.singular(small)
                 if other == small:
-                    other = small if small in words("not counted") or not _counted(row, i) else plural(small)
+                    other = (
+                        small
+                        if small in words("not counted") or not _counted(row, i)
+                        else forms.plural(small)
+                    )
                 if other != small:
                     yield start, end, like(other, word)
 
@@ -101,23 +99,23 @@ def _noun(row: Row, i: int) -> bool:
     if (i and word.word[:1].isupper()) or (small.endswith("ed") and len(small) > 5) or sure_adjective(small):
         return False
     touching = behind is not None and behind.start - word.end == 1
-    if touching and singular(small) == small and _compound(row, i + 1):
+    if touching and forms.singular(small) == small and _compound(row, i + 1):
         return False  # "a town council" has councils, not towns
     if before is None:
-        return singular(small) != small
+        return forms.singular(small) != small
     if before.small == "to" or auxiliary(before.small) or adverb(before) or before.tag is Tag.PRON:
         return False
-    if small in verb_forms():
+    if small in forms.verb_forms():
         return before.tag in (Tag.DET, Tag.NUM, Tag.ADJ, Tag.PREP) or before.small.endswith("'s")
     if before.tag is not Tag.NOUN:
         return True
-    opens = (
-        touching
-        and behind is not None
-        and (behind.small in ("that", "as") or behind.tag in (Tag.DET, Tag.NUM, Tag.PRON, Tag.ADJ))
+    opens = behind is not None and (
+        behind.small in ("that", "as") or behind.tag in (Tag.DET, Tag.NUM, Tag.PRON, Tag.ADJ)
     )
     # "a company employs ninety", "owners fear that", "rangers hope": verbs that the tagger takes for nouns.
-    return not opens and not (singular(small) == small and singular(before.small) != before.small)
+    return not (touching and opens) and not (
+        forms.singular(small) == small and forms.singular(before.small) != before.small
+    )
 
 
 def _compound(row: Row, i: int) -> bool:
@@ -125,11 +123,9 @@ def _compound(row: Row, i: int) -> bool:
     word, behind = row[i], row[i + 1] if i + 1 < len(row) else None
     if word.tag is not Tag.NOUN or word.small in words("no noun") | words("surely verb"):
         return False
-    if singular(word.small) != word.small:
-        goes_on = behind is not None and behind.start - word.end == 1
-        return word.small not in verb_forms() and not (
-            goes_on and behind and behind.tag in (Tag.DET, Tag.NUM)
-        )
+    if forms.singular(word.small) != word.small:
+        goes_on = behind is not None and behind.start - word.end == 1 and behind.tag in (Tag.DET, Tag.NUM)
+        return word.small not in forms.verb_forms() and not goes_on
     return behind is None or (behind.small != "that" and behind.tag is not Tag.PRON)
 
 
@@ -143,9 +139,6 @@ def _counted(row: Row, i: int) -> bool:
         if p.tag not in (Tag.ADJ, Tag.NOUN) and not adverb(p):
             return False
     return False
-
-
-# -- tense --------------------------------------------------------------------------------------------
 
 
 def tenses(text: str) -> Iterator[Span]:
@@ -165,22 +158,19 @@ def _other_tense(row: Row, i: int) -> str:
     if i == 0 and word in ("do", "don't") and inverted(row) != 0:
         return ""  # "Don't go."
     if word in DENIED:
-        other = _auxiliary(row, i, DENIED[word])
-        return {"can": "can't", "will": "won't", "shall": "", "may": ""}.get(
-            other, f"{other}n't" if other else ""
-        )
+        return DENIAL.get(_auxiliary(row, i, DENIED[word]), "")
     if word in _OTHER or word in ("had", "did"):
         return "" if _governed(row, i) else _auxiliary(row, i, word)
     if (row[i].tag is not Tag.VERB and word not in words("surely verb")) or _governed(row, i):
         return ""
-    base, form = base_of(word)
-    past = _PASTS.get(base) or verb_form(base, "past")
+    base, form = forms.base_of(word)
+    past = _PASTS.get(base) or forms.verb_form(base, "past")
     if form == "past":
         passive = i + 1 < len(row) and row[i + 1].small == "by"
-        listed = base in {known for known, _ in verb_forms().values()}
-        if passive or (listed and word != past and word not in PASTS):
+        listed = base in {known for known, _ in forms.verb_forms().values()}
+        if passive or (listed and word != past and word not in forms.PASTS):
             return ""  # a participle: "given", "bought by"
-        return verb_form(base, "base" if many(row, i) else "s")
+        return forms.verb_form(base, "base" if many(row, i) else "s")
     if form == "s":
         return past
     before = row[i - 1] if i else None
@@ -197,19 +187,17 @@ def _auxiliary(row: Row, i: int, word: str) -> str:
 
 def _governed(row: Row, i: int) -> bool:
     """Whether the tense of a verb is carried by a word before it, or by none, as that of "to go"."""
-    at = i - 1
-    while at >= 0 and adverb(row[at]):
-        at -= 1
+    at = _before_adverbs(row, i)
     if at < 0:
         return False
     if auxiliary(row[at].small) or row[at].small == "to":
         return True
     if row[at].tag is Tag.CONJ:
-        earlier = _verb_before(row, at)
+        earlier = next((j for j in range(at - 1, -1, -1) if row[j].tag is Tag.VERB), None)
         if earlier is None or row[at].small not in ("and", "or"):
             return False
-        forms = {base_of(row[j].small)[1] for j in (earlier, i)}
-        return len(forms) == 1 and _governed(row, earlier)
+        alike = {forms.base_of(row[j].small)[1] for j in (earlier, i)}
+        return len(alike) == 1 and _governed(row, earlier)
     asked = inverted(row)
     if 0 <= asked < i:
         between = row[asked + 1 : i]
@@ -217,8 +205,9 @@ def _governed(row: Row, i: int) -> bool:
     return False
 
 
-def _verb_before(row: Row, i: int) -> int | None:
-    return next((j for j in range(i - 1, -1, -1) if row[j].tag is Tag.VERB), None)
+def _before_adverbs(row: Row, i: int) -> int:
+    """The place of the word before this one, adverbs passed over; −1 if there is none."""
+    return next((at for at in range(i - 1, -1, -1) if not adverb(row[at])), -1)
 
 
 def many(row: Row, i: int) -> bool:
@@ -227,9 +216,7 @@ def many(row: Row, i: int) -> bool:
     if asked == i and i + 1 < len(row):
         subject = next((p for p in row[i + 1 :] if p.tag in (Tag.NOUN, Tag.PRON)), None)
         return subject is not None and _is_many(subject)
-    at = i - 1
-    while at >= 0 and adverb(row[at]):
-        at -= 1
+    at = _before_adverbs(row, i)
     if at > 0 and row[at].tag is Tag.CONJ and row[at].small in ("and", "or", "but"):
         verbs = [j for j in range(at) if row[j].tag is Tag.VERB or auxiliary(row[j].small)]
         if verbs:
@@ -264,3 +251,124 @@ def _is_many(word: Placed) -> bool:
     if word.tag is Tag.NOUN:
         return word.token.form == "many" or word.small == "people"
     return word.small in _MANY
+
+
+# -- denials -------------------------------------------------------------------------------------------
+
+_HELPS: Final = r"is|are|was|were|am|can|could|will|would|should|must|may|might"
+
+
+_WHERE: Final = (
+    r"on|in|behind|under|near|at|by|inside|outside|above|below|beside|between|against|next to|in front of"
+)
+_Put = str | Callable[[re.Match[str]], str]
+
+
+def negated(sentence: str) -> str:
+    """The opposite of one short sentence; "" where no rule applies.
+
+    "it is on a flower." and "it is not on a flower." are each other's opposite, and so are "there is a
+    ball." and "there is no ball.". The words are kept as far as possible.
+    """
+    text = " ".join(sentence.split())
+    for short, full in LONG_FORMS:
+        text = re.sub(short, full, text, flags=re.IGNORECASE)
+    for pattern, put in _RULES:
+        other, n = pattern.subn(put, text, count=1)
+        if n:
+            other = " ".join(other.split())
+            return other if other.lower() != sentence.lower() else ""
+    return ""
+
+
+def _a(noun: str) -> str:
+    """A noun phrase with an article, if it takes one."""
+    first = noun.split()[0].strip(".,;!?").lower()
+    last = re.split(r"[\s.,;!?]", noun.strip(".,;!? "))[-1].lower()
+    if first in ("a", "an", "the") or {first, last} & words("no article"):
+        return noun
+    return f"{forms.article(first)} {noun}"
+
+
+def _rule(pattern: str, put: _Put) -> tuple[re.Pattern[str], _Put]:
+    return re.compile(pattern, re.IGNORECASE), put
+
+
+#: The first that applies is used. Denials come first: what denies is asserted, not denied twice.
+_RULES: Final[tuple[tuple[re.Pattern[str], _Put], ...]] = (
+    _rule(r"\bdoes not ([a-z]+)", lambda m: forms.third(m[1])),
+    _rule(r"\b(?:do|did) not ([a-z]+)", r"\1"),
+    _rule(r"\bthere is no(?:t any)? ((?!one\b).+)$", lambda m: f"there is {_a(m[1])}"),
+    _rule(r"\bthere are no(?:t any)? ((?!one\b).+)$", r"there are \1"),
+    _rule(r"\bhas no (.+)$", lambda m: f"has {_a(m[1])}"),
+    _rule(r"\bwithout\b", "with"),
+    _rule(r"\bwith no (.+)$", lambda m: f"with {_a(m[1])}"),
+    _rule(r"\bnot\s+", ""),
+    _rule(r"\bnothing\b", "something"),
+    _rule(r"\b(?:nobody|no one)\b", "someone"),
+    _rule(r"\bsomething\b", "nothing"),
+    _rule(r"\b(?:somebody|someone)\b", "nobody"),
+    _rule(r"\bthere (is|are) ((?:one|two|three|four|five|six|\d+)\b)", r"there \1 not \2"),
+    _rule(r"\bthere (is|are) (?:(?:an?|the|some)\s+)?", r"there \1 no "),
+    _rule(r"\bhas (?:an? |some )", "has no "),
+    _rule(rf"\b({_HELPS})\s+", r"\1 not "),
+    _rule(r"^(it|he|she|this|that) ([a-z]+[^s\W]e?s)\b", lambda m: f"{m[1]} does not {forms.bare(m[2])}"),
+    _rule(r"^(they|these|those) ([a-z]+)\b", r"\1 do not \2"),
+    _rule(r"\bwith\b", "without"),
+    _rule(rf"\b({_WHERE})\s+", r"not \1 "),
+)
+
+
+def denials(text: str) -> Iterator[Span]:
+    """The sentences of a text that have an opposite, with it: "it is open" and "it is not open"."""
+    for sentence in SENTENCE.finditer(text):
+        other = denied(sentence[0])
+        if other != sentence[0]:
+            yield *sentence.span(), other
+
+
+def denied(sentence: str) -> str:
+    """The opposite of one sentence; the sentence itself where no rule fits."""
+    row = next(words_of_sentences(sentence), [])
+    asked = inverted(row)
+    if asked >= 0 and row[asked].small in DENIAL:
+        start, end, word, _ = row[asked]
+        return sentence[:start] + like(DENIAL[row[asked].small], word) + sentence[end:]
+    for pattern, new in (
+        (r"\b(ca|wo|sha|does|do|did|is|are|was|were|has|have|had|would|could|should|must)n['’]t\b", _unsaid),
+        (r"\bcannot\b", "can"),
+        (r"\bnever\s+", ""),
+        (rf"\b({_HELPS}|has|have|had|do|does|did)\s+not\b", r"\1"),
+        (rf"\b({_HELPS})\b", r"\1 not"),
+    ):
+        other, n = re.subn(pattern, new, sentence, count=1, flags=re.IGNORECASE)
+        if n:
+            return other[:1].upper() + other[1:] if sentence[:1].isupper() else other
+    for i, (start, end, word, token) in enumerate(row):
+        small = row[i].small
+        if token.tag is Tag.BREAK or (i and (row[i - 1].small == "to" or auxiliary(row[i - 1].small))):
+            continue
+        if small in HAVE and _participle(row, i):
+            return sentence[:end] + " not" + sentence[end:]
+        if token.form == "ing" or small in BE | MODAL or (token.tag is not Tag.VERB and small not in HAVE):
+            continue
+        base, form = forms.base_of(small)
+        if form in ("past", "s") or (form == "base" and i and many(row, i)):
+            helper = {"past": "did", "s": "does", "base": "do"}[form]
+            return f"{sentence[:start]}{like(helper, word)} not {base}{sentence[end:]}"
+    return sentence
+
+
+def _participle(row: Row, i: int) -> bool:
+    """Whether a participle follows "have", with adverbs between or without."""
+    for word in row[i + 1 :]:
+        if not adverb(word):
+            form = forms.base_of(word.small)[1] if word.tag is Tag.VERB else ""
+            return word.small == "been" or form in ("past", "base")
+    return False
+
+
+def _unsaid(match: re.Match[str]) -> str:
+    """From "can't" to "can", from "won't" to "will"."""
+    full = DENIED.get(f"{match[1].lower()}n't", match[1])
+    return like(full, match[1])
