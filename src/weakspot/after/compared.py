@@ -43,58 +43,34 @@ class Side(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A measure in both runs.
+    """A measure in both runs."""
 
-    Attributes:
-        measure: What is compared.
-        first: The first run's rate; None where it was not measured.
-        second: The second's.
-        contrast: Second minus first; None where one is missing.
-        paired: On the same cases.
-        adjusted: The p-value, adjusted for all rows.
-        found: Whether it is a confirmed finding of the first, of the second.
-        change: "worse", "better", "no difference shown" or "not measured in both".
-    """
-
-    measure: Measure
-    first: Rate | None
-    second: Rate | None
-    contrast: Contrast | None
-    paired: bool
-    adjusted: float | None
-    found: tuple[bool, bool]
-    change: str
+    measure: Measure  # what is compared
+    first: Rate | None  # the first run's rate; None where it was not measured
+    second: Rate | None  # the second's
+    contrast: Contrast | None  # second minus first; None where one is missing
+    paired: bool  # on the same cases
+    adjusted: float | None  # the p-value, adjusted for all rows
+    found: tuple[bool, bool]  # whether it is a confirmed finding of the first, of the second
+    change: str  # "worse", "better", "no difference shown" or "not measured in both"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """Two runs.
+    """Two runs."""
 
-    Attributes:
-        study: Of both.
-        first: The first run.
-        second: The second.
-        settings: (name, in the first, in the second) of those that differ.
-        separate: Why cases are not compared in pairs; "" if they are, where they are shared.
-        notes: What else is to be known.
-        rows: Overall rates, findings, slices, cells: in each kind those that changed most first.
-        adjustment: "holm" or "bh".
-        alpha: Of the adjusted p-values.
-        watched: The numbers of cases depended on what was seen.
-        tested_by: How it was tested, where that does not follow from counts.
-    """
-
-    study: str
-    first: Side
-    second: Side
-    settings: tuple[tuple[str, str, str], ...]
-    separate: str
-    notes: tuple[str, ...]
+    study: str  # of both
+    first: Side  # the first run
+    second: Side  # the second
+    settings: tuple[tuple[str, str, str], ...]  # (name, in the first, in the second) of those that differ
+    separate: str  # why cases are not compared in pairs; "" if they are, where they are shared
+    notes: tuple[str, ...]  # what else is to be known
+    # overall rates, findings, slices, cells: in each kind those that changed most first
     rows: tuple[Row, ...]
-    adjustment: str
-    alpha: float
-    watched: bool
-    tested_by: str = ""
+    adjustment: str  # "holm" or "bh"
+    alpha: float  # of the adjusted p-values
+    watched: bool  # the numbers of cases depended on what was seen
+    tested_by: str = ""  # how it was tested, where that does not follow from counts
 
     def changed(self, change: str) -> list[Row]:
         """The rows that became so."""

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from weakspot.after.datacard import Counts, card, provenance
+from weakspot.after.data_card import Counts, picture_card, provenance
 from weakspot.after.dataset import FORMATS, PICTURES, Record, front_of, need_pyarrow
 from weakspot.core import (
     Finding,
@@ -57,40 +57,25 @@ Progress = Callable[[str, int, int], None]
 
 
 class Exported(NamedTuple):
-    """A data set that was written.
+    """A data set that was written."""
 
-    Attributes:
-        folder: Where.
-        records: The pictures, finding by finding.
-        findings: Those exported, in the order of their ranks.
-        counts: How it came together; `counts.limit` says which budget cut it short.
-    """
-
-    folder: Path
-    records: tuple[Record, ...]
-    findings: tuple[Finding, ...]
-    counts: Counts
+    folder: Path  # where
+    records: tuple[Record, ...]  # the pictures, finding by finding
+    findings: tuple[Finding, ...]  # those exported, in the order of their ranks
+    counts: Counts  # how it came together; `counts.limit` says which budget cut it short
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportSettings:
-    """What to export.
+    """What to export."""
 
-    Attributes:
-        format: "imagefolder", "parquet", "jsonl" or "hf".
-        per_caption: Pictures per caption at most.
-        only_confirmed: Leave out findings that fresh draws did not confirm.
-        draw: Pictures drawn per caption at most, to find more that are misread; 0 takes what the run kept.
-        budget: Limits of the drawing.
-        licence: Of the pictures; only the user knows it.
-    """
-
-    format: str = "imagefolder"
-    per_caption: int = 50
-    only_confirmed: bool = False
+    format: str = "imagefolder"  # "imagefolder", "parquet", "jsonl" or "hf"
+    per_caption: int = 50  # pictures per caption at most
+    only_confirmed: bool = False  # leave out findings that fresh draws did not confirm
+    # pictures drawn per caption at most, to find more that are misread; 0 takes what the run kept
     draw: int = 0
-    budget: str = "images=20000"
-    licence: str = "not stated"
+    budget: str = "images=20000"  # limits of the drawing
+    licence: str = "not stated"  # of the pictures; only the user knows it
 
 
 def export(
@@ -356,8 +341,8 @@ def _write(folder: Path, collected: _Collected, progress: Progress | None) -> No
     chosen = {name: getattr(settings, name) for name in settings.__slots__}
     config, findings, counts = collected.hunt.run.config, collected.hunt.findings, collected.counts
     size = sum(path.stat().st_size for path in folder.glob("data/*"))
-    front = front_of(PICTURES, len(records), size) if settings.format == "hf" else None
-    text = card(config, records, findings, counts, format=settings.format, settings=chosen, front=front)
+    files = front_of(PICTURES, len(records), size) if settings.format == "hf" else {}
+    text = picture_card(config, records, findings, counts, settings=chosen, files=files)
     (folder / "README.md").write_text(text, encoding="utf-8")
     told = provenance(config, findings, counts, settings=chosen)
     (folder / "provenance.json").write_text(told, encoding="utf-8")

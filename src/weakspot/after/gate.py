@@ -34,24 +34,15 @@ class CannotSay(WeakspotError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a run must keep; None where there is no such limit.
+    """What a run must keep; None where there is no such limit."""
 
-    Attributes:
-        rate: Of the overall rates: the baseline of a hunt, the questions of a benchmark.
-        part_rate: Of every finding, slice, cell, category.
-        findings: Confirmed findings.
-        increase: Of every rate above the other run's, as a share (0.02 is two points).
-        errors: Share of trials that may end in an error before nothing can be said.
-        strict: A limit counts as broken unless it is shown to be kept.
-        only: Patterns of the words of what is looked at, * for anything; everything if there are none.
-    """
-
-    rate: float | None = None
-    part_rate: float | None = None
-    findings: int | None = None
-    increase: float | None = None
-    errors: float = 0.1
-    strict: bool = False
+    rate: float | None = None  # of the overall rates: the baseline of a hunt, the questions of a benchmark
+    part_rate: float | None = None  # of every finding, slice, cell, category
+    findings: int | None = None  # confirmed findings
+    increase: float | None = None  # of every rate above the other run's, as a share (0.02 is two points)
+    errors: float = 0.1  # share of trials that may end in an error before nothing can be said
+    strict: bool = False  # a limit counts as broken unless it is shown to be kept
+    # patterns of the words of what is looked at, * for anything; everything if there are none
     only: tuple[str, ...] = ()
 
 
@@ -70,25 +61,15 @@ class Check(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """The verdict.
+    """The verdict."""
 
-    Attributes:
-        run: Its folder.
-        against: The other run's folder; "" without one.
-        model: Under test.
-        checks: Those that failed first.
-        level: Of the intervals.
-        strict: See `Limits`.
-        notes: What else is to be known.
-    """
-
-    run: str
-    against: str
-    model: str
-    checks: tuple[Check, ...]
-    level: float
-    strict: bool
-    notes: tuple[str, ...]
+    run: str  # its folder
+    against: str  # the other run's folder; "" without one
+    model: str  # under test
+    checks: tuple[Check, ...]  # those that failed first
+    level: float  # of the intervals
+    strict: bool  # see `Limits`
+    notes: tuple[str, ...]  # what else is to be known
 
     @property
     def failed(self) -> list[Check]:

@@ -27,45 +27,26 @@ Progress = Callable[[str, int, int], None]
 
 
 class Even(NamedTuple):
-    """FID at equal numbers, so that two of them can be compared.
+    """FID at equal numbers, so that two of them can be compared."""
 
-    Attributes:
-        n: Pictures on each side.
-        fid: Of the set to one half of the reference.
-        reference: Of the other half to that half: what FID says of pictures that are as real.
-    """
-
-    n: int
-    fid: float
-    reference: float
+    n: int  # pictures on each side
+    fid: float  # of the set to one half of the reference
+    reference: float  # of the other half to that half: what FID says of pictures that are as real
 
 
 class Realism(NamedTuple):
-    """Distances of a set to a reference.
+    """Distances of a set to a reference."""
 
-    Attributes:
-        fid: Fréchet distance.
-        kid: Kernel distance; unbiased, so it can be negative.
-        kid_low: Of its 95 % bootstrap interval.
-        kid_high: Of its 95 % bootstrap interval.
-        n: Pictures in the set.
-        reference_n: Pictures in the reference.
-        features: Numbers per picture.
-        few: There are fewer pictures than features, and FID is not to be trusted.
-        even: FID at equal numbers; None if there are too few pictures.
-        skipped: Files that could not be used, and why.
-    """
-
-    fid: float
-    kid: float
-    kid_low: float
-    kid_high: float
-    n: int
-    reference_n: int
-    features: int
-    few: bool
-    even: Even | None
-    skipped: tuple[tuple[str, str], ...]
+    fid: float  # Fréchet distance
+    kid: float  # kernel distance; unbiased, so it can be negative
+    kid_low: float  # of its 95 % bootstrap interval
+    kid_high: float  # of its 95 % bootstrap interval
+    n: int  # pictures in the set
+    reference_n: int  # pictures in the reference
+    features: int  # numbers per picture
+    few: bool  # there are fewer pictures than features, and FID is not to be trusted
+    even: Even | None  # FID at equal numbers; None if there are too few pictures
+    skipped: tuple[tuple[str, str], ...]  # files that could not be used, and why
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""

@@ -17,18 +17,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
-from weakspot.after.transfer_values import (
-    Cell,
-    Heard,
-    Row,
-    Shared,
-    Transfer,
-    above,
-    adjusted,
-    rate,
-    verdict,
-    versus,
-)
+from weakspot.after import transfer_matrix as matrix
+from weakspot.after.transfer_matrix import Cell, Heard, Row, Shared, Transfer, rate, verdict
 from weakspot.core import (
     Case,
     Classifier,
@@ -129,7 +119,7 @@ def transfer(
         targets=tuple(member.name for member in members),
         sources=names,
         rows=rows,
-        cells=adjusted(list(measured.cells(names))),
+        cells=matrix.adjusted(list(measured.cells(names))),
         shared=tuple(measured.shared()),
         n=n,
         images=measured.images,
@@ -341,9 +331,9 @@ class _Measured:
                     undecided = len(columns[i]) - here.n - errors
                     cell = Cell(place, source, member.name, here, errors, undecided)
                     if row.finding is not None:
-                        lift, p = above(here, rate(usual[i]))
+                        lift, p = matrix.above(here, rate(usual[i]))
                         cell = cell._replace(lift=lift, p=p)
-                    yield cell._replace(versus=versus(columns[0], columns[i])) if i else cell
+                    yield cell._replace(versus=matrix.versus(columns[0], columns[i])) if i else cell
 
     def _columns(self, source: str, hypothesis: Hypothesis, answer: str) -> list[list[bool | None]]:
         """By member, its verdicts on the pictures of a caption."""

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
 import typer
+
+from weakspot.cli.flags import option
 
 HUNTS: Final = ("fly", "cat", "crayfish")
 
 
-def command(
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Folder for the demo's runs; by default below runs/."),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", help="The same seed gives the same demo.")] = 7,
-    budget: Annotated[str, typer.Option(metavar="LIMITS", help="Limits of each hunt.")] = "images=12000",
+def demo(
+    out: Path | None = option(None, "FOLDER", "Folder for the demo's runs; by default below runs/."),
+    seed: int = option(7, "NUMBER", "The same seed gives the same demo."),
+    budget: str = option("images=12000", "LIMITS", "Limits of each hunt."),
 ) -> int:
     """Run every study there is on the embedded world: no key, no GPU, no download."""
     from weakspot.cli.screen import program

@@ -68,7 +68,7 @@ def variables(words: tuple[str, ...], command: Any) -> dict[Any, str]:
 
 
 def _commands(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    from weakspot.cli.groups import DEFAULT
+    from weakspot.cli.flags import DEFAULT
 
     for name, inner in getattr(command, "commands", {}).items():
         here = words if words and name == DEFAULT else (*words, name)

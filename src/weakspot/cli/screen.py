@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
@@ -20,6 +17,7 @@ if TYPE_CHECKING:
     from weakspot.store import Run
     from weakspot.study import Study, StudySettings
 
+from weakspot.cli.flags import program
 from weakspot.engine.budget import Budget
 from weakspot.engine.watch import State, Watch
 from weakspot.report.format import PACE, columns, count, cut, interval, percent, plural, shell
@@ -49,17 +47,6 @@ def limits(budget: str, unit: str = "") -> str:
         for kind, amount in Budget.parse(budget).limits
     ]
     return f"up to {', '.join(words)}"
-
-
-def program() -> str:
-    """How this program is called from here: "weakspot", or its path where the shell would not find it."""
-    own = Path(sys.argv[0])
-    if own.name != "weakspot" or shutil.which("weakspot"):
-        return "weakspot"
-    try:
-        return str(own.absolute().relative_to(Path.cwd()))
-    except ValueError:
-        return str(own)
 
 
 class Screen(Watch):

@@ -11,8 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from weakspot.cli.flags import AsJson, DryRun
-from weakspot.cli.groups import DEFAULT, OneIsMeant
+from weakspot.cli.flags import DEFAULT, AsJson, DryRun, OneIsMeant
 from weakspot.study.options import Field, fields_of
 from weakspot.study.study import Study, find_study
 

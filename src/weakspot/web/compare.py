@@ -21,25 +21,15 @@ MOST, CASES = 200, 5_000
 
 
 class Paired(NamedTuple):
-    """The same cases in both runs.
+    """The same cases in both runs."""
 
-    Attributes:
-        n: Cases with a verdict in both.
-        first: Of those, failed in the first run only.
-        second: Failed in the second only.
-        low: Of the 95 % interval of the difference of the rates, second minus first.
-        high: Its upper end.
-        p: Of McNemar's exact test.
-        adjusted: The p-value that holds for all lines together (Holm), whenever the runs stopped.
-    """
-
-    n: int
-    first: int
-    second: int
-    low: float
-    high: float
-    p: float
-    adjusted: float
+    n: int  # cases with a verdict in both
+    first: int  # of those, failed in the first run only
+    second: int  # failed in the second only
+    low: float  # of the 95 % interval of the difference of the rates, second minus first
+    high: float  # its upper end
+    p: float  # of McNemar's exact test
+    adjusted: float  # the p-value that holds for all lines together (Holm), whenever the runs stopped
 
     @property
     def difference(self) -> float:
@@ -60,26 +50,16 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two runs.
+    """Two runs."""
 
-    Attributes:
-        settings: (name, in the first, in the second) of those that differ.
-        same_seed: Equal words draw equal cases.
-        lines: Hypotheses of both, those that differ most first.
-        only_first: Findings of the first alone, by their words.
-        only_second: Of the second alone.
-        both: Of both.
-        shared: How many hypotheses both have.
-    """
-
-    settings: tuple[tuple[str, str, str], ...]
-    same_seed: bool
-    lines: tuple[Line, ...]
+    settings: tuple[tuple[str, str, str], ...]  # (name, in the first, in the second) of those that differ
+    same_seed: bool  # equal words draw equal cases
+    lines: tuple[Line, ...]  # hypotheses of both, those that differ most first
     scale: Axis
-    only_first: tuple[str, ...]
-    only_second: tuple[str, ...]
-    both: tuple[str, ...]
-    shared: int
+    only_first: tuple[str, ...]  # findings of the first alone, by their words
+    only_second: tuple[str, ...]  # of the second alone
+    both: tuple[str, ...]  # of both
+    shared: int  # how many hypotheses both have
 
 
 def compared(first: Path, second: Path) -> Comparison:

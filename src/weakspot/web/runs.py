@@ -33,35 +33,23 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """A run at this moment.
+    """A run at this moment."""
 
-    Attributes:
-        name: In addresses.
-        state: "running", "finished", "stopped".
-        reason: Why it stopped.
-        silent: For how many seconds nothing was written.
-        total: Counts of all hypotheses.
-        lines: Those that fail most first, at most `LINES`.
-        hypotheses: How many there are.
-        images: Whether inputs were kept.
-        scale: Of the bars.
-        told: What a finished run says, in its report's words; "" where its findings say it, or it costs much.
-    """
-
-    name: str
+    name: str  # in addresses
     folder: Path
     config: RunConfig
-    state: str
-    reason: str
-    silent: float
-    total: Tally
-    lines: tuple[Line, ...]
-    hypotheses: int
+    state: str  # "running", "finished", "stopped"
+    reason: str  # why it stopped
+    silent: float  # for how many seconds nothing was written
+    total: Tally  # counts of all hypotheses
+    lines: tuple[Line, ...]  # those that fail most first, at most `LINES`
+    hypotheses: int  # how many there are
     findings: tuple[Finding, ...]
     spend: Mapping[str, float]
     budget: str
-    images: bool
-    scale: Axis
+    images: bool  # whether inputs were kept
+    scale: Axis  # of the bars
+    # what a finished run says, in its report's words; "" where its findings say it, or it costs much
     told: str = ""
 
     @property

@@ -13,33 +13,21 @@ from weakspot.study.reports import command_of, redraw
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """A trial and what surrounds it.
-
-    Attributes:
-        study: Of the run.
-        words: The input is the caption: a question, or a pair of texts.
-        seed: Of its case; None where the run has no seed.
-        text: The input, if it is text.
-        parents: From its hypothesis' parent to the first ancestor.
-        command: Repeats the run; "" where a shell cannot say it.
-        python: Draws this very case again; "" where that takes an object without a name.
-        before: The index of the trial before it in its stage; None if it is the first.
-        after: The one after it.
-    """
+    """A trial and what surrounds it."""
 
     hypothesis: Hypothesis
     trial: Trial
     tally: Tally
     stage: Stage
-    seed: int | None
-    text: str
-    parents: tuple[Hypothesis, ...]
-    command: str
-    python: str
-    before: int | None
-    after: int | None
-    study: str
-    words: bool
+    seed: int | None  # of its case; None where the run has no seed
+    text: str  # the input, if it is text
+    parents: tuple[Hypothesis, ...]  # from its hypothesis' parent to the first ancestor
+    command: str  # repeats the run; "" where a shell cannot say it
+    python: str  # draws this very case again; "" where that takes an object without a name
+    before: int | None  # the index of the trial before it in its stage; None if it is the first
+    after: int | None  # the one after it
+    study: str  # of the run
+    words: bool  # the input is the caption: a question, or a pair of texts
 
 
 def story(folder: Path, hypothesis: str, index: int) -> Story | None:

@@ -50,34 +50,21 @@ _LONG: Final = "The town has opened a new library. It stands by the river. Child
 
 
 @dataclass(slots=True)
-class Examined:
-    """What was found.
+class ModelCheck:
+    """What was found."""
 
-    Attributes:
-        name: Of the model.
-        ports: What it can be used as.
-        about: What runs where.
-        seconds: To load it.
-        memory: Bytes that loading and asking added to this process; None where that cannot be told.
-        gpu: Bytes at most on the GPU; None without one.
-        speed: Items a second, and what the items are.
-        checked: What was checked and holds.
-        faults: What does not, with the way out.
-        notes: What a person should know.
-        trace: Where the model itself raised an error, as Python tells it; "" where it did not.
-    """
-
-    name: str
-    ports: list[str] = field(default_factory=list)
-    about: str = ""
-    seconds: float = 0.0
+    name: str  # of the model
+    ports: list[str] = field(default_factory=list)  # what it can be used as
+    about: str = ""  # what runs where
+    seconds: float = 0.0  # to load it
+    # bytes that loading and asking added to this process; None where that cannot be told
     memory: int | None = None
-    gpu: int | None = None
-    speed: tuple[float, str] | None = None
-    checked: list[str] = field(default_factory=list)
-    faults: list[tuple[str, str]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    trace: str = ""
+    gpu: int | None = None  # bytes at most on the GPU; None without one
+    speed: tuple[float, str] | None = None  # items a second, and what the items are
+    checked: list[str] = field(default_factory=list)  # what was checked and holds
+    faults: list[tuple[str, str]] = field(default_factory=list)  # what does not, with the way out
+    notes: list[str] = field(default_factory=list)  # what a person should know
+    trace: str = ""  # where the model itself raised an error, as Python tells it; "" where it did not
 
     @property
     def ok(self) -> bool:
@@ -89,7 +76,7 @@ class Examined:
         return {"ok": self.ok, **asdict(self)}
 
 
-def examine(name: str, *, images: str | None = None, measured: float | None = None) -> Examined:
+def check_model(name: str, *, images: str | None = None, measured: float | None = None) -> ModelCheck:
     """Load and check what a name names.
 
     Args:
@@ -100,7 +87,7 @@ def examine(name: str, *, images: str | None = None, measured: float | None = No
     Raises:
         WeakspotError: It cannot be loaded.
     """
-    found, before = Examined(name), resident()
+    found, before = ModelCheck(name), resident()
     began = time.monotonic()
     model = part(None, name, MODELS, object)
     found.seconds = time.monotonic() - began
@@ -139,7 +126,7 @@ def ports(model: object) -> list[str]:
     return has
 
 
-def _check(model: Any, found: Examined, *, images: str | None, measured: float) -> None:
+def _check(model: Any, found: ModelCheck, *, images: str | None, measured: float) -> None:
     if not found.ports:
         raise WeakspotError("it is nothing that a study can use", fix="see docs/concepts.md, Ports")
     if "chat model" in found.ports:
@@ -167,7 +154,7 @@ def _check(model: Any, found: Examined, *, images: str | None, measured: float) 
         _generator(model, found, measured)
 
 
-def _classifier(model: Classifier, found: Examined, *, images: str | None, measured: float) -> None:
+def _classifier(model: Classifier, found: ModelCheck, *, images: str | None, measured: float) -> None:
     labels = model.labels
     where = images or _shown_to(labels)
     cases = _labelled(where, labels) if where else [_case(i, p) for i, p in enumerate(_pictures())]
@@ -193,7 +180,7 @@ def _classifier(model: Classifier, found: Examined, *, images: str | None, measu
         found.notes.append("that is few: check mean, std and size, or whether such pictures are known to it")
 
 
-def _generator(model: Generator, found: Examined, measured: float) -> None:
+def _generator(model: Generator, found: ModelCheck, measured: float) -> None:
     began = time.monotonic()
     one = model.generate(["a photo of a fly."], [1])[0]
     seconds = time.monotonic() - began
@@ -219,7 +206,7 @@ def _generator(model: Generator, found: Examined, measured: float) -> None:
     _speed(found, "pictures", lambda: model.generate(prompts, list(range(many))), many, measured)
 
 
-def _chat(model: Any, found: Examined) -> None:
+def _chat(model: Any, found: ModelCheck) -> None:
     if isinstance(model, Probing):
         began = time.monotonic()
         model.probe()
@@ -230,7 +217,7 @@ def _chat(model: Any, found: Examined) -> None:
         found.checked.append("a short question was answered")
 
 
-def _told(outputs: Sequence[Any], found: Examined) -> None:
+def _told(outputs: Sequence[Any], found: ModelCheck) -> None:
     errors = [output.detail for output in outputs if output.status is Status.ERROR]
     if errors:
         raise WeakspotError(
@@ -240,7 +227,7 @@ def _told(outputs: Sequence[Any], found: Examined) -> None:
     del found
 
 
-def _speed(found: Examined, what: str, work: Callable[[], Any], items: int, seconds: float) -> None:
+def _speed(found: ModelCheck, what: str, work: Callable[[], Any], items: int, seconds: float) -> None:
     """The first measure is kept: what a model mainly is comes first."""
     if found.speed is not None or seconds <= 0:
         return

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from weakspot.after import compared_words as words
+from weakspot.after import comparison_text as words
 from weakspot.after.compared import Compared, compare
 from weakspot.after.compared import Row as Change
 from weakspot.core import Rate, WeakspotError
@@ -128,7 +128,7 @@ def _head(title: str, runs: Sequence[Run], lines: Sequence[Line]) -> Markup:
         )
     alone = [line for line in lines if not any(line.number in group.numbers for group in groups)]
     return rendered(
-        "weakspot.after:several.html.j2",
+        "weakspot.after:side_by_side.html.j2",
         title=title,
         figures={figure.name: figure for figure in figures},
         lines=lines,
