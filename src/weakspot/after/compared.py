@@ -95,7 +95,7 @@ class Compared:
 def compare(
     first: Run, second: Run, *, adjustment: str = "holm", alpha: float = 0.05, level: float = 0.95
 ) -> Compared:
-    """Set two runs against each other; either may still be running.
+    """Set two runs of a study against each other; either may still be running.
 
     Args:
         first: Open for reading.
@@ -103,9 +103,6 @@ def compare(
         adjustment: "holm" (family-wise error) or "bh" (false-discovery rate).
         alpha: Differences with adjusted p-values up to this are shown.
         level: Of the intervals, each by itself.
-
-    Raises:
-        WeakspotError: They are of different studies, or of one that has no rates.
     """
     check_known(adjustment, ADJUSTMENTS, f"no adjustment is called {adjustment[:60]!r}")
     if not 0 < alpha < 1:
@@ -187,21 +184,15 @@ def _row(
     rates = [None if s is None or not s.rate().n else s.rate(level) for s in (one, two)]
     contrast, paired = None, False
     if one is not None and two is not None and rates[0] is not None and rates[1] is not None:
-        contrast, paired = set_against(one, two, pair=not separate, level=level)
+        contrast, paired = _set_against(one, two, pair=not separate, level=level)
     return Row(measure, rates[0], rates[1], contrast, paired, None, found, UNMEASURED)
 
 
-def set_against(one: Sample, two: Sample, *, pair: bool, level: float = 0.95) -> tuple[Contrast, bool]:
-    """Second minus first, and whether on the same cases.
+def _set_against(one: Sample, two: Sample, *, pair: bool, level: float = 0.95) -> tuple[Contrast, bool]:
+    """Second minus first, and whether on the same cases, if the runs may be paired.
 
     Cases are the same if both runs drew them at the same place and, as far as the ledger knows, they show the
-    same; at least half of the smaller sample must be.
-
-    Args:
-        one: The first run's.
-        two: The second's; both have cases with a verdict.
-        pair: The runs draw the same cases.
-        level: Of the interval.
+    same; at least half of the smaller sample must be. Both samples have cases with a verdict.
     """
     if one.estimate is not None and two.estimate is not None:
         return _estimates(one.estimate, two.estimate), False

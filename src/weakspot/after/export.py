@@ -98,9 +98,6 @@ def export(
         source: Likewise, what draws.
         judge: Likewise, the judge.
         progress: Told how far it is.
-
-    Raises:
-        WeakspotError: There is nothing to export, a setting makes no sense, or the folder exists.
     """
     settings = settings or ExportSettings()
     folder = run.folder / f"export-{settings.format}" if out is None else Path(out)

@@ -10,8 +10,10 @@ slips through at most once in twenty (Berger 1982: all must be shown, so none ne
 from __future__ import annotations
 
 import fnmatch
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Final, NamedTuple
 
 from weakspot.after.compared import compare
@@ -78,15 +80,10 @@ class Gate:
 
 
 def gate(run: Run, limits: Limits, *, against: Run | None = None) -> Gate:
-    """Decide.
+    """Decide whether a run keeps its limits, or say why that cannot be decided.
 
-    Args:
-        run: The run under test, open for reading.
-        limits: What it must keep; with `against`, an increase of 0 is the limit unless one is given.
-        against: A run of the same study, with which rates are compared.
-
-    Raises:
-        WeakspotError: It cannot be decided: no limit, nothing measured, many errors, a run that is not over.
+    Rates are compared with those of a run of the same study, `against`, if there is one; an increase of 0 is
+    then the limit unless one is given.
     """
     if against is None and limits.increase is not None:
         raise WeakspotError("an increase over what?", fix="name the other run: --against RUN")
@@ -122,17 +119,15 @@ def gate(run: Run, limits: Limits, *, against: Run | None = None) -> Gate:
 
 
 def _check(limits: Limits) -> None:
-    for name, value in (("--max-rate", limits.rate), ("--max-part-rate", limits.part_rate)):
-        if value is not None and not 0 <= value <= 1:
-            raise WeakspotError(f"{name} cannot be {value}", fix="write a share, e.g. 0.05 for 5 %")
-    if limits.increase is not None and not 0 <= limits.increase <= 1:
-        raise WeakspotError(
-            f"--max-increase cannot be {limits.increase}", fix="write a share, e.g. 0.02 for two points"
-        )
-    if limits.findings is not None and limits.findings < 0:
-        raise WeakspotError(f"--max-findings cannot be {limits.findings}", fix="write 0 or more")
-    if not 0 <= limits.errors <= 1:
-        raise WeakspotError(f"--max-errors cannot be {limits.errors}", fix="write a share, e.g. 0.1")
+    for name, value, most, fix in (
+        ("--max-rate", limits.rate, 1, "write a share, e.g. 0.05 for 5 %"),
+        ("--max-part-rate", limits.part_rate, 1, "write a share, e.g. 0.05 for 5 %"),
+        ("--max-increase", limits.increase, 1, "write a share, e.g. 0.02 for two points"),
+        ("--max-findings", limits.findings, math.inf, "write 0 or more"),
+        ("--max-errors", limits.errors, 1, "write a share, e.g. 0.1"),
+    ):
+        if value is not None and not 0 <= value <= most:
+            raise WeakspotError(f"{name} cannot be {value}", fix=fix)
 
 
 def _whole(run: Run, most: float) -> list[str]:
@@ -141,9 +136,7 @@ def _whole(run: Run, most: float) -> list[str]:
     state = run.state
     if state == "running" or state.startswith("stopped: broken"):
         raise WeakspotError(f"{run.folder} is not over ({state})", fix=f"weakspot resume {run.folder}")
-    total = Tally()
-    for tally in run.ledger.tallies().values():
-        total = total.plus(tally)
+    total = reduce(Tally.plus, run.ledger.tallies().values(), Tally())
     if total.drawn and total.errors > most * total.drawn:
         raise WeakspotError(
             f"{show.percent(total.errors / total.drawn)} of the trials in {run.folder} ended in an error",

@@ -44,13 +44,7 @@ class Order(NamedTuple):
 
 
 def label_order(answers: Sequence[str], expected: Sequence[str], labels: Sequence[str]) -> Order:
-    """Compare answers with what is right.
-
-    Args:
-        answers: What the classifier said of each picture.
-        expected: The right labels; all of them its own.
-        labels: All, in the classifier's order.
-    """
+    """Compare what a classifier said of each picture with the right label; `labels` are in its order."""
     place = {label: i for i, label in enumerate(labels)}
     said = np.array([place[a] for a in answers], np.int64)
     wanted = np.array([place[e] for e in expected], np.int64)

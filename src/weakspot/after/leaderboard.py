@@ -108,11 +108,7 @@ def board(rows: Sequence[Row]) -> list[Line]:
 
 
 def read(path: Path) -> list[Row]:
-    """The rows of a run's folder or of a file of results.
-
-    Raises:
-        WeakspotError: It is neither.
-    """
+    """The rows of a run's folder or of a file of results."""
     if (path / "run.yaml").is_file():
         return [_from_run(path)]
     if path.is_dir():

@@ -76,24 +76,15 @@ class ModelCheck:
         return {"ok": self.ok, **asdict(self)}
 
 
-def check_model(name: str, *, images: str | None = None, measured: float | None = None) -> ModelCheck:
-    """Load and check what a name names.
-
-    Args:
-        name: As a study would have it.
-        images: Pictures with labels, as `weakspot map --images` takes them.
-        measured: Seconds for the speed; `MEASURED` by default.
-
-    Raises:
-        WeakspotError: It cannot be loaded.
-    """
+def check_model(name: str, *, images: str | None = None) -> ModelCheck:
+    """Load and check what a name names, with the pictures that `weakspot map --images` would take."""
     found, before = ModelCheck(name), resident()
     began = time.monotonic()
     model = part(None, name, MODELS, object)
     found.seconds = time.monotonic() - began
     found.ports = ports(model)
     try:
-        _check(model, found, images=images, measured=MEASURED if measured is None else measured)
+        _check(model, found, images)
     except WeakspotError as error:
         found.faults.append((error.what, error.fix))
     except Exception as error:  # of a model that is a user's, or a plugin's
@@ -126,44 +117,44 @@ def ports(model: object) -> list[str]:
     return has
 
 
-def _check(model: Any, found: ModelCheck, *, images: str | None, measured: float) -> None:
+def _check(model: Any, found: ModelCheck, images: str | None) -> None:
     if not found.ports:
         raise WeakspotError("it is nothing that a study can use", fix="see docs/concepts.md, Ports")
     if "chat model" in found.ports:
         _chat(model, found)
         return
     if isinstance(model, Classifier):
-        _classifier(model, found, images=images, measured=measured)
+        _classifier(model, found, images)
     elif isinstance(model, Target):
         cases = [_case(i, text) for i, text in enumerate([_LONG, *TEXTS])]
-        _told(check_target(model, cases), found)
+        _without_errors(check_target(model, cases))
         found.checked.append("one well-formed answer per text, the same in any order")
-        _speed(found, "texts", lambda: model.answer(cases), len(cases), measured)
+        _speed(found, "texts", lambda: model.answer(cases), len(cases))
     pictures = _pictures()
     if isinstance(model, TextEncoder):
         shown = pictures[:3] if isinstance(model, Encoder) else None
         check_encoder(model, TEXTS, shown)
         found.checked.append("rows of length 1 that follow from their own text or picture alone")
         many = [f"{text} {i}" for i in range(64) for text in TEXTS[:1]]
-        _speed(found, "texts", lambda: model.embed_texts(many), len(many), measured)
+        _speed(found, "texts", lambda: model.embed_texts(many), len(many))
     if isinstance(model, Captioner):
         check_captioner(model, pictures[:2], ("a dog.", "it is on red snow."))
         found.checked.append("captions that begin as told; log-probabilities that add up")
-        _speed(found, "captions", lambda: model.captions(pictures[:4]), 4, measured)
+        _speed(found, "captions", lambda: model.captions(pictures[:4]), 4)
     if isinstance(model, Generator):
-        _generator(model, found, measured)
+        _generator(model, found)
 
 
-def _classifier(model: Classifier, found: ModelCheck, *, images: str | None, measured: float) -> None:
+def _classifier(model: Classifier, found: ModelCheck, images: str | None) -> None:
     labels = model.labels
     where = images or _shown_to(labels)
     cases = _labelled(where, labels) if where else [_case(i, p) for i, p in enumerate(_pictures())]
     few = cases[: min(len(cases), 16)]
     if len({case.input.shape for case in cases}) > 1:
         few = [case for case in few if case.input.shape == few[0].input.shape]
-    _told(check_target(model, few), found)
+    _without_errors(check_target(model, few))
     found.checked.append(f"one answer of {len(labels)} labels per picture, the same in any order")
-    _speed(found, "pictures", lambda: model.answer(few), len(few), measured)
+    _speed(found, "pictures", lambda: model.answer(few), len(few))
     if where is None:
         found.notes.append("the order of the labels was not checked: give --images FOLDER with known labels")
         return
@@ -172,15 +163,13 @@ def _classifier(model: Classifier, found: ModelCheck, *, images: str | None, mea
     order = label_order([a for a, _ in there], [e for _, e in there], labels)
     found.notes.append(f"{order.right} of {order.n} sanity pictures ({where}) are answered right")
     if order.slip:
-        told = f"{order.right} of {order.n} sanity pictures are right, {order.renamed} would be"
-        found.faults.append(
-            (f"{order.slip}: {told} ({order.example})", "put the labels into the model's order")
-        )
+        what = f"{order.slip}: {order.right} of {order.n} sanity pictures are right, {order.renamed} would be"
+        found.faults.append((f"{what} ({order.example})", "put the labels into the model's order"))
     elif order.n >= LEAST and order.right < order.n / 4:
         found.notes.append("that is few: check mean, std and size, or whether such pictures are known to it")
 
 
-def _generator(model: Generator, found: ModelCheck, measured: float) -> None:
+def _generator(model: Generator, found: ModelCheck) -> None:
     began = time.monotonic()
     one = model.generate(["a photo of a fly."], [1])[0]
     seconds = time.monotonic() - began
@@ -203,7 +192,7 @@ def _generator(model: Generator, found: ModelCheck, measured: float) -> None:
         return
     many = model.batch if isinstance(model, Batching) else 1
     prompts = ["a photo of a fly."] * many
-    _speed(found, "pictures", lambda: model.generate(prompts, list(range(many))), many, measured)
+    _speed(found, "pictures", lambda: model.generate(prompts, list(range(many))), many)
 
 
 def _chat(model: Any, found: ModelCheck) -> None:
@@ -212,28 +201,26 @@ def _chat(model: Any, found: ModelCheck) -> None:
         model.probe()
         found.checked.append(f"a short question was answered in {time.monotonic() - began:.1f} s")
     else:
-        outputs = check_target(model, [_case(0, "Say yes.")], deterministic=False)
-        _told(outputs, found)
+        _without_errors(check_target(model, [_case(0, "Say yes.")], deterministic=False))
         found.checked.append("a short question was answered")
 
 
-def _told(outputs: Sequence[Any], found: ModelCheck) -> None:
+def _without_errors(outputs: Sequence[Any]) -> None:
     errors = [output.detail for output in outputs if output.status is Status.ERROR]
     if errors:
         raise WeakspotError(
             f"{len(errors)} of {len(outputs)} answers are errors: {errors[0]}",
             fix="mend what it says; docs/models.md has the options of each model",
         )
-    del found
 
 
-def _speed(found: ModelCheck, what: str, work: Callable[[], Any], items: int, seconds: float) -> None:
+def _speed(found: ModelCheck, what: str, work: Callable[[], Any], items: int) -> None:
     """The first measure is kept: what a model mainly is comes first."""
-    if found.speed is not None or seconds <= 0:
+    if found.speed is not None or MEASURED <= 0:
         return
     work()  # warm
     began, done = time.monotonic(), 0
-    while not done or time.monotonic() - began < seconds:
+    while not done or time.monotonic() - began < MEASURED:
         work()
         done += items
     found.speed = (done / (time.monotonic() - began), what)

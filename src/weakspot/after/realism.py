@@ -74,9 +74,6 @@ def realism(
         longest: Pixels of the longer side; larger pictures are made smaller first.
         seed: Of the bootstrap and of the halves.
         progress: Told how far it is.
-
-    Raises:
-        WeakspotError: A folder has less than two usable pictures, or the extractor fails.
     """
     check_seed(seed)
     extract = load(features) if isinstance(features, str) else features

@@ -27,15 +27,10 @@ class Written(NamedTuple):
 
 
 def export_rows(run: Run, *, form: str = "", out: Path | None = None, licence: str = "not stated") -> Written:
-    """Write the rows of a run.
+    """Write the rows of a run into a folder that does not exist, by default one in the run's folder.
 
-    Args:
-        form: "jsonl", "parquet", "hf", or "csv" where the study has it; by default the usual one.
-        out: A folder that does not exist; by default one in the run's folder.
-        licence: Of the texts; only the user knows it.
-
-    Raises:
-        WeakspotError: There is nothing to write, the folder exists, or a library is missing.
+    The form is "jsonl", "parquet", "hf", or "csv" where the study has it; by default the usual one. Of the
+    licence only the user knows.
     """
     rows = rows_of(run)
     form = form or rows.forms[0]

@@ -87,9 +87,6 @@ def transfer(
         source: Likewise, the run's source.
         judge: Judges all models instead of the run's judge.
         progress: Told how far it is.
-
-    Raises:
-        WeakspotError: Nothing was found, a model has no such label, or the budget allows no picture.
     """
     hunt = read_hunt(run, otherwise=_OTHERWISE)
     if n < 1:

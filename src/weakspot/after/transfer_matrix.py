@@ -203,13 +203,9 @@ def worse(cell: Mapping[str, Any]) -> bool:
 
 
 def markdown(data: Mapping[str, Any], *, picture: str = "") -> str:
-    """The matrix, what is proven of it, and the shares.
-
-    Args:
-        data: As in transfer.json.
-        picture: Name of the picture, if there is one.
-    """
+    """The matrix, what is proven of it, and the shares; with the picture of this name, if there is one."""
     own, *others = data["targets"]
+    heads = [escape(name, 60) for name in data["targets"]]
     blocks = [
         f"# How the weak spots of {escape(own, 120)} transfer",
         f"{show.count(data['images'])} fresh pictures, {show.count(data['n'])} of each caption and source or "
@@ -226,13 +222,13 @@ def markdown(data: Mapping[str, Any], *, picture: str = "") -> str:
             [escape(row["phrase"], 200), *(_reading(c) for c in cells_of(data, source, at))]
             for at, row in enumerate(data["rows"])
         ]
-        blocks += [f"## Pictures of {escape(source, 200)}", _table(["caption", *_heads(data)], rows)]
+        blocks += [f"## Pictures of {escape(source, 200)}", _table(["caption", *heads], rows)]
     blocks += [
         f"## Against {escape(own, 120)}",
         "The other model's rate minus this one's, on the same pictures, in percentage points with Tango's "
         f"95 % interval; **bold** where McNemar's exact test shows a difference (Holm-adjusted p < {ALPHA}).",
         _table(
-            ["source", "caption", *(escape(name, 60) for name in others)],
+            ["source", "caption", *heads[1:]],
             [
                 [escape(source, 60), escape(row["phrase"], 120), *map(_difference, cells[1:])]
                 for source in data["sources"]
@@ -243,11 +239,11 @@ def markdown(data: Mapping[str, Any], *, picture: str = "") -> str:
         "## Failures that transfer",
         f"Of the pictures that {escape(own, 120)} misreads, the share that another misreads too: those "
         "of the draws above from the run's own source, and those the run kept.",
-        _table(["caption", *(escape(name, 60) for name in others)], _shares(data, others)),
+        _table(["caption", *heads[1:]], _shares(data, others)),
     ]
     if data["errors"]:
-        told = [[show.count(error["times"]), escape(error["what"], 200)] for error in data["errors"][:20]]
-        blocks += ["## Errors", "None counts as a failure.", _table(["times", "what"], told)]
+        rows = [[show.count(error["times"]), escape(error["what"], 200)] for error in data["errors"][:20]]
+        blocks += ["## Errors", "None counts as a failure.", _table(["times", "what"], rows)]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -305,10 +301,6 @@ def _text(x: float, y: float, text: str, most: int, *, bold: bool = False, ancho
 
 def _colour(at: int) -> str:
     return _COLOURS[at % len(_COLOURS)]
-
-
-def _heads(data: Mapping[str, Any]) -> list[str]:
-    return [escape(name, 60) for name in data["targets"]]
 
 
 def _reading(cell: Mapping[str, Any]) -> str:

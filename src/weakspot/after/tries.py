@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,8 +43,6 @@ LONGEST: Final = 4_000
 _ADDS: Final = frozenset(
     ("it", "its", "it's", "there", "they", "their", "the", "this", "these", "he", "she", "his", "her")
 )
-#: Told failures, trials with a verdict, and images drawn just now.
-Update = Callable[[int, int, int], None]
 
 
 class Answer(StrEnum):
@@ -106,9 +105,9 @@ class Tried:
 
 
 class TryWatch(Watch):
-    """Hands on how one try stands."""
+    """Hands on how one try stands: failures, trials with a verdict, images drawn just now."""
 
-    def __init__(self, update: Update) -> None:
+    def __init__(self, update: Callable[[int, int, int], None]) -> None:
         self._update = update
 
     def update(self, phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> None:
@@ -127,7 +126,7 @@ def try_words(
     watch: Watch | None = None,
     **given: Any,
 ) -> Tried:
-    """Measure a person's own hypothesis against the baseline of a hunt.
+    """Measure a person's own hypothesis against the baseline of a hunt; it is kept in the run and its report.
 
     Args:
         run: The hunt's folder, or the run itself.
@@ -137,9 +136,6 @@ def try_words(
         budget: Limits on what is new, e.g. "images=500,seconds=60".
         watch: Who is told of the progress.
         given: Objects in place of names: target, source, judge, verify, captioner, encoder.
-
-    Returns:
-        What was measured; it is also kept in the run, and told in its report.
     """
     if n is not None and n < 1:
         raise WeakspotError(f"{n} images cannot be drawn", fix="choose 1 or more; it stops when decided")
@@ -167,7 +163,8 @@ def try_words(
             keep=evidence_kept(parts),
         ) as engine:
             check(engine, hypothesis, base, opened)
-            raced = _raced(opened, hypothesis)
+            known = {h.id: h.origin for h in opened.ledger.hypotheses()}
+            raced = known.get(hypothesis.id, "person") != "person"
             before = opened.ledger.count(hypothesis, Stage.EXPLORE)
             _draw(engine, hypothesis, base, before)  # what was recorded is read, and not paid for again
             engine.spending = Spending(limits or Budget())
@@ -175,7 +172,9 @@ def try_words(
             limit = _measure(engine, hypothesis, base, usual, most=most)
             tally, wrong = engine.tally(hypothesis), engine.wrong_answers(hypothesis)
         answer, evidence = verdict(tally, usual)
-        _keep(opened, hypothesis, base, answer)
+        rows = {row.hypothesis: row for row in (Tries.of(opened) or Tries()).rows}
+        rows[hypothesis.id] = TriedWords(hypothesis=hypothesis.id, baseline=base.id, verdict=answer.value)
+        Tries(rows=tuple(rows.values())).keep(opened)
         return Tried(
             folder=folder,
             hypothesis=hypothesis,
@@ -263,27 +262,13 @@ def _draw(engine: Engine, hypothesis: Hypothesis, base: Hypothesis, n: int) -> N
 def _usual(run: Run, base: Hypothesis) -> Tally:
     known = {h.id for h in run.ledger.hypotheses()}
     stages = (run.ledger.tally(base, stage) for stage in Stage) if base.id in known else ()
-    total = Tally()
-    for tally in stages:
-        total = total.plus(tally)
+    total = reduce(Tally.plus, stages, Tally())
     if not total.n:
         raise WeakspotError(
             "the run has no baseline to compare with yet",
             fix=f"go on with it first: weakspot resume {run.folder}",
         )
     return total
-
-
-def _raced(run: Run, hypothesis: Hypothesis) -> bool:
-    origins = {h.id: h.origin for h in run.ledger.hypotheses()}
-    return origins.get(hypothesis.id, "person") != "person"
-
-
-def _keep(run: Run, hypothesis: Hypothesis, base: Hypothesis, answer: Answer) -> None:
-    known = Tries.of(run) or Tries()
-    rows = {row.hypothesis: row for row in known.rows}
-    rows[hypothesis.id] = TriedWords(hypothesis=hypothesis.id, baseline=base.id, verdict=answer.value)
-    Tries(rows=tuple(rows.values())).keep(run)
 
 
 # -- what the words mean -------------------------------------------------------------------------------

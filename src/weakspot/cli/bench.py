@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -11,20 +10,21 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from weakspot.cli.flags import AsJson, flag, option
+from weakspot.cli.flags import AsJson, flag, option, show
+from weakspot.report.format import count, plural
 
 if TYPE_CHECKING:
     from weakspot.bench.bench import BenchResult, Share
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Measure the methods themselves, on worlds where the truth is known.",
+)
+app.callback()(lambda: None)  # a group, although it has one command
 
 #: Seconds between lines of progress where the output is not a terminal.
 PACE = 10.0
-
-
-@app.callback()
-def _main() -> None:
-    """Measure the methods themselves, on worlds where the truth is known."""
 
 
 @app.command("planted", short_help="Hunts of planted failures, ours and others' side by side.")
@@ -61,11 +61,7 @@ def planted(
         workers=workers or cores,
         progress=_progress(),
     )
-    if as_json:
-        typer.echo(json.dumps(outcome.to_json(), indent=2))
-    else:
-        typer.echo("\n".join(_lines(outcome)))
-    return 0
+    return show(outcome.to_json(), _lines(outcome), as_json=as_json)
 
 
 def _progress() -> Callable[[int, int], None]:
@@ -85,7 +81,6 @@ def _progress() -> Callable[[int, int], None]:
 
 def _lines(outcome: BenchResult) -> list[str]:
     from weakspot.bench.planted import ABOUT
-    from weakspot.report.format import count, plural
 
     lines: list[str] = []
     for trained, number in ((False, len(outcome.worlds)), (True, len(outcome.trained))):

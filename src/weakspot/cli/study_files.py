@@ -160,13 +160,13 @@ def resume(
     as_json: AsJson = False,
 ) -> int:
     """Go on with a run after Ctrl-C, a crash or a spent budget; nothing recorded is asked again."""
-    from weakspot.cli.screen import Screen, conclude, interruptible
+    from weakspot.cli.screen import Screen, conclude
     from weakspot.store import Run
     from weakspot.study.lifecycle import resume, settings_of
     from weakspot.study.study import find_study
 
     with Run.open(run) as opened:
         settings, study = settings_of(opened, budget=budget), find_study(opened.config.study)
-    with Screen.of(study, settings, title=f"resuming {run}") as screen, interruptible(screen):
+    with Screen(study, settings, title=f"resuming {run}") as screen:
         opened = resume(run, budget=budget, watch=screen, executor=executor)
     return conclude(opened, as_json=as_json)

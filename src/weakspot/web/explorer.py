@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -18,19 +15,18 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from weakspot.core import WeakspotError
-from weakspot.store import Blobs, Run, RunConfig, Unreachable, kept_by
+from weakspot.report.format import shell
+from weakspot.store import Blobs, Run, RunConfig, kept_by
 from weakspot.studies.hunt.listing import baselines_of
 from weakspot.studies.hunt.result import Tries
 from weakspot.web import pages
 from weakspot.web.compare import compared
 from weakspot.web.pictures import LARGE, SMALL, Pictures
-from weakspot.web.runs import Shelf, Sight, phrases, sight, slices
-from weakspot.web.story import shown_command, story
+from weakspot.web.runs import Shelf, Sight, phrases, sight, slices, story
 from weakspot.web.trials import ORDERS, VERDICTS, Row, Wanted, reading
 from weakspot.web.tries import MOST, Job, Measure
 from weakspot.web.tries import Tries as Trying
 
-log: Final = logging.getLogger("weakspot.web")
 #: Runs of the list that are read; of further ones only the names are shown.
 LISTED: Final = 60
 #: Pictures shown of what was tried.
@@ -40,14 +36,10 @@ CHOICES: Final = 400
 
 
 class Explorer:
-    """The pages and what they remember: made pictures and tries.
-
-    Args:
-        root: The folder of runs, or a run.
-        measure: Measures a person's words; None if nothing can be tried.
-    """
+    """The pages of a folder of runs, or of a run, and what they remember: made pictures and tries."""
 
     def __init__(self, root: Path, *, measure: Measure | None = None) -> None:
+        """Without something that measures a person's words nothing can be tried."""
         self.shelf, self.pictures, self.tries = Shelf(root), Pictures(), Trying(measure)
 
     def app(self) -> Starlette:
@@ -130,9 +122,10 @@ class Explorer:
         found = story(folder, request.path_params["hypothesis"], request.path_params["index"])
         if found is None:
             raise HTTPException(404)
-        picture = found.trial.blob if found.trial.blob and not found.text else None
+        trial = found["trial"]
+        picture = trial.blob if trial.blob and not found["text"] else None
         return pages.page(
-            "trial.html.j2", run=name, study=found.study, story=found, trial=found.trial, picture=picture
+            "trial.html.j2", run=name, study=found["study"], story=found, trial=trial, picture=picture
         )
 
     def compare(self, request: Request) -> Response:
@@ -155,7 +148,7 @@ class Explorer:
 
     def _picture(self, request: Request, longest: int) -> Response:
         _, folder = self._folder(request)
-        return picture(self.pictures, (_kept(folder),), request.path_params["digest"], longest)
+        return self.pictures.response((_kept(folder),), request.path_params["digest"], longest)
 
     # -- tries -------------------------------------------------------------------------------------
 
@@ -231,29 +224,10 @@ class Explorer:
 
     def _run(self, request: Request) -> dict[str, Any]:
         name, folder = self._folder(request)
-        return {"sight": sight(name, folder), "command": shown_command(folder)}
-
-
-def picture(
-    pictures: Pictures,
-    places: tuple[Blobs, ...],
-    digest: str,
-    longest: int,
-    *,
-    files: Mapping[str, Path] = MappingProxyType({}),
-) -> Response:
-    """An input of a run by its digest; 404 for anything else."""
-    try:
-        made = pictures.get(places, digest, longest, files=files)
-    except Unreachable as error:
-        log.warning("%s; %s", error.what, error.fix)
-        made = None
-    except WeakspotError:  # not a digest
-        made = None
-    if made is None:
-        raise HTTPException(404)
-    kept = {"cache-control": "private, max-age=31536000, immutable"}
-    return Response(made.content, media_type=made.kind, headers=kept)
+        return {
+            "sight": sight(name, folder),
+            "command": shell(["weakspot", "report", str(folder), "--open"]),
+        }
 
 
 def _kept(folder: Path) -> Blobs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import logging
 import threading
 import warnings
 from collections import OrderedDict
@@ -12,9 +13,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
 from weakspot.core import WeakspotError
 from weakspot.store import Blobs, Unreachable
 
+log: Final = logging.getLogger("weakspot.web")
 #: The longest side of a small picture and of a large one, in pixels.
 SMALL, LARGE = 192, 1600
 #: Pictures above this many pixels are not decoded.
@@ -64,6 +69,27 @@ class Pictures:
                 while self._used > self._room:
                     self._used -= len(self._made.popitem(last=False)[1].content)
         return made
+
+    def response(
+        self,
+        places: tuple[Blobs, ...],
+        digest: str,
+        longest: int,
+        *,
+        files: Mapping[str, Path] = MappingProxyType({}),
+    ) -> Response:
+        """As `get`, for a browser; 404 for anything else."""
+        made = None
+        try:
+            made = self.get(places, digest, longest, files=files)
+        except Unreachable as error:
+            log.warning("%s; %s", error.what, error.fix)
+        except WeakspotError:  # not a digest
+            pass
+        if made is None:
+            raise HTTPException(404)
+        kept = {"cache-control": "private, max-age=31536000, immutable"}
+        return Response(made.content, media_type=made.kind, headers=kept)
 
 
 def _there(places: tuple[Blobs, ...], digest: str) -> bool:

@@ -54,11 +54,7 @@ class Tries:
         return self._jobs.get(run)
 
     def start(self, run: str, folder: Path, words: str, *, label: str | None, most: int) -> Job:
-        """Begin a try.
-
-        Raises:
-            WeakspotError: The words cannot be tried, or another try is under way.
-        """
+        """Begin a try, unless another one is under way."""
         words = words.strip()
         if self.measure is None:
             raise WeakspotError("nothing can be tried here", fix="start the page with: weakspot view")
