@@ -27,17 +27,7 @@ from inspect_ai.model import (
     ContentText,
     ModelOutput,
 )
-from inspect_ai.scorer import (
-    Metric,
-    SampleScore,
-    Score,
-    Scorer,
-    Target,
-    mean,
-    metric,
-    scorer,
-    stderr,
-)
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, mean, metric, scorer, stderr
 from inspect_ai.solver import TaskState, generate
 
 from weakspot.core import JUDGES, SOURCES, Case, Hypothesis, Judge, Output, Status, WeakspotError

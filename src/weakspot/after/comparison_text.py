@@ -51,7 +51,6 @@ def sentences(found: Compared) -> list[str]:
 
 
 def method(found: Compared) -> str:
-    """How it was compared."""
     pairs = sum(row.paired for row in found.rows)
     parts = []
     if pairs:
@@ -135,7 +134,6 @@ def p_value(p: float | None) -> str:
 
 
 def markdown(found: Compared) -> str:
-    """The comparison as Markdown."""
     names = [escape(f"{side.folder} ({side.model})", 200) for side in (found.first, found.second)]
     blocks = [
         f"# Two runs of {found.study}",
@@ -165,7 +163,6 @@ def markdown(found: Compared) -> str:
 
 
 def to_json(found: Compared) -> dict[str, Any]:
-    """Plain values under stable keys."""
     return {
         "format": 1,
         "study": found.study,

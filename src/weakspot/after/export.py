@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -155,9 +156,14 @@ class _Collected:
     def __init__(self, hunt: FinishedHunt, settings: ExportSettings, drawn: Run) -> None:
         self.hunt, self.settings, self.drawn = hunt, settings, drawn
         self.records: list[Record] = []
-        self.counts = Counts()
+        self.counted, self.limit = Counter[str](), ""
         self._seen: set[tuple[str, str]] = set()
         self._number = dict.fromkeys(range(len(hunt.findings)), 0)
+
+    @property
+    def counts(self) -> Counts:
+        """How the pictures came together so far."""
+        return Counts(**self.counted, limit=self.limit)
 
     def content(self, record: Record) -> bytes:
         """The PNG file of a record, checked against its digest."""
@@ -217,7 +223,7 @@ class _Collected:
                     engine.spending = spending
                     self._draw_one(at, engine, progress)
         except BudgetSpent as limit:
-            self.counts = self.counts._replace(limit=f"{limit}")
+            self.limit = f"{limit}"
 
     def _draw_one(self, at: int, engine: Engine, progress: Progress | None) -> None:
         finding, spending = self.hunt.findings[at], engine.spending
@@ -237,7 +243,10 @@ class _Collected:
                 return
             trials = engine.draw_at(hypothesis, plan)
             for trial in trials:
-                self._count(trial, known=trial.index in failed_before)
+                self.counted["tried"] += 1
+                self.counted["errors"] += trial.status is Status.ERROR
+                self.counted["invalid"] += trial.status is Status.INVALID
+                self.counted["recovered"] += trial.index in failed_before and trial.failed is False
                 misread = trial.failed and trial.blob is not None and _is_about(finding, trial.answer)
                 if misread and self.wanted(at):
                     self._take(at, trial, "drawn")
@@ -262,25 +271,16 @@ class _Collected:
         there = available(source, hypothesis, seed=self.hunt.settings.seed, stage=Stage.CONFIRM)
         yield from range(start + fresh, start + there)
 
-    def _count(self, trial: Trial, *, known: bool) -> None:
-        add = {
-            "tried": 1,
-            "errors": int(trial.status is Status.ERROR),
-            "invalid": int(trial.status is Status.INVALID),
-            "recovered": int(known and trial.failed is False),
-        }
-        self.counts = self.counts._replace(**{k: getattr(self.counts, k) + v for k, v in add.items()})
-
     def _take(self, at: int, trial: Trial, origin: str) -> None:
         """Put a picture into the data set, unless it is there."""
         key = (trial.expected, trial.blob or "")
         if key in self._seen:
-            self.counts = self.counts._replace(twice=self.counts.twice + 1)
+            self.counted["twice"] += 1
             return
         self._seen.add(key)
         finding, hunt = self.hunt.findings[at], self.hunt
         self._number[at] += 1
-        self.counts = self.counts._replace(**{origin: getattr(self.counts, origin) + 1})
+        self.counted[origin] += 1
         self.records.append(
             Record(
                 label=trial.expected,

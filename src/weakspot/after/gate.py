@@ -75,7 +75,6 @@ class Gate:
 
     @property
     def failed(self) -> list[Check]:
-        """The limits that are broken."""
         return [check for check in self.checks if not check.passed]
 
 
@@ -241,7 +240,6 @@ def markdown(found: Gate) -> str:
 
 
 def to_json(found: Gate) -> dict[str, Any]:
-    """Plain values under stable keys."""
     return {
         "format": 1,
         "passed": not found.failed,

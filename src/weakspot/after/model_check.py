@@ -68,11 +68,9 @@ class ModelCheck:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
         return not self.faults
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
         return {"ok": self.ok, **asdict(self)}
 
 

@@ -7,7 +7,8 @@ also compared with itself, half against half, at the number of pictures that the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -49,7 +50,6 @@ class Realism(NamedTuple):
     skipped: tuple[tuple[str, str], ...]  # files that could not be used, and why
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
         found = self._asdict()
         found["even"] = None if self.even is None else self.even._asdict()
         found["skipped"] = [{"file": name, "why": why} for name, why in self.skipped]
@@ -81,23 +81,20 @@ def realism(
     skipped: list[tuple[str, str]] = []
     done = 0
 
-    def read(place: str | Path) -> NDArray[np.float64]:
+    def pictures(place: str | Path) -> Iterator[NDArray[np.uint8]]:
         nonlocal done
-        rows: list[NDArray[np.float64]] = []
-        waiting: list[NDArray[np.uint8]] = []
         for picture in images_in(place, longest=longest):
             done += 1
+            if progress is not None:
+                progress(f"looking at {Path(place).name}", done, total)
             if picture.pixels is None:
                 skipped.append((picture.name, picture.reason))
             else:
-                waiting.append(picture.pixels)
-            if len(waiting) >= BATCH:
-                rows.append(checked(extract, waiting))
-                waiting = []
-            if progress is not None:
-                progress(f"looking at {Path(place).name}", done, total)
-        if waiting:
-            rows.append(checked(extract, waiting))
+                yield picture.pixels
+
+    def read(place: str | Path) -> NDArray[np.float64]:
+        usable = pictures(place)
+        rows = [checked(extract, some) for some in iter(lambda: list(islice(usable, BATCH)), [])]
         if sum(map(len, rows)) < 2:
             why = f": {skipped[0][0]}: {skipped[0][1]}" if skipped else ""
             raise WeakspotError(

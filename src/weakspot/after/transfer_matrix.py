@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from weakspot.core import Finding, Hypothesis, Rate
 from weakspot.report import format as show
+from weakspot.report.document import plain
 from weakspot.report.markdown import escape
 from weakspot.report.plots import axis
 from weakspot.stats import adjusted_holm, fisher, mcnemar, paired_difference, wilson
@@ -116,10 +117,15 @@ class Transfer:
                 }
                 for row in self.rows
             ],
-            "cells": [_plain(cell._asdict()) for cell in self.cells],
-            "shared": [_plain(share._asdict()) for share in self.shared],
+            "cells": [_plain(cell) for cell in self.cells],
+            "shared": [_plain(share) for share in self.shared],
             "errors": [{"what": what, "times": times} for what, times in self.errors],
         }
+
+
+def _plain(value: Cell | Shared) -> Any:
+    """Plain values of it and of what it holds."""
+    return plain({k: v._asdict() if isinstance(v, Rate | Versus) else v for k, v in value._asdict().items()})
 
 
 #: A model's verdict on a picture, and its answer.
@@ -169,16 +175,6 @@ def adjusted(cells: Sequence[Cell]) -> tuple[Cell, ...]:
     for (i, against), p in zip(paired, adjusted_holm([v.p for _, v in paired]), strict=True):
         found[i] = found[i]._replace(versus=against._replace(adjusted=p))
     return tuple(found)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return _plain(value._asdict())
-    return value
 
 
 # -- told, from the values of transfer.json --------------------------------------------------------------

@@ -82,7 +82,6 @@ class Tried:
         return self.rate.value / self.baseline.value if self.baseline.value > 0 else math.inf
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values under stable keys."""
         return {
             "folder": str(self.folder),
             "id": self.hypothesis.id,
@@ -111,7 +110,6 @@ class TryWatch(Watch):
         self._update = update
 
     def update(self, phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> None:
-        """See `Watch`."""
         tally = lanes[0].tally
         self._update(tally.failures, tally.n, int(spent["images"]))
 

@@ -54,11 +54,7 @@ def _main(
 
 
 def build(only: str | None = None) -> typer.Typer:
-    """All commands.
-
-    Args:
-        only: Import this one alone, and leave the others as names with a line of help; "" for none.
-    """
+    """All commands; or `only` one ("" for none), with the others as names with a line of help."""
     app = typer.Typer(
         name="weakspot",
         help="Find where a vision or multimodal model fails, say it in words, prove it, help to fix it.",

@@ -80,7 +80,6 @@ class Screen(Watch):
                 self.say(f"\nstopped; everything drawn is kept. go on with:\n  {command}")
 
     def began(self, folder: str) -> None:
-        """See `Watch`."""
         self.folder = folder
         budget = f"{limits(self._budget, self._unit)} · " if self._budget else ""
         self.say(f"{cut(self._title, 200)} · {budget}seed {self._seed}")
@@ -93,11 +92,9 @@ class Screen(Watch):
             self._live.start()
 
     def say(self, line: str) -> None:
-        """See `Watch`."""
         self._console.print(line, soft_wrap=True)
 
     def update(self, phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> None:
-        """See `Watch`."""
         if phase == "baseline" and lanes:
             self._base = lanes[0]
         line = self._line(phase, lanes, spent)
@@ -111,7 +108,6 @@ class Screen(Watch):
             self.say(line)
 
     def progress(self, words: str, done: int, total: int) -> None:
-        """See `Watch`."""
         line = f"{cut(words, 80)} · {count(done)} of {count(total)}"
         if self._live is not None:
             self._live.update(_text(line))

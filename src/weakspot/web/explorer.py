@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -24,8 +28,6 @@ from weakspot.web.compare import compared
 from weakspot.web.pictures import LARGE, SMALL, Pictures
 from weakspot.web.runs import Shelf, Sight, phrases, sight, slices, story
 from weakspot.web.trials import ORDERS, VERDICTS, Row, Wanted, reading
-from weakspot.web.tries import MOST, Job, Measure
-from weakspot.web.tries import Tries as Trying
 
 #: Runs of the list that are read; of further ones only the names are shown.
 LISTED: Final = 60
@@ -33,6 +35,13 @@ LISTED: Final = 60
 STRIP: Final = 16
 #: Hypotheses that can be chosen in the grid's form.
 CHOICES: Final = 400
+#: Characters of a person's words, and images drawn for them.
+LONGEST, MOST = 2_000, 4_096
+
+#: Told failures, trials with a verdict, images drawn just now.
+Update = Callable[[int, int, int], None]
+#: (run folder, words, label or None, images at most, update) → what was measured, as plain values.
+Measure = Callable[[Path, str, str | None, int, Update], Mapping[str, Any]]
 
 
 class Explorer:
@@ -66,7 +75,6 @@ class Explorer:
     # -- pages -------------------------------------------------------------------------------------
 
     def runs(self, request: Request) -> Response:
-        """All runs."""
         folders = self.shelf.folders()
         if len(folders) == 1 and not request.query_params:
             return RedirectResponse(pages.address("run", next(iter(folders))), 303)
@@ -79,7 +87,6 @@ class Explorer:
         return pages.page("runs.html.j2", rows=rows, root=str(self.shelf.given))
 
     def run(self, request: Request) -> Response:
-        """One run."""
         return pages.page("run.html.j2", **self._run(request))
 
     def live(self, request: Request) -> Response:
@@ -87,7 +94,6 @@ class Explorer:
         return pages.page("run_live.html.j2", **self._run(request))
 
     def trials(self, request: Request) -> Response:
-        """A grid of trials."""
         name, folder = self._folder(request)
         given = dict(request.query_params)
         wanted = Wanted.of(given)
@@ -117,7 +123,6 @@ class Explorer:
         )
 
     def trial(self, request: Request) -> Response:
-        """One trial."""
         name, folder = self._folder(request)
         found = story(folder, request.path_params["hypothesis"], request.path_params["index"])
         if found is None:
@@ -129,7 +134,6 @@ class Explorer:
         )
 
     def compare(self, request: Request) -> Response:
-        """Two runs."""
         folders = self.shelf.folders()
         names = request.query_params.get("a", ""), request.query_params.get("b", "")
         chosen = [folders.get(name) for name in names]
@@ -139,11 +143,9 @@ class Explorer:
     # -- pictures ----------------------------------------------------------------------------------
 
     def small(self, request: Request) -> Response:
-        """An input, small."""
         return self._picture(request, SMALL)
 
     def picture(self, request: Request) -> Response:
-        """An input."""
         return self._picture(request, LARGE)
 
     def _picture(self, request: Request, longest: int) -> Response:
@@ -157,12 +159,10 @@ class Explorer:
         return self._try(request)
 
     async def try_words(self, request: Request) -> Response:
-        """Begin to measure words."""
         given = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
         return await run_in_threadpool(self._start, request, given)
 
     def try_live(self, request: Request) -> Response:
-        """How the try stands."""
         name, folder = self._folder(request)
         job = self.tries.job(name)
         return pages.page("try_live.html.j2", run=name, job=job, examples=_examples(folder, job))
@@ -251,3 +251,75 @@ def _examples(folder: Path, job: Job | None) -> list[Row]:
     wanted = Wanted(hypothesis=str(job.result["id"]), kept=True, order="verdict")
     with reading(folder) as ledger:
         return ledger.page(wanted, most=STRIP).rows
+
+
+# -- tries ------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Job:
+    """A try, under way or done."""
+
+    run: str
+    words: str
+    most: int
+    failures: int = 0
+    n: int = 0
+    drawn: int = 0
+    result: Mapping[str, Any] | None = None
+    error: str = ""
+    fix: str = ""
+    began: float = field(default_factory=time.monotonic)
+    seconds: float = 0.0
+
+    @property
+    def done(self) -> bool:
+        """Nothing more will happen."""
+        return self.result is not None or bool(self.error)
+
+
+class Trying:
+    """The last try of each run; no more than one is under way."""
+
+    def __init__(self, measure: Measure | None) -> None:
+        self.measure, self._lock = measure, threading.Lock()
+        self._jobs: dict[str, Job] = {}
+
+    def job(self, run: str) -> Job | None:
+        """The last try of a run since the page was opened."""
+        return self._jobs.get(run)
+
+    def start(self, run: str, folder: Path, words: str, *, label: str | None, most: int) -> Job:
+        """Begin a try, unless another one is under way."""
+        words = words.strip()
+        if self.measure is None:
+            raise WeakspotError("nothing can be tried here", fix="start the page with: weakspot view")
+        if not words or len(words) > LONGEST:
+            raise WeakspotError(
+                "there are no words to try" if not words else f"{len(words):,} characters are too many",
+                fix="write a sentence, e.g. it is on a red flower.",
+            )
+        if not 1 <= most <= MOST:
+            raise WeakspotError(f"{most} images cannot be drawn", fix=f"choose between 1 and {MOST:,}")
+        with self._lock:
+            busy = next((job for job in self._jobs.values() if not job.done), None)
+            if busy is not None:
+                raise WeakspotError("another try is under way", fix="wait until it is done")
+            job = self._jobs[run] = Job(run, words, most)
+        threading.Thread(target=self._work, args=(job, folder, label), daemon=True).start()
+        return job
+
+    def _work(self, job: Job, folder: Path, label: str | None) -> None:
+        def update(failures: int, n: int, drawn: int) -> None:
+            job.failures, job.n, job.drawn = failures, n, drawn
+            job.seconds = time.monotonic() - job.began
+
+        assert self.measure is not None  # noqa: S101 - `start` has looked
+        try:
+            result = self.measure(folder, job.words, label, job.most, update)
+            job.seconds = time.monotonic() - job.began
+            job.result = result
+        except WeakspotError as error:
+            job.fix, job.error = error.fix, error.what
+        except Exception as error:  # whatever a model raises is told on the page, and ends only this try
+            job.error = f"{type(error).__name__}: {error}"[:1000]

@@ -64,7 +64,6 @@ class Labelling:
         return self._start()
 
     async def begin(self, request: Request) -> Response:
-        """Take a name."""
         given = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
         try:
             name = annotator_name(given.get("name", ""))
@@ -97,7 +96,6 @@ class Labelling:
         )
 
     async def say(self, request: Request) -> Response:
-        """Keep an answer."""
         given = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
         return await run_in_threadpool(self._say, request, given)
 

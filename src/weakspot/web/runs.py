@@ -103,7 +103,6 @@ class Shelf:
         return {"~".join(folder.relative_to(self.given).parts): folder for folder in found[:MOST]}
 
     def folder(self, name: str) -> Path | None:
-        """Of one run; None if there is none of this name."""
         return self.folders().get(name)
 
 
