@@ -186,7 +186,7 @@ def to_json(found: Compared) -> dict[str, Any]:
 
 
 def _row(row: Row) -> dict[str, Any]:
-    contrast = row.contrast
+    contrast = {} if row.contrast is None else row.contrast._asdict()
     return {
         "kind": row.measure.kind,
         "words": row.measure.words,
@@ -195,14 +195,10 @@ def _row(row: Row) -> dict[str, Any]:
         "first": None if row.first is None else row.first._asdict(),
         "second": None if row.second is None else row.second._asdict(),
         "paired": row.paired,
-        "difference": None if contrast is None else contrast.difference,
-        "low": None if contrast is None else contrast.low,
-        "high": None if contrast is None else contrast.high,
-        "n": None if contrast is None else contrast.n,
-        "only_first": contrast.only_first if contrast is not None and row.paired else None,
-        "only_second": contrast.only_second if contrast is not None and row.paired else None,
-        "p": None if contrast is None else contrast.p,
-        "p_exact": None if contrast is None else contrast.exact,
+        **{name: contrast.get(name) for name in ("difference", "low", "high", "n")},
+        **{name: contrast.get(name) if row.paired else None for name in ("only_first", "only_second")},
+        "p": contrast.get("p"),
+        "p_exact": contrast.get("exact"),
         "p_adjusted": row.adjusted,
         "found_in_first": row.found[0],
         "found_in_second": row.found[1],
