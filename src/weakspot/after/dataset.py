@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-import math
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from weakspot.core import WeakspotError
+from weakspot.report.document import plain
 from weakspot.report.format import neutral
 
 #: The split that all pictures are in, as loaders of data sets call it: they are there to test with.
@@ -58,9 +58,8 @@ class Record:
 
     def values(self) -> dict[str, Any]:
         """Plain values: numbers that are not finite are None, the labels of `top` are named."""
-        found: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
-        found["score"] = _finite(self.score)
-        found["top"] = [{"label": label, "probability": _finite(p)} for label, p in self.top]
+        top = [{"label": label, "probability": p} for label, p in self.top]
+        found: dict[str, Any] = plain({f.name: getattr(self, f.name) for f in fields(self)} | {"top": top})
         return found
 
 
@@ -74,7 +73,8 @@ def write_imagefolder(folder: Path, records: Sequence[Record], content: Content)
     rows = []
     for record, name in zip(records, file_names(records), strict=True):
         _put(root / name, content(record))
-        row = record.values() | {"top": json.dumps(record.values()["top"], ensure_ascii=False)}
+        row = record.values()
+        row["top"] = json.dumps(row["top"], ensure_ascii=False)
         rows.append({"file_name": name, **{k: neutral(v) for k, v in row.items()}})
     with (root / "metadata.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, ["file_name", *(f.name for f in fields(Record))], lineterminator="\n")
@@ -218,10 +218,6 @@ def folder_name(label: str) -> str:
 def _put(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
 
 
 def _folded(name: str) -> str:

@@ -12,7 +12,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -335,7 +335,7 @@ def _write(folder: Path, collected: _Collected, progress: Progress | None) -> No
     shutil.rmtree(folder, ignore_errors=True)  # of a try that was killed while writing
     folder.mkdir(parents=True)
     FORMATS[settings.format](folder, records, content)
-    chosen = {name: getattr(settings, name) for name in settings.__slots__}
+    chosen = asdict(settings)
     config, findings, counts = collected.hunt.run.config, collected.hunt.findings, collected.counts
     size = sum(path.stat().st_size for path in folder.glob("data/*"))
     files = front_of(PICTURES, len(records), size) if settings.format == "hf" else {}

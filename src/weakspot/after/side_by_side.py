@@ -26,23 +26,24 @@ MOST, ROWS = 12, 30
 
 
 def write_several(runs: Sequence[Run], path: Path) -> Path:
-    """Write one HTML file of several runs: those of one study set against each other, then each by itself."""
-    write_text(path, html(runs, folder=path.parent))
-    return path
+    """Write one HTML file of several runs: those of one study set against each other, then each by itself.
 
-
-def html(runs: Sequence[Run], *, folder: Path | None = None) -> str:
-    """The page; lying in `folder` it links each run's folder, for what it does not hold itself."""
+    It links each run's folder, for what it does not hold itself.
+    """
     if len(runs) > MOST:
         raise WeakspotError(f"{len(runs)} runs are too many for one page", fix=f"name at most {MOST}")
     title = f"{show.plural(len(runs), 'run')} side by side"
     parts = [_head(title, runs)]
     for i, run in enumerate(runs, start=1):
         own = body(document_of(run), prefix=f"run{i}-", runs=len(runs))
-        frame = Markup('<article class="run" id="run{0}"><p class="number">Run {0}{2}</p>\n{1}\n</article>')
-        parts.append(frame.format(i, own, _rest(run, folder)))
+        link = Markup('<a href="{}/">all of its files</a>').format(_way(run, path.parent))
+        frame = Markup(
+            '<article class="run" id="run{0}"><p class="number">Run {0} · {2}</p>\n{1}\n</article>'
+        )
+        parts.append(frame.format(i, own, link))
     version = runs[0].config.versions.get("weakspot", "")
-    return page(Markup("\n").join(parts), title=title, study="report", version=version)
+    write_text(path, page(Markup("\n").join(parts), title=title, study="report", version=version))
+    return path
 
 
 def comparisons(runs: Sequence[Run]) -> list[tuple[int, int, Compared]]:
@@ -104,12 +105,9 @@ def _line(number: int, run: Run) -> dict[str, Any]:
     }
 
 
-def _rest(run: Run, folder: Path | None) -> Markup:
-    """A link to the run's folder, as a page in `folder` reaches it."""
-    if folder is None:
-        return Markup()
-    way = quote(Path(os.path.relpath(run.folder.resolve(), folder.resolve())).as_posix())
-    return Markup(' · <a href="{}/">all of its files</a>').format(way)
+def _way(run: Run, folder: Path) -> str:
+    """The run's folder, as a page in `folder` reaches it."""
+    return quote(Path(os.path.relpath(run.folder.resolve(), folder.resolve())).as_posix())
 
 
 def _versus(first: int, second: int, found: Compared) -> dict[str, Any]:

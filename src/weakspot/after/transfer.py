@@ -35,6 +35,7 @@ from weakspot.core import (
     nearest,
 )
 from weakspot.core.ports import Finite, available
+from weakspot.core.registry import name_of
 from weakspot.engine.budget import FAR, Budget, BudgetSpent, Spending
 from weakspot.engine.executor import local
 from weakspot.engine.stages import Answered, Batch, answer_batch, draw_batch, judge_batch
@@ -94,8 +95,8 @@ def transfer(
     rows = _rows(hunt)
     labels = {row.hypothesis.id: row.label for row in rows}
     members = _members(hunt, targets, target, judge, same, sorted({*labels.values()}))
-    names = tuple(dict.fromkeys([hunt.settings.source, *map(_name, sources)]))
-    others = {_name(s): s for s in sources}
+    names = tuple(dict.fromkeys([hunt.settings.source, *map(name_of, sources)]))
+    others = {name_of(s): s for s in sources}
     spending = Spending(Budget.parse(budget) if budget else Budget())
     each, limit = _affordable(spending, n, captions=len(labels) * len(names), models=len(members))
     measured = _Measured(hunt, rows, members, spending, each, len(labels) * len(names), progress)
@@ -162,7 +163,7 @@ def _members(
     """The hunted model and the others, each checked to know the labels."""
     given: dict[str, str | Target] = {hunt.settings.target: own if own is not None else hunt.settings.target}
     for each in targets:
-        given.setdefault(_name(each), each)
+        given.setdefault(name_of(each), each)
     if len(given) < 2:
         raise WeakspotError(
             "there is no other model to compare with", fix="name one: --target world:classifier-vit-1"
@@ -357,7 +358,3 @@ class _Measured:
 def _heard(trial: Trial) -> Heard:
     """Whether the model failed, where that can be said of a valid case, and its answer."""
     return None if trial.status is Status.INVALID else trial.failed, trial.answer
-
-
-def _name(part: object) -> str:
-    return part if isinstance(part, str) else f"object:{type(part).__module__}.{type(part).__qualname__}"
