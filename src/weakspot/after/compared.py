@@ -260,7 +260,7 @@ def _notes(one: Rates, two: Rates, rows: Sequence[Row], few: Sequence[Row]) -> l
     unfinished = [run for run in (first, second) if run.state != "finished"]
     found += [f"{run.folder} is not finished ({run.state})." for run in unfinished]
     same = [run.config.digests.get("target") for run in (first, second)]
-    names = [_model(run.config) for run in (first, second)]
+    names = [model_of(run.config) for run in (first, second)]
     if same[0] is not None and same[0] == same[1]:
         found.append("Both runs asked the same model: what differs is luck, the draws or the settings.")
     elif None not in same and names[0] == names[1]:
@@ -272,10 +272,11 @@ def _notes(one: Rates, two: Rates, rows: Sequence[Row], few: Sequence[Row]) -> l
 
 def _side(run: Run) -> Side:
     confirmed = sum(finding.confirmed for finding in run.findings)
-    return Side(str(run.folder), _model(run.config), run.state, run.config.created, confirmed)
+    return Side(str(run.folder), model_of(run.config), run.state, run.config.created, confirmed)
 
 
-def _model(config: RunConfig) -> str:
+def model_of(config: RunConfig) -> str:
+    """The model under test."""
     return clean(str(config.settings.get("target") or config.settings.get("encoder") or ""))
 
 

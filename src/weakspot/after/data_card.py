@@ -57,13 +57,7 @@ def picture_card(
     settings: Mapping[str, Any],
     files: Mapping[str, Any],
 ) -> str:
-    """README.md of a data set of pictures.
-
-    Args:
-        findings: Of the run that were exported, in order.
-        settings: Of the export: format, cap per caption and others.
-        files: What a hub is to know of the files, besides.
-    """
+    """README.md of a data set of pictures; `files` is what a hub is to know of the files, besides."""
     target, source = (str(config.settings.get(name, "")) for name in ("target", "source"))
     labels = Counter(record.label for record in records)
     judge, run = (records[0].judge, records[0].run) if records else ("", "")

@@ -227,7 +227,9 @@ class _Collected:
 
     def _draw_one(self, at: int, engine: Engine, progress: Progress | None) -> None:
         finding, spending = self.hunt.findings[at], engine.spending
-        hypothesis, failed_before = finding.hypothesis, self._not_kept(finding)
+        hypothesis = finding.hypothesis
+        known = self.hunt.run.ledger.trials(hypothesis, failed=True)
+        failed_before = [t.index for t in known if t.blob is None and _is_about(finding, t.answer)]
         indices = islice(self._indices(failed_before, hypothesis, engine.source), self.settings.draw)
         tried = 0
         while self.wanted(at):
@@ -259,15 +261,10 @@ class _Collected:
                 return  # the source has no more, or cannot draw these words
             spending.check()
 
-    def _not_kept(self, finding: Finding) -> list[int]:
-        trials = self.hunt.run.ledger.trials(finding.hypothesis, failed=True)
-        return [trial.index for trial in trials if trial.blob is None and _is_about(finding, trial.answer)]
-
     def _indices(self, failed_before: list[int], hypothesis: Hypothesis, source: Source) -> Iterator[int]:
         """Which cases to draw: known failures, then those after the last one of the confirmation."""
         yield from failed_before
-        start = Stage.CONFIRM.start
-        fresh = self.hunt.run.ledger.count(hypothesis, Stage.CONFIRM)
+        start, fresh = Stage.CONFIRM.start, self.hunt.run.ledger.count(hypothesis, Stage.CONFIRM)
         there = available(source, hypothesis, seed=self.hunt.settings.seed, stage=Stage.CONFIRM)
         yield from range(start + fresh, start + there)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final, NamedTuple
 
-from weakspot.after.compared import compare
+from weakspot.after.compared import compare, model_of
 from weakspot.core import Tally, WeakspotError
 from weakspot.report import format as show
 from weakspot.report.markdown import escape
@@ -105,11 +105,10 @@ def gate(run: Run, limits: Limits, *, against: Run | None = None) -> Gate:
         )
     if against is not None:
         notes += [note for note in compare(against, run).notes if "is not finished" not in note]
-    settings = run.config.settings
     return Gate(
         run=str(run.folder),
         against="" if against is None else str(against.folder),
-        model=show.clean(str(settings.get("target") or settings.get("encoder") or "")),
+        model=model_of(run.config),
         checks=tuple(sorted(checks, key=lambda check: check.passed)),
         level=level,
         strict=limits.strict,

@@ -34,6 +34,7 @@ from weakspot.core import (
 )
 from weakspot.core.ports import Batching, Described, Doubtful, Probing, Releasing
 from weakspot.models.pictures import SAY
+from weakspot.sources.labelled import labelled_images
 from weakspot.study.loading import part
 
 #: Seconds that are spent on measuring the speed.
@@ -224,30 +225,23 @@ def _speed(found: ModelCheck, what: str, work: Callable[[], Any], items: int) ->
     found.speed = (done / (time.monotonic() - began), what)
 
 
-def _case(index: int, shown: Any) -> Case:
-    return Case(Hypothesis("weakspot doctor."), index, index, shown, "")
+def _case(index: int, shown: Any, expected: str = "") -> Case:
+    return Case(Hypothesis("weakspot doctor."), index, index, shown, expected)
 
 
 def _pictures() -> list[Any]:
-    from weakspot.sources.labelled import labelled_images
-
     some = labelled_images(f"{next(iter(PICTURES)).name}:8")
     return [some.picture(i) for i in range(len(some))]
 
 
 def _labelled(where: str, labels: Sequence[str]) -> list[Case]:
-    from weakspot.sources.labelled import labelled_images
-
     found = labelled_images(where, labels=labels)
     some = np.unique(np.linspace(0, len(found) - 1, SHOWN, dtype=np.int64)).tolist()  # of all labels alike
-    words = Hypothesis("weakspot doctor.")
-    return [Case(words, i, i, found.picture(i), found.labels[i]) for i in some]
+    return [_case(i, found.picture(i), found.labels[i]) for i in some]
 
 
 def _shown_to(labels: Sequence[str]) -> str | None:
     """A registered set of pictures of which a model has all labels."""
-    from weakspot.sources.labelled import labelled_images
-
     names = (entry.name for entry in PICTURES)
     return next((f"{n}:80" for n in names if {*labelled_images(f"{n}:64").labels} <= {*labels}), None)
 
@@ -265,6 +259,4 @@ def resident() -> int | None:
 
 def _on_gpu() -> int | None:
     torch: Any = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_available():
-        return None
-    return int(torch.cuda.max_memory_allocated())
+    return int(torch.cuda.max_memory_allocated()) if torch and torch.cuda.is_available() else None

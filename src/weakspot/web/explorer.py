@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -63,7 +63,7 @@ class Explorer:
                 Route(f"{run}/live", self.live),
                 Route(f"{run}/trials", self.trials),
                 Route(f"{run}/trial/{{hypothesis}}/{{index:int}}", self.trial),
-                Route(f"{run}/small/{{digest}}", self.small),
+                Route(f"{run}/small/{{digest}}", partial(self.picture, longest=SMALL)),
                 Route(f"{run}/picture/{{digest}}", self.picture),
                 Route(f"{run}/try", self.try_),
                 Route(f"{run}/try", self.try_words, methods=["POST"]),
@@ -142,21 +142,12 @@ class Explorer:
 
     # -- pictures ----------------------------------------------------------------------------------
 
-    def small(self, request: Request) -> Response:
-        return self._picture(request, SMALL)
-
-    def picture(self, request: Request) -> Response:
-        return self._picture(request, LARGE)
-
-    def _picture(self, request: Request, longest: int) -> Response:
+    def picture(self, request: Request, longest: int = LARGE) -> Response:
+        """An input."""
         _, folder = self._folder(request)
         return self.pictures.response((_kept(folder),), request.path_params["digest"], longest)
 
     # -- tries -------------------------------------------------------------------------------------
-
-    def try_(self, request: Request) -> Response:
-        """Where a person writes words, and what became of them."""
-        return self._try(request)
 
     async def try_words(self, request: Request) -> Response:
         given = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
@@ -179,10 +170,11 @@ class Explorer:
                 most=int(most) if most.isascii() and most.isdecimal() and len(most) < 9 else 0,
             )
         except WeakspotError as error:
-            return self._try(request, error=error, words=given.get("words", ""))
+            return self.try_(request, error=error, words=given.get("words", ""))
         return RedirectResponse(pages.address("run", name, "try"), 303)
 
-    def _try(self, request: Request, *, error: WeakspotError | None = None, words: str = "") -> Response:
+    def try_(self, request: Request, *, error: WeakspotError | None = None, words: str = "") -> Response:
+        """Where a person writes words, and what became of them."""
         name, folder = self._folder(request)
         with Run.read(folder) as run:
             known = {h.id: h for h in run.ledger.hypotheses()}
