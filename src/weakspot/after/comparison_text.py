@@ -69,10 +69,10 @@ def method(found: Compared) -> str:
         tests += "" if pairs == found.tests or not pairs else "; Fisher's test with Newcombe's"
     adjusted = _METHODS[found.adjustment].format(alpha=show.level(found.alpha))
     told = f"{'; '.join(parts)}. {tests[:1].upper()}{tests[1:]}; adjusted by {adjusted}."
-    return f"{told} {_OF_ALL}" if any(map(of_some, found.rows)) else told
+    return f"{told} {_OF_ALL}" if any(map(_of_some, found.rows)) else told
 
 
-def of_some(row: Row) -> bool:
+def _of_some(row: Row) -> bool:
     """Whether a difference is one of shared cases, beside rates of more than these."""
     if row.contrast is None or not row.paired:
         return False

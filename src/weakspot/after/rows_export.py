@@ -10,7 +10,7 @@ import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from weakspot.after.data_card import table_card
 from weakspot.after.dataset import SPLIT, front_of, need_pyarrow, write_table
@@ -19,18 +19,13 @@ from weakspot.store import Run
 from weakspot.study.rows import rows_of
 
 
-class Written(NamedTuple):
-    """A data set that was written."""
-
-    folder: Path
-    rows: int
-
-
-def export_rows(run: Run, *, form: str = "", out: Path | None = None, licence: str = "not stated") -> Written:
+def export_rows(
+    run: Run, *, form: str = "", out: Path | None = None, licence: str = "not stated"
+) -> tuple[Path, int]:
     """Write the rows of a run into a folder that does not exist, by default one in the run's folder.
 
     The form is "jsonl", "parquet", "hf", or "csv" where the study has it; by default the usual one. Of the
-    licence only the user knows.
+    licence only the user knows. Gives the folder and the number of rows.
     """
     rows = rows_of(run)
     form = form or rows.forms[0]
@@ -72,7 +67,7 @@ def export_rows(run: Run, *, form: str = "", out: Path | None = None, licence: s
             f"the data set cannot be written to {folder}: {error.strerror or error}",
             fix="free some space, or choose another --out",
         ) from error
-    return Written(folder, n)
+    return folder, n
 
 
 def _write(

@@ -36,7 +36,8 @@ def write_several(runs: Sequence[Run], path: Path) -> Path:
     parts = [_head(title, runs)]
     for i, run in enumerate(runs, start=1):
         own = body(document_of(run), prefix=f"run{i}-", runs=len(runs))
-        link = Markup('<a href="{}/">all of its files</a>').format(_way(run, path.parent))
+        way = Path(os.path.relpath(run.folder.resolve(), path.parent.resolve())).as_posix()
+        link = Markup('<a href="{}/">all of its files</a>').format(quote(way))
         frame = Markup(
             '<article class="run" id="run{0}"><p class="number">Run {0} · {2}</p>\n{1}\n</article>'
         )
@@ -103,11 +104,6 @@ def _line(number: int, run: Run) -> dict[str, Any]:
         "state": run.state.partition(":")[0],
         "created": run.config.created,
     }
-
-
-def _way(run: Run, folder: Path) -> str:
-    """The run's folder, as a page in `folder` reaches it."""
-    return quote(Path(os.path.relpath(run.folder.resolve(), folder.resolve())).as_posix())
 
 
 def _versus(first: int, second: int, found: Compared) -> dict[str, Any]:

@@ -270,17 +270,15 @@ def _numbers(text: str) -> list[int]:
 
 
 def _pair(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"\s*(\d{1,5})\s*>\s*(\d{1,5})\s*", text)
-    if not match:
-        raise typer.BadParameter(f"{text[:60]!r} is no comparison: write e.g. 2>1")
-    return int(match[1]), int(match[2])
+    if match := re.fullmatch(r"\s*(\d{1,5})\s*>\s*(\d{1,5})\s*", text):
+        return int(match[1]), int(match[2])
+    raise typer.BadParameter(f"{text[:60]!r} is no comparison: write e.g. 2>1")
 
 
 def _rating(text: str) -> tuple[int, float]:
-    match = re.fullmatch(r"\s*(\d{1,5})\s*=\s*(\d{1,2}(?:\.\d+)?)\s*", text)
-    if not match:
-        raise typer.BadParameter(f"{text[:60]!r} is no rating: write e.g. 2=8")
-    return int(match[1]), float(match[2])
+    if match := re.fullmatch(r"\s*(\d{1,5})\s*=\s*(\d{1,2}(?:\.\d+)?)\s*", text):
+        return int(match[1]), float(match[2])
+    raise typer.BadParameter(f"{text[:60]!r} is no rating: write e.g. 2=8")
 
 
 @judges.command("check", short_help="Compare a judge's verdicts with people's labels.")

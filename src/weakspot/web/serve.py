@@ -64,7 +64,8 @@ def serve(app: ASGIApp, *, host: str, port: int | None, ready: Callable[[str], N
     own = int(bound.getsockname()[1])
     token = secrets.token_urlsafe(TOKEN)
     outside = not is_loopback(host)
-    guarded = Guard(app, token=token, port=own, names=_names(host) if outside else (), anywhere=outside)
+    names = (host, f"[{host}]", socket.gethostname(), socket.getfqdn()) if outside else ()
+    guarded = Guard(app, token=token, port=own, names=names, anywhere=outside)
     shown = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host  # noqa: S104
     link = f"http://{shown}:{own}/?token={token}"
 
@@ -116,10 +117,6 @@ def listening(host: str, port: int | None) -> socket.socket:
                 fix="choose another --port, or leave it out",
             ) from error
     raise AssertionError("the last port was tried")
-
-
-def _names(host: str) -> list[str]:
-    return [host, f"[{host}]", socket.gethostname(), socket.getfqdn()]
 
 
 class Guard:
