@@ -1,4 +1,4 @@
-"""The command line. One file per command, thin; this one runs them and explains what went wrong."""
+"""The command line. One thin file per topic; this one runs the commands and explains what went wrong."""
 
 from __future__ import annotations
 

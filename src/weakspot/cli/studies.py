@@ -65,7 +65,9 @@ def command_for(study: Study) -> Callable[..., int]:
     parameters.append(inspect.Parameter("as_json", keyword, default=False, annotation=AsJson))
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": int}
-    command.__doc__ = help_of(study)
+    about = inspect.cleandoc(study.options.__doc__ or study.about)
+    ending = study.notes or f"The run can be stopped with Ctrl-C at any time and resumed. {_EXITS}"
+    command.__doc__ = f"{about}\n\n{textwrap.fill(ending, 106)}"
     return command
 
 
@@ -95,13 +97,6 @@ def _show_preview(study: Study, given: dict[str, Any], *, as_json: bool) -> int:
     lines = [*found["lines"], ("nothing", "has been sent; leave --dry-run out to begin")]
     shown = (f"{name:<10} {cut(about, columns() - 11)}" for name, about in lines)
     return show(found, shown, as_json=as_json)
-
-
-def help_of(study: Study) -> str:
-    """The help of the command: what the study does, and how it ends."""
-    about = inspect.cleandoc(study.options.__doc__ or study.about)
-    ending = study.notes or f"The run can be stopped with Ctrl-C at any time and resumed. {_EXITS}"
-    return f"{about}\n\n{textwrap.fill(ending, 106)}"
 
 
 def _parameter(field: Field) -> inspect.Parameter:

@@ -60,7 +60,7 @@ class Explorer:
                 Route("/compare", self.compare),
                 Route("/static/{name}", pages.static),
                 Route(run, self.run),
-                Route(f"{run}/live", self.live),
+                Route(f"{run}/live", partial(self.run, template="run_live.html.j2")),
                 Route(f"{run}/trials", self.trials),
                 Route(f"{run}/trial/{{hypothesis}}/{{index:int}}", self.trial),
                 Route(f"{run}/small/{{digest}}", partial(self.picture, longest=SMALL)),
@@ -86,12 +86,11 @@ class Explorer:
                 rows.append((name, None, error.what))
         return pages.page("runs.html.j2", rows=rows, root=str(self.shelf.given))
 
-    def run(self, request: Request) -> Response:
-        return pages.page("run.html.j2", **self._run(request))
-
-    def live(self, request: Request) -> Response:
-        """What changes on the page of a run."""
-        return pages.page("run_live.html.j2", **self._run(request))
+    def run(self, request: Request, template: str = "run.html.j2") -> Response:
+        """One run, or what changes on its page."""
+        name, folder = self._folder(request)
+        command = shell(["weakspot", "report", str(folder), "--open"])
+        return pages.page(template, sight=sight(name, folder), command=command)
 
     def trials(self, request: Request) -> Response:
         name, folder = self._folder(request)
@@ -213,13 +212,6 @@ class Explorer:
         if folder is None:
             raise HTTPException(404)
         return name, folder
-
-    def _run(self, request: Request) -> dict[str, Any]:
-        name, folder = self._folder(request)
-        return {
-            "sight": sight(name, folder),
-            "command": shell(["weakspot", "report", str(folder), "--open"]),
-        }
 
 
 def _kept(folder: Path) -> Blobs:

@@ -53,7 +53,7 @@ class Pictures:
         """The input of this digest, at most so large; None if neither a place nor a file has it."""
         with self._lock:
             known = self._made.get((digest, longest))
-        if known is not None and (digest in files or _there(places, digest)):
+        if known is not None and (digest in files or any(place.has(digest) for place in places)):
             with self._lock:
                 if (digest, longest) in self._made:
                     self._made.move_to_end((digest, longest))
@@ -90,10 +90,6 @@ class Pictures:
             raise HTTPException(404)
         kept = {"cache-control": "private, max-age=31536000, immutable"}
         return Response(made.content, media_type=made.kind, headers=kept)
-
-
-def _there(places: tuple[Blobs, ...], digest: str) -> bool:
-    return any(place.has(digest) for place in places)
 
 
 def _file(path: Path, digest: str) -> bytes | None:
