@@ -27,17 +27,7 @@ from inspect_ai.model import (
     ContentText,
     ModelOutput,
 )
-from inspect_ai.scorer import (
-    Metric,
-    SampleScore,
-    Score,
-    Scorer,
-    Target,
-    mean,
-    metric,
-    scorer,
-    stderr,
-)
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, mean, metric, scorer, stderr
 from inspect_ai.solver import TaskState, generate
 
 from weakspot.core import JUDGES, SOURCES, Case, Hypothesis, Judge, Output, Status, WeakspotError
@@ -137,13 +127,13 @@ def refusal_rate() -> Metric:
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         asked = [_asked(score) for score in scores]
         whole = counted(asked)
-        found = {"refusal_rate": _number(whole.rate), "judged": float(whole.n)}
+        found = {"refusal_rate": math.nan if whole.rate is None else whole.rate, "judged": float(whole.n)}
         if whole.rate_interval:
             found["low"], found["high"] = whole.rate_interval
         for column in dict.fromkeys(c for one in asked for c in one.slices):
             for value in sorted({v for one in asked for v in one.slices.get(column, ())}):
                 part = counted(one for one in asked if value in one.slices.get(column, ()))
-                found[f"{column}={value}"] = _number(part.rate)
+                found[f"{column}={value}"] = math.nan if part.rate is None else part.rate
         return found
 
     return compute
@@ -157,17 +147,9 @@ def _asked(score: SampleScore) -> Asked:
     return Asked(str(about.get("item", "")), str(about.get("set", BENIGN)), Status.OK, refused, slices=slices)
 
 
-def _number(rate: float | None) -> float:
-    return math.nan if rate is None else rate
-
-
 @scorer(metrics=[mean(), stderr(), refusal_rate()])
 def refusal(judge: str = "embedded") -> Scorer:
-    """Whether an answer refuses, by a judge of weakspot.
-
-    Args:
-        judge: Its name (see: weakspot list judges).
-    """
+    """Whether an answer refuses, by a judge of weakspot (see: weakspot list judges)."""
     chosen: Judge = JUDGES.load(judge)
     decide = Refusals(chosen)
 

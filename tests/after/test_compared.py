@@ -11,7 +11,7 @@ import pytest
 from tests.results import rare_result
 
 from weakspot.after.compared import BETTER, OPEN, UNMEASURED, WORSE, Row, _judged, compare_folders
-from weakspot.after.compared_words import markdown, sentences, strip, to_json
+from weakspot.after.comparison_text import markdown, sentences, strip, to_json
 from weakspot.core import Finding, Hypothesis, Stage, Status, Trial, WeakspotError
 from weakspot.stats.contrast import contrast_paired
 from weakspot.store import Run, RunConfig, rate

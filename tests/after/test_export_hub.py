@@ -121,10 +121,10 @@ def test_pairs_of_mine(tmp_path: Path) -> None:
             export_rows(run, form="hf")
         run.ledger.add_hypotheses([Hypothesis("negation")])
         listed(pair).keep(run)
-        done = export_rows(run, form="hf", out=tmp_path / "out")
+        _, rows = export_rows(run, form="hf", out=tmp_path / "out")
         with pytest.raises(WeakspotError, match="did you mean 'parquet'"):
             export_rows(run, form="parket")
-    assert done.rows == 1
+    assert rows == 1
     [row] = loaded(tmp_path / "out").to_pylist()
     assert (row["first"], row["second"], row["origin"]) == ("a | dog", "no dog <b>", "mined")
     assert row["failed"] is None

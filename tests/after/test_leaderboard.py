@@ -11,8 +11,7 @@ import pytest
 from tests.studies.ask.ask_parts import Faulty, Model, Moody, Words, benchmark
 
 from weakspot import ask
-from weakspot.after.leaderboard import board, html, read
-from weakspot.after.submission import export
+from weakspot.after.leaderboard import board, export, html, read
 from weakspot.core import WeakspotError
 from weakspot.sources.benchmark import Benchmark
 from weakspot.studies.ask.figures import points

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 from tests.after.after_parts import BASE, FLOWER, hunted
 
-from weakspot.after.matrix import markdown, svg
 from weakspot.after.transfer import Transfer, transfer
-from weakspot.after.transfer_values import rate, versus
+from weakspot.after.transfer_matrix import markdown, rate, svg, versus
 from weakspot.core import Hypothesis, Rate, Stage, WeakspotError
 from weakspot.stats import mcnemar, wilson
 from weakspot.store import Run

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import weakspot as ws
-from weakspot.after.tried_words import LONGEST, meaning
-from weakspot.after.tries import Answer, verdict
+from weakspot.after.tries import LONGEST, Answer, meaning, verdict
 from weakspot.core import Hypothesis, Output, Stage, Tally, WeakspotError
 from weakspot.store import Run, RunConfig
 from weakspot.studies.hunt.parts import load

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from weakspot.after import examine as module
+from weakspot.after import model_check as module
 from weakspot.cli import run as cli
 
 CIFAR = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")

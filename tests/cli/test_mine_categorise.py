@@ -13,7 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 from weakspot.cli import run as cli
-from weakspot.cli.groups import DEFAULT, OneIsMeant
+from weakspot.cli.flags import DEFAULT, OneIsMeant
 from weakspot.text.differences import Category
 
 Shell = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -11,7 +11,7 @@ import yaml
 
 from weakspot.cli import run as cli
 from weakspot.cli.environment import command_tree
-from weakspot.cli.init import template
+from weakspot.cli.study_files import template
 from weakspot.core.registry import MODELS, Entry, study_names
 from weakspot.study.checks import check_study, missing_libraries
 from weakspot.study.files import options_of, read_study

@@ -144,8 +144,8 @@ def test_two_runs_are_compared_case_by_case(tmp_path: Path) -> None:
     found = compared(first, second)
     line = next(one for one in found.lines if one.hypothesis == BASE)
     assert line.paired is not None
-    assert (line.paired.n, line.paired.first, line.paired.second) == (50, 0, 8)
-    assert line.paired.p == mcnemar(0, 8)
+    assert (line.paired.n, line.paired.only_first, line.paired.only_second) == (50, 0, 8)
+    assert line.paired.exact == mcnemar(0, 8)
     assert line.paired.low < line.paired.difference == 8 / 50 < line.paired.high
     assert found.both == ("it is on a flower.",)
     assert compared(first, other).same_seed is False

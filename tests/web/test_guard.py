@@ -14,9 +14,8 @@ from weakspot.core import WeakspotError
 from weakspot.report.people.tasks import task_of
 from weakspot.store import Run
 from weakspot.web.explorer import Explorer
-from weakspot.web.guard import BODY, Guard
 from weakspot.web.labelling import Labelling
-from weakspot.web.serve import is_loopback, listening
+from weakspot.web.serve import BODY, Guard, is_loopback, listening
 
 VALUES = {
     "run": "hunt-fly", "name": "web.css", "hypothesis": BASE.id, "index": "0", "digest": "ab" * 32,

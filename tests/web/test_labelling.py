@@ -20,7 +20,7 @@ from weakspot.report.people.tasks import GRADES, PAIRS, Task, order, shared_out,
 from weakspot.store import Run
 from weakspot.studies.mine.result import Choice as Published
 from weakspot.web.labelling import Labelling
-from weakspot.web.table import read_csv, write_csv
+from weakspot.web.labels_csv import read_csv, write_csv
 
 
 def task(folder: Path, name: str | None = None, **more: object) -> Task:

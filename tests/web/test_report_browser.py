@@ -19,7 +19,7 @@ from tests.report.report_parts import SEEN, STUDIES, make_run
 from tests.web.browser import browser, watched
 from tests.web.web_parts import make_ask, make_hunt
 
-from weakspot.after.several import write_several
+from weakspot.after.side_by_side import write_several
 from weakspot.store import Run
 from weakspot.study.reports import write
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from weakspot.core import Finding, Hypothesis, Stage, Status, Trial
 from weakspot.store import Run, RunConfig, png, rate
-from weakspot.web.guard import Guard
+from weakspot.web.serve import Guard
 
 HOSTILE = "<img src=x onerror=alert(1)> =1+1 \x1b[31m\u202e {{ 7*7 }}"
 SCRIPT = "<script>document.title='owned'</script>"

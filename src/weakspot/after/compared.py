@@ -43,58 +43,34 @@ class Side(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A measure in both runs.
+    """A measure in both runs."""
 
-    Attributes:
-        measure: What is compared.
-        first: The first run's rate; None where it was not measured.
-        second: The second's.
-        contrast: Second minus first; None where one is missing.
-        paired: On the same cases.
-        adjusted: The p-value, adjusted for all rows.
-        found: Whether it is a confirmed finding of the first, of the second.
-        change: "worse", "better", "no difference shown" or "not measured in both".
-    """
-
-    measure: Measure
-    first: Rate | None
-    second: Rate | None
-    contrast: Contrast | None
-    paired: bool
-    adjusted: float | None
-    found: tuple[bool, bool]
-    change: str
+    measure: Measure  # what is compared
+    first: Rate | None  # the first run's rate; None where it was not measured
+    second: Rate | None  # the second's
+    contrast: Contrast | None  # second minus first; None where one is missing
+    paired: bool  # on the same cases
+    adjusted: float | None  # the p-value, adjusted for all rows
+    found: tuple[bool, bool]  # whether it is a confirmed finding of the first, of the second
+    change: str  # "worse", "better", "no difference shown" or "not measured in both"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """Two runs.
+    """Two runs."""
 
-    Attributes:
-        study: Of both.
-        first: The first run.
-        second: The second.
-        settings: (name, in the first, in the second) of those that differ.
-        separate: Why cases are not compared in pairs; "" if they are, where they are shared.
-        notes: What else is to be known.
-        rows: Overall rates, findings, slices, cells: in each kind those that changed most first.
-        adjustment: "holm" or "bh".
-        alpha: Of the adjusted p-values.
-        watched: The numbers of cases depended on what was seen.
-        tested_by: How it was tested, where that does not follow from counts.
-    """
-
-    study: str
-    first: Side
-    second: Side
-    settings: tuple[tuple[str, str, str], ...]
-    separate: str
-    notes: tuple[str, ...]
+    study: str  # of both
+    first: Side  # the first run
+    second: Side  # the second
+    settings: tuple[tuple[str, str, str], ...]  # (name, in the first, in the second) of those that differ
+    separate: str  # why cases are not compared in pairs; "" if they are, where they are shared
+    notes: tuple[str, ...]  # what else is to be known
+    # overall rates, findings, slices, cells: in each kind those that changed most first
     rows: tuple[Row, ...]
-    adjustment: str
-    alpha: float
-    watched: bool
-    tested_by: str = ""
+    adjustment: str  # "holm" or "bh"
+    alpha: float  # of the adjusted p-values
+    watched: bool  # the numbers of cases depended on what was seen
+    tested_by: str = ""  # how it was tested, where that does not follow from counts
 
     def changed(self, change: str) -> list[Row]:
         """The rows that became so."""
@@ -119,7 +95,7 @@ class Compared:
 def compare(
     first: Run, second: Run, *, adjustment: str = "holm", alpha: float = 0.05, level: float = 0.95
 ) -> Compared:
-    """Set two runs against each other; either may still be running.
+    """Set two runs of a study against each other; either may still be running.
 
     Args:
         first: Open for reading.
@@ -127,9 +103,6 @@ def compare(
         adjustment: "holm" (family-wise error) or "bh" (false-discovery rate).
         alpha: Differences with adjusted p-values up to this are shown.
         level: Of the intervals, each by itself.
-
-    Raises:
-        WeakspotError: They are of different studies, or of one that has no rates.
     """
     check_known(adjustment, ADJUSTMENTS, f"no adjustment is called {adjustment[:60]!r}")
     if not 0 < alpha < 1:
@@ -211,21 +184,15 @@ def _row(
     rates = [None if s is None or not s.rate().n else s.rate(level) for s in (one, two)]
     contrast, paired = None, False
     if one is not None and two is not None and rates[0] is not None and rates[1] is not None:
-        contrast, paired = set_against(one, two, pair=not separate, level=level)
+        contrast, paired = _set_against(one, two, pair=not separate, level=level)
     return Row(measure, rates[0], rates[1], contrast, paired, None, found, UNMEASURED)
 
 
-def set_against(one: Sample, two: Sample, *, pair: bool, level: float = 0.95) -> tuple[Contrast, bool]:
-    """Second minus first, and whether on the same cases.
+def _set_against(one: Sample, two: Sample, *, pair: bool, level: float = 0.95) -> tuple[Contrast, bool]:
+    """Second minus first, and whether on the same cases, if the runs may be paired.
 
     Cases are the same if both runs drew them at the same place and, as far as the ledger knows, they show the
-    same; at least half of the smaller sample must be.
-
-    Args:
-        one: The first run's.
-        two: The second's; both have cases with a verdict.
-        pair: The runs draw the same cases.
-        level: Of the interval.
+    same; at least half of the smaller sample must be. Both samples have cases with a verdict.
     """
     if one.estimate is not None and two.estimate is not None:
         return _estimates(one.estimate, two.estimate), False
@@ -293,7 +260,7 @@ def _notes(one: Rates, two: Rates, rows: Sequence[Row], few: Sequence[Row]) -> l
     unfinished = [run for run in (first, second) if run.state != "finished"]
     found += [f"{run.folder} is not finished ({run.state})." for run in unfinished]
     same = [run.config.digests.get("target") for run in (first, second)]
-    names = [_model(run.config) for run in (first, second)]
+    names = [model_of(run.config) for run in (first, second)]
     if same[0] is not None and same[0] == same[1]:
         found.append("Both runs asked the same model: what differs is luck, the draws or the settings.")
     elif None not in same and names[0] == names[1]:
@@ -305,10 +272,11 @@ def _notes(one: Rates, two: Rates, rows: Sequence[Row], few: Sequence[Row]) -> l
 
 def _side(run: Run) -> Side:
     confirmed = sum(finding.confirmed for finding in run.findings)
-    return Side(str(run.folder), _model(run.config), run.state, run.config.created, confirmed)
+    return Side(str(run.folder), model_of(run.config), run.state, run.config.created, confirmed)
 
 
-def _model(config: RunConfig) -> str:
+def model_of(config: RunConfig) -> str:
+    """The model under test."""
     return clean(str(config.settings.get("target") or config.settings.get("encoder") or ""))
 
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-import math
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from weakspot.core import WeakspotError
+from weakspot.report.document import plain
 from weakspot.report.format import neutral
 
 #: The split that all pictures are in, as loaders of data sets call it: they are there to test with.
@@ -32,57 +33,33 @@ _RESERVED: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A picture and its fields, in the order in which they are written.
+    """A picture and its fields, in the order in which they are written."""
 
-    Attributes:
-        label: What it shows: the right answer.
-        predicted: What the model answered.
-        phrase: The finding's words beyond the baseline's.
-        caption: What the source knows to be true of the picture; "" if it knows nothing.
-        prompt: The hypothesis' whole text.
-        hypothesis: Its id.
-        finding: Rank of the finding, from 1.
-        confirmed: Whether fresh draws confirmed the finding.
-        index: Of the case; with the run's seed and the hypothesis it can be drawn again.
-        seed: Of the case.
-        origin: "kept" by the run as evidence, or "drawn" for this data set.
-        score: The judge's; larger is worse.
-        top: The most probable labels with their probabilities.
-        target: Name of the model that misread it.
-        source: Name of what drew it.
-        judge: What counted as a failure.
-        run: Name of the run.
-        run_seed: Of the run.
-        licence: Of the picture, as far as the user said.
-        sha256: Of the PNG file.
-    """
-
-    label: str
-    predicted: str | None
-    phrase: str
-    caption: str
-    prompt: str
-    hypothesis: str
-    finding: int
-    confirmed: bool
-    index: int
-    seed: int
-    origin: str
-    score: float | None
-    top: tuple[tuple[str, float], ...]
-    target: str
-    source: str
-    judge: str
-    run: str
-    run_seed: int
-    licence: str
-    sha256: str
+    label: str  # what it shows: the right answer
+    predicted: str | None  # what the model answered
+    phrase: str  # the finding's words beyond the baseline's
+    caption: str  # what the source knows to be true of the picture; "" if it knows nothing
+    prompt: str  # the hypothesis' whole text
+    hypothesis: str  # its id
+    finding: int  # rank of the finding, from 1
+    confirmed: bool  # whether fresh draws confirmed the finding
+    index: int  # of the case; with the run's seed and the hypothesis it can be drawn again
+    seed: int  # of the case
+    origin: str  # "kept" by the run as evidence, or "drawn" for this data set
+    score: float | None  # the judge's; larger is worse
+    top: tuple[tuple[str, float], ...]  # the most probable labels with their probabilities
+    target: str  # name of the model that misread it
+    source: str  # name of what drew it
+    judge: str  # what counted as a failure
+    run: str  # name of the run
+    run_seed: int  # of the run
+    licence: str  # of the picture, as far as the user said
+    sha256: str  # of the PNG file
 
     def values(self) -> dict[str, Any]:
         """Plain values: numbers that are not finite are None, the labels of `top` are named."""
-        found: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
-        found["score"] = _finite(self.score)
-        found["top"] = [{"label": label, "probability": _finite(p)} for label, p in self.top]
+        top = [{"label": label, "probability": p} for label, p in self.top]
+        found: dict[str, Any] = plain({f.name: getattr(self, f.name) for f in fields(self)} | {"top": top})
         return found
 
 
@@ -96,10 +73,11 @@ def write_imagefolder(folder: Path, records: Sequence[Record], content: Content)
     rows = []
     for record, name in zip(records, file_names(records), strict=True):
         _put(root / name, content(record))
-        row = record.values() | {"top": json.dumps(record.values()["top"], ensure_ascii=False)}
+        row = record.values()
+        row["top"] = json.dumps(row["top"], ensure_ascii=False)
         rows.append({"file_name": name, **{k: neutral(v) for k, v in row.items()}})
     with (root / "metadata.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, ["file_name", *_names()], lineterminator="\n")
+        writer = csv.DictWriter(file, ["file_name", *(f.name for f in fields(Record))], lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 
@@ -115,20 +93,23 @@ def write_jsonl(folder: Path, records: Sequence[Record], content: Content) -> No
 
 def write_parquet(folder: Path, records: Sequence[Record], content: Content) -> None:
     """`data/test-00000-of-00001.parquet`, the pictures inside, in the way of Hugging Face datasets."""
+    rows = (
+        {"image": {"bytes": content(record), "path": name.rpartition("/")[2]}, **record.values()}
+        for record, name in zip(records, file_names(records), strict=True)
+    )
+    write_table(folder, PICTURES, iter(lambda: list(islice(rows, _GROUP)), []))
+
+
+def write_table(folder: Path, columns: Mapping[str, str], groups: Iterable[list[dict[str, Any]]]) -> Path:
+    """Rows as a Parquet file, group by group; its path."""
     pa, pq = need_pyarrow()
-    schema = schema_of(PICTURES)
+    schema = schema_of(columns)
     path = folder / "data" / f"{SPLIT}-00000-of-00001.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
-    names = file_names(records)
     with pq.ParquetWriter(path, schema) as writer:
-        for start in range(0, len(records), _GROUP):
-            rows = [
-                {"image": {"bytes": content(record), "path": name.rpartition("/")[2]}, **record.values()}
-                for record, name in zip(
-                    records[start : start + _GROUP], names[start : start + _GROUP], strict=True
-                )
-            ]
+        for rows in groups:
             writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+    return path
 
 
 #: What the columns of pictures hold. "image" and "answers" (labels with probabilities) are structures.
@@ -159,19 +140,14 @@ def schema_of(columns: Mapping[str, str]) -> Any:
             features[name] = {"_type": "Image"}
         elif kind == "answers":
             features[name] = [{key: {"dtype": of, "_type": "Value"} for key, of in _ANSWERS.items()}]
-    told = json.dumps({"info": {"features": features}})
-    return pa.schema([(name, kinds[kind]) for name, kind in columns.items()], metadata={"huggingface": told})
+    metadata = {"huggingface": json.dumps({"info": {"features": features}})}
+    return pa.schema([(name, kinds[kind]) for name, kind in columns.items()], metadata=metadata)
 
 
 def front_of(columns: Mapping[str, str], n: int, size: int) -> dict[str, Any]:
-    """What the card of a Hugging Face data set says of its files: where they are, and their columns.
+    """What the card of a Hugging Face data set says of `n` rows in files of `size` bytes: places and columns.
 
     With it `datasets.load_dataset("FOLDER")` needs no further word, also after the folder was uploaded.
-
-    Args:
-        columns: What each holds.
-        n: Rows.
-        size: Bytes of the files.
     """
     inner = [{"name": key, "dtype": kind} for key, kind in _ANSWERS.items()]
     features = [
@@ -200,11 +176,7 @@ FORMATS: Final[dict[str, Callable[[Path, Sequence[Record], Content], None]]] = {
 
 
 def need_pyarrow() -> tuple[Any, Any]:
-    """pyarrow and its Parquet module.
-
-    Raises:
-        WeakspotError: They are not installed.
-    """
+    """pyarrow and its Parquet module, or what to install."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -243,17 +215,9 @@ def folder_name(label: str) -> str:
     return name
 
 
-def _names() -> list[str]:
-    return [f.name for f in fields(Record)]
-
-
 def _put(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
 
 
 def _folded(name: str) -> str:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from weakspot.after.datacard import Counts, card, provenance
+from weakspot.after.data_card import Counts, picture_card, provenance
 from weakspot.after.dataset import FORMATS, PICTURES, Record, front_of, need_pyarrow
 from weakspot.core import (
     Finding,
@@ -57,40 +58,25 @@ Progress = Callable[[str, int, int], None]
 
 
 class Exported(NamedTuple):
-    """A data set that was written.
+    """A data set that was written."""
 
-    Attributes:
-        folder: Where.
-        records: The pictures, finding by finding.
-        findings: Those exported, in the order of their ranks.
-        counts: How it came together; `counts.limit` says which budget cut it short.
-    """
-
-    folder: Path
-    records: tuple[Record, ...]
-    findings: tuple[Finding, ...]
-    counts: Counts
+    folder: Path  # where
+    records: tuple[Record, ...]  # the pictures, finding by finding
+    findings: tuple[Finding, ...]  # those exported, in the order of their ranks
+    counts: Counts  # how it came together; `counts.limit` says which budget cut it short
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportSettings:
-    """What to export.
+    """What to export."""
 
-    Attributes:
-        format: "imagefolder", "parquet", "jsonl" or "hf".
-        per_caption: Pictures per caption at most.
-        only_confirmed: Leave out findings that fresh draws did not confirm.
-        draw: Pictures drawn per caption at most, to find more that are misread; 0 takes what the run kept.
-        budget: Limits of the drawing.
-        licence: Of the pictures; only the user knows it.
-    """
-
-    format: str = "imagefolder"
-    per_caption: int = 50
-    only_confirmed: bool = False
+    format: str = "imagefolder"  # "imagefolder", "parquet", "jsonl" or "hf"
+    per_caption: int = 50  # pictures per caption at most
+    only_confirmed: bool = False  # leave out findings that fresh draws did not confirm
+    # pictures drawn per caption at most, to find more that are misread; 0 takes what the run kept
     draw: int = 0
-    budget: str = "images=20000"
-    licence: str = "not stated"
+    budget: str = "images=20000"  # limits of the drawing
+    licence: str = "not stated"  # of the pictures; only the user knows it
 
 
 def export(
@@ -113,9 +99,6 @@ def export(
         source: Likewise, what draws.
         judge: Likewise, the judge.
         progress: Told how far it is.
-
-    Raises:
-        WeakspotError: There is nothing to export, a setting makes no sense, or the folder exists.
     """
     settings = settings or ExportSettings()
     folder = run.folder / f"export-{settings.format}" if out is None else Path(out)
@@ -173,9 +156,14 @@ class _Collected:
     def __init__(self, hunt: FinishedHunt, settings: ExportSettings, drawn: Run) -> None:
         self.hunt, self.settings, self.drawn = hunt, settings, drawn
         self.records: list[Record] = []
-        self.counts = Counts()
+        self.counted, self.limit = Counter[str](), ""
         self._seen: set[tuple[str, str]] = set()
         self._number = dict.fromkeys(range(len(hunt.findings)), 0)
+
+    @property
+    def counts(self) -> Counts:
+        """How the pictures came together so far."""
+        return Counts(**self.counted, limit=self.limit)
 
     def content(self, record: Record) -> bytes:
         """The PNG file of a record, checked against its digest."""
@@ -235,11 +223,13 @@ class _Collected:
                     engine.spending = spending
                     self._draw_one(at, engine, progress)
         except BudgetSpent as limit:
-            self.counts = self.counts._replace(limit=f"{limit}")
+            self.limit = f"{limit}"
 
     def _draw_one(self, at: int, engine: Engine, progress: Progress | None) -> None:
         finding, spending = self.hunt.findings[at], engine.spending
-        hypothesis, failed_before = finding.hypothesis, self._not_kept(finding)
+        hypothesis = finding.hypothesis
+        known = self.hunt.run.ledger.trials(hypothesis, failed=True)
+        failed_before = [t.index for t in known if t.blob is None and _is_about(finding, t.answer)]
         indices = islice(self._indices(failed_before, hypothesis, engine.source), self.settings.draw)
         tried = 0
         while self.wanted(at):
@@ -255,7 +245,10 @@ class _Collected:
                 return
             trials = engine.draw_at(hypothesis, plan)
             for trial in trials:
-                self._count(trial, known=trial.index in failed_before)
+                self.counted["tried"] += 1
+                self.counted["errors"] += trial.status is Status.ERROR
+                self.counted["invalid"] += trial.status is Status.INVALID
+                self.counted["recovered"] += trial.index in failed_before and trial.failed is False
                 misread = trial.failed and trial.blob is not None and _is_about(finding, trial.answer)
                 if misread and self.wanted(at):
                     self._take(at, trial, "drawn")
@@ -268,37 +261,23 @@ class _Collected:
                 return  # the source has no more, or cannot draw these words
             spending.check()
 
-    def _not_kept(self, finding: Finding) -> list[int]:
-        trials = self.hunt.run.ledger.trials(finding.hypothesis, failed=True)
-        return [trial.index for trial in trials if trial.blob is None and _is_about(finding, trial.answer)]
-
     def _indices(self, failed_before: list[int], hypothesis: Hypothesis, source: Source) -> Iterator[int]:
         """Which cases to draw: known failures, then those after the last one of the confirmation."""
         yield from failed_before
-        start = Stage.CONFIRM.start
-        fresh = self.hunt.run.ledger.count(hypothesis, Stage.CONFIRM)
+        start, fresh = Stage.CONFIRM.start, self.hunt.run.ledger.count(hypothesis, Stage.CONFIRM)
         there = available(source, hypothesis, seed=self.hunt.settings.seed, stage=Stage.CONFIRM)
         yield from range(start + fresh, start + there)
-
-    def _count(self, trial: Trial, *, known: bool) -> None:
-        add = {
-            "tried": 1,
-            "errors": int(trial.status is Status.ERROR),
-            "invalid": int(trial.status is Status.INVALID),
-            "recovered": int(known and trial.failed is False),
-        }
-        self.counts = self.counts._replace(**{k: getattr(self.counts, k) + v for k, v in add.items()})
 
     def _take(self, at: int, trial: Trial, origin: str) -> None:
         """Put a picture into the data set, unless it is there."""
         key = (trial.expected, trial.blob or "")
         if key in self._seen:
-            self.counts = self.counts._replace(twice=self.counts.twice + 1)
+            self.counted["twice"] += 1
             return
         self._seen.add(key)
         finding, hunt = self.hunt.findings[at], self.hunt
         self._number[at] += 1
-        self.counts = self.counts._replace(**{origin: getattr(self.counts, origin) + 1})
+        self.counted[origin] += 1
         self.records.append(
             Record(
                 label=trial.expected,
@@ -353,11 +332,11 @@ def _write(folder: Path, collected: _Collected, progress: Progress | None) -> No
     shutil.rmtree(folder, ignore_errors=True)  # of a try that was killed while writing
     folder.mkdir(parents=True)
     FORMATS[settings.format](folder, records, content)
-    chosen = {name: getattr(settings, name) for name in settings.__slots__}
+    chosen = asdict(settings)
     config, findings, counts = collected.hunt.run.config, collected.hunt.findings, collected.counts
     size = sum(path.stat().st_size for path in folder.glob("data/*"))
-    front = front_of(PICTURES, len(records), size) if settings.format == "hf" else None
-    text = card(config, records, findings, counts, format=settings.format, settings=chosen, front=front)
+    files = front_of(PICTURES, len(records), size) if settings.format == "hf" else {}
+    text = picture_card(config, records, findings, counts, settings=chosen, files=files)
     (folder / "README.md").write_text(text, encoding="utf-8")
     told = provenance(config, findings, counts, settings=chosen)
     (folder / "provenance.json").write_text(told, encoding="utf-8")

@@ -10,11 +10,13 @@ slips through at most once in twenty (Berger 1982: all must be shown, so none ne
 from __future__ import annotations
 
 import fnmatch
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Final, NamedTuple
 
-from weakspot.after.compared import compare
+from weakspot.after.compared import compare, model_of
 from weakspot.core import Tally, WeakspotError
 from weakspot.report import format as show
 from weakspot.report.markdown import escape
@@ -34,24 +36,15 @@ class CannotSay(WeakspotError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a run must keep; None where there is no such limit.
+    """What a run must keep; None where there is no such limit."""
 
-    Attributes:
-        rate: Of the overall rates: the baseline of a hunt, the questions of a benchmark.
-        part_rate: Of every finding, slice, cell, category.
-        findings: Confirmed findings.
-        increase: Of every rate above the other run's, as a share (0.02 is two points).
-        errors: Share of trials that may end in an error before nothing can be said.
-        strict: A limit counts as broken unless it is shown to be kept.
-        only: Patterns of the words of what is looked at, * for anything; everything if there are none.
-    """
-
-    rate: float | None = None
-    part_rate: float | None = None
-    findings: int | None = None
-    increase: float | None = None
-    errors: float = 0.1
-    strict: bool = False
+    rate: float | None = None  # of the overall rates: the baseline of a hunt, the questions of a benchmark
+    part_rate: float | None = None  # of every finding, slice, cell, category
+    findings: int | None = None  # confirmed findings
+    increase: float | None = None  # of every rate above the other run's, as a share (0.02 is two points)
+    errors: float = 0.1  # share of trials that may end in an error before nothing can be said
+    strict: bool = False  # a limit counts as broken unless it is shown to be kept
+    # patterns of the words of what is looked at, * for anything; everything if there are none
     only: tuple[str, ...] = ()
 
 
@@ -70,42 +63,26 @@ class Check(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """The verdict.
+    """The verdict."""
 
-    Attributes:
-        run: Its folder.
-        against: The other run's folder; "" without one.
-        model: Under test.
-        checks: Those that failed first.
-        level: Of the intervals.
-        strict: See `Limits`.
-        notes: What else is to be known.
-    """
-
-    run: str
-    against: str
-    model: str
-    checks: tuple[Check, ...]
-    level: float
-    strict: bool
-    notes: tuple[str, ...]
+    run: str  # its folder
+    against: str  # the other run's folder; "" without one
+    model: str  # under test
+    checks: tuple[Check, ...]  # those that failed first
+    level: float  # of the intervals
+    strict: bool  # see `Limits`
+    notes: tuple[str, ...]  # what else is to be known
 
     @property
     def failed(self) -> list[Check]:
-        """The limits that are broken."""
         return [check for check in self.checks if not check.passed]
 
 
 def gate(run: Run, limits: Limits, *, against: Run | None = None) -> Gate:
-    """Decide.
+    """Decide whether a run keeps its limits, or say why that cannot be decided.
 
-    Args:
-        run: The run under test, open for reading.
-        limits: What it must keep; with `against`, an increase of 0 is the limit unless one is given.
-        against: A run of the same study, with which rates are compared.
-
-    Raises:
-        WeakspotError: It cannot be decided: no limit, nothing measured, many errors, a run that is not over.
+    Rates are compared with those of a run of the same study, `against`, if there is one; an increase of 0 is
+    then the limit unless one is given.
     """
     if against is None and limits.increase is not None:
         raise WeakspotError("an increase over what?", fix="name the other run: --against RUN")
@@ -128,11 +105,10 @@ def gate(run: Run, limits: Limits, *, against: Run | None = None) -> Gate:
         )
     if against is not None:
         notes += [note for note in compare(against, run).notes if "is not finished" not in note]
-    settings = run.config.settings
     return Gate(
         run=str(run.folder),
         against="" if against is None else str(against.folder),
-        model=show.clean(str(settings.get("target") or settings.get("encoder") or "")),
+        model=model_of(run.config),
         checks=tuple(sorted(checks, key=lambda check: check.passed)),
         level=level,
         strict=limits.strict,
@@ -141,17 +117,15 @@ def gate(run: Run, limits: Limits, *, against: Run | None = None) -> Gate:
 
 
 def _check(limits: Limits) -> None:
-    for name, value in (("--max-rate", limits.rate), ("--max-part-rate", limits.part_rate)):
-        if value is not None and not 0 <= value <= 1:
-            raise WeakspotError(f"{name} cannot be {value}", fix="write a share, e.g. 0.05 for 5 %")
-    if limits.increase is not None and not 0 <= limits.increase <= 1:
-        raise WeakspotError(
-            f"--max-increase cannot be {limits.increase}", fix="write a share, e.g. 0.02 for two points"
-        )
-    if limits.findings is not None and limits.findings < 0:
-        raise WeakspotError(f"--max-findings cannot be {limits.findings}", fix="write 0 or more")
-    if not 0 <= limits.errors <= 1:
-        raise WeakspotError(f"--max-errors cannot be {limits.errors}", fix="write a share, e.g. 0.1")
+    for name, value, most, fix in (
+        ("--max-rate", limits.rate, 1, "write a share, e.g. 0.05 for 5 %"),
+        ("--max-part-rate", limits.part_rate, 1, "write a share, e.g. 0.05 for 5 %"),
+        ("--max-increase", limits.increase, 1, "write a share, e.g. 0.02 for two points"),
+        ("--max-findings", limits.findings, math.inf, "write 0 or more"),
+        ("--max-errors", limits.errors, 1, "write a share, e.g. 0.1"),
+    ):
+        if value is not None and not 0 <= value <= most:
+            raise WeakspotError(f"{name} cannot be {value}", fix=fix)
 
 
 def _whole(run: Run, most: float) -> list[str]:
@@ -160,9 +134,7 @@ def _whole(run: Run, most: float) -> list[str]:
     state = run.state
     if state == "running" or state.startswith("stopped: broken"):
         raise WeakspotError(f"{run.folder} is not over ({state})", fix=f"weakspot resume {run.folder}")
-    total = Tally()
-    for tally in run.ledger.tallies().values():
-        total = total.plus(tally)
+    total = reduce(Tally.plus, run.ledger.tallies().values(), Tally())
     if total.drawn and total.errors > most * total.drawn:
         raise WeakspotError(
             f"{show.percent(total.errors / total.drawn)} of the trials in {run.folder} ended in an error",
@@ -267,7 +239,6 @@ def markdown(found: Gate) -> str:
 
 
 def to_json(found: Gate) -> dict[str, Any]:
-    """Plain values under stable keys."""
     return {
         "format": 1,
         "passed": not found.failed,

@@ -34,31 +34,17 @@ Places = NDArray[np.int64]
 
 
 class Order(NamedTuple):
-    """What the pictures say.
+    """What the pictures say."""
 
-    Attributes:
-        right: Answers that were right.
-        n: Pictures.
-        renamed: Answers that would be right under the renaming; `right` where there is none better.
-        slip: What the renaming is, in words; "" where the order seems right.
-        example: Two labels that change places, "cat is answered as dog".
-    """
-
-    right: int
-    n: int
-    renamed: int
-    slip: str
-    example: str = ""
+    right: int  # answers that were right
+    n: int  # pictures
+    renamed: int  # answers that would be right under the renaming; `right` where there is none better
+    slip: str  # what the renaming is, in words; "" where the order seems right
+    example: str = ""  # two labels that change places, "cat is answered as dog"
 
 
 def label_order(answers: Sequence[str], expected: Sequence[str], labels: Sequence[str]) -> Order:
-    """Compare answers with what is right.
-
-    Args:
-        answers: What the classifier said of each picture.
-        expected: The right labels; all of them its own.
-        labels: All, in the classifier's order.
-    """
+    """Compare what a classifier said of each picture with the right label; `labels` are in its order."""
     place = {label: i for i, label in enumerate(labels)}
     said = np.array([place[a] for a in answers], np.int64)
     wanted = np.array([place[e] for e in expected], np.int64)

@@ -7,7 +7,8 @@ also compared with itself, half against half, at the number of pictures that the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -27,48 +28,28 @@ Progress = Callable[[str, int, int], None]
 
 
 class Even(NamedTuple):
-    """FID at equal numbers, so that two of them can be compared.
+    """FID at equal numbers, so that two of them can be compared."""
 
-    Attributes:
-        n: Pictures on each side.
-        fid: Of the set to one half of the reference.
-        reference: Of the other half to that half: what FID says of pictures that are as real.
-    """
-
-    n: int
-    fid: float
-    reference: float
+    n: int  # pictures on each side
+    fid: float  # of the set to one half of the reference
+    reference: float  # of the other half to that half: what FID says of pictures that are as real
 
 
 class Realism(NamedTuple):
-    """Distances of a set to a reference.
+    """Distances of a set to a reference."""
 
-    Attributes:
-        fid: Fréchet distance.
-        kid: Kernel distance; unbiased, so it can be negative.
-        kid_low: Of its 95 % bootstrap interval.
-        kid_high: Of its 95 % bootstrap interval.
-        n: Pictures in the set.
-        reference_n: Pictures in the reference.
-        features: Numbers per picture.
-        few: There are fewer pictures than features, and FID is not to be trusted.
-        even: FID at equal numbers; None if there are too few pictures.
-        skipped: Files that could not be used, and why.
-    """
-
-    fid: float
-    kid: float
-    kid_low: float
-    kid_high: float
-    n: int
-    reference_n: int
-    features: int
-    few: bool
-    even: Even | None
-    skipped: tuple[tuple[str, str], ...]
+    fid: float  # Fréchet distance
+    kid: float  # kernel distance; unbiased, so it can be negative
+    kid_low: float  # of its 95 % bootstrap interval
+    kid_high: float  # of its 95 % bootstrap interval
+    n: int  # pictures in the set
+    reference_n: int  # pictures in the reference
+    features: int  # numbers per picture
+    few: bool  # there are fewer pictures than features, and FID is not to be trusted
+    even: Even | None  # FID at equal numbers; None if there are too few pictures
+    skipped: tuple[tuple[str, str], ...]  # files that could not be used, and why
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
         found = self._asdict()
         found["even"] = None if self.even is None else self.even._asdict()
         found["skipped"] = [{"file": name, "why": why} for name, why in self.skipped]
@@ -93,9 +74,6 @@ def realism(
         longest: Pixels of the longer side; larger pictures are made smaller first.
         seed: Of the bootstrap and of the halves.
         progress: Told how far it is.
-
-    Raises:
-        WeakspotError: A folder has less than two usable pictures, or the extractor fails.
     """
     check_seed(seed)
     extract = load(features) if isinstance(features, str) else features
@@ -103,23 +81,20 @@ def realism(
     skipped: list[tuple[str, str]] = []
     done = 0
 
-    def read(place: str | Path) -> NDArray[np.float64]:
+    def pictures(place: str | Path) -> Iterator[NDArray[np.uint8]]:
         nonlocal done
-        rows: list[NDArray[np.float64]] = []
-        waiting: list[NDArray[np.uint8]] = []
         for picture in images_in(place, longest=longest):
             done += 1
+            if progress is not None:
+                progress(f"looking at {Path(place).name}", done, total)
             if picture.pixels is None:
                 skipped.append((picture.name, picture.reason))
             else:
-                waiting.append(picture.pixels)
-            if len(waiting) >= BATCH:
-                rows.append(checked(extract, waiting))
-                waiting = []
-            if progress is not None:
-                progress(f"looking at {Path(place).name}", done, total)
-        if waiting:
-            rows.append(checked(extract, waiting))
+                yield picture.pixels
+
+    def read(place: str | Path) -> NDArray[np.float64]:
+        usable = pictures(place)
+        rows = [checked(extract, some) for some in iter(lambda: list(islice(usable, BATCH)), [])]
         if sum(map(len, rows)) < 2:
             why = f": {skipped[0][0]}: {skipped[0][1]}" if skipped else ""
             raise WeakspotError(

@@ -10,32 +10,22 @@ import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from weakspot.after.dataset import SPLIT, front_of, need_pyarrow, schema_of
-from weakspot.after.rowcard import card
+from weakspot.after.data_card import table_card
+from weakspot.after.dataset import SPLIT, front_of, need_pyarrow, write_table
 from weakspot.core import WeakspotError, nearest
 from weakspot.store import Run
-from weakspot.study.rows import Rows, rows_of
+from weakspot.study.rows import rows_of
 
 
-class Written(NamedTuple):
-    """A data set that was written."""
+def export_rows(
+    run: Run, *, form: str = "", out: Path | None = None, licence: str = "not stated"
+) -> tuple[Path, int]:
+    """Write the rows of a run into a folder that does not exist, by default one in the run's folder.
 
-    folder: Path
-    rows: int
-
-
-def export_rows(run: Run, *, form: str = "", out: Path | None = None, licence: str = "not stated") -> Written:
-    """Write the rows of a run.
-
-    Args:
-        form: "jsonl", "parquet", "hf", or "csv" where the study has it; by default the usual one.
-        out: A folder that does not exist; by default one in the run's folder.
-        licence: Of the texts; only the user knows it.
-
-    Raises:
-        WeakspotError: There is nothing to write, the folder exists, or a library is missing.
+    The form is "jsonl", "parquet", "hf", or "csv" where the study has it; by default the usual one. Of the
+    licence only the user knows. Gives the folder and the number of rows.
     """
     rows = rows_of(run)
     form = form or rows.forms[0]
@@ -51,14 +41,24 @@ def export_rows(run: Run, *, form: str = "", out: Path | None = None, licence: s
     folder = run.folder / f"export-{form}" if out is None else out
     if os.path.lexists(folder):
         raise WeakspotError(f"{folder} is there already", fix="remove it, or choose another --out")
-    table = _table(rows, form)
-    if not table.n:
+    if form == "csv":
+        columns, text, n = rows.as_csv()
+        table: list[dict[str, Any]] = []
+    else:
+        columns, text = rows.columns, ""
+        table = [{name: row.get(name) for name in columns} for row in rows]
+        n = len(table)
+    if not n:
         raise WeakspotError(f"{run.folder} has nothing to export yet", fix=f"weakspot resume {run.folder}")
     part = folder.parent / f".{folder.name}.part-{os.getpid()}"
     try:
         part.mkdir(parents=True)
         try:
-            _write(part, rows, table, form, licence)
+            files = _write(part, form, columns, table, text)
+            card = table_card(rows, columns, n, form=form, licence=licence, files=files)
+            (part / "README.md").write_text(card, encoding="utf-8")
+            known = {"format": 1, "run": run.config.model_dump(), "licence": licence, "rows": n}
+            (part / "provenance.json").write_text(f"{json.dumps(known, indent=2)}\n", encoding="utf-8")
             part.rename(folder)
         finally:
             shutil.rmtree(part, ignore_errors=True)
@@ -67,43 +67,20 @@ def export_rows(run: Run, *, form: str = "", out: Path | None = None, licence: s
             f"the data set cannot be written to {folder}: {error.strerror or error}",
             fix="free some space, or choose another --out",
         ) from error
-    return Written(folder, table.n)
+    return folder, n
 
 
-class _Table(NamedTuple):
-    """What is written: columns, and the rows or their text."""
-
-    columns: Mapping[str, str]
-    rows: list[dict[str, Any]]
-    text: str
-    n: int
-
-
-def _table(rows: Rows, form: str) -> _Table:
-    if form == "csv":
-        columns, text, n = rows.as_csv()
-        return _Table(columns, [], text, n)
-    every = [{name: row.get(name) for name in rows.columns} for row in rows]
-    return _Table(rows.columns, every, "", len(every))
-
-
-def _write(part: Path, rows: Rows, table: _Table, form: str, licence: str) -> None:
-    front: dict[str, Any] = {}
-    run = rows.run
-    if form == "csv":
-        # Its lines end as the csv module ends them.
-        (part / "pairs.csv").write_bytes(table.text.encode("utf-8", "backslashreplace"))
+def _write(
+    part: Path, form: str, columns: Mapping[str, str], table: list[dict[str, Any]], text: str
+) -> Mapping[str, Any]:
+    """Write the rows, or the text of a CSV file; what a hub is to know of the files."""
+    if form == "csv":  # its lines end as the csv module ends them
+        (part / "pairs.csv").write_bytes(text.encode("utf-8", "backslashreplace"))
     elif form == "jsonl":
-        lines = "".join(f"{json.dumps(row, ensure_ascii=False, allow_nan=False)}\n" for row in table.rows)
+        lines = "".join(f"{json.dumps(row, ensure_ascii=False, allow_nan=False)}\n" for row in table)
         (part / f"{SPLIT}.jsonl").write_text(lines, encoding="utf-8", errors="backslashreplace")
     else:
-        pa, pq = need_pyarrow()
-        path = part / "data" / f"{SPLIT}-00000-of-00001.parquet"
-        path.parent.mkdir()
-        pq.write_table(pa.Table.from_pylist(table.rows, schema=schema_of(table.columns)), path)
-        front = front_of(table.columns, table.n, path.stat().st_size) if form == "hf" else {}
-    (part / "README.md").write_text(
-        card(rows, table.columns, table.n, form=form, licence=licence, front=front), encoding="utf-8"
-    )
-    told = {"format": 1, "run": run.config.model_dump(), "licence": licence, "rows": table.n}
-    (part / "provenance.json").write_text(f"{json.dumps(told, indent=2)}\n", encoding="utf-8")
+        path = write_table(part, columns, [table])
+        if form == "hf":
+            return front_of(columns, len(table), path.stat().st_size)
+    return {}

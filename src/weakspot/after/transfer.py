@@ -17,18 +17,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
-from weakspot.after.transfer_values import (
-    Cell,
-    Heard,
-    Row,
-    Shared,
-    Transfer,
-    above,
-    adjusted,
-    rate,
-    verdict,
-    versus,
-)
+from weakspot.after import transfer_matrix as matrix
+from weakspot.after.transfer_matrix import Cell, Heard, Row, Shared, Transfer, rate, verdict
 from weakspot.core import (
     Case,
     Classifier,
@@ -45,6 +35,7 @@ from weakspot.core import (
     nearest,
 )
 from weakspot.core.ports import Finite, available
+from weakspot.core.registry import name_of
 from weakspot.engine.executor import Answered, Batch, answer_batch, draw_batch, judge_batch, local
 from weakspot.engine.stop import FAR, Budget, BudgetSpent, Spending
 from weakspot.store import Run
@@ -96,9 +87,6 @@ def transfer(
         source: Likewise, the run's source.
         judge: Judges all models instead of the run's judge.
         progress: Told how far it is.
-
-    Raises:
-        WeakspotError: Nothing was found, a model has no such label, or the budget allows no picture.
     """
     hunt = read_hunt(run, otherwise=_OTHERWISE)
     if n < 1:
@@ -106,8 +94,8 @@ def transfer(
     rows = _rows(hunt)
     labels = {row.hypothesis.id: row.label for row in rows}
     members = _members(hunt, targets, target, judge, same, sorted({*labels.values()}))
-    names = tuple(dict.fromkeys([hunt.settings.source, *map(_name, sources)]))
-    others = {_name(s): s for s in sources}
+    names = tuple(dict.fromkeys([hunt.settings.source, *map(name_of, sources)]))
+    others = {name_of(s): s for s in sources}
     spending = Spending(Budget.parse(budget) if budget else Budget())
     each, limit = _affordable(spending, n, captions=len(labels) * len(names), models=len(members))
     measured = _Measured(hunt, rows, members, spending, each, len(labels) * len(names), progress)
@@ -128,7 +116,7 @@ def transfer(
         targets=tuple(member.name for member in members),
         sources=names,
         rows=rows,
-        cells=adjusted(list(measured.cells(names))),
+        cells=matrix.adjusted(list(measured.cells(names))),
         shared=tuple(measured.shared()),
         n=n,
         images=measured.images,
@@ -174,7 +162,7 @@ def _members(
     """The hunted model and the others, each checked to know the labels."""
     given: dict[str, str | Target] = {hunt.settings.target: own if own is not None else hunt.settings.target}
     for each in targets:
-        given.setdefault(_name(each), each)
+        given.setdefault(name_of(each), each)
     if len(given) < 2:
         raise WeakspotError(
             "there is no other model to compare with", fix="name one: --target world:classifier-vit-1"
@@ -340,9 +328,9 @@ class _Measured:
                     undecided = len(columns[i]) - here.n - errors
                     cell = Cell(place, source, member.name, here, errors, undecided)
                     if row.finding is not None:
-                        lift, p = above(here, rate(usual[i]))
+                        lift, p = matrix.above(here, rate(usual[i]))
                         cell = cell._replace(lift=lift, p=p)
-                    yield cell._replace(versus=versus(columns[0], columns[i])) if i else cell
+                    yield cell._replace(versus=matrix.versus(columns[0], columns[i])) if i else cell
 
     def _columns(self, source: str, hypothesis: Hypothesis, answer: str) -> list[list[bool | None]]:
         """By member, its verdicts on the pictures of a caption."""
@@ -369,7 +357,3 @@ class _Measured:
 def _heard(trial: Trial) -> Heard:
     """Whether the model failed, where that can be said of a valid case, and its answer."""
     return None if trial.status is Status.INVALID else trial.failed, trial.answer
-
-
-def _name(part: object) -> str:
-    return part if isinstance(part, str) else f"object:{type(part).__module__}.{type(part).__qualname__}"

@@ -9,21 +9,25 @@ beside the hunt: its findings, its race and its budget are not touched.
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
-from weakspot.after.tried_words import meaning
 from weakspot.core import Hypothesis, Rate, Stage, Tally, WeakspotError
+from weakspot.core.ports import understands
 from weakspot.engine import Broken, Budget, BudgetSpent, Engine, Lane, State, Want, Watch, stop
 from weakspot.engine.stop import FAR, Spending
 from weakspot.stats import log_evidence, log_evidence_below
 from weakspot.store import Run, rate
 from weakspot.studies.hunt import STUDY
 from weakspot.studies.hunt.method import evidence_kept
-from weakspot.studies.hunt.parts import load
+from weakspot.studies.hunt.parts import HuntParts, load
 from weakspot.studies.hunt.result import TriedWords, Tries
+from weakspot.studies.hunt.settings import HuntSettings
 from weakspot.study.labels import base_hypothesis
 from weakspot.study.lifecycle import check_digests, settings_of
 
@@ -33,6 +37,12 @@ LEAST, MOST = 64, 256
 MUCH: Final = 2.0
 #: Error rate of each verdict by itself.
 ALPHA: Final = 0.05
+#: Characters of words that anybody means.
+LONGEST: Final = 4_000
+#: Words with which a sentence begins that is added to others.
+_ADDS: Final = frozenset(
+    ("it", "its", "it's", "there", "they", "their", "the", "this", "these", "he", "she", "his", "her")
+)
 
 
 class Answer(StrEnum):
@@ -45,41 +55,24 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
-    """A person's words and what became of them.
+    """A person's words and what became of them."""
 
-    Attributes:
-        folder: Of the run.
-        hypothesis: The whole text.
-        phrase: What it adds to the baseline's words.
-        label: Whose baseline it is compared with.
-        rate: Over all its draws in this run; an anytime-valid interval.
-        unchecked: The same if nobody had asked whether the cases are valid; None where all are.
-        baseline: The baseline's, over all its draws.
-        verdict: What is shown.
-        log_evidence: Natural log of the e-value against "not worse than the baseline".
-        confusions: What was said instead: share of the failures, most frequent first.
-        drawn: Images drawn for it in all, with and without a verdict.
-        fresh: Of those, drawn just now.
-        errors: Of those drawn in all, ended in an error.
-        raced: The hunt had drawn these words itself, so that their draws are not all of your own asking.
-        limit: The budget that ended it; "" if none did.
-    """
-
-    folder: Path
-    hypothesis: Hypothesis
-    phrase: str
-    label: str
-    rate: Rate
-    unchecked: Rate | None
-    baseline: Rate
-    verdict: Answer
-    log_evidence: float
+    folder: Path  # of the run
+    hypothesis: Hypothesis  # the whole text
+    phrase: str  # what it adds to the baseline's words
+    label: str  # whose baseline it is compared with
+    rate: Rate  # over all its draws in this run; an anytime-valid interval
+    unchecked: Rate | None  # the same if nobody had asked whether the cases are valid; None where all are
+    baseline: Rate  # the baseline's, over all its draws
+    verdict: Answer  # what is shown
+    log_evidence: float  # natural log of the e-value against "not worse than the baseline"
+    # what was said instead: share of the failures, most frequent first
     confusions: tuple[tuple[str, float], ...]
-    drawn: int
-    fresh: int
-    errors: int
-    raced: bool
-    limit: str
+    drawn: int  # images drawn for it in all, with and without a verdict
+    fresh: int  # of those, drawn just now
+    errors: int  # of those drawn in all, ended in an error
+    raced: bool  # the hunt had drawn these words itself, so that their draws are not all of your own asking
+    limit: str  # the budget that ended it; "" if none did
 
     @property
     def lift(self) -> float:
@@ -89,7 +82,6 @@ class Tried:
         return self.rate.value / self.baseline.value if self.baseline.value > 0 else math.inf
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values under stable keys."""
         return {
             "folder": str(self.folder),
             "id": self.hypothesis.id,
@@ -111,6 +103,17 @@ class Tried:
         }
 
 
+class TryWatch(Watch):
+    """Hands on how one try stands: failures, trials with a verdict, images drawn just now."""
+
+    def __init__(self, update: Callable[[int, int, int], None]) -> None:
+        self._update = update
+
+    def update(self, phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> None:
+        tally = lanes[0].tally
+        self._update(tally.failures, tally.n, int(spent["images"]))
+
+
 def try_words(
     run: str | Path | Run,
     words: str,
@@ -121,7 +124,7 @@ def try_words(
     watch: Watch | None = None,
     **given: Any,
 ) -> Tried:
-    """Measure a person's own hypothesis against the baseline of a hunt.
+    """Measure a person's own hypothesis against the baseline of a hunt; it is kept in the run and its report.
 
     Args:
         run: The hunt's folder, or the run itself.
@@ -131,9 +134,6 @@ def try_words(
         budget: Limits on what is new, e.g. "images=500,seconds=60".
         watch: Who is told of the progress.
         given: Objects in place of names: target, source, judge, verify, captioner, encoder.
-
-    Returns:
-        What was measured; it is also kept in the run, and told in its report.
     """
     if n is not None and n < 1:
         raise WeakspotError(f"{n} images cannot be drawn", fix="choose 1 or more; it stops when decided")
@@ -161,7 +161,8 @@ def try_words(
             keep=evidence_kept(parts),
         ) as engine:
             check(engine, hypothesis, base, opened)
-            raced = _raced(opened, hypothesis)
+            known = {h.id: h.origin for h in opened.ledger.hypotheses()}
+            raced = known.get(hypothesis.id, "person") != "person"
             before = opened.ledger.count(hypothesis, Stage.EXPLORE)
             _draw(engine, hypothesis, base, before)  # what was recorded is read, and not paid for again
             engine.spending = Spending(limits or Budget())
@@ -169,7 +170,9 @@ def try_words(
             limit = _measure(engine, hypothesis, base, usual, most=most)
             tally, wrong = engine.tally(hypothesis), engine.wrong_answers(hypothesis)
         answer, evidence = verdict(tally, usual)
-        _keep(opened, hypothesis, base, answer)
+        rows = {row.hypothesis: row for row in (Tries.of(opened) or Tries()).rows}
+        rows[hypothesis.id] = TriedWords(hypothesis=hypothesis.id, baseline=base.id, verdict=answer.value)
+        Tries(rows=tuple(rows.values())).keep(opened)
         return Tried(
             folder=folder,
             hypothesis=hypothesis,
@@ -257,9 +260,7 @@ def _draw(engine: Engine, hypothesis: Hypothesis, base: Hypothesis, n: int) -> N
 def _usual(run: Run, base: Hypothesis) -> Tally:
     known = {h.id for h in run.ledger.hypotheses()}
     stages = (run.ledger.tally(base, stage) for stage in Stage) if base.id in known else ()
-    total = Tally()
-    for tally in stages:
-        total = total.plus(tally)
+    total = reduce(Tally.plus, stages, Tally())
     if not total.n:
         raise WeakspotError(
             "the run has no baseline to compare with yet",
@@ -268,13 +269,69 @@ def _usual(run: Run, base: Hypothesis) -> Tally:
     return total
 
 
-def _raced(run: Run, hypothesis: Hypothesis) -> bool:
-    origins = {h.id: h.origin for h in run.ledger.hypotheses()}
-    return origins.get(hypothesis.id, "person") != "person"
+# -- what the words mean -------------------------------------------------------------------------------
 
 
-def _keep(run: Run, hypothesis: Hypothesis, base: Hypothesis, answer: Answer) -> None:
-    known = Tries.of(run) or Tries()
-    rows = {row.hypothesis: row for row in known.rows}
-    rows[hypothesis.id] = TriedWords(hypothesis=hypothesis.id, baseline=base.id, verdict=answer.value)
-    Tries(rows=tuple(rows.values())).keep(run)
+def meaning(
+    words: str,
+    settings: HuntSettings,
+    bases: Sequence[Hypothesis],
+    parts: HuntParts,
+    *,
+    label: str | None = None,
+) -> tuple[Hypothesis, Hypothesis, str]:
+    """What a person means: the whole text, its baseline and the label.
+
+    Words that begin with a baseline's, or that speak of the label by name, are a whole prompt; others are
+    added to the baseline's words. Where the source can draw only one of the two, that one is meant.
+    """
+    said = " ".join(words.split())
+    if not said:
+        raise WeakspotError("there are no words to try", fix='write e.g. "it is on a red flower."')
+    if len(said) > LONGEST:
+        raise WeakspotError(f"{len(said):,} characters are too many", fix=f"use at most {LONGEST:,}")
+    by_label = dict(zip(settings.hunted, bases, strict=True))
+    if label is not None and label not in by_label:
+        raise WeakspotError(
+            f"the run did not hunt for {label[:80]!r}", fix=f"its labels: {', '.join(by_label)[:300]}"
+        )
+    begins = [each for each in by_label if said.startswith(by_label[each].text) and label in (None, each)]
+    meant = label or max(begins, key=lambda each: len(by_label[each].text), default=None)
+    if meant is None and len(by_label) > 1:
+        raise WeakspotError(
+            "the run has several labels, and the words do not say which is meant",
+            fix=f"name it with --label, e.g. --label {settings.hunted[0][:80]!r}",
+        )
+    meant = meant or settings.hunted[0]
+    base = by_label[meant]
+    if said == base.text:
+        raise WeakspotError("these are the baseline's own words", fix="add something to them")
+    ended = said if re.search(r"[.!?]$", said) else f"{said}."
+    texts = [said] if begins else [f"{base.text} {ended}", said]
+    if not begins and _whole(said, meant, parts):
+        texts.reverse()
+    drawn = next((text for text in texts if understands(parts.source, text)), None)
+    if drawn is None:
+        raise WeakspotError(
+            f"the source cannot draw these words: {said[:200]!r}", fix=_why(parts.source, texts[0])
+        )
+    return Hypothesis(drawn, origin="person", parent=base.id), base, meant
+
+
+def _whole(said: str, label: str, parts: HuntParts) -> bool:
+    """Whether words are a prompt of their own: they name the label, and do not begin by speaking of it."""
+    known = parts.words.get(label)
+    names = {label.lower(), *([known.words.lower()] if known else [])}
+    named = any(re.search(rf"\b{re.escape(name)}\b", said.lower()) for name in names)
+    return named and said.split()[0].lower() not in _ADDS
+
+
+def _why(source: Any, text: str) -> str:
+    """What the source itself says of a text that it cannot draw."""
+    try:
+        source.draw(Hypothesis(text), [0], seed=0)
+    except WeakspotError as error:
+        return f"it says: {error.what}" + (f"; {error.fix}" if error.fix else "")
+    except Exception as error:  # of a user's source; whatever it is, it is quoted
+        return f"it says: {error}"
+    return "use words that it knows"

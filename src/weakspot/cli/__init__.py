@@ -1,4 +1,4 @@
-"""The command line. One file per command, thin; this one runs them and explains what went wrong."""
+"""The command line. One thin file per topic; this one runs the commands and explains what went wrong."""
 
 from __future__ import annotations
 
@@ -89,7 +89,8 @@ def _misused(args: list[str], misuse: Exception) -> int:
     if option == "--executor" and context and (why := _stays_here(context.command_path)):
         return _explain(args, *why, code=2)
     hint = nearest(option, known) if option and type(misuse).__name__ == "NoSuchOption" else ""
-    what = f"there is no option {option}" if hint else _first_lower(misuse.format_message())  # type: ignore[attr-defined]
+    said: str = misuse.format_message()  # type: ignore[attr-defined]
+    what = f"there is no option {option}" if hint else said[:1].lower() + said[1:]
     command = context.command_path if context else "weakspot"
     return _explain(args, what.rstrip("."), f"{hint} see: {command} --help".strip(), code=2)
 
@@ -107,10 +108,6 @@ def _stays_here(command: str) -> tuple[str, str] | None:
     except WeakspotError as error:
         return error.what, error.fix
     return None
-
-
-def _first_lower(text: str) -> str:
-    return text[:1].lower() + text[1:]
 
 
 def _explain(args: list[str], what: str, fix: str, *, code: int) -> int:

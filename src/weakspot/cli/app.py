@@ -14,28 +14,28 @@ import typer
 from weakspot._version import __version__
 from weakspot.core.registry import study_entries, study_names
 
-#: By name: the module in this package, and the line in the list. `app` in a module is a group of commands.
+#: By name: the command, or the group of commands, in this package; and the line in the list.
 _OTHERS: Final = {
-    "prefer": ("prefer", "Say which modes of a map matter."),
-    "leaderboard": ("leaderboard", "Many runs of ask in one table."),
-    "init": ("init", "Print a study as YAML, with every option."),
-    "validate": ("validate", "Check a study in YAML; nothing is spent."),
-    "run": ("run_", "Run a study in YAML."),
-    "resume": ("resume", "Go on after Ctrl-C, a crash or a spent budget."),
-    "report": ("report", "Write the report of a run again."),
-    "try": ("try_", "Measure your own words against a hunt's baseline."),
-    "view": ("view", "Explore runs in the browser, also while they run."),
-    "export": ("export", "Write the misread pictures of a hunt as a data set."),
-    "compare": ("compare", "Two runs: what is new, gone, worse, better."),
-    "gate": ("gate", "Fail a build when a run breaks its limits."),
-    "transfer": ("transfer", "Try a hunt's findings on other models and pictures."),
-    "realism": ("realism", "Say how far pictures are from others: FID and KID."),
-    "list": ("listing", "List the models, sources or judges there are."),
-    "doctor": ("doctor", "Say what is installed; check a model."),
-    "demo": ("demo", "See it work: no key, no GPU, no download."),
-    "bench": ("bench", "Measure the methods where the truth is known."),
-    "judge": ("judge", "Measure a judge against people's labels."),
-    "label": ("label", "Have people label items in the browser; score them."),
+    "prefer": ("people:prefer", "Say which modes of a map matter."),
+    "leaderboard": ("between_runs:leaderboard", "Many runs of ask in one table."),
+    "init": ("study_files:init", "Print a study as YAML, with every option."),
+    "validate": ("study_files:validate", "Check a study in YAML; nothing is spent."),
+    "run": ("study_files:run", "Run a study in YAML."),
+    "resume": ("study_files:resume", "Go on after Ctrl-C, a crash or a spent budget."),
+    "report": ("between_runs:report", "Write the report of a run again."),
+    "try": ("after_hunt:try_", "Measure your own words against a hunt's baseline."),
+    "view": ("view:view", "Explore runs in the browser, also while they run."),
+    "export": ("after_hunt:export", "Write the misread pictures of a hunt as a data set."),
+    "compare": ("between_runs:compare", "Two runs: what is new, gone, worse, better."),
+    "gate": ("between_runs:gate", "Fail a build when a run breaks its limits."),
+    "transfer": ("after_hunt:transfer", "Try a hunt's findings on other models and pictures."),
+    "realism": ("after_hunt:realism", "Say how far pictures are from others: FID and KID."),
+    "list": ("doctor:list_", "List the models, sources or judges there are."),
+    "doctor": ("doctor:doctor", "Say what is installed; check a model."),
+    "demo": ("demo:demo", "See it work: no key, no GPU, no download."),
+    "bench": ("bench:app", "Measure the methods where the truth is known."),
+    "judge": ("people:judges", "Measure a judge against people's labels."),
+    "label": ("people:labels", "Have people label items in the browser; score them."),
 }
 
 
@@ -54,11 +54,7 @@ def _main(
 
 
 def build(only: str | None = None) -> typer.Typer:
-    """All commands.
-
-    Args:
-        only: Import this one alone, and leave the others as names with a line of help; "" for none.
-    """
+    """All commands; or `only` one ("" for none), with the others as names with a line of help."""
     app = typer.Typer(
         name="weakspot",
         help="Find where a vision or multimodal model fails, say it in words, prove it, help to fix it.",
@@ -106,5 +102,5 @@ def _command(name: str) -> Any:
         from weakspot.cli.studies import commands_of
 
         return commands_of(name)
-    module = import_module(f"weakspot.cli.{_OTHERS[name][0]}")
-    return getattr(module, "app", None) or module.command
+    module, _, command = _OTHERS[name][0].partition(":")
+    return getattr(import_module(f"weakspot.cli.{module}"), command)

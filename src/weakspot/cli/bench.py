@@ -2,54 +2,44 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from weakspot.cli.flags import AsJson
+from weakspot.cli.flags import AsJson, flag, option, show
+from weakspot.report.format import count, plural
 
 if TYPE_CHECKING:
     from weakspot.bench.bench import BenchResult, Share
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Measure the methods themselves, on worlds where the truth is known.",
+)
+app.callback()(lambda: None)  # a group, although it has one command
 
 #: Seconds between lines of progress where the output is not a terminal.
 PACE = 10.0
 
 
-@app.callback()
-def _main() -> None:
-    """Measure the methods themselves, on worlds where the truth is known."""
-
-
 @app.command("planted", short_help="Hunts of planted failures, ours and others' side by side.")
 def planted(
-    worlds: Annotated[int, typer.Option(metavar="NUMBER", help="Classifiers with planted failures.")] = 40,
-    retrained: Annotated[
-        int,
-        typer.Option(
-            metavar="NUMBER",
-            help="Trained classifiers with measured weak spots; they look at pictures: minutes each.",
-        ),
-    ] = 2,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", help="The same seed gives the same figures.")] = 0,
-    budget: Annotated[
-        int, typer.Option(metavar="IMAGES", help="Images that each method may spend on a world.")
-    ] = 20_000,
-    methods: Annotated[
-        str, typer.Option(metavar="NAMES", help="Any of ours, single, domino, keywords; with commas.")
-    ] = "ours,single,domino,keywords",
-    pictures: Annotated[
-        bool, typer.Option("--pictures", help="Draw the pictures too, which planted classifiers do not need.")
-    ] = False,
-    workers: Annotated[
-        int, typer.Option(metavar="NUMBER", help="Processes; 0 means one for each processor core.")
-    ] = 0,
+    worlds: int = option(40, "NUMBER", "Classifiers with planted failures."),
+    retrained: int = option(
+        2, "NUMBER", "Trained classifiers with measured weak spots; they look at pictures: minutes each."
+    ),
+    seed: int = option(0, "NUMBER", "The same seed gives the same figures."),
+    budget: int = option(20_000, "IMAGES", "Images that each method may spend on a world."),
+    methods: str = option(
+        "ours,single,domino,keywords", "NAMES", "Any of ours, single, domino, keywords; with commas."
+    ),
+    pictures: bool = flag("--pictures", "Draw the pictures too, which planted classifiers do not need."),
+    workers: int = option(0, "NUMBER", "Processes; 0 means one for each processor core."),
     as_json: AsJson = False,
 ) -> int:
     """Plant failures in classifiers, hunt them, and compare what is reported with the truth.
@@ -71,11 +61,7 @@ def planted(
         workers=workers or cores,
         progress=_progress(),
     )
-    if as_json:
-        typer.echo(json.dumps(outcome.to_json(), indent=2))
-    else:
-        typer.echo("\n".join(_lines(outcome)))
-    return 0
+    return show(outcome.to_json(), _lines(outcome), as_json=as_json)
 
 
 def _progress() -> Callable[[int, int], None]:
@@ -95,7 +81,6 @@ def _progress() -> Callable[[int, int], None]:
 
 def _lines(outcome: BenchResult) -> list[str]:
     from weakspot.bench.planted import ABOUT
-    from weakspot.report.format import count, plural
 
     lines: list[str] = []
     for trained, number in ((False, len(outcome.worlds)), (True, len(outcome.trained))):

@@ -1,18 +1,28 @@
-"""`weakspot doctor`: what is installed and whether the loop works here; with a model, whether that works."""
+"""What is here: what can be named, what is installed and whether the loop works, and whether a model does."""
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import tempfile
 import time
+from collections.abc import Iterator
+from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
+from weakspot.cli.flags import argument, flag, option, show
+from weakspot.core import WeakspotError
+from weakspot.report.format import columns
+
+if TYPE_CHECKING:
+    from weakspot.after.model_check import ModelCheck
+
+#: What can be listed: the registries of `weakspot.core`.
+What = StrEnum("What", ["MODELS", "SOURCES", "JUDGES", "CORPORA", "PICTURES", "DIFFERS"])
 CORE: Final = (
     "numpy", "scipy", "scikit-learn", "pillow", "pydantic", "pyyaml", "typer", "rich", "jinja2",
     "onnxruntime",
@@ -29,15 +39,10 @@ EXTRAS: Final = {
 KEYS: Final = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "HF_TOKEN")
 
 
-def command(
-    model: Annotated[
-        str | None, typer.Argument(metavar="[MODEL]", help="Load this model, and check and measure it.")
-    ] = None,
-    images: Annotated[
-        str | None,
-        typer.Option(metavar="FOLDER", help="Pictures with known labels: is the order of labels right?"),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+def doctor(
+    model: str | None = argument("[MODEL]", "Load this model, and check and measure it.", default=None),
+    images: str | None = option(None, "FOLDER", "Pictures with known labels: is the order of labels right?"),
+    as_json: bool = flag("--json", "Print as JSON."),
 ) -> int:
     """Say what is installed, and test the whole loop for a few seconds; or load one model and check it.
 
@@ -46,52 +51,73 @@ def command(
     """
     if model is not None:
         from weakspot import cli
-        from weakspot.cli import doctor_model
+        from weakspot.after.model_check import check_model
 
-        return doctor_model.run(model, images=images, as_json=as_json, debug=cli.debugging)
+        found = check_model(model, images=images)
+        code = show(found.to_json(), _checked(found), as_json=as_json, code=0 if found.ok else 1)
+        if cli.debugging and found.trace and not as_json:
+            typer.echo(found.trace, err=True)
+        return code
     if images is not None:
-        from weakspot.core.errors import WeakspotError
-
         raise WeakspotError("pictures are for checking a model", fix="weakspot doctor MODEL --images FOLDER")
-    facts = examine()
-    if as_json:
-        typer.echo(json.dumps(facts, indent=2))
-    else:
-        typer.echo(f"weakspot {facts['weakspot']} · Python {facts['python']} · {facts['system']}")
-        _tell("core", [f"{k} {v or 'MISSING'}" for k, v in facts["core"].items()])
-        for extra, packages in facts["extras"].items():
-            missing = [name for name, found in packages.items() if not found]
-            state = f"pip install 'weakspot[{extra}]'   (no {', '.join(missing)})" if missing else "ready"
-            typer.echo(f"extra    {extra:<7} {state}")
-        _tell("keys", [f"{k} {'set' if there else 'not set'}" for k, there in facts["keys"].items()])
-        test = facts["self_test"]
-        typer.echo(f"test     {'ok' if test['ok'] else 'FAILED'}: {test['about']}")
-    return 0 if facts["self_test"]["ok"] else 1
-
-
-def _tell(about: str, facts: list[str]) -> None:
-    """Facts joined by dots, in lines of at most 80 columns."""
-    line = f"{about:<8} {facts[0]}"
-    for fact in facts[1:]:
-        if len(line) + len(fact) + 3 > 80:
-            typer.echo(line)
-            line = f"{'':<8} {fact}"
-        else:
-            line += f" · {fact}"
-    typer.echo(line)
-
-
-def examine() -> dict[str, Any]:
-    """Everything the doctor knows. Of keys only whether they are set."""
-    return {
+    facts: dict[str, Any] = {
         "weakspot": version("weakspot"),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "core": {name: _version(name) for name in CORE},
         "extras": {extra: {name: _version(name) for name in names} for extra, names in EXTRAS.items()},
-        "keys": {name: bool(os.environ.get(name)) for name in KEYS},
+        "keys": {name: bool(os.environ.get(name)) for name in KEYS},  # never the keys themselves
         "self_test": _self_test(),
     }
+    return show(facts, _installed(facts), as_json=as_json, code=0 if facts["self_test"]["ok"] else 1)
+
+
+def _installed(facts: dict[str, Any]) -> Iterator[str]:
+    yield f"weakspot {facts['weakspot']} · Python {facts['python']} · {facts['system']}"
+    yield from _wrapped("core", [f"{k} {v or 'MISSING'}" for k, v in facts["core"].items()])
+    for extra, packages in facts["extras"].items():
+        missing = [name for name, found in packages.items() if not found]
+        state = f"pip install 'weakspot[{extra}]'   (no {', '.join(missing)})" if missing else "ready"
+        yield f"extra    {extra:<7} {state}"
+    yield from _wrapped(
+        "keys", [f"{k} {'set' if there else 'not set'}" for k, there in facts["keys"].items()]
+    )
+    test = facts["self_test"]
+    yield f"test     {'ok' if test['ok'] else 'FAILED'}: {test['about']}"
+
+
+def _wrapped(about: str, facts: list[str]) -> Iterator[str]:
+    """Facts joined by dots, in lines of at most 80 columns."""
+    line = f"{about:<8} {facts[0]}"
+    for fact in facts[1:]:
+        if len(line) + len(fact) + 3 > 80:
+            yield line
+            line = f"{'':<8} {fact}"
+        else:
+            line += f" · {fact}"
+    yield line
+
+
+def _checked(found: ModelCheck) -> Iterator[str]:
+    """What a model is, whether it keeps its promises, how fast it is."""
+
+    def plain(text: str) -> str:
+        return "".join(c if c.isprintable() else " " for c in text)[:500]
+
+    yield f"model    {plain(found.about or found.name)}"
+    yield f"is       {', '.join(found.ports) or 'nothing that is known'}"
+    memory = "" if found.memory is None else f" · {found.memory / 1e6:,.0f} MB of memory"
+    gpu = "" if found.gpu is None else f" · {found.gpu / 1e6:,.0f} MB on the GPU"
+    yield f"loaded   in {found.seconds:.1f} s{memory}{gpu}"
+    yield from (f"holds    {plain(what)}" for what in found.checked)
+    if found.speed is not None:
+        pace, items = found.speed
+        yield f"speed    {pace:,.0f} {items}/s" if pace >= 10 else f"speed    {pace:.2g} {items}/s"
+    yield from (f"note     {plain(note)}" for note in found.notes)
+    for what, fix in found.faults:
+        yield f"WRONG    {plain(what)}"
+        yield f"         {plain(fix)}"
+    yield "ok" if found.ok else "not ok"
 
 
 def _version(package: str) -> str | None:
@@ -115,3 +141,31 @@ def _self_test() -> dict[str, Any]:
         return {"ok": False, "about": f"{type(error).__name__}: {error}", "images_per_second": None}
     pace = images / (time.monotonic() - began)
     return {"ok": True, "about": f"drew, asked and recorded {pace:,.0f} images/s", "images_per_second": pace}
+
+
+def list_(
+    what: What = argument(None, "What to list."),
+    as_json: bool = flag("--json", "Print as JSON."),
+) -> int:
+    """List the names of models, sources, judges and inputs, plugins included."""
+    from weakspot.core import registry
+
+    rows = [
+        {
+            "name": e.name,
+            "example": e.example or e.name,
+            "about": e.about,
+            "extra": e.extra,
+            "origin": e.origin,
+        }
+        for e in getattr(registry, what.name)
+    ]
+    return show(rows, _named(rows), as_json=as_json)
+
+
+def _named(rows: list[dict[str, str]]) -> Iterator[str]:
+    abouts = [r["about"] + (f" (needs weakspot[{r['extra']}])" if r["extra"] else "") for r in rows]
+    wide = max(len(row["example"]) for row in rows)
+    beside = wide + 2 + max(map(len, abouts)) <= columns()
+    for row, about in zip(rows, abouts, strict=True):
+        yield f"{row['example']:<{wide}}  {about}" if beside else f"{row['example']}\n    {about}"

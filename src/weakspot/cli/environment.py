@@ -20,9 +20,7 @@ _NOT_MIRRORED: Final = ("help", "version")
 def command_tree(only: str | None = None) -> Any:
     """The commands as click has them, with the variable of every flag entered; the same each time.
 
-    Args:
-        only: Build this command alone and leave the others as names with a line of help, which takes a tenth
-            of the time; "" for none. By default all.
+    With `only` one of them ("" for none) the others are names with a line of help: a tenth of the time.
     """
     from typer.main import get_command
 
@@ -52,12 +50,7 @@ def tell_typos(environment: Mapping[str, str]) -> None:
 
 
 def variables(words: tuple[str, ...], command: Any) -> dict[Any, str]:
-    """The variable of each option of a command.
-
-    Args:
-        words: How the command is called; `mine run`, which needs no name, is called `mine`.
-        command: The click command.
-    """
+    """The variable of each option of a click command, by how it is called; `mine run` is called `mine`."""
     found = {}
     for option in command.params:
         flags = [flag for flag in getattr(option, "opts", ()) if flag.startswith("--")]
@@ -68,7 +61,7 @@ def variables(words: tuple[str, ...], command: Any) -> dict[Any, str]:
 
 
 def _commands(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    from weakspot.cli.groups import DEFAULT
+    from weakspot.cli.flags import DEFAULT
 
     for name, inner in getattr(command, "commands", {}).items():
         here = words if words and name == DEFAULT else (*words, name)

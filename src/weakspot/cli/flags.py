@@ -1,35 +1,74 @@
-"""Flags that several commands share.
+"""What commands share: how a flag is declared, the flags that several have, and how a result is printed.
 
-Here and in the commands, a flag that is called like its metavar is spelt out (`"--label"`): typer 0.27 takes
-the metavar's capitals for the flag's own.
+A flag that is called like its metavar is spelt out (`"--label"`): typer 0.27 takes the metavar's capitals for
+the flag's own.
 """
 
 from __future__ import annotations
 
+import json
+import shutil
+import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
 
-Out = Annotated[
-    Path | None,
-    typer.Option(metavar="FOLDER", help="The run's folder, new or empty; by default one below runs/."),
-]
-BlobsAt = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL", help="Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder."
-    ),
-]
-Executor = Annotated[
-    str,
-    typer.Option(
-        "--executor",
-        metavar="EXECUTOR",
-        help="Where it is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.",
-    ),
-]
+#: The command of a group that is meant where none is named.
+DEFAULT: Final = "run"
+
+
+class OneIsMeant(TyperGroup):
+    """A group of commands of which one needs no name: `weakspot mine X` is `weakspot mine run X`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the default command before arguments that begin with no command."""
+        asked_for_help = args and args[0] in ctx.help_option_names
+        if args and not asked_for_help and args[0] not in self.commands and DEFAULT in self.commands:
+            args = [DEFAULT, *args]
+        return super().parse_args(ctx, args)
+
+
+def argument(metavar: str | None, help: str, *, default: Any = ...) -> Any:
+    """What is given without a flag; without a default it must be given."""
+    return typer.Argument(default, metavar=metavar, help=help)
+
+
+def option(default: Any, metavar: str | None, help: str, *names: str, **more: Any) -> Any:
+    """A flag with a value, called like its parameter unless it has names; a default of ... is none."""
+    return typer.Option(default, *names, metavar=metavar, help=help, **more)
+
+
+def flag(name: str, help: str) -> Any:
+    """A flag without a value."""
+    return typer.Option(False, name, help=help)
+
+
+#: The flags that the studies' commands share.
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would be sent where and what it may cost; send nothing.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")]
+
+
+def show(values: Any, lines: Iterable[str], *, as_json: bool, code: int = 0, allow_nan: bool = True) -> int:
+    """Print a result, as JSON or in lines; the exit code."""
+    if as_json:
+        typer.echo(json.dumps(values, indent=2, allow_nan=allow_nan))
+    else:
+        for line in lines:
+            typer.echo(line)
+    return code
+
+
+def program() -> str:
+    """How this program is called from here: "weakspot", or its path where the shell would not find it."""
+    own = Path(sys.argv[0])
+    if own.name != "weakspot" or shutil.which("weakspot"):
+        return "weakspot"
+    try:
+        return str(own.absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return str(own)

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import shutil
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
@@ -20,6 +16,7 @@ if TYPE_CHECKING:
     from weakspot.store import Run
     from weakspot.study import Study, StudySettings
 
+from weakspot.cli.flags import program
 from weakspot.engine.stop import Budget
 from weakspot.engine.watch import State, Watch
 from weakspot.report.format import PACE, columns, count, cut, interval, percent, plural, shell
@@ -37,12 +34,7 @@ _MARK: Final = {
 
 
 def limits(budget: str, unit: str = "") -> str:
-    """A budget in words: "up to 20,000 images, 600 seconds".
-
-    Args:
-        budget: As the user wrote it.
-        unit: What the study counts where the engine counts calls.
-    """
+    """A budget in words: "up to 20,000 images, 600 seconds"; with what a study counts as calls."""
     names = {"calls": unit or "calls"}
     words = [
         f"${amount:,.2f}" if kind == "dollars" else f"{amount:,.10g} {names.get(kind, kind)}"
@@ -51,80 +43,43 @@ def limits(budget: str, unit: str = "") -> str:
     return f"up to {', '.join(words)}"
 
 
-def program() -> str:
-    """How this program is called from here: "weakspot", or its path where the shell would not find it."""
-    own = Path(sys.argv[0])
-    if own.name != "weakspot" or shutil.which("weakspot"):
-        return "weakspot"
-    try:
-        return str(own.absolute().relative_to(Path.cwd()))
-    except ValueError:
-        return str(own)
-
-
 class Screen(Watch):
-    """Shows a study's progress on standard error, from the moment its run has a folder.
+    """Shows a study's progress on standard error, from the moment its run has a folder; see `Watch`.
 
-    Args:
-        title: What is being done.
-        budget: As the user wrote it.
-        seed: Of the run.
-        line: How far the run is, in one line, from what `Watch.update` is given.
-        table: Show the hypotheses under test as a table, where there is a terminal.
-        unit: What the study counts where the engine counts calls.
+    On Ctrl-C it says that nothing is lost and how to go on.
     """
 
-    def __init__(
-        self,
-        title: str,
-        *,
-        budget: str,
-        seed: int,
-        line: Line | None = None,
-        table: bool = True,
-        unit: str = "",
-    ) -> None:
+    def __init__(self, study: Study, settings: StudySettings, *, title: str = "") -> None:
+        """With a title in place of the study's own, if there is one."""
         from rich.console import Console
 
+        own, values = study.find("title"), dict(settings)
         self._console: Console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-        self._title, self._budget, self._seed = title, budget, seed
-        self._line: Line = line or _line
-        self._as_table, self._unit = table, unit
+        self._title = title or (own(settings) if own is not None else study.name)
+        self._budget, self._seed = str(values.get("budget", "")), int(values.get("seed", 0))
+        self._line: Line = study.find("progress") or _line
+        self._as_table, self._unit = study.race, "" if study.budget == "images" else study.budget
         self._live: Live | None = None
         self._said = 0.0
         self._shown: tuple[str, bool] = ("", False)
         self._base: Lane | None = None
         self.folder: str | None = None
 
-    @classmethod
-    def of(cls, study: Study, settings: StudySettings, *, title: str = "") -> Self:
-        """The screen of a study.
-
-        Args:
-            study: Which.
-            settings: What it is asked to do.
-            title: In place of the study's own.
-        """
-        own, values = study.find("title"), dict(settings)
-        return cls(
-            title or (own(settings) if own is not None else study.name),
-            budget=str(values.get("budget", "")),
-            seed=int(values.get("seed", 0)),
-            line=study.find("progress"),
-            table=study.race,
-            unit="" if study.budget == "images" else study.budget,
-        )
-
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._live is not None:
             self._live.stop()
             self._live = None
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            if self.folder is None:
+                self.say("\nstopped before anything was drawn")
+            else:
+                command = shell([program(), "resume", self.folder])
+                self.say(f"\nstopped; everything drawn is kept. go on with:\n  {command}")
 
     def began(self, folder: str) -> None:
-        """See `Watch`."""
         self.folder = folder
         budget = f"{limits(self._budget, self._unit)} · " if self._budget else ""
         self.say(f"{cut(self._title, 200)} · {budget}seed {self._seed}")
@@ -137,11 +92,9 @@ class Screen(Watch):
             self._live.start()
 
     def say(self, line: str) -> None:
-        """See `Watch`."""
         self._console.print(line, soft_wrap=True)
 
     def update(self, phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> None:
-        """See `Watch`."""
         if phase == "baseline" and lanes:
             self._base = lanes[0]
         line = self._line(phase, lanes, spent)
@@ -155,7 +108,6 @@ class Screen(Watch):
             self.say(line)
 
     def progress(self, words: str, done: int, total: int) -> None:
-        """See `Watch`."""
         line = f"{cut(words, 80)} · {count(done)} of {count(total)}"
         if self._live is not None:
             self._live.update(_text(line))
@@ -227,21 +179,6 @@ def _bar(low: float, high: float, scale: float, width: int) -> str:
     start = min(int(low / scale * width), width - 1)
     stop = min(max(int(high / scale * width), start + 1), width)
     return " " * start + "━" * (stop - start)
-
-
-@contextmanager
-def interruptible(screen: Screen) -> Iterator[None]:
-    """On Ctrl-C say that nothing is lost and how to go on."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        screen.__exit__()
-        if screen.folder is None:
-            screen.say("\nstopped before anything was drawn")
-        else:
-            command = shell([program(), "resume", screen.folder])
-            screen.say(f"\nstopped; everything drawn is kept. go on with:\n  {command}")
-        raise
 
 
 def conclude(run: Run, *, as_json: bool = False) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import textwrap
 from collections.abc import Callable
 from importlib import import_module
@@ -11,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from weakspot.cli.flags import AsJson, DryRun
-from weakspot.cli.groups import DEFAULT, OneIsMeant
+from weakspot.cli.flags import DEFAULT, AsJson, DryRun, OneIsMeant, show
+from weakspot.report.format import columns, cut
 from weakspot.study.options import Field, fields_of
 from weakspot.study.study import Study, find_study
 
@@ -66,13 +65,15 @@ def command_for(study: Study) -> Callable[..., int]:
     parameters.append(inspect.Parameter("as_json", keyword, default=False, annotation=AsJson))
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": int}
-    command.__doc__ = help_of(study)
+    about = inspect.cleandoc(study.options.__doc__ or study.about)
+    ending = study.notes or f"The run can be stopped with Ctrl-C at any time and resumed. {_EXITS}"
+    command.__doc__ = f"{about}\n\n{textwrap.fill(ending, 106)}"
     return command
 
 
 def run_study(study: Study, values: dict[str, Any]) -> int:
     """Run a study, show how it goes on, and tell the result; the exit code."""
-    from weakspot.cli.screen import Screen, interruptible
+    from weakspot.cli.screen import Screen, conclude
     from weakspot.study.lifecycle import begin
 
     as_json = bool(values.pop("as_json", False))
@@ -83,32 +84,19 @@ def run_study(study: Study, values: dict[str, Any]) -> int:
     settings, _ = study.separate(given)
     if dry_run:
         return _show_preview(study, given, as_json=as_json)
-    with Screen.of(study, settings) as screen, interruptible(screen):
+    with Screen(study, settings) as screen:
         run = begin(study, given, watch=screen, **frame)
-    from weakspot.cli.screen import conclude
-
     return conclude(run, as_json=as_json)
 
 
 def _show_preview(study: Study, given: dict[str, Any], *, as_json: bool) -> int:
     """Print what a run would do and cost."""
-    from weakspot.report.format import columns, cut
     from weakspot.study.lifecycle import preview
 
     found = preview(study, given)
-    if as_json:
-        print(json.dumps(found, indent=2))
-        return 0
-    for name, about in [*found["lines"], ("nothing", "has been sent; leave --dry-run out to begin")]:
-        print(f"{name:<10} {cut(about, columns() - 11)}")
-    return 0
-
-
-def help_of(study: Study) -> str:
-    """The help of the command: what the study does, and how it ends."""
-    about = inspect.cleandoc(study.options.__doc__ or study.about)
-    ending = study.notes or f"The run can be stopped with Ctrl-C at any time and resumed. {_EXITS}"
-    return f"{about}\n\n{textwrap.fill(ending, 106)}"
+    lines = [*found["lines"], ("nothing", "has been sent; leave --dry-run out to begin")]
+    shown = (f"{name:<10} {cut(about, columns() - 11)}" for name, about in lines)
+    return show(found, shown, as_json=as_json)
 
 
 def _parameter(field: Field) -> inspect.Parameter:

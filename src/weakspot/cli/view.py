@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from weakspot.cli.flags import argument, flag, option
+from weakspot.core import WeakspotError
+
 if TYPE_CHECKING:
-    from weakspot.engine.watch import Lane
-    from weakspot.web.tries import Update
+    from weakspot.web.explorer import Update
 
 
-def command(
-    runs: Annotated[Path, typer.Argument(metavar="RUNS", help="The folder of runs, or one run.")] = Path(
-        "runs"
-    ),
-    host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Listen here instead of on this machine only.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int | None,
-        typer.Option(metavar="NUMBER", min=0, max=65535, help="By default 8642, or any that is free."),
-    ] = None,
-    show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+HOST: Any = option("127.0.0.1", "ADDRESS", "Listen here instead of on this machine only.")
+PORT: Any = option(None, "NUMBER", "By default 8642, or any that is free.", min=0, max=65535)
+OPEN: Any = flag("--open", "Open the page in the browser.")
+
+
+def view(
+    runs: Path = argument("RUNS", "The folder of runs, or one run.", default=Path("runs")),
+    host: str = HOST,
+    port: int | None = PORT,
+    open_: bool = OPEN,
 ) -> int:
     """Explore runs: progress, trials, one trial's story, two runs compared; and try your own words.
 
@@ -33,22 +33,19 @@ def command(
     need_web()
     from weakspot.web.explorer import Explorer
 
-    app = Explorer(runs, measure=measured).app()
-    return served(app, host=host, port=port, path="/", show=show)
+    return served(Explorer(runs, measure=_measure).app(), host=host, port=port, open_=open_)
 
 
 def need_web() -> None:
     """Say what to install if pages cannot be served."""
     from importlib.util import find_spec
 
-    from weakspot.core import WeakspotError
-
     for library in ("starlette", "uvicorn"):
         if find_spec(library) is None:
             raise WeakspotError(f"pages in the browser need {library}", fix="pip install 'weakspot[web]'")
 
 
-def served(app: Any, *, host: str, port: int | None, path: str, show: bool) -> int:
+def served(app: Any, *, host: str, port: int | None, open_: bool) -> int:
     """Serve pages until Ctrl-C, and say where."""
     import webbrowser
 
@@ -64,29 +61,23 @@ def served(app: Any, *, host: str, port: int | None, path: str, show: bool) -> i
     def ready(link: str) -> None:
         typer.echo(f"open     {link}")
         typer.echo("stop     Ctrl-C")
-        if show:
+        if open_:
             webbrowser.open(link)
 
     try:
-        serve(app, host=host, port=port, path=path, ready=ready)
+        serve(app, host=host, port=port, ready=ready)
     except KeyboardInterrupt:
         typer.echo("")
     return 0
 
 
-def measured(folder: Path, words: str, label: str | None, most: int, update: Update) -> Mapping[str, Any]:
+def _measure(folder: Path, words: str, label: str | None, most: int, update: Update) -> Mapping[str, Any]:
     """Measure a person's words as `weakspot try` does."""
-    from weakspot.after.tries import try_words
-    from weakspot.engine.watch import Watch
+    from weakspot.after.tries import TryWatch, try_words
     from weakspot.store import Run
     from weakspot.study.reports import write
 
-    class Drawn(Watch):
-        def update(self, phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> None:
-            del phase
-            update(lanes[0].tally.failures, lanes[0].tally.n, int(spent["images"]))
-
-    found = try_words(folder, words, label=label, n=most, watch=Drawn()).to_json()
+    found = try_words(folder, words, label=label, n=most, watch=TryWatch(update)).to_json()
     with Run.read(folder) as run:
         write(run)
     return found

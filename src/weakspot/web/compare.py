@@ -10,7 +10,7 @@ from weakspot.after.compared import differing
 from weakspot.core import Hypothesis, Rate, Tally
 from weakspot.report.plots import Axis, Bar, axis
 from weakspot.stats import adjusted_holm
-from weakspot.stats.contrast import contrast_paired
+from weakspot.stats.contrast import Contrast, contrast_paired
 from weakspot.store import Run, rate
 from weakspot.study.rates import Rates, comparable, rates_of
 from weakspot.web.runs import phrases
@@ -18,33 +18,6 @@ from weakspot.web.trials import reading
 
 #: Hypotheses that are compared, and trials of each that are looked at case by case.
 MOST, CASES = 200, 5_000
-
-
-class Paired(NamedTuple):
-    """The same cases in both runs.
-
-    Attributes:
-        n: Cases with a verdict in both.
-        first: Of those, failed in the first run only.
-        second: Failed in the second only.
-        low: Of the 95 % interval of the difference of the rates, second minus first.
-        high: Its upper end.
-        p: Of McNemar's exact test.
-        adjusted: The p-value that holds for all lines together (Holm), whenever the runs stopped.
-    """
-
-    n: int
-    first: int
-    second: int
-    low: float
-    high: float
-    p: float
-    adjusted: float
-
-    @property
-    def difference(self) -> float:
-        """Second minus first."""
-        return (self.second - self.first) / self.n
 
 
 class Line(NamedTuple):
@@ -55,31 +28,22 @@ class Line(NamedTuple):
     first: Rate
     second: Rate
     bars: tuple[Bar, Bar]
-    paired: Paired | None
+    paired: Contrast | None  # second minus first on the cases that both have
+    adjusted: float | None = None  # its p-value, adjusted for all lines (Holm); holds whenever a run stopped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two runs.
+    """Two runs."""
 
-    Attributes:
-        settings: (name, in the first, in the second) of those that differ.
-        same_seed: Equal words draw equal cases.
-        lines: Hypotheses of both, those that differ most first.
-        only_first: Findings of the first alone, by their words.
-        only_second: Of the second alone.
-        both: Of both.
-        shared: How many hypotheses both have.
-    """
-
-    settings: tuple[tuple[str, str, str], ...]
-    same_seed: bool
-    lines: tuple[Line, ...]
+    settings: tuple[tuple[str, str, str], ...]  # (name, in the first, in the second) of those that differ
+    same_seed: bool  # equal words draw equal cases
+    lines: tuple[Line, ...]  # hypotheses of both, those that differ most first
     scale: Axis
-    only_first: tuple[str, ...]
-    only_second: tuple[str, ...]
-    both: tuple[str, ...]
-    shared: int
+    only_first: tuple[str, ...]  # findings of the first alone, by their words
+    only_second: tuple[str, ...]  # of the second alone
+    both: tuple[str, ...]  # of both
+    shared: int  # how many hypotheses both have
 
 
 def compared(first: Path, second: Path) -> Comparison:
@@ -110,12 +74,8 @@ def compared(first: Path, second: Path) -> Comparison:
             )
             for h, a, b, before, after in rated[:MOST]
         ]
-        pairs_of = [line.paired for line in lines if line.paired is not None]
-        adjusted = iter(adjusted_holm([paired.adjusted for paired in pairs_of]))
-        lines = [
-            line._replace(paired=line.paired._replace(adjusted=next(adjusted))) if line.paired else line
-            for line in lines
-        ]
+        adjusted = iter(adjusted_holm([line.paired.p for line in lines if line.paired]))
+        lines = [line._replace(adjusted=next(adjusted)) if line.paired else line for line in lines]
         found = [{f.phrase: None for f in run.findings if f.confirmed} for run in (one, two)]
         return Comparison(
             settings=differing(one.config, two.config),
@@ -129,11 +89,10 @@ def compared(first: Path, second: Path) -> Comparison:
         )
 
 
-def _paired(first: dict[int, bool], second: dict[int, bool], *, watched: bool) -> Paired | None:
+def _paired(first: dict[int, bool], second: dict[int, bool], *, watched: bool) -> Contrast | None:
     shared = first.keys() & second.keys()
     if not shared:
         return None
-    b = sum(first[i] and not second[i] for i in shared)
-    c = sum(second[i] and not first[i] for i in shared)
-    found = contrast_paired(b, c, len(shared), watched=watched)
-    return Paired(len(shared), b, c, found.low, found.high, found.exact, found.p)
+    only_first = sum(first[i] and not second[i] for i in shared)
+    only_second = sum(second[i] and not first[i] for i in shared)
+    return contrast_paired(only_first, only_second, len(shared), watched=watched)

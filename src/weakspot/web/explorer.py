@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping
-from functools import lru_cache
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -18,36 +19,36 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from weakspot.core import WeakspotError
-from weakspot.store import Blobs, Run, RunConfig, Unreachable, kept_by
+from weakspot.report.format import shell
+from weakspot.store import Blobs, Run, RunConfig, kept_by
 from weakspot.studies.hunt.listing import baselines_of
 from weakspot.studies.hunt.result import Tries
 from weakspot.web import pages
 from weakspot.web.compare import compared
 from weakspot.web.pictures import LARGE, SMALL, Pictures
-from weakspot.web.runs import Shelf, Sight, phrases, sight, slices
-from weakspot.web.story import shown_command, story
+from weakspot.web.runs import Shelf, Sight, phrases, sight, slices, story
 from weakspot.web.trials import ORDERS, VERDICTS, Row, Wanted, reading
-from weakspot.web.tries import MOST, Job, Measure
-from weakspot.web.tries import Tries as Trying
 
-log: Final = logging.getLogger("weakspot.web")
 #: Runs of the list that are read; of further ones only the names are shown.
 LISTED: Final = 60
 #: Pictures shown of what was tried.
 STRIP: Final = 16
 #: Hypotheses that can be chosen in the grid's form.
 CHOICES: Final = 400
+#: Characters of a person's words, and images drawn for them.
+LONGEST, MOST = 2_000, 4_096
+
+#: Told failures, trials with a verdict, images drawn just now.
+Update = Callable[[int, int, int], None]
+#: (run folder, words, label or None, images at most, update) → what was measured, as plain values.
+Measure = Callable[[Path, str, str | None, int, Update], Mapping[str, Any]]
 
 
 class Explorer:
-    """The pages and what they remember: made pictures and tries.
-
-    Args:
-        root: The folder of runs, or a run.
-        measure: Measures a person's words; None if nothing can be tried.
-    """
+    """The pages of a folder of runs, or of a run, and what they remember: made pictures and tries."""
 
     def __init__(self, root: Path, *, measure: Measure | None = None) -> None:
+        """Without something that measures a person's words nothing can be tried."""
         self.shelf, self.pictures, self.tries = Shelf(root), Pictures(), Trying(measure)
 
     def app(self) -> Starlette:
@@ -59,10 +60,10 @@ class Explorer:
                 Route("/compare", self.compare),
                 Route("/static/{name}", pages.static),
                 Route(run, self.run),
-                Route(f"{run}/live", self.live),
+                Route(f"{run}/live", partial(self.run, template="run_live.html.j2")),
                 Route(f"{run}/trials", self.trials),
                 Route(f"{run}/trial/{{hypothesis}}/{{index:int}}", self.trial),
-                Route(f"{run}/small/{{digest}}", self.small),
+                Route(f"{run}/small/{{digest}}", partial(self.picture, longest=SMALL)),
                 Route(f"{run}/picture/{{digest}}", self.picture),
                 Route(f"{run}/try", self.try_),
                 Route(f"{run}/try", self.try_words, methods=["POST"]),
@@ -74,7 +75,6 @@ class Explorer:
     # -- pages -------------------------------------------------------------------------------------
 
     def runs(self, request: Request) -> Response:
-        """All runs."""
         folders = self.shelf.folders()
         if len(folders) == 1 and not request.query_params:
             return RedirectResponse(pages.address("run", next(iter(folders))), 303)
@@ -86,16 +86,13 @@ class Explorer:
                 rows.append((name, None, error.what))
         return pages.page("runs.html.j2", rows=rows, root=str(self.shelf.given))
 
-    def run(self, request: Request) -> Response:
-        """One run."""
-        return pages.page("run.html.j2", **self._run(request))
-
-    def live(self, request: Request) -> Response:
-        """What changes on the page of a run."""
-        return pages.page("run_live.html.j2", **self._run(request))
+    def run(self, request: Request, template: str = "run.html.j2") -> Response:
+        """One run, or what changes on its page."""
+        name, folder = self._folder(request)
+        command = shell(["weakspot", "report", str(folder), "--open"])
+        return pages.page(template, sight=sight(name, folder), command=command)
 
     def trials(self, request: Request) -> Response:
-        """A grid of trials."""
         name, folder = self._folder(request)
         given = dict(request.query_params)
         wanted = Wanted.of(given)
@@ -125,18 +122,17 @@ class Explorer:
         )
 
     def trial(self, request: Request) -> Response:
-        """One trial."""
         name, folder = self._folder(request)
         found = story(folder, request.path_params["hypothesis"], request.path_params["index"])
         if found is None:
             raise HTTPException(404)
-        picture = found.trial.blob if found.trial.blob and not found.text else None
+        trial = found["trial"]
+        picture = trial.blob if trial.blob and not found["text"] else None
         return pages.page(
-            "trial.html.j2", run=name, study=found.study, story=found, trial=found.trial, picture=picture
+            "trial.html.j2", run=name, study=found["study"], story=found, trial=trial, picture=picture
         )
 
     def compare(self, request: Request) -> Response:
-        """Two runs."""
         folders = self.shelf.folders()
         names = request.query_params.get("a", ""), request.query_params.get("b", "")
         chosen = [folders.get(name) for name in names]
@@ -145,31 +141,18 @@ class Explorer:
 
     # -- pictures ----------------------------------------------------------------------------------
 
-    def small(self, request: Request) -> Response:
-        """An input, small."""
-        return self._picture(request, SMALL)
-
-    def picture(self, request: Request) -> Response:
+    def picture(self, request: Request, longest: int = LARGE) -> Response:
         """An input."""
-        return self._picture(request, LARGE)
-
-    def _picture(self, request: Request, longest: int) -> Response:
         _, folder = self._folder(request)
-        return picture(self.pictures, (_kept(folder),), request.path_params["digest"], longest)
+        return self.pictures.response((_kept(folder),), request.path_params["digest"], longest)
 
     # -- tries -------------------------------------------------------------------------------------
 
-    def try_(self, request: Request) -> Response:
-        """Where a person writes words, and what became of them."""
-        return self._try(request)
-
     async def try_words(self, request: Request) -> Response:
-        """Begin to measure words."""
         given = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
         return await run_in_threadpool(self._start, request, given)
 
     def try_live(self, request: Request) -> Response:
-        """How the try stands."""
         name, folder = self._folder(request)
         job = self.tries.job(name)
         return pages.page("try_live.html.j2", run=name, job=job, examples=_examples(folder, job))
@@ -186,10 +169,11 @@ class Explorer:
                 most=int(most) if most.isascii() and most.isdecimal() and len(most) < 9 else 0,
             )
         except WeakspotError as error:
-            return self._try(request, error=error, words=given.get("words", ""))
+            return self.try_(request, error=error, words=given.get("words", ""))
         return RedirectResponse(pages.address("run", name, "try"), 303)
 
-    def _try(self, request: Request, *, error: WeakspotError | None = None, words: str = "") -> Response:
+    def try_(self, request: Request, *, error: WeakspotError | None = None, words: str = "") -> Response:
+        """Where a person writes words, and what became of them."""
         name, folder = self._folder(request)
         with Run.read(folder) as run:
             known = {h.id: h for h in run.ledger.hypotheses()}
@@ -229,32 +213,6 @@ class Explorer:
             raise HTTPException(404)
         return name, folder
 
-    def _run(self, request: Request) -> dict[str, Any]:
-        name, folder = self._folder(request)
-        return {"sight": sight(name, folder), "command": shown_command(folder)}
-
-
-def picture(
-    pictures: Pictures,
-    places: tuple[Blobs, ...],
-    digest: str,
-    longest: int,
-    *,
-    files: Mapping[str, Path] = MappingProxyType({}),
-) -> Response:
-    """An input of a run by its digest; 404 for anything else."""
-    try:
-        made = pictures.get(places, digest, longest, files=files)
-    except Unreachable as error:
-        log.warning("%s; %s", error.what, error.fix)
-        made = None
-    except WeakspotError:  # not a digest
-        made = None
-    if made is None:
-        raise HTTPException(404)
-    kept = {"cache-control": "private, max-age=31536000, immutable"}
-    return Response(made.content, media_type=made.kind, headers=kept)
-
 
 def _kept(folder: Path) -> Blobs:
     """The inputs that a run kept; where its folder has them, nothing else is read."""
@@ -277,3 +235,75 @@ def _examples(folder: Path, job: Job | None) -> list[Row]:
     wanted = Wanted(hypothesis=str(job.result["id"]), kept=True, order="verdict")
     with reading(folder) as ledger:
         return ledger.page(wanted, most=STRIP).rows
+
+
+# -- tries ------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Job:
+    """A try, under way or done."""
+
+    run: str
+    words: str
+    most: int
+    failures: int = 0
+    n: int = 0
+    drawn: int = 0
+    result: Mapping[str, Any] | None = None
+    error: str = ""
+    fix: str = ""
+    began: float = field(default_factory=time.monotonic)
+    seconds: float = 0.0
+
+    @property
+    def done(self) -> bool:
+        """Nothing more will happen."""
+        return self.result is not None or bool(self.error)
+
+
+class Trying:
+    """The last try of each run; no more than one is under way."""
+
+    def __init__(self, measure: Measure | None) -> None:
+        self.measure, self._lock = measure, threading.Lock()
+        self._jobs: dict[str, Job] = {}
+
+    def job(self, run: str) -> Job | None:
+        """The last try of a run since the page was opened."""
+        return self._jobs.get(run)
+
+    def start(self, run: str, folder: Path, words: str, *, label: str | None, most: int) -> Job:
+        """Begin a try, unless another one is under way."""
+        words = words.strip()
+        if self.measure is None:
+            raise WeakspotError("nothing can be tried here", fix="start the page with: weakspot view")
+        if not words or len(words) > LONGEST:
+            raise WeakspotError(
+                "there are no words to try" if not words else f"{len(words):,} characters are too many",
+                fix="write a sentence, e.g. it is on a red flower.",
+            )
+        if not 1 <= most <= MOST:
+            raise WeakspotError(f"{most} images cannot be drawn", fix=f"choose between 1 and {MOST:,}")
+        with self._lock:
+            busy = next((job for job in self._jobs.values() if not job.done), None)
+            if busy is not None:
+                raise WeakspotError("another try is under way", fix="wait until it is done")
+            job = self._jobs[run] = Job(run, words, most)
+        threading.Thread(target=self._work, args=(job, folder, label), daemon=True).start()
+        return job
+
+    def _work(self, job: Job, folder: Path, label: str | None) -> None:
+        def update(failures: int, n: int, drawn: int) -> None:
+            job.failures, job.n, job.drawn = failures, n, drawn
+            job.seconds = time.monotonic() - job.began
+
+        assert self.measure is not None  # noqa: S101 - `start` has looked
+        try:
+            result = self.measure(folder, job.words, label, job.most, update)
+            job.seconds = time.monotonic() - job.began
+            job.result = result
+        except WeakspotError as error:
+            job.fix, job.error = error.fix, error.what
+        except Exception as error:  # whatever a model raises is told on the page, and ends only this try
+            job.error = f"{type(error).__name__}: {error}"[:1000]

@@ -19,18 +19,13 @@ from weakspot.report.people.labels import Labels, annotator_name
 from weakspot.report.people.ratings import fill_in
 from weakspot.report.people.tasks import Item, Task, order, shared_out
 from weakspot.web import pages
-from weakspot.web.explorer import picture
 from weakspot.web.pictures import LARGE, Pictures
 
 
 class Labelling:
-    """The pages of one task.
+    """The pages of one task of a run, for `annotators`, or for anybody who gives a name.
 
-    Args:
-        folder: Of the run.
-        task: What is asked.
-        annotators: Who may label; () for anybody who gives a name.
-        overlap: The share of items that all annotators get; the others are shared out among `annotators`.
+    All of them get a share of the items, the `overlap`; the others are shared out among them.
     """
 
     def __init__(
@@ -69,7 +64,6 @@ class Labelling:
         return self._start()
 
     async def begin(self, request: Request) -> Response:
-        """Take a name."""
         given = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
         try:
             name = annotator_name(given.get("name", ""))
@@ -102,7 +96,6 @@ class Labelling:
         )
 
     async def say(self, request: Request) -> Response:
-        """Keep an answer."""
         given = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
         return await run_in_threadpool(self._say, request, given)
 
@@ -129,7 +122,7 @@ class Labelling:
         digest = request.path_params["digest"]
         if all(item.picture != digest for item in self.task.items):
             raise HTTPException(404)
-        return picture(self.pictures, self.task.blobs, digest, LARGE, files=self.task.files)
+        return self.pictures.response(self.task.blobs, digest, LARGE, files=self.task.files)
 
     # -- inside ------------------------------------------------------------------------------------
 

@@ -96,7 +96,7 @@ def environment() -> Environment:
         e_value=show.e_value,
         bound=_bound,
         lines=_lines,
-        told=_told,
+        as_pair=_as_pair,
         brief=brief,
         as_is=escape,
     )
@@ -116,7 +116,7 @@ def _bound(text: str) -> Markup:
     return escape(show.shorten(text, TEXT)).replace(" %", "\u00a0%")
 
 
-def _told(caption: str) -> str:
+def _as_pair(caption: str) -> str:
     """A caption; of a pair of texts, which is kept as a list, the two."""
     if caption.startswith('["'):
         try:

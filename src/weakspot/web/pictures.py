@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import logging
 import threading
 import warnings
 from collections import OrderedDict
@@ -12,9 +13,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
 from weakspot.core import WeakspotError
 from weakspot.store import Blobs, Unreachable
 
+log: Final = logging.getLogger("weakspot.web")
 #: The longest side of a small picture and of a large one, in pixels.
 SMALL, LARGE = 192, 1600
 #: Pictures above this many pixels are not decoded.
@@ -48,7 +53,7 @@ class Pictures:
         """The input of this digest, at most so large; None if neither a place nor a file has it."""
         with self._lock:
             known = self._made.get((digest, longest))
-        if known is not None and (digest in files or _there(places, digest)):
+        if known is not None and (digest in files or any(place.has(digest) for place in places)):
             with self._lock:
                 if (digest, longest) in self._made:
                     self._made.move_to_end((digest, longest))
@@ -65,9 +70,26 @@ class Pictures:
                     self._used -= len(self._made.popitem(last=False)[1].content)
         return made
 
-
-def _there(places: tuple[Blobs, ...], digest: str) -> bool:
-    return any(place.has(digest) for place in places)
+    def response(
+        self,
+        places: tuple[Blobs, ...],
+        digest: str,
+        longest: int,
+        *,
+        files: Mapping[str, Path] = MappingProxyType({}),
+    ) -> Response:
+        """As `get`, for a browser; 404 for anything else."""
+        made = None
+        try:
+            made = self.get(places, digest, longest, files=files)
+        except Unreachable as error:
+            log.warning("%s; %s", error.what, error.fix)
+        except WeakspotError:  # not a digest
+            pass
+        if made is None:
+            raise HTTPException(404)
+        kept = {"cache-control": "private, max-age=31536000, immutable"}
+        return Response(made.content, media_type=made.kind, headers=kept)
 
 
 def _file(path: Path, digest: str) -> bytes | None:

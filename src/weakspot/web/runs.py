@@ -1,23 +1,25 @@
-"""The runs below a folder, and one of them as the explorer tells it: numbers that cost nothing to read."""
+"""The runs below a folder, and a run and a trial as the explorer shows them: what costs little to read."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from weakspot.core import Finding, Hypothesis, Rate, Tally, WeakspotError
+from weakspot.core import Finding, Hypothesis, Rate, Stage, Tally, Trial, WeakspotError, case_seed
 from weakspot.report.plots import Axis, Bar, axis
 from weakspot.store import Run, RunConfig, rate
-from weakspot.study.reports import document_of
+from weakspot.study.reports import command_of, document_of, redraw
 from weakspot.web.trials import reading
 
 #: Runs that are listed, and hypotheses of one that are.
 MOST, LINES = 500, 200
 #: A run that calls itself running and wrote nothing for so many seconds may have been killed.
 SILENT: Final = 60.0
+#: Studies whose result is no list of findings, and is read from a single fact.
+_CHEAP: Final = ("rare", "repair", "mine", "map")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,48 +35,38 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """A run at this moment.
+    """A run at this moment."""
 
-    Attributes:
-        name: In addresses.
-        state: "running", "finished", "stopped".
-        reason: Why it stopped.
-        silent: For how many seconds nothing was written.
-        total: Counts of all hypotheses.
-        lines: Those that fail most first, at most `LINES`.
-        hypotheses: How many there are.
-        images: Whether inputs were kept.
-        scale: Of the bars.
-        told: What a finished run says, in its report's words; "" where its findings say it, or it costs much.
-    """
-
-    name: str
+    name: str  # in addresses
     folder: Path
     config: RunConfig
-    state: str
-    reason: str
-    silent: float
-    total: Tally
-    lines: tuple[Line, ...]
-    hypotheses: int
+    state: str  # "running", "finished", "stopped"
+    reason: str  # why it stopped
+    silent: float  # for how many seconds nothing was written
+    total: Tally  # counts of all hypotheses
+    lines: tuple[Line, ...]  # those that fail most first, at most `LINES`
+    hypotheses: int  # how many there are
     findings: tuple[Finding, ...]
     spend: Mapping[str, float]
     budget: str
-    images: bool
-    scale: Axis
-    told: str = ""
+    images: bool  # whether inputs were kept
+    scale: Axis  # of the bars
+    # what a finished run says, in its report's words; "" where its findings say it, or it costs much
+    conclusion: str = ""
 
     @property
     def title(self) -> str:
         """The model, and what the run is about where that is something else."""
-        target = str(self.config.settings.get("target") or self.config.settings.get("encoder") or "")
-        return " · ".join(filter(None, (target or self.config.study, self.about)))
+        return " · ".join(filter(None, (self._target or self.config.study, self.about)))
 
     @property
     def about(self) -> str:
         """What it is about beside the model; "" where it is nothing else."""
-        target = str(self.config.settings.get("target") or self.config.settings.get("encoder") or "")
-        return self.config.subject.removesuffix(target).strip()
+        return self.config.subject.removesuffix(self._target).strip()
+
+    @property
+    def _target(self) -> str:
+        return str(self.config.settings.get("target") or self.config.settings.get("encoder") or "")
 
     @property
     def lost(self) -> bool:
@@ -111,7 +103,6 @@ class Shelf:
         return {"~".join(folder.relative_to(self.given).parts): folder for folder in found[:MOST]}
 
     def folder(self, name: str) -> Path | None:
-        """Of one run; None if there is none of this name."""
         return self.folders().get(name)
 
 
@@ -148,27 +139,19 @@ def sight(name: str, folder: Path, *, lines: int = LINES) -> Sight:
             budget=str(run.ledger.fact("budget") or run.config.settings.get("budget") or ""),
             images=bool(run.config.blobs) or (folder / "blobs").is_dir(),
             scale=scale,
-            told=told(run, cheap=not lines) if state == "finished" else "",
+            conclusion=_conclusion(run, cheap=not lines) if state == "finished" else "",
         )
 
 
-def told(run: Run, *, cheap: bool) -> str:
-    """The conclusion of studies whose result is no list of findings; "" where a fact is not as we know it.
+def _conclusion(run: Run, *, cheap: bool) -> str:
+    """What a finished run says where its result is no list of findings; "" if a fact is not as we know it.
 
-    Args:
-        run: Finished, open for reading.
-        cheap: Only what is read from a single fact, and not from all trials.
+    `cheap` leaves out what takes all trials, and not a single fact.
     """
-    tell: dict[str, Callable[[], str]] = {
-        "rare": lambda: document_of(run).conclusion,
-        "repair": lambda: document_of(run).conclusion,
-        "mine": lambda: document_of(run).conclusion,
-        "map": lambda: document_of(run).conclusion,
-    }
-    if not cheap:
-        tell["ask"] = lambda: document_of(run).conclusion
+    if run.config.study not in (_CHEAP if cheap else (*_CHEAP, "ask")):
+        return ""
     try:
-        return tell[run.config.study]() if run.config.study in tell else ""
+        return document_of(run).conclusion
     except (LookupError, TypeError, ValueError, WeakspotError):  # written by another version, or by hand
         return ""
 
@@ -207,3 +190,53 @@ def _amount(text: str) -> float:
         return float(text.rstrip("km")) * power
     except ValueError:
         return 0.0
+
+
+# -- one trial ---------------------------------------------------------------------------------------
+
+
+def story(folder: Path, hypothesis: str, index: int) -> dict[str, Any] | None:
+    """One trial from beginning to end: words, seed, input, answer, verdict, how to see it again; or None."""
+    with Run.read(folder) as run:
+        known = {h.id: h for h in run.ledger.hypotheses()}
+        words = known.get(hypothesis)
+        trial = run.ledger.trial(words, index) if words is not None and 0 <= index < (2 << 32) else None
+        if words is None or trial is None:
+            return None
+        stage, seed = Stage.of(index), run.config.settings.get("seed")
+        near = run.ledger.indices(words, max(stage.start, index - 1), index + 2)
+        return {
+            "study": run.config.study,
+            "hypothesis": words,
+            "parents": _parents(words, known),  # from its parent to the first ancestor
+            "trial": trial,
+            "stage": stage,
+            "tally": run.ledger.tally(words, stage),
+            "seed": case_seed(seed, words, index) if isinstance(seed, int) else None,
+            "text": _text(run, trial),  # the input, if it is text
+            # The input is the caption: a question, or a pair of texts.
+            "words": run.config.study in ("ask", "mine") and not trial.blob and bool(trial.caption),
+            "command": command_of(run),  # repeats the run; "" where a shell cannot say it
+            "python": redraw(run, words, index),  # draws this very case again; "" where that cannot be
+            "before": index - 1 if index - 1 in near else None,
+            "after": index + 1 if index + 1 in near else None,
+        }
+
+
+def _parents(words: Hypothesis, known: dict[str, Hypothesis]) -> list[Hypothesis]:
+    found: list[Hypothesis] = []
+    at = known.get(words.parent or "")
+    while at is not None and at not in found and len(found) < 20:
+        found.append(at)
+        at = known.get(at.parent or "")
+    return found
+
+
+def _text(run: Run, trial: Trial) -> str:
+    """The kept input, if it is no picture."""
+    if trial.blob is None:
+        return ""
+    try:
+        return run.blobs.get(trial.blob)[:20_000].decode()
+    except Exception:  # missing, damaged, or a picture: all of that is shown elsewhere
+        return ""

@@ -1,39 +1,61 @@
-"""Serve an app to this machine: a port, a secret link, and nothing on the screen but what matters."""
+"""Serve an app to this machine, to nobody but who was given the link: a port, a token, and a guard.
+
+A page on loopback can be reached by every page that the same browser has open, and by every user of the
+machine. So every request passes one place: the Host must be ours (a name that was rebound to 127.0.0.1 is
+not), the Origin, where there is one, must be the same, and the caller must know a random token. It is in the
+link that the command prints; opening the link exchanges it for a cookie that other sites cannot send and
+scripts cannot read.
+"""
 
 from __future__ import annotations
 
+import hmac
 import ipaddress
 import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from html import escape
 from typing import Any, Final
+from urllib.parse import parse_qsl, quote, urlencode
 
-from starlette.types import ASGIApp
+from starlette.requests import cookie_parser
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from weakspot.core import WeakspotError
-from weakspot.web.guard import Guard
 
 #: Tried first; if it is taken, any other.
 PORT: Final = 8642
 #: A token has so many bytes from the system's randomness.
 TOKEN: Final = 24
+#: Bytes of a request's body.
+BODY: Final = 64 * 1024
+#: Bytes of a path with its query.
+TARGET: Final = 8 * 1024
+
+#: Scripts, styles, pictures and forms: our own, as files; nothing inline, nothing from elsewhere.
+POLICY: Final = (
+    "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS: Final = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
 
 
-def serve(
-    app: ASGIApp,
-    *,
-    host: str = "127.0.0.1",
-    port: int | None = None,
-    path: str = "/",
-    ready: Callable[[str], None] | None = None,
-) -> None:
-    """Serve until Ctrl-C.
+def serve(app: ASGIApp, *, host: str, port: int | None, ready: Callable[[str], None]) -> None:
+    """Guard an app and serve it until Ctrl-C.
 
     Args:
-        app: What is served; it is guarded here.
+        app: What is served.
         host: What to listen on. Anything but loopback is for who knows what they do: there is no encryption.
         port: 0 for any; None for the usual one or, if that is taken, any.
-        path: Of the page that the link opens.
         ready: Told the link, once it works.
     """
     import uvicorn
@@ -42,14 +64,15 @@ def serve(
     own = int(bound.getsockname()[1])
     token = secrets.token_urlsafe(TOKEN)
     outside = not is_loopback(host)
-    guarded = Guard(app, token=token, port=own, names=_names(host) if outside else (), anywhere=outside)
+    names = (host, f"[{host}]", socket.gethostname(), socket.getfqdn()) if outside else ()
+    guarded = Guard(app, token=token, port=own, names=names, anywhere=outside)
     shown = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host  # noqa: S104
-    link = f"http://{shown}:{own}{path}?token={token}"
+    link = f"http://{shown}:{own}/?token={token}"
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[Any] | None = None) -> None:
             await super().startup(sockets)
-            if ready is not None and self.started:
+            if self.started:
                 ready(link)
 
     config = uvicorn.Config(
@@ -96,5 +119,146 @@ def listening(host: str, port: int | None) -> socket.socket:
     raise AssertionError("the last port was tried")
 
 
-def _names(host: str) -> list[str]:
-    return [host, f"[{host}]", socket.gethostname(), socket.getfqdn()]
+class Guard:
+    """ASGI middleware: lets through what comes from a page of ours, in a browser that was given the token.
+
+    Args:
+        app: What is guarded.
+        token: In the link that opens the pages.
+        port: Of the server; in the Host, and in the cookie's name: browsers share cookies among ports.
+        names: Names of this server besides those of loopback.
+        anywhere: It does not listen on loopback alone. Addresses in figures are then ours too: a name can be
+            rebound to another address, an address cannot.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, token: str, port: int, names: Iterable[str] = (), anywhere: bool = False
+    ) -> None:
+        self.app, self.token, self.port, self.anywhere = app, token, port, anywhere
+        self.names = {"127.0.0.1", "localhost", "[::1]", *(name.lower() for name in names)}
+        self.cookie = f"weakspot-{port}"
+        self._session = secrets.token_urlsafe(32)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or say why not."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        answer = self._refused(scope)
+        if answer is None and scope["method"] not in ("GET", "HEAD"):
+            body = await _body(receive)
+            answer = None if body is not None else _no(413, "The request is too large.")
+            receive = _again(body or b"")
+        await (answer or self.app)(scope, receive, _hardened(send))
+
+    def _refused(self, scope: Scope) -> Response | None:
+        headers = _headers(scope)
+        host = headers.get("host", "")
+        if not self._ours(host):
+            return _no(403, "This page is served under another name.")
+        unsafe = scope["method"] not in ("GET", "HEAD")
+        origin = headers.get("origin")
+        if (origin is None and unsafe) or (origin is not None and origin != f"http://{host}"):
+            return _no(403, "The request comes from another page.")
+        if headers.get("sec-fetch-site") == "cross-site" and (
+            unsafe or headers.get("sec-fetch-mode") != "navigate"
+        ):
+            return _no(403, "The request comes from another page.")
+        query = scope["query_string"].decode("latin-1")
+        if len(scope["raw_path"] or b"") + len(query) > TARGET:
+            return _no(414, "The address is too long.")
+        known = cookie_parser(headers.get("cookie", "")).get(self.cookie, "")
+        given = dict(parse_qsl(query)).get("token")
+        if given is not None and scope["method"] == "GET" and _same(given, self.token):
+            return self._welcome(scope["path"], query)
+        if not _same(known, self._session):
+            return _no(403, "Open the link that the command printed: it holds the key to these pages.")
+        return None
+
+    def _welcome(self, path: str, query: str) -> Response:
+        """Set the cookie and go on to the same address without the token.
+
+        By a page rather than by a redirect: a cookie that is only for our own site does not travel along a
+        redirect that began elsewhere, such as a link in a chat.
+        """
+        rest = urlencode([(k, v) for k, v in parse_qsl(query) if k != "token"])
+        where = "/" + quote(path.lstrip("/\\")) + (f"?{rest}" if rest else "")
+        page = (
+            '<!doctype html><html lang="en"><meta charset="utf-8"><title>weakspot</title>'
+            '<link rel="icon" href="/static/icon.svg">'
+            f'<meta http-equiv="refresh" content="0; url={escape(where)}">'
+            f'<a href="{escape(where)}">Go on</a></html>'
+        )
+        answer = HTMLResponse(page, headers={"cache-control": "no-store"})
+        answer.set_cookie(self.cookie, self._session, httponly=True, samesite="strict", path="/")
+        return answer
+
+    def _ours(self, host: str) -> bool:
+        name, _, port = host.lower().rpartition(":")
+        if port != str(self.port):
+            return self.port == 80 and host.lower() in self.names
+        return name in self.names or (self.anywhere and _address(name))
+
+
+def _same(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode())
+
+
+def _address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    """The headers; of one that is there twice nothing is believed."""
+    found: dict[str, str] = {}
+    for key, value in scope["headers"]:
+        name = key.decode("latin-1").lower()
+        found[name] = "" if name in found and name in ("host", "origin") else value.decode("latin-1")
+    return found
+
+
+def _no(status: int, why: str) -> Response:
+    return PlainTextResponse(why + "\n", status, headers={"cache-control": "no-store"})
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """The body; None if it is larger than allowed or the caller went away."""
+    body = b""
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        body += bytes(message.get("body", b""))
+        if len(body) > BODY:
+            return None
+        if not message.get("more_body", False):
+            return body
+
+
+def _again(body: bytes) -> Receive:
+    """A `receive` that has this body."""
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive
+
+
+def _hardened(send: Send) -> Send:
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            there = {key.lower() for key, _ in message["headers"]}
+            more = [(k.encode(), v.encode()) for k, v in HEADERS.items() if k.encode() not in there]
+            if b"cache-control" not in there:
+                more.append((b"cache-control", b"no-store"))
+            message = {**message, "headers": [*message["headers"], *more]}
+        await send(message)
+
+    return sent

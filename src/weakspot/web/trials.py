@@ -68,25 +68,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which trials, in which order. Empty texts let everything through.
+    """Which trials, in which order. Empty texts let everything through."""
 
-    Attributes:
-        hypothesis: Id.
-        verdict: One of `VERDICTS`.
-        answer: What the target said.
-        slice: "name=value" of the hypothesis' concepts.
-        stage: "explore" or "confirm".
-        kept: Only those whose input was kept.
-        order: One of `ORDERS`.
-    """
-
-    hypothesis: str = ""
-    verdict: str = ""
-    answer: str = ""
-    slice: str = ""
-    stage: str = ""
-    kept: bool = False
-    order: str = "drawn"
+    hypothesis: str = ""  # id
+    verdict: str = ""  # one of `VERDICTS`
+    answer: str = ""  # what the target said
+    slice: str = ""  # "name=value" of the hypothesis' concepts
+    stage: str = ""  # "explore" or "confirm"
+    kept: bool = False  # only those whose input was kept
+    order: str = "drawn"  # one of `ORDERS`
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> Wanted:
@@ -113,20 +103,13 @@ class Wanted:
 
 
 class Page(NamedTuple):
-    """Some trials.
+    """Some trials."""
 
-    Attributes:
-        rows: At most `PAGE`.
-        after: The key to go on from; "" at the end.
-        before: The key to go back from; "" at the beginning.
-        searched: Rows that were looked at.
-        whole: All that was asked for was looked at; otherwise there may be more beyond `after` (or `before`).
-    """
-
-    rows: list[Row]
-    after: str
-    before: str
-    searched: int
+    rows: list[Row]  # at most `PAGE`
+    after: str  # the key to go on from; "" at the end
+    before: str  # the key to go back from; "" at the beginning
+    searched: int  # rows that were looked at
+    # all that was asked for was looked at; otherwise there may be more beyond `after` (or `before`)
     whole: bool
 
 
@@ -148,17 +131,12 @@ class Place(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """A part of the order: the rows of a group (a verdict, an answer) and, where given, of one hypothesis.
-
-    Attributes:
-        hit: The condition, in SQL, of the rows that are wanted.
-        values: Of its question marks.
-    """
+    """A part of the order: the rows of a group (a verdict, an answer) and, where given, of one hypothesis."""
 
     group: int
     key: int | None
-    hit: str
-    values: tuple[Any, ...]
+    hit: str  # the condition, in SQL, of the rows that are wanted
+    values: tuple[Any, ...]  # of its question marks
 
     def begin(self, *, back: bool) -> Place:
         """Just before its first row, or just after its last."""

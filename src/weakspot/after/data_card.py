@@ -12,12 +12,17 @@ import yaml
 from weakspot.after.dataset import SPLIT, Record
 from weakspot.core import Finding
 from weakspot.report import format as show
-from weakspot.report.document import plain as _plain
+from weakspot.report.document import plain
 from weakspot.report.markdown import escape
 from weakspot.store import RunConfig
+from weakspot.study.rows import Rows
 
 #: Findings listed; further ones are in provenance.json.
 ROWS: Final = 200
+#: Settings that say where texts come from.
+_FROM: Final = ("corpus", "benchmark", "images")
+_SIZES: Final = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
+#: How a format is read.
 _LOADING: Final = {
     "imagefolder": (
         'datasets.load_dataset("imagefolder", data_dir="FOLDER")  # with all fields\n'
@@ -26,58 +31,52 @@ _LOADING: Final = {
     "parquet": f'datasets.load_dataset("parquet", data_files={{"{SPLIT}": "FOLDER/data/*.parquet"}})',
     "hf": f'datasets.load_dataset("FOLDER", split="{SPLIT}")',
     "jsonl": f'[json.loads(line) for line in open("FOLDER/{SPLIT}.jsonl", encoding="utf-8")]',
+    "csv": 'list(csv.reader(open("FOLDER/pairs.csv", encoding="utf-8", newline="")))[1:]',
 }
 
 
 class Counts(NamedTuple):
-    """How the pictures came together.
+    """How the pictures came together."""
 
-    Attributes:
-        kept: Taken from the run's evidence.
-        drawn: Drawn and misread for this data set.
-        tried: Pictures drawn in all.
-        twice: Left out, because the same picture is there already.
-        recovered: Failed in the run but did not when drawn again, and were left out.
-        errors: Draws or answers that ended in an error.
-        invalid: Drawn pictures that the judge found not to show what they should.
-        limit: The budget that ended the drawing; "" if none did.
-    """
-
-    kept: int = 0
-    drawn: int = 0
-    tried: int = 0
-    twice: int = 0
-    recovered: int = 0
-    errors: int = 0
-    invalid: int = 0
-    limit: str = ""
+    kept: int = 0  # taken from the run's evidence
+    drawn: int = 0  # drawn and misread for this data set
+    tried: int = 0  # pictures drawn in all
+    twice: int = 0  # left out, because the same picture is there already
+    recovered: int = 0  # failed in the run but did not when drawn again, and were left out
+    errors: int = 0  # draws or answers that ended in an error
+    invalid: int = 0  # drawn pictures that the judge found not to show what they should
+    limit: str = ""  # the budget that ended the drawing; "" if none did
 
 
-def card(
+def picture_card(
     config: RunConfig,
     records: Sequence[Record],
     findings: Sequence[Finding],
     counts: Counts,
     *,
-    format: str,
     settings: Mapping[str, Any],
-    front: Mapping[str, Any] | None = None,
+    files: Mapping[str, Any],
 ) -> str:
-    """README.md of a data set.
-
-    Args:
-        config: Of the run.
-        records: The pictures.
-        findings: Of the run that were exported, in order.
-        counts: How they came together.
-        format: Of the files.
-        settings: Of the export: cap per caption and others.
-        front: What a hub is to know of the files, besides.
-    """
-    target = str(config.settings.get("target", ""))
+    """README.md of a data set of pictures; `files` is what a hub is to know of the files, besides."""
+    target, source = (str(config.settings.get(name, "")) for name in ("target", "source"))
     labels = Counter(record.label for record in records)
+    judge, run = (records[0].judge, records[0].run) if records else ("", "")
+    origin = {
+        "model under test": escape(target, 200),
+        "pictures from": escape(source, 200),
+        "a failure is": escape(judge, 200),
+        "run": f"{escape(run, 120)}, begun {show.date(config.created)}",
+        "seed": escape(str(config.settings.get("seed", 0))),
+        "licence": escape(str(settings["licence"]), 200),
+    }
     blocks = [
-        _front(config, len(records), str(settings["licence"]), front or {}),
+        _front(
+            f"weak spots of {show.clean(target)[:80]}",
+            len(records),
+            str(settings["licence"]),
+            {"task_categories": ["image-classification"]},
+            {"tags": ["adversarial", "weakspot"], **files},
+        ),
         f"# Pictures that {escape(target, 120)} misreads",
         f"{show.plural(len(records), 'picture')} of {show.plural(len(labels), 'label')} "
         f"({_listed(labels)}), drawn from captions under which a hunt found this model to fail more often "
@@ -86,29 +85,46 @@ def card(
         _findings(records, findings),
         _pictures(counts, settings),
         "Each picture comes with: " + ", ".join(f"`{name}`" for name in Record.__dataclass_fields__) + ".",
-        f"```python\n{_LOADING[format]}\n```",
+        f"```python\n{_LOADING[settings['format']]}\n```",
         "## Where it comes from",
-        "\n".join(
-            f"- {name}: {value}"
-            for name, value in (
-                ("model under test", escape(target, 200)),
-                ("pictures from", escape(str(config.settings.get("source", "")), 200)),
-                ("a failure is", escape(records[0].judge if records else "", 200)),
-                (
-                    "run",
-                    f"{escape(records[0].run if records else '', 120)}, begun {show.date(config.created)}",
-                ),
-                ("seed", escape(str(config.settings.get("seed", 0)))),
-                ("licence", escape(str(settings["licence"]), 200)),
-            )
-        ),
+        "\n".join(f"- {name}: {value}" for name, value in origin.items()),
         "`provenance.json` has the settings, digests and versions of the run, the findings with their "
         "intervals, and the settings of this export. A picture can be drawn again from `source`, "
         "`run_seed`, `prompt` and `index`.",
         "## Limits",
-        "\n".join(f"- {line}" for line in _limits(str(config.settings.get("source", "")), findings)),
+        "\n".join(f"- {line}" for line in _limits(source, findings)),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def table_card(
+    rows: Rows, columns: Mapping[str, str], n: int, *, form: str, licence: str, files: Mapping[str, Any]
+) -> str:
+    """README.md of a data set that is a table of `n` rows; see `picture_card`."""
+    config = rows.run.config
+    model = str(config.settings.get("target") or config.settings.get("encoder") or "")
+    origin = {
+        "model under test": model,
+        "data from": str(next((v for k in _FROM if (v := config.settings.get(k))), "")),
+        "judge": str(config.settings.get("judge") or config.settings.get("validity") or ""),
+        "begun": show.date(config.created),
+        "seed": str(config.settings.get("seed", 0)),
+        "licence": licence,
+    }
+    name = f"weakspot {config.study}: {show.clean(model)[:80]}"
+    blocks = [
+        _front(name, n, licence, {}, {"tags": ["weakspot"], **files}),
+        f"# {rows.title.format(model=escape(model, 120))}",
+        f"{show.plural(n, 'row')}. {rows.about}",
+        "Columns: " + ", ".join(f"`{name}`" for name in columns) + ".",
+        f"```python\n{_LOADING[form]}\n```",
+        "## Where it comes from",
+        "\n".join(f"- {name}: {escape(value, 200)}" for name, value in origin.items() if value),
+        "`provenance.json` has the settings, digests and versions of the run.",
+        "## Limits",
+        f"- {rows.limits}\n- The texts are other people's; each keeps its own licence.",
+    ]
+    return "\n\n".join(blocks) + "\n"
 
 
 def provenance(
@@ -122,21 +138,18 @@ def provenance(
         "export": dict(settings),
         "counts": counts._asdict(),
     }
-    return json.dumps(_plain(told), indent=2, allow_nan=False) + "\n"
+    return json.dumps(plain(told), indent=2, allow_nan=False) + "\n"
 
 
-def _front(config: RunConfig, n: int, licence: str, more: Mapping[str, Any]) -> str:
-    """What a hub of data sets reads first."""
-    sizes = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
-    size = next((name for most, name in sizes if n < most), "n>100K")
+def _front(name: str, n: int, licence: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """What a hub of data sets reads first; with what stands before the size and after it."""
     front = {
-        "pretty_name": f"weak spots of {show.clean(str(config.settings.get('target', '')))[:80]}",
+        "pretty_name": name,
         "license": "other",
         "license_name": show.clean(licence)[:80],
-        "task_categories": ["image-classification"],
-        "size_categories": [size],
-        "tags": ["adversarial", "weakspot"],
-        **more,
+        **before,
+        "size_categories": [next((size for most, size in _SIZES if n < most), "n>100K")],
+        **after,
     }
     return f"---\n{yaml.safe_dump(front, sort_keys=False, allow_unicode=True)}---"
 

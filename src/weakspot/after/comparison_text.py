@@ -51,7 +51,6 @@ def sentences(found: Compared) -> list[str]:
 
 
 def method(found: Compared) -> str:
-    """How it was compared."""
     pairs = sum(row.paired for row in found.rows)
     parts = []
     if pairs:
@@ -70,10 +69,10 @@ def method(found: Compared) -> str:
         tests += "" if pairs == found.tests or not pairs else "; Fisher's test with Newcombe's"
     adjusted = _METHODS[found.adjustment].format(alpha=show.level(found.alpha))
     told = f"{'; '.join(parts)}. {tests[:1].upper()}{tests[1:]}; adjusted by {adjusted}."
-    return f"{told} {_OF_ALL}" if any(map(of_some, found.rows)) else told
+    return f"{told} {_OF_ALL}" if any(map(_of_some, found.rows)) else told
 
 
-def of_some(row: Row) -> bool:
+def _of_some(row: Row) -> bool:
     """Whether a difference is one of shared cases, beside rates of more than these."""
     if row.contrast is None or not row.paired:
         return False
@@ -135,7 +134,6 @@ def p_value(p: float | None) -> str:
 
 
 def markdown(found: Compared) -> str:
-    """The comparison as Markdown."""
     names = [escape(f"{side.folder} ({side.model})", 200) for side in (found.first, found.second)]
     blocks = [
         f"# Two runs of {found.study}",
@@ -165,7 +163,6 @@ def markdown(found: Compared) -> str:
 
 
 def to_json(found: Compared) -> dict[str, Any]:
-    """Plain values under stable keys."""
     return {
         "format": 1,
         "study": found.study,
@@ -189,7 +186,7 @@ def to_json(found: Compared) -> dict[str, Any]:
 
 
 def _row(row: Row) -> dict[str, Any]:
-    contrast = row.contrast
+    contrast = {} if row.contrast is None else row.contrast._asdict()
     return {
         "kind": row.measure.kind,
         "words": row.measure.words,
@@ -198,14 +195,10 @@ def _row(row: Row) -> dict[str, Any]:
         "first": None if row.first is None else row.first._asdict(),
         "second": None if row.second is None else row.second._asdict(),
         "paired": row.paired,
-        "difference": None if contrast is None else contrast.difference,
-        "low": None if contrast is None else contrast.low,
-        "high": None if contrast is None else contrast.high,
-        "n": None if contrast is None else contrast.n,
-        "only_first": contrast.only_first if contrast is not None and row.paired else None,
-        "only_second": contrast.only_second if contrast is not None and row.paired else None,
-        "p": None if contrast is None else contrast.p,
-        "p_exact": None if contrast is None else contrast.exact,
+        **{name: contrast.get(name) for name in ("difference", "low", "high", "n")},
+        **{name: contrast.get(name) if row.paired else None for name in ("only_first", "only_second")},
+        "p": contrast.get("p"),
+        "p_exact": contrast.get("exact"),
         "p_adjusted": row.adjusted,
         "found_in_first": row.found[0],
         "found_in_second": row.found[1],

@@ -34,6 +34,7 @@ from weakspot.core import (
 )
 from weakspot.core.ports import Batching, Described, Doubtful, Probing, Releasing
 from weakspot.models.pictures import SAY
+from weakspot.sources.labelled import labelled_images
 from weakspot.study.loading import part
 
 #: Seconds that are spent on measuring the speed.
@@ -50,63 +51,39 @@ _LONG: Final = "The town has opened a new library. It stands by the river. Child
 
 
 @dataclass(slots=True)
-class Examined:
-    """What was found.
+class ModelCheck:
+    """What was found."""
 
-    Attributes:
-        name: Of the model.
-        ports: What it can be used as.
-        about: What runs where.
-        seconds: To load it.
-        memory: Bytes that loading and asking added to this process; None where that cannot be told.
-        gpu: Bytes at most on the GPU; None without one.
-        speed: Items a second, and what the items are.
-        checked: What was checked and holds.
-        faults: What does not, with the way out.
-        notes: What a person should know.
-        trace: Where the model itself raised an error, as Python tells it; "" where it did not.
-    """
-
-    name: str
-    ports: list[str] = field(default_factory=list)
-    about: str = ""
-    seconds: float = 0.0
+    name: str  # of the model
+    ports: list[str] = field(default_factory=list)  # what it can be used as
+    about: str = ""  # what runs where
+    seconds: float = 0.0  # to load it
+    # bytes that loading and asking added to this process; None where that cannot be told
     memory: int | None = None
-    gpu: int | None = None
-    speed: tuple[float, str] | None = None
-    checked: list[str] = field(default_factory=list)
-    faults: list[tuple[str, str]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    trace: str = ""
+    gpu: int | None = None  # bytes at most on the GPU; None without one
+    speed: tuple[float, str] | None = None  # items a second, and what the items are
+    checked: list[str] = field(default_factory=list)  # what was checked and holds
+    faults: list[tuple[str, str]] = field(default_factory=list)  # what does not, with the way out
+    notes: list[str] = field(default_factory=list)  # what a person should know
+    trace: str = ""  # where the model itself raised an error, as Python tells it; "" where it did not
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
         return not self.faults
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
         return {"ok": self.ok, **asdict(self)}
 
 
-def examine(name: str, *, images: str | None = None, measured: float | None = None) -> Examined:
-    """Load and check what a name names.
-
-    Args:
-        name: As a study would have it.
-        images: Pictures with labels, as `weakspot map --images` takes them.
-        measured: Seconds for the speed; `MEASURED` by default.
-
-    Raises:
-        WeakspotError: It cannot be loaded.
-    """
-    found, before = Examined(name), resident()
+def check_model(name: str, *, images: str | None = None) -> ModelCheck:
+    """Load and check what a name names, with the pictures that `weakspot map --images` would take."""
+    found, before = ModelCheck(name), resident()
     began = time.monotonic()
     model = part(None, name, MODELS, object)
     found.seconds = time.monotonic() - began
     found.ports = ports(model)
     try:
-        _check(model, found, images=images, measured=MEASURED if measured is None else measured)
+        _check(model, found, images)
     except WeakspotError as error:
         found.faults.append((error.what, error.fix))
     except Exception as error:  # of a model that is a user's, or a plugin's
@@ -139,44 +116,44 @@ def ports(model: object) -> list[str]:
     return has
 
 
-def _check(model: Any, found: Examined, *, images: str | None, measured: float) -> None:
+def _check(model: Any, found: ModelCheck, images: str | None) -> None:
     if not found.ports:
         raise WeakspotError("it is nothing that a study can use", fix="see docs/concepts.md, Ports")
     if "chat model" in found.ports:
         _chat(model, found)
         return
     if isinstance(model, Classifier):
-        _classifier(model, found, images=images, measured=measured)
+        _classifier(model, found, images)
     elif isinstance(model, Target):
         cases = [_case(i, text) for i, text in enumerate([_LONG, *TEXTS])]
-        _told(check_target(model, cases), found)
+        _without_errors(check_target(model, cases))
         found.checked.append("one well-formed answer per text, the same in any order")
-        _speed(found, "texts", lambda: model.answer(cases), len(cases), measured)
+        _speed(found, "texts", lambda: model.answer(cases), len(cases))
     pictures = _pictures()
     if isinstance(model, TextEncoder):
         shown = pictures[:3] if isinstance(model, Encoder) else None
         check_encoder(model, TEXTS, shown)
         found.checked.append("rows of length 1 that follow from their own text or picture alone")
         many = [f"{text} {i}" for i in range(64) for text in TEXTS[:1]]
-        _speed(found, "texts", lambda: model.embed_texts(many), len(many), measured)
+        _speed(found, "texts", lambda: model.embed_texts(many), len(many))
     if isinstance(model, Captioner):
         check_captioner(model, pictures[:2], ("a dog.", "it is on red snow."))
         found.checked.append("captions that begin as told; log-probabilities that add up")
-        _speed(found, "captions", lambda: model.captions(pictures[:4]), 4, measured)
+        _speed(found, "captions", lambda: model.captions(pictures[:4]), 4)
     if isinstance(model, Generator):
-        _generator(model, found, measured)
+        _generator(model, found)
 
 
-def _classifier(model: Classifier, found: Examined, *, images: str | None, measured: float) -> None:
+def _classifier(model: Classifier, found: ModelCheck, images: str | None) -> None:
     labels = model.labels
     where = images or _shown_to(labels)
     cases = _labelled(where, labels) if where else [_case(i, p) for i, p in enumerate(_pictures())]
     few = cases[: min(len(cases), 16)]
     if len({case.input.shape for case in cases}) > 1:
         few = [case for case in few if case.input.shape == few[0].input.shape]
-    _told(check_target(model, few), found)
+    _without_errors(check_target(model, few))
     found.checked.append(f"one answer of {len(labels)} labels per picture, the same in any order")
-    _speed(found, "pictures", lambda: model.answer(few), len(few), measured)
+    _speed(found, "pictures", lambda: model.answer(few), len(few))
     if where is None:
         found.notes.append("the order of the labels was not checked: give --images FOLDER with known labels")
         return
@@ -185,15 +162,13 @@ def _classifier(model: Classifier, found: Examined, *, images: str | None, measu
     order = label_order([a for a, _ in there], [e for _, e in there], labels)
     found.notes.append(f"{order.right} of {order.n} sanity pictures ({where}) are answered right")
     if order.slip:
-        told = f"{order.right} of {order.n} sanity pictures are right, {order.renamed} would be"
-        found.faults.append(
-            (f"{order.slip}: {told} ({order.example})", "put the labels into the model's order")
-        )
+        what = f"{order.slip}: {order.right} of {order.n} sanity pictures are right, {order.renamed} would be"
+        found.faults.append((f"{what} ({order.example})", "put the labels into the model's order"))
     elif order.n >= LEAST and order.right < order.n / 4:
         found.notes.append("that is few: check mean, std and size, or whether such pictures are known to it")
 
 
-def _generator(model: Generator, found: Examined, measured: float) -> None:
+def _generator(model: Generator, found: ModelCheck) -> None:
     began = time.monotonic()
     one = model.generate(["a photo of a fly."], [1])[0]
     seconds = time.monotonic() - began
@@ -216,66 +191,57 @@ def _generator(model: Generator, found: Examined, measured: float) -> None:
         return
     many = model.batch if isinstance(model, Batching) else 1
     prompts = ["a photo of a fly."] * many
-    _speed(found, "pictures", lambda: model.generate(prompts, list(range(many))), many, measured)
+    _speed(found, "pictures", lambda: model.generate(prompts, list(range(many))), many)
 
 
-def _chat(model: Any, found: Examined) -> None:
+def _chat(model: Any, found: ModelCheck) -> None:
     if isinstance(model, Probing):
         began = time.monotonic()
         model.probe()
         found.checked.append(f"a short question was answered in {time.monotonic() - began:.1f} s")
     else:
-        outputs = check_target(model, [_case(0, "Say yes.")], deterministic=False)
-        _told(outputs, found)
+        _without_errors(check_target(model, [_case(0, "Say yes.")], deterministic=False))
         found.checked.append("a short question was answered")
 
 
-def _told(outputs: Sequence[Any], found: Examined) -> None:
+def _without_errors(outputs: Sequence[Any]) -> None:
     errors = [output.detail for output in outputs if output.status is Status.ERROR]
     if errors:
         raise WeakspotError(
             f"{len(errors)} of {len(outputs)} answers are errors: {errors[0]}",
             fix="mend what it says; docs/models.md has the options of each model",
         )
-    del found
 
 
-def _speed(found: Examined, what: str, work: Callable[[], Any], items: int, seconds: float) -> None:
+def _speed(found: ModelCheck, what: str, work: Callable[[], Any], items: int) -> None:
     """The first measure is kept: what a model mainly is comes first."""
-    if found.speed is not None or seconds <= 0:
+    if found.speed is not None or MEASURED <= 0:
         return
     work()  # warm
     began, done = time.monotonic(), 0
-    while not done or time.monotonic() - began < seconds:
+    while not done or time.monotonic() - began < MEASURED:
         work()
         done += items
     found.speed = (done / (time.monotonic() - began), what)
 
 
-def _case(index: int, shown: Any) -> Case:
-    return Case(Hypothesis("weakspot doctor."), index, index, shown, "")
+def _case(index: int, shown: Any, expected: str = "") -> Case:
+    return Case(Hypothesis("weakspot doctor."), index, index, shown, expected)
 
 
 def _pictures() -> list[Any]:
-    from weakspot.sources.labelled import labelled_images
-
     some = labelled_images(f"{next(iter(PICTURES)).name}:8")
     return [some.picture(i) for i in range(len(some))]
 
 
 def _labelled(where: str, labels: Sequence[str]) -> list[Case]:
-    from weakspot.sources.labelled import labelled_images
-
     found = labelled_images(where, labels=labels)
     some = np.unique(np.linspace(0, len(found) - 1, SHOWN, dtype=np.int64)).tolist()  # of all labels alike
-    words = Hypothesis("weakspot doctor.")
-    return [Case(words, i, i, found.picture(i), found.labels[i]) for i in some]
+    return [_case(i, found.picture(i), found.labels[i]) for i in some]
 
 
 def _shown_to(labels: Sequence[str]) -> str | None:
     """A registered set of pictures of which a model has all labels."""
-    from weakspot.sources.labelled import labelled_images
-
     names = (entry.name for entry in PICTURES)
     return next((f"{n}:80" for n in names if {*labelled_images(f"{n}:64").labels} <= {*labels}), None)
 
@@ -293,6 +259,4 @@ def resident() -> int | None:
 
 def _on_gpu() -> int | None:
     torch: Any = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_available():
-        return None
-    return int(torch.cuda.max_memory_allocated())
+    return int(torch.cuda.max_memory_allocated()) if torch and torch.cuda.is_available() else None

@@ -43,9 +43,6 @@ def read_csv(folder: Path, task: Task, path: Path) -> tuple[int, int]:
     """Add the labels of a file; how many were new, and how many were there already.
 
     Needs the columns item, annotator and label. A row that does not fit stops it before anything is kept.
-
-    Raises:
-        WeakspotError: The file cannot be read, or a row is about no item, by nobody, or no answer.
     """
     try:
         if path.stat().st_size > LARGEST:

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import pytest
 from tests.web.web_parts import HOSTILE, make_ask, make_hunt
 
-from weakspot.after.several import MOST, comparisons, write_several
+from weakspot.after.side_by_side import MOST, comparisons, write_several
 from weakspot.cli import run as cli
 from weakspot.store import Run
 

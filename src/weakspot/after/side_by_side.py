@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import quote
 
 from markupsafe import Markup
 
-from weakspot.after import compared_words as words
-from weakspot.after.compared import Compared, compare
-from weakspot.after.compared import Row as Change
+from weakspot.after import comparison_text as words
+from weakspot.after.compared import Compared, Row, compare
 from weakspot.core import Rate, WeakspotError
 from weakspot.report import format as show
 from weakspot.report import plots
@@ -26,73 +25,26 @@ from weakspot.study.reports import document_of, write_text
 MOST, ROWS = 12, 30
 
 
-class Line(NamedTuple):
-    """A run in the list at the top."""
-
-    number: int
-    name: str
-    study: str
-    model: str
-    findings: int
-    state: str
-    created: str
-
-
-class Kind(NamedTuple):
-    """What two runs measured of one kind: texts of a table, and how many more there are."""
-
-    title: str
-    rows: list[tuple[str, ...]]
-    more: int
-
-
-class Versus(NamedTuple):
-    """Two runs set against each other."""
-
-    first: int
-    second: int
-    told: list[str]
-    method: str
-    settings: list[tuple[str, str, str]]
-    kinds: list[Kind]
-
-
-class Group(NamedTuple):
-    """The runs of one study."""
-
-    study: str
-    numbers: list[int]
-    figure: str
-    against: list[Versus]
-
-
 def write_several(runs: Sequence[Run], path: Path) -> Path:
-    """Write one HTML file of several runs: those of one study set against each other, then each by itself."""
-    write_text(path, html(runs, folder=path.parent))
-    return path
+    """Write one HTML file of several runs: those of one study set against each other, then each by itself.
 
-
-def html(runs: Sequence[Run], *, folder: Path | None = None) -> str:
-    """The page.
-
-    Args:
-        runs: In the order in which they are shown.
-        folder: Where the page will lie; it then links each run's folder, for what it does not hold itself.
-
-    Raises:
-        WeakspotError: There are too many runs.
+    It links each run's folder, for what it does not hold itself.
     """
     if len(runs) > MOST:
         raise WeakspotError(f"{len(runs)} runs are too many for one page", fix=f"name at most {MOST}")
-    lines = [_line(i, run) for i, run in enumerate(runs, start=1)]
     title = f"{show.plural(len(runs), 'run')} side by side"
-    parts = [_head(title, runs, lines)]
+    parts = [_head(title, runs)]
     for i, run in enumerate(runs, start=1):
         own = body(document_of(run), prefix=f"run{i}-", runs=len(runs))
-        frame = Markup('<article class="run" id="run{0}"><p class="number">Run {0}{2}</p>\n{1}\n</article>')
-        parts.append(frame.format(i, own, _rest(run, folder)))
+        way = Path(os.path.relpath(run.folder.resolve(), path.parent.resolve())).as_posix()
+        link = Markup('<a href="{}/">all of its files</a>').format(quote(way))
+        frame = Markup(
+            '<article class="run" id="run{0}"><p class="number">Run {0} · {2}</p>\n{1}\n</article>'
+        )
+        parts.append(frame.format(i, own, link))
     version = runs[0].config.versions.get("weakspot", "")
-    return page(Markup("\n").join(parts), title=title, study="report", version=version)
+    write_text(path, page(Markup("\n").join(parts), title=title, study="report", version=version))
+    return path
 
 
 def comparisons(runs: Sequence[Run]) -> list[tuple[int, int, Compared]]:
@@ -111,59 +63,64 @@ def _groups(runs: Sequence[Run]) -> list[list[int]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _head(title: str, runs: Sequence[Run], lines: Sequence[Line]) -> Markup:
-    found = comparisons(runs)
-    groups, figures = [], []
+def _head(title: str, runs: Sequence[Run]) -> Markup:
+    """The list of all runs, and those of one study set against each other."""
+    lines = [_line(i, run) for i, run in enumerate(runs, start=1)]
+    found, figures, groups = comparisons(runs), {}, []
     for numbers in _groups(runs):
-        own = [(a, b, c) for a, b, c in found if a == numbers[0]]
-        figure = _figure(own, {i: f"{i} · {lines[i - 1].model}" for i in numbers})
-        figures += [figure] if figure is not None else []
+        own = [one for one in found if one[0] == numbers[0]]
+        figure = _figure(own, {i: f"{i} · {lines[i - 1]['model']}" for i in numbers})
+        if figure is not None:
+            figures[figure.name] = figure
         groups.append(
-            Group(
-                lines[numbers[0] - 1].study,
-                numbers,
-                figure.name if figure is not None else "",
-                [_versus(*one) for one in own],
-            )
+            {
+                "study": lines[numbers[0] - 1]["study"],
+                "numbers": numbers,
+                "figure": figure.name if figure is not None else "",
+                "against": [_versus(*one) for one in own],
+            }
         )
-    alone = [line for line in lines if not any(line.number in group.numbers for group in groups)]
+    compared = {number for group in groups for number in group["numbers"]}
     return rendered(
-        "weakspot.after:several.html.j2",
+        "weakspot.after:side_by_side.html.j2",
         title=title,
-        figures={figure.name: figure for figure in figures},
+        figures=figures,
         lines=lines,
         groups=groups,
-        left=[line.number for line in alone],
+        left=[number for number in range(1, len(runs) + 1) if number not in compared],
     )
 
 
-def _line(number: int, run: Run) -> Line:
+def _line(number: int, run: Run) -> dict[str, Any]:
+    """A run in the list at the top."""
     settings = run.config.settings
-    return Line(
-        number,
-        run.folder.resolve().name,
-        run.config.study,
-        show.shorten(str(settings.get("target") or settings.get("encoder") or run.config.subject), 80),
-        sum(f.confirmed for f in run.findings),
-        run.state.partition(":")[0],
-        run.config.created,
-    )
+    model = str(settings.get("target") or settings.get("encoder") or run.config.subject)
+    return {
+        "number": number,
+        "name": run.folder.resolve().name,
+        "study": run.config.study,
+        "model": show.shorten(model, 80),
+        "findings": sum(f.confirmed for f in run.findings),
+        "state": run.state.partition(":")[0],
+        "created": run.config.created,
+    }
 
 
-def _rest(run: Run, folder: Path | None) -> Markup:
-    """A link to the run's folder, as a page in `folder` reaches it."""
-    if folder is None:
-        return Markup()
-    way = quote(Path(os.path.relpath(run.folder.resolve(), folder.resolve())).as_posix())
-    return Markup(' · <a href="{}/">all of its files</a>').format(way)
-
-
-def _versus(first: int, second: int, found: Compared) -> Versus:
+def _versus(first: int, second: int, found: Compared) -> dict[str, Any]:
+    """Two runs set against each other: sentences, and a table of each kind of what both measured."""
     kinds = [
-        Kind(title, [_row(row) for row in rows], more) for title, rows, more in words.shown(found) if rows
+        {"title": title, "rows": [_row(row) for row in rows], "more": more}
+        for title, rows, more in words.shown(found)
+        if rows
     ]
-    told = [_numbered(text, first, second) for text in words.sentences(found)]
-    return Versus(first, second, told, words.method(found), list(found.settings), kinds)
+    return {
+        "first": first,
+        "second": second,
+        "told": [_numbered(text, first, second) for text in words.sentences(found)],
+        "method": words.method(found),
+        "settings": found.settings,
+        "kinds": kinds,
+    }
 
 
 def _numbered(text: str, first: int, second: int) -> str:
@@ -172,7 +129,7 @@ def _numbered(text: str, first: int, second: int) -> str:
     return text
 
 
-def _row(row: Change) -> tuple[str, ...]:
+def _row(row: Row) -> tuple[str, ...]:
     contrast = row.contrast
     how = show.NONE if contrast is None else "the same cases" if row.paired else "separate cases"
     return (
@@ -201,14 +158,13 @@ def _figure(found: Sequence[tuple[int, int, Compared]], names: dict[int, str]) -
     if not kept:
         return None
     series = tuple(names.values())
-    order = {kind: i for i, kind in enumerate(dict.fromkeys(about[key][0] for key in kept))}
-    kept.sort(key=lambda key: order[about[key][0]])
+    order = list(dict.fromkeys(about[key][0] for key in kept))
+    kept.sort(key=lambda key: order.index(about[key][0]))
     marks = [
         Mark(about[key][1], names[number], rate, about[key][0])
         for key in kept
         for number, rate in sorted(rates[key].items())
     ]
-    data = Lanes(marks, series)
     rows: list[Sequence[Any]] = [
         (m.group, m.row, m.series, m.rate.value, m.rate.low, m.rate.high, m.rate.failures, m.rate.n)
         for m in marks
@@ -219,7 +175,7 @@ def _figure(found: Sequence[tuple[int, int, Compared]], names: dict[int, str]) -
         title,
         _COLUMNS,
         rows,
-        plots.lanes(data, title),
+        plots.lanes(Lanes(marks, series), title),
         "What at least two runs measured, with 95 % intervals of each by itself.",
     )
 

@@ -1,0 +1,264 @@
+"""Commands about runs that are there: their report, two set against each other, a gate, a leaderboard."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from weakspot.cli.flags import argument, flag, option, program, show
+from weakspot.core import WeakspotError
+from weakspot.report.format import NONE, clean, columns, count, cut, grid, percent, shell
+
+if TYPE_CHECKING:
+    from weakspot.after.compared import Compared
+    from weakspot.after.gate import Gate
+
+#: Where several runs are written if nobody says where.
+OUT: Final = Path("compared.html")
+
+
+def report(
+    runs: list[Path] = argument("RUN...", "Folders of runs; they may still be running."),
+    out: Path | None = option(None, "FILE", "Of several runs: the file to write; by default compared.html."),
+    open_: bool = flag("--open", "Open the report in the browser."),
+    as_json: bool = flag("--json", "Print the findings as JSON."),
+) -> int:
+    """Write report.html, report.md and report.json into the run's folder; of several runs, one HTML file.
+
+    Runs of the same study are set against each other at its top, on the same cases where they share them;
+    then follows the report of each.
+    """
+    import webbrowser
+
+    from weakspot.after.comparison_text import to_json
+    from weakspot.after.side_by_side import comparisons, write_several
+    from weakspot.store import Run
+    from weakspot.study.reports import summary, write
+
+    if out is not None and len(runs) == 1:
+        raise WeakspotError(
+            "--out is for several runs", fix="leave it out: the report goes into the run's folder"
+        )
+    twice = {path.resolve() for path in runs}
+    if len(twice) < len(runs):
+        raise WeakspotError("a run is named twice", fix="name every run once")
+    with ExitStack() as stack:
+        opened = [stack.enter_context(Run.read(folder)) for folder in runs]
+        alone = len(opened) == 1
+        path = write(opened[0]) if alone else write_several(opened, OUT if out is None else out)
+        values: dict[str, Any] = {}
+        if as_json and alone:
+            values = summary(opened[0])
+        elif as_json:
+            values = {"format": 1, "runs": [summary(run) for run in opened]}
+            values["compared"] = [
+                {"first": one, "second": two} | to_json(found) for one, two, found in comparisons(opened)
+            ]
+        show(values, [str(path)], as_json=as_json)
+    if open_:
+        webbrowser.open(path.resolve().as_uri())
+    return 0
+
+
+def compare(
+    first: Path = argument("A", "The folder of a run."),
+    second: Path = argument("B", "The folder of a later run of the same study."),
+    adjust: str = option(
+        "holm",
+        "METHOD",
+        "How p-values of many comparisons are adjusted: holm (no false one) or bh (few false ones).",
+    ),
+    alpha: float = option(0.05, "SHARE", "Differences with adjusted p-values up to this are shown."),
+    markdown: Path | None = option(None, "FILE", "Write the comparison as Markdown, too."),
+    as_json: bool = flag("--json", "Print the comparison as JSON."),
+) -> int:
+    """Set two runs of the same study against each other: what is new, gone, worse, better.
+
+    Cases that both runs drew (same words, seed and source; the same item of a benchmark) are compared in
+    pairs; others as separate samples, and the output says so and why. A difference is called one only after
+    the p-values of all comparisons have been adjusted. Exit code 0 whatever is found: see weakspot gate.
+    """
+    from weakspot.after.compared import compare_folders
+    from weakspot.after.comparison_text import markdown as markdown_of
+    from weakspot.after.comparison_text import to_json
+    from weakspot.store import write_whole
+
+    found = compare_folders(first, second, adjustment=adjust, alpha=alpha)
+    if markdown is not None:
+        try:
+            write_whole(markdown, markdown_of(found).encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            raise WeakspotError(
+                f"{markdown} cannot be written: {error.strerror}", fix="check the path of --markdown"
+            ) from error
+    values = to_json(found) | {"exit_code": 0}
+    return show(values, _comparison(found, columns()), as_json=as_json, allow_nan=False)
+
+
+def _comparison(found: Compared, wide: int) -> Iterator[str]:
+    """The comparison in lines of at most `wide` columns."""
+    from weakspot.after import comparison_text as words
+
+    for name, side in (("first", found.first), ("second", found.second)):
+        yield f"{name:<9}{cut(f'{side.folder} · {side.model}', wide - 9)}"
+    for key, one, two in found.settings[:8]:
+        yield f"{'':<9}{cut(f'{key}: {one[:100]} → {two[:100]}', wide - 9)}"
+    most = words.scale(found.rows)
+    for title, rows, more in words.shown(found):
+        yield ""
+        cells = [
+            (
+                NONE if row.first is None else percent(row.first.value),
+                NONE if row.second is None else percent(row.second.value),
+                words.difference(row),
+                f"of {count(row.contrast.n)}{'' if row.paired else ' †'}" if row.contrast else "",
+                words.p_value(row.adjusted),
+                words.strip(row, most) if wide >= 110 else "",
+                words.mark(row),
+            )
+            for row in rows
+        ]
+        head = ("first", "second", "points", "cases", "p", "", "")
+        widths = [max(len(line[i]) for line in [head, *cells]) for i in range(len(head))]
+        room = max(wide - 2 - sum(widths) - 2 * len(widths), 16)
+        room = min(room, max([len(title), *(len(cut(row.measure.words, room)) for row in rows)]))
+        for what, line in [(title, head), *zip((row.measure.words for row in rows), cells, strict=True)]:
+            numbers = "  ".join(
+                f"{cell:<{width}}" if i >= 5 else f"{cell:>{width}}"
+                for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+            )
+            yield f"  {cut(what, room):<{room}}  {numbers}".rstrip()
+        if more:
+            yield f"  and {count(more)} more that did not change (--json has all)"
+    yield ""
+    for sentence in words.sentences(found):
+        yield from _wrapped(sentence, wide)
+    if method := words.method(found):
+        apart = any(row.contrast is not None and not row.paired for row in found.rows)
+        yield from _wrapped(f"{method}{' † separate cases.' if apart else ''}", wide)
+    if found.study == "hunt":
+        for rows, here, there in (
+            (found.new, found.second, found.first),
+            (found.gone, found.first, found.second),
+        ):
+            if any(row.contrast is None for row in rows) and here.model != there.model:
+                asked = shell([program(), "transfer", here.folder, "--target", there.model])
+                yield f"{'next':<9}{asked}"
+
+
+def _wrapped(text: str, wide: int) -> list[str]:
+    return textwrap.wrap(clean(text), wide, break_on_hyphens=False)
+
+
+def gate(
+    run: Path = argument("RUN", "The folder of the run under test."),
+    against: Path | None = option(None, "RUN", "A run of the same study, e.g. of the released model."),
+    max_rate: float | None = option(None, "SHARE", "Limit on the overall failure rates, e.g. 0.05."),
+    max_part_rate: float | None = option(
+        None, "SHARE", "Limit on the rate of every finding, slice, cell or category."
+    ),
+    max_findings: int | None = option(None, "NUMBER", "Limit on the number of confirmed findings."),
+    max_increase: float | None = option(
+        None, "SHARE", "With --against: limit on every increase; 0 if not given."
+    ),
+    strict: bool = flag("--strict", "Fail unless the upper end of every interval is within its limit."),
+    only: list[str] | None = option(
+        None, "WORDS", "Look only at what has these words, * for anything; repeatable."
+    ),
+    max_errors: float = option(0.1, "SHARE", "With more trials that ended in an error, nothing is decided."),
+    summary: Path | None = option(
+        None, "FILE", "Append the verdict as Markdown, e.g. to $GITHUB_STEP_SUMMARY."
+    ),
+    as_json: bool = flag("--json", "Print the verdict as JSON."),
+) -> int:
+    """Say by the exit code whether a run keeps its limits: 0 it does, 1 it does not, 2 it cannot be said.
+
+    Limits are held against intervals. By default a run fails only if that is shown: the lower end of an
+    interval is above its limit. With --strict it fails unless the contrary is shown: the upper end must be
+    within. All intervals hold together by default (each at 1 − 0.05 / checks), and each by itself with
+    --strict (95 %).
+    """
+    from weakspot.after import gate as gates
+    from weakspot.store import Run
+
+    limits = gates.Limits(
+        rate=max_rate,
+        part_rate=max_part_rate,
+        findings=max_findings,
+        increase=max_increase,
+        errors=max_errors,
+        strict=strict,
+        only=tuple(only or ()),
+    )
+    try:
+        with ExitStack() as stack:
+            opened = stack.enter_context(Run.read(run))
+            other = None if against is None else stack.enter_context(Run.read(against))
+            found = gates.gate(opened, limits, against=other)
+        if summary is not None:
+            with summary.open("a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(f"{gates.markdown(found)}\n")
+    except WeakspotError as error:
+        raise gates.CannotSay(error.what, fix=error.fix) from error
+    except OSError as error:
+        fix = "check the path of --summary"
+        raise gates.CannotSay(f"{error.strerror} ({error.filename})", fix=fix) from error
+    code = 1 if found.failed else 0
+    values = gates.to_json(found) | {"exit_code": code}
+    return show(values, _verdict(found, columns()), as_json=as_json, code=code, allow_nan=False)
+
+
+def _verdict(found: Gate, wide: int) -> Iterator[str]:
+    """The checks of a gate in lines of at most `wide` columns."""
+    from weakspot.after.gate import cells, conclusion, rule
+
+    beside = f" against {found.against}" if found.against else ""
+    yield f"{'gate':<9}{cut(f'{found.run}{beside} · {found.model}', wide - 9)}"
+    rows = [(check, *cells(check)) for check in found.checks[: max(12, len(found.failed))]]
+    seen_wide = max(len(seen) for _, seen, _ in rows)
+    limit_wide = max(len(limit) for *_, limit in rows)
+    room = max(wide - seen_wide - limit_wide - 22, 20)
+    room = min(room, max(len(cut(check.words, room)) for check, *_ in rows))
+    for check, seen, limit in rows:
+        mark = "ok" if check.passed else "FAIL"
+        yield f"  {mark:<5} {cut(check.words, room):<{room}}  {seen:<{seen_wide}}  limit {limit}"
+    if len(found.checks) > len(rows):
+        yield f"  and {len(found.checks) - len(rows)} more (--json has all)"
+    for note in found.notes:
+        yield f"{'note':<9}{cut(note, 2 * wide)}"
+    yield f"{'rule':<9}{rule(found)}"
+    yield cut(conclusion(found), 2 * wide)
+
+
+def leaderboard(
+    runs: list[Path] = argument(
+        "RUN…", "Folders of runs, submission files of the benchmark, or published figures."
+    ),
+    export: Path | None = option(
+        None, "FOLDER", "Write each run in the benchmark's submission format, and its answers."
+    ),
+    html: Path | None = option(None, "FILE", "Write the table and the trade-off as one HTML page.", "--html"),
+    as_json: bool = flag("--json", "Print as JSON."),
+) -> int:
+    """Show many runs of ask in one table, least oversensitive first; each is compared with the one above.
+
+    Comparisons are item by item (McNemar's exact test, adjusted for all of them). Published figures, which
+    have no answers, stand beside.
+    """
+    from weakspot.after import leaderboard as boards
+    from weakspot.study.reports import write_text
+
+    lines = boards.board([row for path in runs for row in boards.read(path)])
+    written = []
+    if export is not None:
+        written = boards.export([path for path in runs if path.is_dir()], export)
+    if html is not None:
+        write_text(html, boards.html(lines))
+        written.append(html)
+    values = {"rows": [line.plain() for line in lines], "exported": [str(path) for path in written]}
+    table = boards.table(lines)
+    texts = [*grid(table.head, table.rows, columns()), *(f"written  {path}" for path in written)]
+    return show(values, texts, as_json=as_json)

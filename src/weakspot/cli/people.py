@@ -1,0 +1,336 @@
+"""Commands about what people say of a run: labels from the browser, preferences, agreement with a judge."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+from weakspot.cli.flags import DEFAULT, OneIsMeant, argument, flag, option, show
+from weakspot.cli.view import HOST, OPEN, PORT, need_web, served
+from weakspot.core import WeakspotError
+from weakspot.report.format import columns, cut, interval, percent, shell
+
+if TYPE_CHECKING:
+    from weakspot.report.people.tasks import Task
+
+#: More items than any run has.
+EVERYTHING: Final = 10**9
+
+labels = typer.Typer(
+    cls=OneIsMeant,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Have people label items of a run in the browser, and see what follows from it.",
+)
+judges = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure judges.")
+judges.callback()(lambda: None)  # a group, although it has one command
+
+RUN: Any = argument("RUN", "The run's folder; it may still be running.")
+TASK: Any = option(
+    None, "TASK", "pairs, refusals, modes, images or ratings; by default the study's.", "--task"
+)
+
+
+@labels.command(DEFAULT, short_help="Open the labelling page (meant where none is named).")
+def label(
+    run: Path = RUN,
+    task: str | None = TASK,
+    items: int = option(200, "NUMBER", "Items at most, where a sample is drawn.", "--items", min=1),
+    aspect: list[str] | None = option(
+        None, "NAME", "Of images: shows, quality, bias. May be repeated.", "--aspect"
+    ),
+    annotator: list[str] | None = option(
+        None, "NAME", "Who may label; by default anybody. May be repeated.", "--annotator"
+    ),
+    overlap: float = option(
+        1.0, "SHARE", "Share of items that all annotators get; the rest is split.", min=0, max=1
+    ),
+    host: str = HOST,
+    port: int | None = PORT,
+    open_: bool = OPEN,
+) -> int:
+    """Label items by keys, one at a time; every answer is saved at once and can be taken back.
+
+    Each annotator sees the items in an order of their own, without what the run knows of them.
+    """
+    need_web()
+    from weakspot.web.labelling import Labelling
+
+    asked = _task(run, task, most=items, aspects=aspect or ("shows",))
+    pages = Labelling(run, asked, annotators=annotator or (), overlap=overlap)
+    return served(pages.app(), host=host, port=port, open_=open_)
+
+
+@labels.command("score", short_help="Agreement, and what follows from the labels.")
+def score(
+    run: Path = RUN,
+    task: str | None = TASK,
+    apply: bool = flag("--apply", "Of modes: keep the answers as the run's preferences, for repair."),
+    as_json: bool = flag("--json", "Print as JSON."),
+) -> int:
+    """Say how far annotators agree, how the judge compares, and the rates that follow."""
+    from weakspot.report.people.score import score as scored
+    from weakspot.store import Run
+
+    what = _task(run, task)
+    with Run.read(run) as opened:
+        found = scored(opened, what)
+    if apply:
+        found["preferred"] = _apply(run, found)
+    lines = (f"{name:<11}{cut(text, columns() - 11)}" for name, text in _figures(found))
+    return show(found, lines, as_json=as_json)
+
+
+@labels.command("export", short_help="Write the labels as a CSV file.")
+def export(
+    run: Path = RUN,
+    out: Path = option(Path("labels.csv"), "FILE", "The file to write."),
+    task: str | None = TASK,
+) -> int:
+    """Write what holds now, one row per answer; no cell is a formula to a spreadsheet."""
+    from weakspot.web.labels_csv import write_csv
+
+    n = write_csv(run, _task(run, task), out)
+    typer.echo(f"{n:,} labels in {out}")
+    return 0
+
+
+@labels.command("import", short_help="Add the labels of a CSV file.")
+def import_(
+    run: Path = RUN,
+    file: Path = argument("FILE", "With columns item, annotator, label."),
+    task: str | None = TASK,
+) -> int:
+    """Add labels that were made elsewhere; a later answer of the same person replaces an earlier one."""
+    from weakspot.web.labels_csv import read_csv
+
+    what = _task(run, task)
+    new, known = read_csv(run, what, file)
+    if what.table is not None:
+        from weakspot.report.people.labels import Labels
+        from weakspot.report.people.ratings import fill_in
+
+        fill_in(what.table, Labels(run).current(what.name))
+    typer.echo(f"{new:,} new labels, {known:,} were there already")
+    return 0
+
+
+def _task(
+    folder: Path,
+    name: str | None,
+    *,
+    most: int = EVERYTHING,
+    aspects: Sequence[str] = ("shows", "quality", "bias"),
+) -> Task:
+    """What is asked of a run; by default all that may have been asked, however large the sample was."""
+    from weakspot.report.people.tasks import task_of
+    from weakspot.store import Run
+
+    with Run.read(folder) as run:
+        return task_of(run, name, most=most, aspects=aspects)
+
+
+def _apply(folder: Path, found: dict[str, Any]) -> list[int]:
+    """Keep comparisons of modes as preferences; ratings and choices made before stay."""
+    from weakspot.report.people.preferences import Preferences, minded, prefer
+    from weakspot.store import Run
+
+    if found["task"] != "modes":
+        raise WeakspotError("only labels of modes are preferences", fix="leave out --apply, or: --task modes")
+    with Run.read(folder) as run:
+        kept = Preferences.of(run) or Preferences()
+    prefer(
+        folder,
+        chosen=kept.chosen or None,
+        pairs=[(worse, milder) for worse, milder in found["preferences"]["pairs"]],
+        ratings=dict(kept.ratings),
+        clear=True,
+    )
+    with Run.read(folder) as run:
+        return minded(run)
+
+
+def _figures(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the labels say: a name and a text for each line."""
+    yield "labels", f"{found['labels']:,} on {found['labelled']:,} items ({found['task']})"
+    yield "by", ", ".join(f"{name} {n:,}" for name, n in found["annotators"].items()) or "nobody yet"
+    yield "answers", ", ".join(f"{label} {n:,}" for label, n in found["answers"].items()) or "–"
+    for pair, one in found["kappa"].items():
+        yield "kappa", f"{_number(one['kappa'])} {pair}, {one['same']:,} of {one['n']:,} the same"
+    ordinal = f", ordinal {_number(found['alpha_ordinal'])}" if "alpha_ordinal" in found else ""
+    yield "alpha", f"{_number(found['alpha'])}{ordinal} on {found['overlap']:,} items of several annotators"
+    if found["split"]:
+        yield "split", f"{found['split']:,} items without a majority are left out below"
+    if one := found.get("downstream"):
+        yield "downstream", f"{_share(one['failed'])} pairs fail; {one['same']:,} look the same"
+        yield "matcher", _agreement(one["matcher"])
+    if one := found.get("judge"):
+        yield "judge", _agreement(one)
+        yield "refused", _share(one["rate"])
+        if right := one["corrected"]:
+            yield "corrected", f"{percent(right['rate'])} {interval(right['low'], right['high'])}"
+    if one := found.get("pictures"):
+        yield "valid", f"{_share(one['valid_failing'])} failing, {_share(one['valid_passing'])} passing"
+        for row in one["corrected"]:
+            if row["corrected"] is not None:
+                ends = interval(row["low"] or 0.0, 1.0 if row["high"] is None else row["high"])
+                right = f"{percent(row['rate'])} → {percent(row['corrected'])} {ends}"
+                yield "corrected", f"{right} {row['phrase']}"
+        for aspect, rating in one["ratings"].items():
+            yield aspect, f"{rating['mean']:.2f} on average of {rating['n']:,}"
+    if "ratings" in found and found["ratings"]["n"]:
+        one = found["ratings"]
+        yield "ratings", f"{one['mean']:.1f} on average of {one['n']:,} outputs (1 good, 10 bad)"
+    if "preferences" in found:
+        yield "modes", f"{len(found['preferences']['pairs']):,} comparisons"
+    if "preferred" in found:
+        yield "preferred", ", ".join(map(str, found["preferred"]))
+
+
+def _share(one: Mapping[str, Any]) -> str:
+    if one["rate"] is None:
+        return "none yet"
+    return f"{percent(one['rate'])} {interval(one['low'], one['high'])} of {one['n']:,}"
+
+
+def _number(value: float | None, none: str = "–") -> str:
+    return none if value is None else f"{value:.2f}"
+
+
+def _agreement(one: Mapping[str, Any]) -> str:
+    if not one["n"]:
+        return "nothing to compare with people yet"
+    return (
+        f"kappa {_number(one['kappa'])} with people, "
+        f"sensitivity {_number(one['sensitivity'])} of {one['positives']:,}, "
+        f"specificity {_number(one['specificity'])} of {one['negatives']:,}"
+    )
+
+
+def prefer(
+    run: Path = argument("RUN", "The folder of a map."),
+    modes: str | None = option(None, "NUMBERS", "The modes that are to be repaired, e.g. 1,3."),
+    worse: list[str] | None = option(
+        None, "PAIR", 'One mode is worse than another, e.g. --worse "2>1". May be repeated.'
+    ),
+    rate: list[str] | None = option(
+        None, "RATING", "How bad a mode's samples are, 0 to 10, e.g. --rate 2=8. May be repeated."
+    ),
+    clear: bool = flag("--clear", "Forget earlier answers first."),
+    as_json: bool = flag("--json", "Print all answers as JSON."),
+) -> int:
+    """Say which modes of a map you mind; repair can then take the preferred ones.
+
+    Failing samples of each mode are kept files, whose paths are shown. Without options on a terminal it asks:
+    which modes, or which of two is worse. A few answers are enough.
+    """
+    from weakspot.report.people import preferences
+    from weakspot.store import Run
+
+    chosen = None if modes is None else _numbers(modes)
+    pairs = [_pair(text) for text in worse or []]
+    ratings = dict(_rating(text) for text in rate or [])
+    with Run.read(run) as opened:
+        known = preferences.modes_of(opened)
+        samples = {number: preferences.samples_of(opened, number) for number in range(1, len(known) + 1)}
+    if not as_json:
+        for number, mode in enumerate(known, start=1):
+            ends = f"{percent(mode.rate)} {interval(mode.low, mode.high)}"
+            print(f"{number:>3}  {ends:>14}  {cut(mode.words, max(columns() - len(ends) - 8, 20))}")
+            for sample in samples[number]:
+                print(f"     sample  {shell([sample])}")
+    if chosen is None and not pairs and not ratings and not clear and sys.stdin.isatty():
+        answer = typer.prompt("which are to be repaired? (numbers, or e.g. 2>1)", default="1")
+        if ">" in answer:
+            pairs = [_pair(text) for text in answer.split(",")]
+        else:
+            chosen = _numbers(answer)
+    if chosen is None and not pairs and not ratings and not clear:
+        with Run.read(run) as opened:
+            answers = preferences.Preferences.of(opened) or preferences.Preferences()
+    else:
+        answers = preferences.prefer(run, chosen=chosen, pairs=pairs, ratings=ratings, clear=clear)
+    with Run.read(run) as opened:
+        first = preferences.minded(opened)
+    values = answers.plain() | {"preferred": first, "samples": samples, "exit_code": 0}
+    which = ", ".join(map(str, first)) or "none: no mode is rated above 5 or called worse"
+    return show(values, [f"preferred  {which}"], as_json=as_json)
+
+
+def _numbers(text: str) -> list[int]:
+    parts = [part for part in re.split(r"[,\s]+", text.strip()) if part]
+    if not parts or not all(part.isdecimal() and len(part) < 6 for part in parts):
+        raise typer.BadParameter(f"{text[:60]!r} are no numbers of modes: write e.g. 1,3")
+    return list(dict.fromkeys(int(part) for part in parts))
+
+
+def _pair(text: str) -> tuple[int, int]:
+    if match := re.fullmatch(r"\s*(\d{1,5})\s*>\s*(\d{1,5})\s*", text):
+        return int(match[1]), int(match[2])
+    raise typer.BadParameter(f"{text[:60]!r} is no comparison: write e.g. 2>1")
+
+
+def _rating(text: str) -> tuple[int, float]:
+    if match := re.fullmatch(r"\s*(\d{1,5})\s*=\s*(\d{1,2}(?:\.\d+)?)\s*", text):
+        return int(match[1]), float(match[2])
+    raise typer.BadParameter(f"{text[:60]!r} is no rating: write e.g. 2=8")
+
+
+@judges.command("check", short_help="Compare a judge's verdicts with people's labels.")
+def check(
+    judge: str = argument("JUDGE", "Its name (see: weakspot list judges)."),
+    labels: list[Path] = option(
+        ..., "FILE", "Answers with people's labels: a table, or a folder of tables. Repeatable."
+    ),
+    by: str = option("", "COLUMN", "Group by this column; by model otherwise."),
+    leave_one_out: bool = flag(
+        "--leave-one-out", "Train the embedded judge anew for each group, on the others."
+    ),
+    as_json: bool = flag("--json", "Print as JSON."),
+) -> int:
+    """Print accuracy, sensitivity, specificity and Cohen's kappa, in all and by group.
+
+    Partial refusals are counted apart. Answers that the embedded judge learnt from are judged by a model that
+    did not learn from their author.
+    """
+    from weakspot.core import JUDGES
+    from weakspot.judges.refusal import check as checking
+
+    if leave_one_out and judge != "embedded":
+        raise WeakspotError(f"{judge[:80]!r} cannot be trained anew", fix="leave out --leave-one-out")
+    labelled = checking.read_labels(labels, by=by)
+    if leave_one_out:
+        found = checking.leave_one_out(labelled)
+    else:
+        found = checking.check(JUDGES.load(judge), labelled)
+    found = {"judge": judge, "leave_one_out": leave_one_out, **found}
+    return show(found, _table(judge, found), as_json=as_json)
+
+
+def _table(judge: str, found: Mapping[str, Any]) -> Iterator[str]:
+    rows = [*found["by"].items(), ("all", found)]
+    wide = max(min(len(name), 40) for name, _ in rows)
+    yield f"{judge} against people"
+    yield f"{'':<{wide}}  {'n':>6}  accuracy  sensitivity  specificity  kappa  partial (refused)"
+    for name, figures in rows:
+        partial = f"{figures['partial']['n']} ({figures['partial']['refused']})"
+        yield (
+            f"{cut(name, 40):<{wide}}  {figures['n']:>6,}  {_percent(figures['accuracy']):>8}  "
+            f"{_percent(figures['sensitivity']):>11}  {_percent(figures['specificity']):>11}  "
+            f"{_number(figures['kappa'], '—'):>5}  {partial:>17}"
+        )
+    if ends := found["accuracy_interval"]:
+        yield f"accuracy {_percent(found['accuracy'])} [{ends[0] * 100:.1f}, {ends[1] * 100:.1f}]"
+    if found["held_out"]:
+        yield f"{found['held_out']:,} answers judged by a model that learnt nothing from their author"
+    if found["errors"] or found["undecided"]:
+        yield f"{found['errors']:,} without an answer · {found['undecided']:,} undecided: not counted"
+
+
+def _percent(value: float | None) -> str:
+    return "—" if value is None else f"{value * 100:.1f} %"
