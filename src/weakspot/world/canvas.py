@@ -1,5 +1,7 @@
 """Paper, paint and a pen: smooth shapes in unit coordinates on a supersampled Pillow image.
 
+`Pen.paint` draws the parts listed in `drawings.toml`, which says how a part is written.
+
 A `Pen` carries an affine frame, so a subject is drawn once in its own unit box and lands anywhere,
 turned or mirrored, at any size. Points become complex numbers in pixels, and every curve is one small
 product with a precomputed matrix: that is what makes 400 pictures a second possible in Python.
@@ -8,10 +10,13 @@ product with a precomputed matrix: that is what makes 400 pictures a second poss
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import lru_cache
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +41,8 @@ PAINT: Final[dict[str, Color]] = {
     "grey": (142, 145, 150),
     "white": (243, 240, 232),
 }
+INK: Final[Color] = (44, 38, 46)
+_DRAWINGS: Final = tomllib.loads(Path(__file__).with_name("drawings.toml").read_text("utf-8"))
 _DARK: Final = (40, 30, 66)
 _LIGHT: Final = (255, 248, 230)
 
@@ -61,10 +68,97 @@ def vary(color: Color, rng: Random, amount: float = 9.0) -> Color:
     return (r, g, b)
 
 
-def main_color(rng: Random, tint: Color | None, natural: Sequence[Color]) -> Color:
+@cache
+def colors(what: str) -> list[Color]:
+    """The natural colours of a thing."""
+    return [tuple(bytes.fromhex(color)) for color in _DRAWINGS["colors"][what].split()]
+
+
+def natural(rng: Random, what: str, tint: Color | None = None, *, drift: float = 9.0) -> Color:
     """The tint if there is one, else a natural colour; the stream moves on alike, so the rest stays."""
-    own = vary(rng.choice(natural), rng)
+    own = vary(rng.choice(colors(what)), rng, drift)
     return own if tint is None else tint
+
+
+#: A sum of products, each a sign and its factors; a factor is a number or the name of one.
+Number = float | list[tuple[float, list[float | str]]]
+
+
+class _Tone(NamedTuple):
+    """A colour, or the name of one, with its shades one after the other and its opacity."""
+
+    base: Color | str
+    shades: list[Number]
+    opacity: tuple[int, ...]
+
+
+class _Stroke(NamedTuple):
+    """A line of a drawing: a method of `Pen` and what it is given."""
+
+    method: str
+    tone: _Tone
+    points: list[tuple[Number, Number]]
+    numbers: list[Number]
+    options: dict[str, Number]
+
+
+@cache
+def _strokes(part: str) -> list[_Stroke]:
+    return [_stroke(line) for line in _unrolled(_DRAWINGS["parts"][part].strip().splitlines())]
+
+
+def _unrolled(lines: Sequence[str]) -> Iterator[str]:
+    """The lines with those between "for" and "end" repeated, the loop's names replaced by their values."""
+    rest = iter(lines)
+    for line in rest:
+        if not line.startswith("for "):
+            yield line
+            continue
+        names, _, rows = line.removeprefix("for ").partition(":")
+        body = "\n".join(iter(rest.__next__, "end"))
+        for row in rows.split():
+            repeated = body
+            for name, value in zip(names.split(), row.split(","), strict=True):
+                repeated = re.sub(rf"(?<![\w#]){name}\b(?!=)", value, repeated)
+            yield from repeated.splitlines()
+
+
+def _stroke(line: str) -> _Stroke:
+    method, *words = line.split()
+    tone, _, opacity = (words.pop(0) if method != "at" else "").partition("@")
+    name, *shades = tone.split(":")
+    base = tuple(bytes.fromhex(name[1:])) if name.startswith("#") else name
+    options = dict(word.split("=") for word in words if "=" in word)
+    points = [word.split(",") for word in words if "," in word]
+    return _Stroke(
+        method,
+        _Tone(base, [_number(k) for k in shades], (int(opacity),) if opacity else ()),
+        [(_number(x), _number(y)) for x, y in points],
+        [_number(word) for word in words if not set(",=") & set(word)],
+        {option: _number(value) for option, value in options.items()},
+    )
+
+
+@cache
+def _number(text: str) -> Number:
+    terms: list[tuple[float, list[float | str]]] = []
+    for signs, product in re.findall(r"([+-]*)((?:\*-|[^+-])+)", text):
+        factors = [factor.strip("-") for factor in product.split("*")]
+        sign = -1.0 if (signs + product).count("-") % 2 else 1.0
+        terms.append((sign, [f if f[0].isalpha() else float(f) for f in factors]))
+    constant = not any(isinstance(f, str) for _, factors in terms for f in factors)
+    return _value(terms, {}) if constant else terms
+
+
+def _value(number: Number, values: Mapping[str, Any]) -> float:
+    if isinstance(number, float):
+        return number
+    total = 0.0
+    for sign, factors in number:
+        for factor in factors:
+            sign *= factor if isinstance(factor, float) else values[factor]
+        total += sign
+    return total
 
 
 @lru_cache(maxsize=256)
@@ -138,6 +232,22 @@ class Pen:
         pen._scale = math.sqrt(abs(pen._a * pen._d - pen._b * pen._c))
         return pen
 
+    def paint(self, part: str, **values: Any) -> None:
+        """Draw a part of `drawings.toml`, given the colours and numbers that it leaves open."""
+        pen = self
+        for method, (base, shades, opacity), points, numbers, options in _strokes(part):
+            own: list[Any] = [_value(number, values) for number in numbers]
+            named = {name: _value(number, values) for name, number in options.items()}
+            if method == "at":
+                pen = self.at(*own, **named) if own else self
+                continue
+            if points:
+                own.insert(0, [(_value(x, values), _value(y, values)) for x, y in points])
+            color: Color = values[base] if isinstance(base, str) else base
+            for k in shades:
+                color = shade(color, _value(k, values))
+            getattr(pen, method)(*own, (*color, *opacity), **named)
+
     def _place(self, points: Points) -> Plane:
         a, b, c, d, e, f = self._a, self._b, self._c, self._d, self._e, self._f
         return np.array([complex(a * x + c * y + e, b * x + d * y + f) for x, y in points])
@@ -178,11 +288,11 @@ class Pen:
         rx: float,
         color: Color,
         ry: float | None = None,
-        n: int = 14,
+        n: float = 14,
         depth: float = 0.16,
     ) -> None:
         """A furry disc with n points."""
-        self._ring(_round(2 * n, depth), x, y, rx, rx if ry is None else ry, 0.0, color)
+        self._ring(_round(2 * int(n), depth), x, y, rx, rx if ry is None else ry, 0.0, color)
 
     def _ring(self, ring: Plane, x: float, y: float, rx: float, ry: float, turn: float, color: Color) -> None:
         a, b, c, d = self._a, self._b, self._c, self._d
@@ -223,10 +333,10 @@ class Pen:
             self.disc(points[-1][0], points[-1][1], knob, color)
 
 
-def paper(side: int, stops: Sequence[tuple[float, Color]]) -> Image.Image:
+def sheet(side: int, *stops: tuple[float, Color]) -> Pen:
     """A square sheet with a vertical wash through stops: (height from 0 at the top to 1, colour)."""
     heights = [s[0] for s in stops]
     y = (np.arange(side) + 0.5) / side
     column = np.stack([np.interp(y, heights, [s[1][i] for s in stops]) for i in range(3)], axis=1)
     strip = Image.fromarray((column + 0.5).astype(np.uint8)[:, None, :])
-    return strip.resize((side, side), Image.Resampling.NEAREST)
+    return Pen(strip.resize((side, side), Image.Resampling.NEAREST))
