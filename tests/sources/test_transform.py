@@ -15,7 +15,7 @@ from weakspot.sources.labelled import LabelledImages, labelled_images, part_dige
 from weakspot.sources.pixels import CHANGES, Destroyed, amounts_of, transform
 from weakspot.sources.transform import TransformedImages
 from weakspot.testing import check_source
-from weakspot.world.cells import Scenes
+from weakspot.world.renderer import Scenes
 
 
 def pictures(n: int = 60, size: int = 16) -> LabelledImages:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, NoReturn, TypeVar
 from weakspot.core.errors import WeakspotError
 from weakspot.world import lexicon
 from weakspot.world.lexicon import NOUNS, Noun, Phrase, State, Values
-from weakspot.world.scene import ATTRIBUTES, COLORED_SUPPORTS, SUBJECTS, SUPPORT_COLORS, SceneSet
+from weakspot.world.scene import ATTRIBUTES, CHILD_OF, COLORED_SUPPORTS, SUBJECTS, SUPPORT_COLORS, SceneSet
 
 LONGEST_TEXT: Final = 10_000
 
@@ -237,7 +237,7 @@ def combine(claims: list[Claim]) -> SceneSet:
                 f"{other.said!r} and {claim.said!r} contradict each other", fix="keep one of them"
             )
     scenes = SceneSet.of(left)
-    for parent, child in (("on", "on_color"), ("companion", "companion_at")):
+    for parent, child in CHILD_OF.items():
         bears = {v: v in COLORED_SUPPORTS if parent == "on" else v != "nothing" for v in scenes[parent]}
         if not any(bears[v] == (c != "none") for v in bears for c in scenes[child]):
             said = {c.attribute: c.said for c in claims}

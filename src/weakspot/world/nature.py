@@ -21,12 +21,12 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 from weakspot.core.errors import WeakspotError, check_known, nearest
-from weakspot.world.scene import ATTRIBUTES, DEFAULTS, SUBJECTS, Scene, SceneSet
+from weakspot.world.scene import ATTRIBUTES, CHILD_OF, DEFAULTS, SUBJECTS, Scene, SceneSet
 
 Weights = Mapping[str, float]
 
 #: Children and the attribute each depends on.
-PARENT_OF: Final[Mapping[str, str]] = {"on_color": "on", "companion_at": "companion"}
+PARENT_OF: Final[Mapping[str, str]] = {child: parent for parent, child in CHILD_OF.items()}
 
 TABLES: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("nature.toml").read_text("utf-8"))
 

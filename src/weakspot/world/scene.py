@@ -71,6 +71,8 @@ ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "light": ("day", "dusk", "night", "glare"),
     "weather": ("clear", "rain", "snowfall", "fog"),
 }
+#: The attributes that another one depends on, with that one.
+CHILD_OF: Final[Mapping[str, str]] = {"on": "on_color", "companion": "companion_at"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
