@@ -26,7 +26,7 @@ from torch.nn import functional as F  # noqa: N812
 from weakspot.core import WeakspotError, check_known
 from weakspot.tuning.guard import Guards, Place, farthest
 from weakspot.tuning.head import last_layer, reaching
-from weakspot.tuning.lessons import Lessons, Shown
+from weakspot.tuning.lessons import Lessons, Moves, Shown
 from weakspot.tuning.network import Network
 from weakspot.tuning.rounds import Progress, rounds
 
@@ -133,13 +133,16 @@ def train(
         "transformed": lessons.show(watched * 2, seed=[settings.seed, 12], rate=1.0),
         "plain": lessons.show(watched, seed=[settings.seed, 12], rate=0.0),
     }
+    moves = Moves(settings.mirror, settings.shift, settings.blend if settings.distil else 0.0)
     loss_of = _Loss(network, teacher, features, student, settings, lessons.unlearns)
 
     def loss_at(epoch: int, step: int) -> torch.Tensor:
         turn = epoch if features is None else epoch % ROUNDS
         shuffled = np.random.default_rng([settings.seed, 13, turn]).permutation(own).tolist()
         some = shuffled[step * settings.batch : (step + 1) * settings.batch]
-        shown = partial(augmented, lessons, some, seed=[settings.seed, 14, turn, step], settings=settings)
+        # Shifted and mirrored first, transformed then, as the verification does it.
+        seed = [settings.seed, 14, turn, step]
+        shown = partial(lessons.show, some, seed=seed, rate=settings.rate, moves=moves)
         return loss_of(shown, key=(turn, step))
 
     places: list[Place] = []
@@ -188,16 +191,6 @@ def train(
         way=state.way,
         guard=[place._asdict() for place in places],
         guards=len(guards) if places else 0,
-    )
-
-
-def augmented(
-    lessons: Lessons, which: Sequence[int], *, seed: Sequence[int], settings: TrainSettings
-) -> Shown:
-    """Pictures for a step: shifted and mirrored first, transformed then, as the verification does it."""
-    blend = settings.blend if settings.distil else 0.0
-    return lessons.shifted(
-        which, seed=seed, rate=settings.rate, mirror=settings.mirror, shift=settings.shift, blend=blend
     )
 
 
