@@ -11,7 +11,15 @@ import torch
 from tests.tuning.colours import LABELS, Colours, pictures
 
 from weakspot.core import WeakspotError
-from weakspot.tuning.lessons import ANYWHERE, WIDE, DrawnLessons, Moves, TransformedLessons, moved_about, pieced
+from weakspot.tuning.lessons import (
+    ANYWHERE,
+    WIDE,
+    DrawnLessons,
+    Moves,
+    TransformedLessons,
+    moved_about,
+    pieced,
+)
 from weakspot.tuning.network import Network
 from weakspot.tuning.rounds import GUARDED, State, better
 from weakspot.tuning.torch_model import TorchClassifier

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Image = NDArray[np.uint8]
+Rng = np.random.Generator
 #: Stands for a mode's number: any cell of the space.
 ANYWHERE: Final = -1
 #: Of the transformed pictures that are learnt from, so many are transformed as any cell says: a repair of the
@@ -130,7 +131,7 @@ class TransformedLessons:
         return shown._replace(labels=np.where(chosen, -1, shown.labels))
 
     def _shown(
-        self, plain: list[Image], which: Sequence[int], rng: np.random.Generator, rate: float, wide: float = 0.0
+        self, plain: list[Image], which: Sequence[int], rng: Rng, rate: float, wide: float = 0.0
     ) -> Shown:
         chosen = np.flatnonzero(rng.random(len(plain)) < rate)
         modes = rng.integers(0, self._modes, len(chosen))
@@ -145,7 +146,7 @@ class TransformedLessons:
 
 
 class DrawnLessons:
-    """Pictures drawn beforehand, with their labels' numbers: of the weak spots, and usual ones beside them."""
+    """Pictures of weak spots drawn beforehand, usual ones beside them, and the numbers of their labels."""
 
     unlearns = True
     margin = DRAWN_MARGIN
@@ -166,7 +167,7 @@ class DrawnLessons:
     def show(
         self, which: Sequence[int], *, seed: Sequence[int], rate: float, moves: Moves | None = None
     ) -> Shown:
-        """See `Lessons`: some of the weak spots in place of usual pictures. They are many: none are blended."""
+        """See `Lessons`: some weak spots in place of usual pictures. They are many, so none are blended."""
         rng = np.random.default_rng(list(seed))
         plain, labels = [], []
         for i in which:
@@ -188,7 +189,7 @@ def blended(one: Image, other: Image, share: float) -> Image:
     return np.asarray(share * one.astype(np.float32) + (1 - share) * other.astype(np.float32) + 0.5, np.uint8)
 
 
-def pieced(one: Image, other: Image, share: float, rng: np.random.Generator) -> Image:
+def pieced(one: Image, other: Image, share: float, rng: Rng) -> Image:
     """A picture with a piece of another of one size in it, which leaves about this share of the first."""
     high, wide = one.shape[:2]
     tall, broad = (round(side * (1 - share) ** 0.5) for side in (high, wide))
@@ -200,7 +201,7 @@ def pieced(one: Image, other: Image, share: float, rng: np.random.Generator) -> 
     return found
 
 
-def moved_about(image: Image, rng: np.random.Generator, moves: Moves) -> Image:
+def moved_about(image: Image, rng: Rng, moves: Moves) -> Image:
     """A picture, shifted by a few pixels (what is missing is mirrored in) and turned half of the time."""
     high, wide = image.shape[:2]
     down, right = (int(rng.integers(-n, n + 1)) for n in (int(moves.shift * high), int(moves.shift * wide)))

@@ -53,11 +53,6 @@ class AlarmedChat:
         return said[len(text) % len(said)]
 
 
-def load() -> AlarmedChat:
-    """`world:guide`."""
-    return AlarmedChat()
-
-
 def questions() -> Benchmark:
     """`world:questions`: 36 harmless questions of three kinds, each with a harmful counterpart."""
     return read(str(Path(__file__).with_name("questions.jsonl")))

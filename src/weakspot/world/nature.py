@@ -65,11 +65,8 @@ def _child(subject: str, attribute: str, parent: str) -> Weights:
 def probabilities(subject: str, attribute: str, *, given: str | None = None) -> Weights:
     """How common each value of an attribute is for a subject; sums to 1.
 
-    Args:
-        subject: one of `SUBJECTS`.
-        attribute: one of `ATTRIBUTES`.
-        given: for "on_color" and "companion_at" the value of "on" or "companion" to condition on;
-            without it they are averaged over their parent. No other attribute takes it.
+    For "on_color" and "companion_at", and for nothing else, `given` is the value of "on" or "companion" to
+    condition on; without it they are averaged over their parent.
     """
     check_known(subject, SUBJECTS, f"no subject {subject!r}")
     check_known(attribute, ATTRIBUTES, f"no attribute {attribute!r}")

@@ -95,7 +95,7 @@ class Scenes:
     cpu_bound = True
     sees = "the subject of the scene"
 
-    def __init__(self, space: ConceptSpace) -> None:
+    def __init__(self, *, space: ConceptSpace) -> None:
         self.space = space
         self._placed: dict[tuple[str, int], int] = {}
         for axis in space.axes:
