@@ -14,6 +14,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any, Final, NamedTuple
@@ -49,11 +50,8 @@ _LIGHT: Final = (255, 248, 230)
 
 def mix(a: Color, b: Color, t: float) -> Color:
     """The colour `t` of the way from `a` to `b`, without alpha."""
-    return (
-        int(a[0] + (b[0] - a[0]) * t),
-        int(a[1] + (b[1] - a[1]) * t),
-        int(a[2] + (b[2] - a[2]) * t),
-    )
+    (r, g, b), (r1, g1, b1) = a[:3], b[:3]
+    return int(r + (r1 - r) * t), int(g + (g1 - g) * t), int(b + (b1 - b) * t)
 
 
 def shade(color: Color, k: float) -> Color:
@@ -64,8 +62,7 @@ def shade(color: Color, k: float) -> Color:
 def vary(color: Color, rng: Random, amount: float = 9.0) -> Color:
     """The colour with a little drift in lightness and in each channel."""
     light = rng.uniform(-amount, amount)
-    r, g, b = (min(255, max(0, int(v + light + rng.uniform(-amount, amount) * 0.6))) for v in color[:3])
-    return (r, g, b)
+    return tuple(min(255, max(0, int(v + light + rng.uniform(-amount, amount) * 0.6))) for v in color[:3])
 
 
 @cache
@@ -84,22 +81,17 @@ def natural(rng: Random, what: str, tint: Color | None = None, *, drift: float =
 Number = float | list[tuple[float, list[float | str]]]
 
 
-class _Tone(NamedTuple):
-    """A colour, or the name of one, with its shades one after the other and its opacity."""
-
-    base: Color | str
-    shades: list[Number]
-    opacity: tuple[int, ...]
-
-
 class _Stroke(NamedTuple):
-    """A line of a drawing: a method of `Pen` and what it is given."""
+    """A line of a drawing: a method of `Pen`, its colour and what else it is given."""
 
     method: str
-    tone: _Tone
-    points: list[tuple[Number, Number]]
-    numbers: list[Number]
-    options: dict[str, Number]
+    base: Color | str  # a colour, or the name of one
+    shades: list[Number]  # of the colour, one after the other
+    opacity: tuple[int, ...]
+    numbers: list[Any]  # x and y of each point, then single numbers, then the options
+    changing: list[int]  # which of these depend on what the drawing is given
+    points: int
+    options: list[str]
 
 
 @cache
@@ -128,14 +120,19 @@ def _stroke(line: str) -> _Stroke:
     tone, _, opacity = (words.pop(0) if method != "at" else "").partition("@")
     name, *shades = tone.split(":")
     base = tuple(bytes.fromhex(name[1:])) if name.startswith("#") else name
-    options = dict(word.split("=") for word in words if "=" in word)
     points = [word.split(",") for word in words if "," in word]
+    options = [word.split("=") for word in words if "=" in word]
+    single = [word for word in words if not set(",=") & set(word)]
+    numbers = [_number(n) for n in [*chain(*points), *single, *(value for _, value in options)]]
     return _Stroke(
         method,
-        _Tone(base, [_number(k) for k in shades], (int(opacity),) if opacity else ()),
-        [(_number(x), _number(y)) for x, y in points],
-        [_number(word) for word in words if not set(",=") & set(word)],
-        {option: _number(value) for option, value in options.items()},
+        base,
+        [_number(k) for k in shades],
+        (int(opacity),) if opacity else (),
+        numbers,
+        [i for i, number in enumerate(numbers) if not isinstance(number, float)],
+        2 * len(points),
+        [option for option, _ in options],
     )
 
 
@@ -235,18 +232,21 @@ class Pen:
     def paint(self, part: str, **values: Any) -> None:
         """Draw a part of `drawings.toml`, given the colours and numbers that it leaves open."""
         pen = self
-        for method, (base, shades, opacity), points, numbers, options in _strokes(part):
-            own: list[Any] = [_value(number, values) for number in numbers]
-            named = {name: _value(number, values) for name, number in options.items()}
+        for method, base, shades, opacity, numbers, changing, points, options in _strokes(part):
+            if changing:
+                numbers = numbers.copy()
+                for i in changing:
+                    numbers[i] = _value(numbers[i], values)
+            end = len(numbers) - len(options)
+            named = dict(zip(options, numbers[end:], strict=True)) if options else {}
             if method == "at":
-                pen = self.at(*own, **named) if own else self
+                pen = self.at(*numbers[:end], **named) if numbers else self
                 continue
-            if points:
-                own.insert(0, [(_value(x, values), _value(y, values)) for x, y in points])
             color: Color = values[base] if isinstance(base, str) else base
             for k in shades:
                 color = shade(color, _value(k, values))
-            getattr(pen, method)(*own, (*color, *opacity), **named)
+            given = [[*zip(numbers[:points:2], numbers[1:points:2], strict=True)]] if points else []
+            getattr(pen, method)(*given, *numbers[points:end], color + opacity, **named)
 
     def _place(self, points: Points) -> Plane:
         a, b, c, d, e, f = self._a, self._b, self._c, self._d, self._e, self._f
@@ -271,28 +271,12 @@ class Pen:
         """A disc or, with `ry`, an ellipse."""
         ry = rx if ry is None else ry
         reach = max(rx, ry) * self._scale
-        self._ring(
-            _round(7 if reach < 2 else 10 if reach < 5 else 18 if reach < 20 else 32 if reach < 90 else 72),
-            x,
-            y,
-            rx,
-            ry,
-            turn,
-            color,
-        )
+        n = 7 if reach < 2 else 10 if reach < 5 else 18 if reach < 20 else 32 if reach < 90 else 72
+        self._ring(_round(n), x, y, rx, ry, turn, color)
 
-    def tuft(
-        self,
-        x: float,
-        y: float,
-        rx: float,
-        color: Color,
-        ry: float | None = None,
-        n: float = 14,
-        depth: float = 0.16,
-    ) -> None:
+    def tuft(self, x: float, y: float, r: float, color: Color, n: float, depth: float) -> None:
         """A furry disc with n points."""
-        self._ring(_round(2 * int(n), depth), x, y, rx, rx if ry is None else ry, 0.0, color)
+        self._ring(_round(2 * int(n), depth), x, y, r, r, 0.0, color)
 
     def _ring(self, ring: Plane, x: float, y: float, rx: float, ry: float, turn: float, color: Color) -> None:
         a, b, c, d = self._a, self._b, self._c, self._d

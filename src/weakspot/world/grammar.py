@@ -16,12 +16,12 @@ from typing import Final
 from weakspot.core.errors import WeakspotError
 from weakspot.world import lexicon
 from weakspot.world.cursor import Contradiction, UnknownWords
-from weakspot.world.lexicon import PLACE_NAMES, PREDICATES
+from weakspot.world.lexicon import PLACE_NAMES, PREDICATES, Values
 from weakspot.world.reading import parse
 from weakspot.world.scene import (
     ATTRIBUTES,
+    BEARERS,
     CHILD_OF,
-    COLORED_SUPPORTS,
     DEFAULTS,
     PARENTS,
     PLAIN,
@@ -31,24 +31,13 @@ from weakspot.world.scene import (
 )
 
 __all__ = [
-    "Contradiction",
-    "UnknownWords",
-    "base_sentence",
-    "caption",
-    "complete",
-    "deny",
-    "describe",
-    "parse",
-    "phrase",
-    "say",
-    "sentences",
-]
+    "Contradiction", "UnknownWords", "base_sentence", "caption", "complete", "deny", "describe", "parse",
+    "phrase", "say", "sentences",
+]  # fmt: skip
 
-_AT: Final[Mapping[str, str]] = {
-    "left": "to the left of it",
-    "right": "to the right of it",
-    "behind": "behind it",
-}
+#: Says that an attribute has one of the values, or (not yes) none of them.
+Said = Callable[[Values, bool], str]
+_AT: Final = {"left": "to the left of it", "right": "to the right of it", "behind": "behind it"}
 #: Attributes that have a sentence of their own, not within that of another.
 _SAID_ALONE: Final = tuple(name for name in DEFAULTS if name not in CHILD_OF.values())
 
@@ -70,43 +59,40 @@ def base_sentence(subject: str) -> str:
 
 
 # -- one attribute ----------------------------------------------------------------------------------
-# Each of these says that an attribute has one of `values`, or (not `yes`) none of them.
 
 
-def _subject(values: tuple[str, ...], yes: bool) -> str:
+def _subject(values: Values, yes: bool) -> str:
     if yes and len(values) == 1:
         return base_sentence(values[0])
     return f"it is {'' if yes else 'not '}{_or(map(_a, values))}."
 
 
-def _count(values: tuple[str, ...], yes: bool) -> str:
+def _count(values: Values, yes: bool) -> str:
     number = _or(lexicon.NUMBERS[v] for v in values)
     return f"there {'is' if values == ('1',) else 'are'} {'' if yes else 'not '}{number} of them."
 
 
-def _background(values: tuple[str, ...], yes: bool) -> str:
+def _background(values: Values, yes: bool) -> str:
     no = "" if yes else "not "
     if values == ("underwater",):
         return f"it is {no}under water."
     return f"the background is {no}{_or(PLACE_NAMES.get(v, v) for v in values)}."
 
 
-def _predicate(attribute: str) -> Callable[[tuple[str, ...], bool], str]:
-    def sentence(values: tuple[str, ...], yes: bool) -> str:
+def _predicate(attribute: str) -> Said:
+    def sentence(values: Values, yes: bool) -> str:
         if values == ("glare",):
             return f"there is {'' if yes else 'no '}glare."
         if attribute == "facing" and yes:
             return f"it faces {values[0]}."
-        start = "it is"
-        if "glare" in values or "clear" in values:
-            start = f"the {attribute} is"
+        start = f"the {attribute} is" if {"glare", "clear"} & set(values) else "it is"
         return f"{start} {'' if yes else 'not '}{_or(PREDICATES[attribute][v] for v in values)}."
 
     return sentence
 
 
-def _placed(preposition: str) -> Callable[[tuple[str, ...], bool], str]:
-    def sentence(values: tuple[str, ...], yes: bool) -> str:
+def _placed(preposition: str) -> Said:
+    def sentence(values: Values, yes: bool) -> str:
         if values == ("nothing",):
             return f"it is {preposition} {'nothing' if yes else 'something'}."
         return f"it is {'' if yes else 'not '}{preposition} {_or(map(_a, values))}."
@@ -114,25 +100,25 @@ def _placed(preposition: str) -> Callable[[tuple[str, ...], bool], str]:
     return sentence
 
 
-def _companion(values: tuple[str, ...], yes: bool) -> str:
+def _companion(values: Values, yes: bool) -> str:
     if values == ("nothing",):
         return "there is nothing else." if yes else "there is something else."
     return f"there is {_or(map(_a, values))}." if yes else f"there is no {_or(values)}."
 
 
-def _on_color(values: tuple[str, ...], yes: bool) -> str:
+def _on_color(values: Values, yes: bool) -> str:
     if values == ("none",):
         return "it is on nothing coloured." if yes else "it is on something coloured."
     return f"it is on {'something' if yes else 'nothing'} {_or(values)}."
 
 
-def _companion_at(values: tuple[str, ...], yes: bool) -> str:
+def _companion_at(values: Values, yes: bool) -> str:
     if values == ("none",):
         return "nothing is near it." if yes else "something is near it."
     return f"{'something' if yes else 'nothing'} is {_or(_AT[v] for v in values)}."
 
 
-_SAY: Final[Mapping[str, Callable[[tuple[str, ...], bool], str]]] = {
+_SAY: Final[Mapping[str, Said]] = {
     "subject": _subject,
     "count": _count,
     "background": _background,
@@ -166,8 +152,7 @@ def _say_pair(parent: str, value: str, details: tuple[str, ...]) -> str:
 
 
 def _joins(parent: str, values: tuple[str, ...], details: tuple[str, ...]) -> bool:
-    bears = COLORED_SUPPORTS if parent == "on" else ATTRIBUTES["companion"][1:]
-    child = ATTRIBUTES[CHILD_OF[parent]]
+    bears, child = BEARERS[parent], ATTRIBUTES[CHILD_OF[parent]]
     return len(values) == 1 and values[0] in bears and "none" not in details and len(details) < len(child) - 1
 
 
@@ -239,8 +224,7 @@ def complete(scenes: SceneSet) -> Scene:
     for name, plain in DEFAULTS.items():
         left = scenes[name]
         if name in CHILD_OF:
-            bears = COLORED_SUPPORTS if name == "on" else ATTRIBUTES["companion"][1:]
-            detail = scenes[CHILD_OF[name]]
+            bears, detail = BEARERS[name], scenes[CHILD_OF[name]]
             fits = [v for v in left if (detail != ("none",) if v in bears else "none" in detail)]
             if not fits:
                 raise WeakspotError(f"no scene fits: {phrase(scenes)}", fix="drop a sentence")

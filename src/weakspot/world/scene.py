@@ -73,6 +73,8 @@ ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 #: The attributes that another one depends on, with that one.
 CHILD_OF: Final[Mapping[str, str]] = {"on": "on_color", "companion": "companion_at"}
+#: The values with which the other one is not "none".
+BEARERS: Final[Mapping[str, tuple[str, ...]]] = {"on": COLORED_SUPPORTS, "companion": COMPANIONS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
