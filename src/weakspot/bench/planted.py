@@ -86,7 +86,6 @@ class Score:
 
 
 def judge(world: World, text: str) -> Judged:
-    """One reported text against the world's truth."""
     try:
         truth = world.truth(text)
     except WeakspotError:
@@ -96,7 +95,6 @@ def judge(world: World, text: str) -> Judged:
 
 
 def score(world: World, method: str, reported: Reported, *, seconds: float = 0.0) -> Score:
-    """What a method reported against the world's truth."""
     base = base_sentence(world.label)
     nature = world.truth(base).common
     judged = [judge(world, text) for text in reported.texts]

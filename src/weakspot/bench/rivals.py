@@ -146,7 +146,6 @@ class Seen(NamedTuple):
 
 
 def look(target: Classifier, *, base: Hypothesis, source: Source, budget: int, seed: int) -> Seen:
-    """Draw the baseline's pictures and ask the target."""
     said: list[frozenset[str]] = []
     answers: list[str] = []
     wrong: list[bool] = []

@@ -38,8 +38,6 @@ class TrainedClassifier(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """A known weak spot."""
-
     sentence: str
     where: SceneSet
     rate: float
@@ -80,7 +78,6 @@ class Drawing:
         self._known: dict[int, Output] = {}
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`."""
         new = [case for case in cases if case.seed not in self._known]
         drawn = [replace(case, input=render(case.input, case.seed, SIZE)) for case in new]
         if drawn:
@@ -91,7 +88,6 @@ class Drawing:
 def measure(
     world: TrainedClassifier, *, methods: Sequence[str], budget: int, seed: int, fresh: int = FRESH
 ) -> list[Score]:
-    """All methods on one trained classifier and label."""
     target, source = Drawing(classifier.load(world.model)), WordsOnly()
     base = Hypothesis(base_sentence(world.label), origin="baseline")
     usual = classifier.true_rate(world.label, model=world.model).rate

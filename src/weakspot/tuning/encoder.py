@@ -50,8 +50,6 @@ class Pair(NamedTuple):
 
 
 class Usual(NamedTuple):
-    """A caption and its picture."""
-
     text: str
     seen: Vectors
 

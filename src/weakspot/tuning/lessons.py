@@ -63,9 +63,7 @@ class Lessons(Protocol):
     @property
     def apart(self) -> Sequence[Lessons]: ...
 
-    def __len__(self) -> int:
-        """How many pictures there are."""
-        ...
+    def __len__(self) -> int: ...
 
     def show(
         self, which: Sequence[int], *, seed: Sequence[int], rate: float, moves: Moves | None = None
@@ -115,7 +113,6 @@ class TransformedLessons:
     def show(
         self, which: Sequence[int], *, seed: Sequence[int], rate: float, moves: Moves | None = None
     ) -> Shown:
-        """See `Lessons`."""
         rng = np.random.default_rng(list(seed))
         if moves is None:
             return self._shown([self.pictures[i] for i in which], which, rng, rate)

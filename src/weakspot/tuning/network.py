@@ -64,7 +64,6 @@ class Network:
     odds: bool = True
 
     def logits(self, images: Sequence[Any]) -> torch.Tensor:
-        """Logits of pictures, without learning; on the host."""
         self.module.eval()
         batches = self.batches or Batches("", SHOWN, device=self.device)
         with torch.no_grad():
@@ -106,10 +105,8 @@ def logits_of(answer: Any) -> torch.Tensor:
     found = getattr(answer, "logits", answer)
     found = found[0] if isinstance(found, list | tuple) else found
     if not isinstance(found, torch.Tensor):
-        raise WeakspotError(
-            f"the module answers with {type(found).__name__}, not with logits",
-            fix="return a tensor (n, labels)",
-        )
+        what = f"the module answers with {type(found).__name__}, not with logits"
+        raise WeakspotError(what, fix="return a tensor (n, labels)")
     return found.flatten(1)
 
 
@@ -138,9 +135,8 @@ def _of_onnx(target: OnnxClassifier, name: str) -> Network:
     try:
         module = OnnxModule(path, output=gives.name)
     except ImportError as error:
-        raise WeakspotError(
-            f"reading {path} needs a library: {error}", fix="pip install 'weakspot[torch]'"
-        ) from error
+        what = f"reading {path} needs a library: {error}"
+        raise WeakspotError(what, fix="pip install 'weakspot[torch]'") from error
     scale, shift = target._scale, target._shift
 
     def prepare(images: Sequence[Any]) -> torch.Tensor:
@@ -221,19 +217,16 @@ def _named(name: str, options: dict[str, str]) -> str:
 
 
 def save_weights(module: nn.Module, path: Path) -> None:
-    """Write the weights as safetensors."""
     from safetensors.torch import save_file
 
     save_file({k: v.detach().cpu().contiguous().clone() for k, v in module.state_dict().items()}, str(path))
 
 
 def save_labels(labels: Sequence[str], path: Path) -> None:
-    """Write one label a line."""
     path.write_text("".join(f"{label}\n" for label in labels), "utf-8")
 
 
 def digest_of(module: nn.Module) -> str:
-    """SHA-256 of all weights."""
     found = hashlib.sha256()
     for key, value in sorted(module.state_dict().items()):
         found.update(key.encode())

@@ -85,7 +85,6 @@ class OnnxModule(nn.Module):
         self._constants = constants
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """Logits (n, labels)."""
         values: dict[str, Any] = {self._input: images}
         for step in self._steps:
             given = [values[n] if n in values else self._constant(n, images) for n in step.inputs]
@@ -129,11 +128,11 @@ class OnnxModule(nn.Module):
         return value
 
     def _value(self, name: str) -> torch.Tensor:
-        if name not in self._homes:
+        home = self._homes.get(name)
+        if home is None:
             own = self._weights_by.get(name)
             found: torch.Tensor = self._constants[name] if own is None else self.weights[own]
             return found
-        home = self._homes[name]
         layer = self.layers[home.layer]
         value: torch.Tensor = getattr(layer[1] if isinstance(layer, _Padded) else layer, home.attribute)
         return value.T if home.turned else value

@@ -38,8 +38,6 @@ _NOTHING: Final = -100
 
 
 class Lesson(NamedTuple):
-    """A text and the summary that is wanted of it."""
-
     text: str
     wanted: str
 

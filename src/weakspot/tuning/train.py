@@ -67,7 +67,6 @@ class TrainSettings:
     seed: int = 0
 
     def check(self) -> None:
-        """Refuse what cannot be meant."""
         check_known(self.method, METHODS, f"no method is called {self.method[:60]!r}")
         for name, most in {"rate": 1, "distil": 1, "validation": 0.9, "shift": 0.5, "blend": 1}.items():
             value = getattr(self, name)

@@ -9,18 +9,9 @@ from __future__ import annotations
 
 import math
 from random import Random
-from typing import Any, Final
+from typing import Any
 
-from weakspot.world.canvas import INK, Color, Pen, Point, colors, mix, natural, shade, vary
-
-_STANDING: Final = (
-    (-0.5, -0.08), (-0.32, -0.12), (-0.14, -0.1), (0.04, -0.12), (0.2, -0.14), (-0.42, 0.08), (-0.22, 0.05),
-    (-0.02, 0.05), (0.16, 0.04), (-0.55, 0.26), (0.42, 0.26),
-)  # fmt: skip
-_SITTING: Final = (
-    (-0.2, -0.04), (-0.05, -0.06), (-0.28, 0.12), (-0.1, 0.12), (0.06, 0.06), (-0.34, 0.3), (-0.16, 0.3),
-    (-0.02, 0.28), (-0.3, 0.48), (-0.14, 0.48),
-)  # fmt: skip
+from weakspot.world.canvas import INK, Color, Pen, Point, colors, mix, natural, rows, shade, vary
 
 
 def _bands(pen: Pen, n: int, color: Color) -> None:
@@ -150,13 +141,12 @@ def ladybird(pen: Pen, rng: Random, tint: Color | None) -> None:
         pen.paint("ladybird leg", x=x, reach=reach, sway=rng.uniform(-0.06, 0.06))
     pen.paint("ladybird", shell=shell, tall=tall)
     dome, r = pen.at(-0.08, 0.36, 1.0, tall), rng.uniform(0.1, 0.145)
-    spots = ((-0.42, -0.16), (0.0, -0.22), (0.4, -0.3), (-0.5, -0.52), (-0.12, -0.62), (0.14, -0.56))
-    for x, y in spots[: rng.choice((4, 5, 6, 6))]:
+    for x, y in rows("ladybird")[: rng.choice((4, 5, 6, 6))]:
         dome.disc(x + rng.uniform(-0.04, 0.04), y + rng.uniform(-0.03, 0.03), r, mark, ry=r * 0.9)
 
 
-def _spots(pen: Pen, rng: Random, spots: tuple[Point, ...], pattern: str, look: dict[str, Any]) -> None:
-    for x, y in spots:
+def _spots(pen: Pen, rng: Random, pose: str, pattern: str, look: dict[str, Any]) -> None:
+    for x, y in rows(f"feline {pose}"):
         s = 0.062 * rng.uniform(0.75, 1.2)
         x, y = x + rng.uniform(-0.03, 0.03), y + rng.uniform(-0.03, 0.03)
         pen.disc(x, y, s, look["mark"], ry=s * 0.8)
@@ -201,7 +191,7 @@ def _feline(pen: Pen, rng: Random, pattern: str, **look: Any) -> None:
     if pattern == "tabby":
         pen.paint(f"feline {pose} stripes", **look)
     elif pattern != "plain":
-        _spots(pen, rng, _STANDING if standing else _SITTING, pattern, look)
+        _spots(pen, rng, pose, pattern, look)
     pen.paint(f"feline {pose} neck", nod=nod, **look)
     x, y, most = (0.58, -0.28, 0.16) if standing else (0.16, -0.42, 0.14)
     _feline_head(pen.at(x, y + nod, 1.0, turn=rng.uniform(-0.12, most)), pattern, look)

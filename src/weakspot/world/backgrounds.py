@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Final
 
-from weakspot.world.canvas import Color, Pen, Point, colors, mix, natural, shade, sheet, vary
+from weakspot.world.canvas import Color, Pen, Point, colors, mix, named, natural, shade, sheet, vary
 
 Place = Callable[[int, Random], Pen]
 
@@ -286,21 +286,14 @@ def _plain(color: Color) -> Place:
     return paint
 
 
+_PLACES: Final[Sequence[Place]] = (
+    meadow, forest, snow, beach, sea, riverbed, underwater, rocks, desert, street, living_room, kitchen,
+)  # fmt: skip
+_PLAIN: Final = {
+    "green": (112, 152, 88), "blue": (104, 148, 194), "grey": (158, 160, 162), "white": (238, 236, 230),
+}  # fmt: skip
+#: Places by the names of their functions, and the plain grounds.
 BACKGROUNDS: Final[Mapping[str, Place]] = {
-    "meadow": meadow,
-    "forest": forest,
-    "snow": snow,
-    "beach": beach,
-    "sea": sea,
-    "riverbed": riverbed,
-    "underwater": underwater,
-    "rocks": rocks,
-    "desert": desert,
-    "street": street,
-    "living room": living_room,
-    "kitchen": kitchen,
-    "green": _plain((112, 152, 88)),
-    "blue": _plain((104, 148, 194)),
-    "grey": _plain((158, 160, 162)),
-    "white": _plain((238, 236, 230)),
+    **{named(place): place for place in _PLACES},
+    **{name: _plain(color) for name, color in _PLAIN.items()},
 }

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
@@ -43,7 +43,7 @@ PAINT: Final[dict[str, Color]] = {
     "white": (243, 240, 232),
 }
 INK: Final[Color] = (44, 38, 46)
-_DRAWINGS: Final = tomllib.loads(Path(__file__).with_name("drawings.toml").read_text("utf-8"))
+DRAWINGS: Final = tomllib.loads(Path(__file__).with_name("drawings.toml").read_text("utf-8"))
 _DARK: Final = (40, 30, 66)
 _LIGHT: Final = (255, 248, 230)
 
@@ -67,14 +67,24 @@ def vary(color: Color, rng: Random, amount: float = 9.0) -> Color:
 
 @cache
 def colors(what: str) -> list[Color]:
-    """The natural colours of a thing."""
-    return [tuple(bytes.fromhex(color)) for color in _DRAWINGS["colors"][what].split()]
+    return [tuple(bytes.fromhex(color)) for color in DRAWINGS["colors"][what].split()]
 
 
 def natural(rng: Random, what: str, tint: Color | None = None, *, drift: float = 9.0) -> Color:
     """The tint if there is one, else a natural colour; the stream moves on alike, so the rest stays."""
     own = vary(rng.choice(colors(what)), rng, drift)
     return own if tint is None else tint
+
+
+@cache
+def rows(what: str) -> list[tuple[float, ...]]:
+    """Where the spots of a thing are, and whatever else is said of each."""
+    return [tuple(map(float, row.split(","))) for row in DRAWINGS["spots"][what].split()]
+
+
+def named(draw: Callable[..., Any]) -> str:
+    """The name of what a function draws."""
+    return draw.__name__.replace("_", " ")
 
 
 #: A sum of products, each a sign and its factors; a factor is a number or the name of one.
@@ -96,7 +106,7 @@ class _Stroke(NamedTuple):
 
 @cache
 def _strokes(part: str) -> list[_Stroke]:
-    return [_stroke(line) for line in _unrolled(_DRAWINGS["parts"][part].strip().splitlines())]
+    return [_stroke(line) for line in _unrolled(DRAWINGS["parts"][part].strip().splitlines())]
 
 
 def _unrolled(lines: Sequence[str]) -> Iterator[str]:
@@ -297,7 +307,6 @@ class Pen:
         self.poly(((x0, y0), (x1, y0), (x1, y1), (x0, y1)), color)
 
     def line(self, x0: float, y0: float, x1: float, y1: float, width: float, color: Color) -> None:
-        """A straight stroke of even width."""
         dx, dy = x1 - x0, y1 - y0
         # A filled polygon is half a pixel fat on either side.
         half = max(width / 2 - 0.5 / self._scale, 0.0) / (math.hypot(dx, dy) or 1.0)

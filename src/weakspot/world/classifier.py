@@ -99,7 +99,6 @@ class TrueRate(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """Failures per scene."""
         return self.failures / self.n
 
 
@@ -170,9 +169,8 @@ def weak_spots(model: str = NATURAL[0], n: int = 10) -> list[WeakSpot]:
         certainty = interval.low / _interval(base.failures, base.n).high
         key = (row.subject, row.mostly, parse(row.sentence).allowed[0][0])
         if certainty > (best[key].certainty if key in best else 1):
-            best[key] = WeakSpot(
-                row.subject, row.sentence, row.rate, interval, row.n, base.rate, row.mostly, certainty
-            )
+            rates = row.rate, interval, row.n, base.rate
+            best[key] = WeakSpot(row.subject, row.sentence, *rates, row.mostly, certainty)
     return sorted(best.values(), key=lambda spot: -spot.certainty)[:n]
 
 

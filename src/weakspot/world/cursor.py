@@ -223,6 +223,10 @@ class Cursor:
         return [thing for thing in found if thing is not None]
 
 
+def _contradict(one: str, other: str) -> NoReturn:
+    raise Contradiction(f"{one!r} and {other!r} contradict each other", fix="keep one of them")
+
+
 def combine(claims: list[Claim]) -> SceneSet:
     """The scenes of which all claims are true."""
     left: dict[str, frozenset[str]] = {}
@@ -232,14 +236,10 @@ def combine(claims: list[Claim]) -> SceneSet:
         if not left[claim.attribute]:
             others = [c for c in claims[:i] if c.attribute == claim.attribute]
             other = next((c for c in others if not c.values & claim.values), others[-1])
-            raise Contradiction(
-                f"{other.said!r} and {claim.said!r} contradict each other", fix="keep one of them"
-            )
+            _contradict(other.said, claim.said)
     scenes = SceneSet.of(left)
     for parent, child in CHILD_OF.items():
         if not any((v in BEARERS[parent]) == (c != "none") for v in scenes[parent] for c in scenes[child]):
             said = {c.attribute: c.said for c in claims}
-            raise Contradiction(
-                f"{said[parent]!r} and {said[child]!r} contradict each other", fix="keep one of them"
-            )
+            _contradict(said[parent], said[child])
     return scenes

@@ -63,17 +63,14 @@ class WorldEncoder(OfGraphs):
         return np.stack([rows[i] for i in range(len(texts))])
 
     def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
-        """See `Encoder`."""
         parts = planes(images, SIZE, batch=self._image.batch)
         return np.concatenate([self._vectors(self._image, "image", part) for part in parts])
 
     def tokens(self, texts: Sequence[str]) -> NDArray[np.int64]:
-        """See `Trainable`."""
         return self._words.batch(texts, LENGTH)
 
     @staticmethod
     def name_with(text_file: Path) -> str:
-        """See `Trainable`."""
         return f"world:encoder?{urlencode({'text': str(text_file)}, safe='/')}"
 
     @staticmethod

@@ -71,7 +71,7 @@ def _phrases(table: Mapping[str, Iterable[str]]) -> Iterator[tuple[Phrase, Value
 def _nouns() -> dict[Phrase, Noun]:
     table: dict[Phrase, Noun] = {}
 
-    def add(names: Iterable[str], *, plural: bool = False, **readings: Iterable[str]) -> None:
+    def add(names: Iterable[str], plural: bool = False, /, **readings: Iterable[str]) -> None:
         for name in names:
             table[phrase(name)] = Noun({k: tuple(v) for k, v in readings.items()}, plural)
 
@@ -80,7 +80,7 @@ def _nouns() -> dict[Phrase, Noun]:
         extra = [other] if (other := _TABLES["synonyms"].get(name)) else []
         plurals = [PLURALS.get(name, name + "s"), *(e + "s" for e in extra)]
         add([name, *extra], subject=[name], companion=beside)
-        add(filter(None, plurals), plural=True, subject=[name], companion=beside)
+        add(filter(None, plurals), True, subject=[name], companion=beside)
     groups = {p: [s for s in SUBJECTS if PARENTS[s] == p] for p in dict.fromkeys(PARENTS.values())}
     groups["animal"] = [s for s in SUBJECTS if PARENTS[s] not in ("vehicle", "fungus", "barrier")]
     groups |= {group: list(SUBJECTS) for group in ("thing", "object", "subject")}
@@ -88,7 +88,7 @@ def _nouns() -> dict[Phrase, Noun]:
         beside = [m for m in members if m in COMPANIONS]
         add([group], subject=members, companion=beside)
         if group != "fish":
-            add([PLURALS.get(group, group + "s")], plural=True, subject=members, companion=beside)
+            add([PLURALS.get(group, group + "s")], True, subject=members, companion=beside)
     for reading, names in (("companion", PROPS), ("support", SUPPORTS), ("screen", SCREENS)):
         for name in names:
             add([name], **{reading: [name]})

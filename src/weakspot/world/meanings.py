@@ -65,7 +65,6 @@ class SceneEncoder:
     digest: Final = hashlib.sha256(f"world:scenes 1 {WIDTH} {OWN} {ATTRIBUTES}".encode()).hexdigest()
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """See `TextEncoder`."""
         if not texts:
             return np.zeros((0, WIDTH + sum(map(len, ATTRIBUTES.values()))), np.float32)
         return np.stack([_vector(text) for text in texts])

@@ -41,8 +41,6 @@ TELLING: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """One planted failure."""
-
     where: SceneSet  # the scenes on which the classifier errs: one or two attributes, each with one value
     rate: float  # how often it errs there
     answer: str  # the wrong label it then says
@@ -130,7 +128,6 @@ class World:
         return all(math.isclose(side, both, rel_tol=1e-9) for side in sides)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, for reports."""
         return {
             "seed": self.seed,
             "label": self.label,
@@ -169,7 +166,6 @@ class PlantedClassifier:
         self.digest = hashlib.sha256(repr(world).encode()).hexdigest()
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`."""
         return [Output(self._answer(case)) for case in cases]
 
     def _answer(self, case: Case) -> str:
@@ -199,7 +195,6 @@ class WordsOnly:
         self._renderer = Renderer()
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
-        """See `Source`."""
         cases = []
         for index in indices:
             own_seed = case_seed(seed, hypothesis, index)

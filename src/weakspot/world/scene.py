@@ -166,9 +166,8 @@ class SceneSet:
                 )
             left = tuple(v for v in values if v in wanted)
             if not left:
-                raise WeakspotError(
-                    f"nothing is left for {name}: it contradicts itself", fix="drop a condition"
-                )
+                what = f"nothing is left for {name}: it contradicts itself"
+                raise WeakspotError(what, fix="drop a condition")
             if len(left) < len(values):
                 rows.append((name, left))
         return cls(tuple(rows))

@@ -65,7 +65,6 @@ class SceneSpace:
         return again, (self.hypothesis, self._scenes)
 
     def draw(self, rng: np.random.Generator, n: int) -> States:
-        """See `Space`."""
         drawing = rng.standard_normal((n, len(ELEMENTS), _WIDTH))
         drawing[:, :, FIRST] = rng.random((n, len(ELEMENTS)))
         return np.concatenate([self._choose(rng, n), drawing.reshape(n, -1)], axis=1)
@@ -93,7 +92,6 @@ class SceneSpace:
         return moved
 
     def scene(self, state: NDArray[Any]) -> Scene:
-        """The scene of one state."""
         subject, *options = (int(number) for number in state[:_CHOICES])
         drawn = [self.subjects[subject]]
         for values, option in zip(self._options[subject], options, strict=True):
@@ -101,7 +99,6 @@ class SceneSpace:
         return Scene(**dict(zip(DRAWN, drawn, strict=True)))
 
     def picture(self, state: NDArray[Any]) -> Picture:
-        """The picture of one state."""
         drawing = np.asarray(state[_CHOICES:], dtype=float).reshape(len(ELEMENTS), _WIDTH)
         return render(self.scene(state), lambda element: _stream(drawing, element), self.size)
 

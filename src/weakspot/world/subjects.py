@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Final, NamedTuple
 
 from weakspot.world import animals
-from weakspot.world.canvas import Color, Pen, mix, natural, shade, vary
+from weakspot.world.canvas import DRAWINGS, Color, Pen, mix, named, natural, rows, shade, vary
 
 Draw = Callable[[Pen, Random, Color | None], None]
 
@@ -40,11 +40,7 @@ def _toadstool(pen: Pen, rng: Random, cap: Color, spotted: bool, shape: float) -
     pen.paint("toadstool", cap=cap, lean=lean, stem=stem, thick=thick, top=top)
     if spotted:
         hat = pen.at(lean, -0.14, 1.0, turn=lean * 0.9)
-        spots = (
-            (-0.46, 0.3, 0.09), (-0.08, 0.62, 0.12), (0.3, 0.36, 0.1), (0.0, 0.2, 0.075),
-            (0.58, 0.22, 0.07), (-0.66, 0.08, 0.055), (-0.3, 0.8, 0.05), (0.36, 0.76, 0.07),
-        )  # fmt: skip
-        for x, y, r in spots:
+        for x, y, r in rows("toadstool"):
             hat.disc(x + rng.uniform(-0.04, 0.04), top * y, r, (248, 242, 228), ry=r * 0.8)
     pen.paint("toadstool ring", lean=lean, stem=stem, thick=thick)
 
@@ -112,11 +108,7 @@ def fence(pen: Pen, rng: Random, tint: Color | None) -> None:
 def tree(pen: Pen, rng: Random, tint: Color | None) -> None:
     leaf = natural(rng, "tree", tint)
     pen.paint("trunk")
-    crowns = (
-        (-0.36, 0.0, 0.42, -0.2), (0.38, 0.02, 0.4, -0.26), (0.0, -0.2, 0.56, -0.06),
-        (-0.16, -0.46, 0.38, 0.08), (0.22, -0.4, 0.3, 0.16),
-    )  # fmt: skip
-    for x, y, r, k in crowns:
+    for x, y, r, k in rows("tree"):
         pen.disc(x + rng.uniform(-0.05, 0.05), y + rng.uniform(-0.05, 0.05), r, shade(leaf, k))
 
 
@@ -140,25 +132,12 @@ class Figure(NamedTuple):
     foot: float
 
 
+_DRAWN: Final[Sequence[Draw]] = (
+    animals.fly, animals.bee, animals.butterfly, animals.ladybird, animals.cat, animals.snow_leopard,
+    animals.dog, animals.wolf, animals.crayfish, animals.crab, animals.goldfish, animals.duck,
+    boat, car, mushroom, fence, ball, tree, cup, bottle,
+)  # fmt: skip
+#: By the names of the functions.
 FIGURES: Final[Mapping[str, Figure]] = {
-    "fly": Figure(animals.fly, 0.64),
-    "bee": Figure(animals.bee, 0.64),
-    "butterfly": Figure(animals.butterfly, 0.8),
-    "ladybird": Figure(animals.ladybird, 0.62),
-    "cat": Figure(animals.cat, 0.72),
-    "snow leopard": Figure(animals.snow_leopard, 0.72),
-    "dog": Figure(animals.dog, 0.7),
-    "wolf": Figure(animals.wolf, 0.74),
-    "crayfish": Figure(animals.crayfish, 0.42),
-    "crab": Figure(animals.crab, 0.48),
-    "goldfish": Figure(animals.goldfish, 0.7),
-    "duck": Figure(animals.duck, 0.62),
-    "boat": Figure(boat, 0.68),
-    "car": Figure(car, 0.64),
-    "mushroom": Figure(mushroom, 0.78),
-    "fence": Figure(fence, 1.0),
-    "ball": Figure(ball, 0.72),
-    "tree": Figure(tree, 0.95),
-    "cup": Figure(cup, 0.66),
-    "bottle": Figure(bottle, 0.92),
+    name: Figure(draw, DRAWINGS["feet"][name]) for draw in _DRAWN if (name := named(draw))
 }

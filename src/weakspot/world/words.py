@@ -35,7 +35,6 @@ class Words:
 
     @classmethod
     def load(cls, path: Path) -> Words:
-        """From a JSON list."""
         try:
             tokens = json.loads(path.read_text("utf-8"))
         except (OSError, ValueError) as error:
