@@ -50,8 +50,8 @@ _LIGHT: Final = (255, 248, 230)
 
 def mix(a: Color, b: Color, t: float) -> Color:
     """The colour `t` of the way from `a` to `b`, without alpha."""
-    (r, g, b), (r1, g1, b1) = a[:3], b[:3]
-    return int(r + (r1 - r) * t), int(g + (g1 - g) * t), int(b + (b1 - b) * t)
+    (r0, g0, b0), (r1, g1, b1) = a[:3], b[:3]
+    return int(r0 + (r1 - r0) * t), int(g0 + (g1 - g0) * t), int(b0 + (b1 - b0) * t)
 
 
 def shade(color: Color, k: float) -> Color:
