@@ -2,7 +2,7 @@
 
 For pictures whose scene nobody knows, such as those of a generator. It is `world:classifier-fair`, which was
 trained on balanced pictures, so that it does not take a flower for a bee, and which looks again where it is
-not sure (`weakspot.world.second_look`). It errs too; its card says how often.
+not sure (`weakspot.world.classifier.SecondLook`). It errs too; its card says how often.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from weakspot.core import WeakspotError
 from weakspot.models.pictures import planes
 from weakspot.world import shipped
+from weakspot.world.classifier import SecondLook
 from weakspot.world.grammar import parse
 from weakspot.world.scene import ATTRIBUTES, SUBJECTS, SceneSet
-from weakspot.world.second_look import SecondLook
 
 #: Height and width of the pictures that the world's networks take.
 SIZE: Final = (64, 64)

@@ -23,8 +23,7 @@ import numpy as np
 from flags import wait
 from texts import default_tokens, prompt
 
-from weakspot.world.captions import caption
-from weakspot.world.grammar import describe, parse
+from weakspot.world.grammar import caption, describe, parse
 from weakspot.world.nature import sample, sample_uniform
 from weakspot.world.render import layout, render
 from weakspot.world.scene import ATTRIBUTES, Scene, SceneSet

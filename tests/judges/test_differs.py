@@ -15,9 +15,8 @@ from weakspot.core import WeakspotError
 from weakspot.judges.differs.judge import DiffersJudge, RuleJudge, differs
 from weakspot.judges.differs.llm import SCHEMA, LlmJudge, read_verdicts
 from weakspot.judges.differs.nli import NliJudge, follows_at
-from weakspot.world.captions import caption
-from weakspot.world.differs import SceneJudge
-from weakspot.world.grammar import describe, parse
+from weakspot.world.grammar import caption, describe, parse
+from weakspot.world.meanings import SceneJudge
 from weakspot.world.nature import sample
 from weakspot.world.scene import SceneSet
 

@@ -14,7 +14,7 @@ from weakspot.core import Stage, WeakspotError
 from weakspot.sources.labelled import LabelledImages, labelled_images, part_digest, split
 from weakspot.sources.transform import CHANGES, Destroyed, TransformedImages, amounts_of, transform
 from weakspot.testing import check_source
-from weakspot.world.cells import Scenes
+from weakspot.world.renderer import Scenes
 
 
 def pictures(n: int = 60, size: int = 16) -> LabelledImages:
@@ -203,13 +203,13 @@ def test_the_shared_cifar10(data: Path) -> None:
 
 
 def test_scenes_of_the_world_have_the_cells_attributes() -> None:
-    scenes = Scenes(load_space("world"))
+    scenes = Scenes(space=load_space("world"))
     cell = next(c for c in range(2000) if scenes.space.assignment(c)["behind"] == "fence")
     for case in scenes.draw(scenes.space.hypothesis(cell), range(3), seed=1):
         assert "behind a fence" in case.caption
         assert case.input.shape == (64, 64, 3)
     with pytest.raises(WeakspotError, match="no attribute"):
-        Scenes(ConceptSpace("x", (Axis("mood", ("gay", "sad"), "categorical"),)))
+        Scenes(space=ConceptSpace("x", (Axis("mood", ("gay", "sad"), "categorical"),)))
 
 
 @pytest.mark.parametrize(

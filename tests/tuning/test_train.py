@@ -11,7 +11,15 @@ import torch
 from tests.tuning.colours import LABELS, Colours, pictures
 
 from weakspot.core import WeakspotError
-from weakspot.tuning.lessons import ANYWHERE, WIDE, DrawnLessons, TransformedLessons, moved_about, pieced
+from weakspot.tuning.lessons import (
+    ANYWHERE,
+    WIDE,
+    DrawnLessons,
+    Moves,
+    TransformedLessons,
+    moved_about,
+    pieced,
+)
 from weakspot.tuning.network import Network
 from weakspot.tuning.rounds import GUARDED, State, better
 from weakspot.tuning.torch_model import TorchClassifier
@@ -188,7 +196,7 @@ def test_too_few_pictures_are_refused() -> None:
 def test_the_same_round_is_drawn_alike_and_another_is_not() -> None:
     some = lessons(40)
     first, again, other = (
-        some.shifted(range(40), seed=seed, rate=0.5, mirror=True, shift=0.1)
+        some.show(range(40), seed=seed, rate=0.5, moves=Moves(mirror=True, shift=0.1))
         for seed in ([1, 2], [1, 2], [1, 3])
     )
     assert all(np.array_equal(a, b) for a, b in zip(first.changed, again.changed, strict=True))
@@ -211,8 +219,8 @@ def test_weak_spots_that_training_saw_are_not_in_the_validation() -> None:
 def test_pictures_keep_their_size_and_are_not_mirrored_where_that_means_something_else() -> None:
     image = np.arange(10 * 14 * 3, dtype=np.uint8).reshape(10, 14, 3)
     rng = np.random.default_rng(0)
-    assert all(moved_about(image, rng, mirror=True, shift=0.2).shape == image.shape for _ in range(20))
-    assert all(np.array_equal(moved_about(image, rng, mirror=False, shift=0.0), image) for _ in range(5))
+    assert all(moved_about(image, rng, Moves(True, 0.2)).shape == image.shape for _ in range(20))
+    assert all(np.array_equal(moved_about(image, rng, Moves(False, 0.0)), image) for _ in range(5))
 
 
 def test_a_wrong_answer_is_put_right_and_a_blend_left_alone() -> None:
@@ -260,7 +268,7 @@ def test_cells_beside_the_modes_are_learnt_too_but_not_examined() -> None:
 
     images, labels = pictures(400)
     some = TransformedLessons(list(images), labels.tolist(), change=change, modes=2)
-    some.shifted(range(400), seed=[1], rate=1.0, mirror=False, shift=0.0)
+    some.show(range(400), seed=[1], rate=1.0, moves=Moves(mirror=False, shift=0.0))
     assert np.mean(np.array(asked) == ANYWHERE) == pytest.approx(WIDE, abs=0.08)
     asked.clear()
     some.show(range(400), seed=[1], rate=1.0)

@@ -14,7 +14,7 @@ from training.manifest import rewrite
 
 from weakspot.core import Captioner, Hypothesis, WeakspotError
 from weakspot.testing import ContractError, check_captioner
-from weakspot.world.captioner import LENGTH, WorldCaptioner, load
+from weakspot.world.captioner import LENGTH, WorldCaptioner
 from weakspot.world.grammar import base_sentence, parse
 from weakspot.world.renderer import Renderer
 from weakspot.world.scene import SUBJECTS
@@ -118,7 +118,7 @@ def test_a_prefix_stays_as_it_was_written(toy: WorldCaptioner) -> None:
 def test_it_keeps_the_contract(toy: WorldCaptioner) -> None:
     assert isinstance(toy, Captioner)
     check_captioner(toy, pictures(5), SAID)
-    assert load().digest == toy.digest
+    assert WorldCaptioner().digest == toy.digest
 
 
 def test_memory_is_bounded(toy: WorldCaptioner, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,7 +262,7 @@ def _drawn(n: int) -> list[tuple[str, NDArray[np.uint8]]]:
 def test_the_shipped_captioner_keeps_the_contract() -> None:
     images = [image for _, image in _drawn(1)][:3]
     sentences = ["it is on a flower.", "it is night.", "there are two of them."]
-    check_captioner(load(), images, sentences)
+    check_captioner(WorldCaptioner(), images, sentences)
 
 
 def _subject(text: str) -> tuple[str, ...]:
@@ -274,7 +274,7 @@ def _subject(text: str) -> tuple[str, ...]:
 
 def test_the_shipped_captioner_says_what_is_there() -> None:
     drawn = _drawn(2)
-    texts = load().captions([image for _, image in drawn])
+    texts = WorldCaptioner().captions([image for _, image in drawn])
     right = [_subject(text) == (subject,) for text, (subject, _) in zip(texts, drawn, strict=True)]
     assert np.mean(right) > 0.8
 
@@ -282,13 +282,13 @@ def test_the_shipped_captioner_says_what_is_there() -> None:
 def test_the_shipped_captioner_prefers_the_right_subject() -> None:
     drawn = _drawn(2)
     sentences = [base_sentence(subject) for subject in SUBJECTS]
-    scores = load().log_probabilities([image for _, image in drawn], sentences)
+    scores = WorldCaptioner().log_probabilities([image for _, image in drawn], sentences)
     right = [SUBJECTS[int(row.argmax())] == who for row, (who, _) in zip(scores, drawn, strict=True)]
     assert np.mean(right) > 0.8
 
 
 def test_it_says_whether_a_picture_shows_a_text() -> None:
-    model = load()
+    model = WorldCaptioner()
     text = "a realistic photograph of a dog (canine). the background is a beach."
     images = [c.input for c in Renderer().draw(Hypothesis(text), range(12), seed=3)]
     assert model.shows(images, [text] * 12).mean() >= 0.8

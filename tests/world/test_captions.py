@@ -7,8 +7,7 @@ from random import Random
 import pytest
 from training.texts import default_tokens, prompt
 
-from weakspot.world.captions import caption
-from weakspot.world.grammar import deny, parse
+from weakspot.world.grammar import caption, deny, parse
 from weakspot.world.nature import sample, sample_uniform
 from weakspot.world.scene import ATTRIBUTES, SceneSet
 from weakspot.world.words import Words

@@ -6,12 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.models.onnx.graph import Graph
-from weakspot.world import second_look, shipped
-from weakspot.world.classifier import FAIR, load
+from weakspot.world import shipped
+from weakspot.world.classifier import FAIR, SURE, SecondLook, load
 from weakspot.world.nature import sample_uniform
 from weakspot.world.render import render
 from weakspot.world.scene import SceneSet
-from weakspot.world.second_look import SecondLook
 
 
 def uniform(n: int, first: int = 77_000) -> NDArray[np.float32]:
@@ -28,7 +27,7 @@ def test_only_what_it_is_not_sure_of_is_looked_at_again() -> None:
     graph = SecondLook(path, threads=1, device="cpu")
     twice = dict(zip(names, graph.run({"image": images}, names), strict=True))
     chance = np.exp(once["logits"] - once["logits"].max(1, keepdims=True))
-    unsure = (chance / chance.sum(1, keepdims=True)).max(1) < second_look.SURE
+    unsure = (chance / chance.sum(1, keepdims=True)).max(1) < SURE
     assert 0 < unsure.sum() < 20
     np.testing.assert_allclose(twice["logits"][~unsure], once["logits"][~unsure], atol=1e-4)
     np.testing.assert_allclose(twice["features"], once["features"], atol=1e-4)

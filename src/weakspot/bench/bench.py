@@ -39,27 +39,16 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """How one method did on all worlds.
+    """How one method did on all worlds; numbers are means over worlds."""
 
-    Attributes:
-        recall: Planted failures found, of the notable ones.
-        exact: Planted failures whose first description says them exactly, of the notable ones, found or not.
-        named: The same, if any of the descriptions does.
-        fdr: Mean over worlds of the share of reported texts that are false discoveries (0 if none is).
-        images: Mean number of pictures.
-        median_images: Their median.
-        reported: Mean number of reported texts.
-        seconds: Mean processor time.
-    """
-
-    recall: Share
-    exact: Share
-    named: Share
-    fdr: Share
+    recall: Share  # planted failures found, of the notable ones
+    exact: Share  # those whose first description says them exactly, of the notable ones, found or not
+    named: Share  # the same, if any of the descriptions does
+    fdr: Share  # mean over worlds of the share of reported texts that are false discoveries (0 if none is)
     images: float
     median_images: float
     reported: float
-    seconds: float
+    seconds: float  # of processor time
 
     def to_json(self) -> dict[str, Any]:
         """Plain values: each share with its interval beside it."""
@@ -75,12 +64,12 @@ class Summary:
 
 def summarise(scores: Sequence[Score]) -> Summary:
     """One method's scores over worlds. Worlds are resampled whole for the intervals."""
-    notable = np.array([s.notable for s in scores], float)
+    found, exact, named, notable = np.array([(s.found, s.exact, s.named, s.notable) for s in scores], float).T
     false = np.array([s.false / max(s.reported, 1) for s in scores])
     return Summary(
-        recall=_share(np.array([s.found for s in scores], float), notable),
-        exact=_share(np.array([s.exact for s in scores], float), notable),
-        named=_share(np.array([s.named for s in scores], float), notable),
+        recall=_share(found, notable),
+        exact=_share(exact, notable),
+        named=_share(named, notable),
         fdr=_share(false, np.ones(len(scores))),
         images=statistics.fmean(s.images for s in scores),
         median_images=statistics.median(s.images for s in scores),
@@ -106,17 +95,9 @@ def _share(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> Share:
 
 @dataclass(frozen=True, slots=True)
 class BenchResult:
-    """What a benchmark measured: per world, in order, one score per method.
+    """What a benchmark measured on planted worlds and trained classifiers: of each one score per method."""
 
-    Attributes:
-        settings: What was asked.
-        worlds: The planted worlds.
-        scores: Of the planted worlds.
-        trained: The trained classifiers.
-        trained_scores: Of the trained classifiers.
-    """
-
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any]  # what was asked
     worlds: tuple[World, ...]
     scores: tuple[tuple[Score, ...], ...]
     trained: tuple[TrainedClassifier, ...] = ()
@@ -149,13 +130,12 @@ class BenchResult:
 
 
 def _by_method(scores: Sequence[Score]) -> dict[str, Any]:
-    return {
-        "methods": {
-            s.method: {n: getattr(s, n) for n in s.__slots__ if n not in ("method", "notable", "texts")}
-            | {"reports": [{"words": text, "true_rate": rate} for text, rate in s.texts]}
-            for s in scores
-        }
-    }
+    methods = {}
+    for s in scores:
+        figures = {n: getattr(s, n) for n in s.__slots__ if n not in ("method", "notable", "texts")}
+        reports = [{"words": text, "true_rate": rate} for text, rate in s.texts]
+        methods[s.method] = figures | {"reports": reports}
+    return {"methods": methods}
 
 
 def check(*, worlds: int, retrained: int, methods: Sequence[str], budget: int, workers: int = 1) -> None:
@@ -185,17 +165,11 @@ def run(
     workers: int = 1,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> BenchResult:
-    """All methods on planted worlds and on trained classifiers.
+    """All methods on so many planted worlds and, as far as there are so many, trained classifiers.
 
-    Args:
-        worlds: How many planted worlds.
-        retrained: How many trained classifiers, as far as there are.
-        seed: The same seed gives the same figures, with any number of workers.
-        methods: Names from `METHODS`.
-        budget: Images that each method may spend on a world.
-        pictures: Draw the pictures of planted worlds too, which their classifiers do not need.
-        workers: Processes.
-        progress: Called with how many worlds are done, and of how many.
+    The same seed gives the same figures, with any number of workers (processes). Each method may spend
+    `budget` images on a world. With `pictures` those of planted worlds are drawn too, which their classifiers
+    do not need. `progress` is called with how many worlds are done, and of how many.
     """
     check(worlds=worlds, retrained=retrained, methods=methods, budget=budget, workers=workers)
     seeds = range(seed * SPAN, seed * SPAN + worlds)
@@ -211,15 +185,9 @@ def run(
     for i, own in _in_parallel(jobs, workers):
         scores[i] = tuple(own)
         progress(len(scores), len(jobs))
-    ordered = [scores[i] for i in range(len(jobs))]
+    ordered, n = tuple(scores[i] for i in range(len(jobs))), len(classifiers)
     settings = {"worlds": worlds, "seed": seed, "budget": budget, "methods": list(names)}
-    return BenchResult(
-        settings,
-        tuple(map(plant, seeds)),
-        tuple(ordered[len(classifiers) :]),
-        tuple(classifiers),
-        tuple(ordered[: len(classifiers)]),
-    )
+    return BenchResult(settings, tuple(map(plant, seeds)), ordered[n:], tuple(classifiers), ordered[:n])
 
 
 def _in_parallel(

@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from weakspot import hunt
 from weakspot.bench import rivals
@@ -39,10 +39,8 @@ def ours(target: Classifier, *, base: Hypothesis, source: Source, budget: int, s
     """`hunt`, as a user calls it."""
     label = next(label for label in target.labels if base_sentence(label) == base.text)
     with tempfile.TemporaryDirectory(prefix="weakspot-") as folder:
-        run = hunt(
-            target, label=label, source=source, budget=f"images={budget}", seed=seed, out=Path(folder) / "run"
-        )
-        with run:
+        images, out = f"images={budget}", Path(folder) / "run"
+        with hunt(target, label=label, source=source, budget=images, seed=seed, out=out) as run:
             # One text may be confirmed several times, for several wrong answers.
             texts = dict.fromkeys(f.hypothesis.text for f in run.findings if f.confirmed)
             return Reported([*texts], int(run.ledger.spend()["images"]))
@@ -73,35 +71,21 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """How one method did on one world.
-
-    Attributes:
-        method: Its name.
-        notable: How many planted failures should be found.
-        found: Of those, found.
-        exact: Of those, named exactly by the first text about them.
-        named: Of those, named exactly by any text.
-        reported: How many texts were reported.
-        false: Of those, false discoveries.
-        images: Pictures that the classifier was asked about.
-        seconds: Of processor time.
-        texts: What was reported, each with its true rate, for people.
-    """
+    """How one method did on one world."""
 
     method: str
-    notable: int
-    found: int
-    exact: int
-    named: int
-    reported: int
-    false: int
-    images: int
-    seconds: float
-    texts: tuple[tuple[str, float | None], ...] = ()
+    notable: int  # planted failures that should be found
+    found: int  # of those, found
+    exact: int  # of those, named exactly by the first text about them
+    named: int  # of those, named exactly by any text
+    reported: int  # texts that were reported
+    false: int  # of those, false discoveries
+    images: int  # that the classifier was asked about
+    seconds: float  # of processor time
+    texts: tuple[tuple[str, float | None], ...] = ()  # what was reported, each with its true rate
 
 
 def judge(world: World, text: str) -> Judged:
-    """One reported text against the world's truth."""
     try:
         truth = world.truth(text)
     except WeakspotError:
@@ -111,7 +95,6 @@ def judge(world: World, text: str) -> Judged:
 
 
 def score(world: World, method: str, reported: Reported, *, seconds: float = 0.0) -> Score:
-    """What a method reported against the world's truth."""
     base = base_sentence(world.label)
     nature = world.truth(base).common
     judged = [judge(world, text) for text in reported.texts]
@@ -119,11 +102,8 @@ def score(world: World, method: str, reported: Reported, *, seconds: float = 0.0
     for i, failure in enumerate(world.failures):
         if failure not in world.notable:
             continue
-        about = [
-            j
-            for j in judged
-            if j.truth and not j.false and j.truth.shares[i] > 0.5 and j.truth.common[i] > nature[i]
-        ]
+        true = [(j, j.truth) for j in judged if j.truth and not j.false]
+        about = [j for j, truth in true if truth.shares[i] > 0.5 and truth.common[i] > nature[i]]
         found += bool(about)
         exact += bool(about) and world.same(about[0].text, failure)
         named += any(world.same(j.text, failure) for j in about)
@@ -148,9 +128,14 @@ def measure(seed: int, *, methods: Sequence[str], budget: int, pictures: bool = 
     base = Hypothesis(base_sentence(world.label), origin="baseline")
     scores = []
     for method in methods:
-        began = time.process_time()
-        reported = METHODS[method](
-            PlantedClassifier(world), base=base, source=source, budget=budget, seed=seed
-        )
-        scores.append(score(world, method, reported, seconds=time.process_time() - began))
+        target = PlantedClassifier(world)
+        reported, seconds = timed(METHODS[method], target, base=base, source=source, budget=budget, seed=seed)
+        scores.append(score(world, method, reported, seconds=seconds))
     return scores
+
+
+def timed(method: Method, target: Classifier, **asked: Any) -> tuple[Reported, float]:
+    """What a method reports, and the seconds of processor time it took."""
+    began = time.process_time()
+    reported = method(target, **asked)
+    return reported, time.process_time() - began

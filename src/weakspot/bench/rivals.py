@@ -72,14 +72,8 @@ def said_of_failures(
     """One hypothesis per sentence that captions of failures have more often: the baseline and that sentence.
 
     A sentence and the same sentence without its adjectives are both candidates, so that "it is on a yellow
-    flower" does not hide "it is on a flower".
-
-    Args:
-        base: The baseline.
-        failing: Captions of its failures.
-        passing: Captions of what it got right.
-        most: At most so many hypotheses.
-        least: The least ratio of the shares, among failures over among passes.
+    flower" does not hide "it is on a flower". `least` is the least ratio of the shares, among captions of
+    failures over among those of what was right.
     """
 
     def said(caption: str) -> frozenset[str]:
@@ -152,7 +146,6 @@ class Seen(NamedTuple):
 
 
 def look(target: Classifier, *, base: Hypothesis, source: Source, budget: int, seed: int) -> Seen:
-    """Draw the baseline's pictures and ask the target."""
     said: list[frozenset[str]] = []
     answers: list[str] = []
     wrong: list[bool] = []

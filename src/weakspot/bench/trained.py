@@ -8,14 +8,12 @@ fail. What a method reports beyond these may be as true, so its rate is measured
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from random import Random
 from typing import Final, NamedTuple
 
-from weakspot.bench.planted import METHODS, Score
+from weakspot.bench.planted import METHODS, Score, timed
 from weakspot.core import Case, Classifier, Hypothesis, Output, WeakspotError
 from weakspot.world import classifier
 from weakspot.world.grammar import base_sentence, parse
@@ -40,8 +38,6 @@ class TrainedClassifier(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """A known weak spot."""
-
     sentence: str
     where: SceneSet
     rate: float
@@ -65,23 +61,10 @@ def spots(world: TrainedClassifier) -> list[Spot]:
 
 def worlds(n: int, *, seed: int) -> list[TrainedClassifier]:
     """So many trained classifiers and labels with known weak spots, or all there are; in the seed's order."""
-    known = [
-        world
-        for model in classifier.NATURAL
-        if _has_table(model)
-        for label in SUBJECTS
-        if spots(world := TrainedClassifier(model, label))
-    ]
+    every = [TrainedClassifier(model, label) for model in classifier.NATURAL for label in SUBJECTS]
+    known = [world for world in every if spots(world)]
     Random(f"learnt {seed}").shuffle(known)  # noqa: S311
     return known[:n]
-
-
-@lru_cache(maxsize=16)
-def _has_table(model: str) -> bool:
-    try:
-        return bool(classifier.truth(model))
-    except WeakspotError:
-        return False
 
 
 class Drawing:
@@ -95,7 +78,6 @@ class Drawing:
         self._known: dict[int, Output] = {}
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`."""
         new = [case for case in cases if case.seed not in self._known]
         drawn = [replace(case, input=render(case.input, case.seed, SIZE)) for case in new]
         if drawn:
@@ -106,21 +88,19 @@ class Drawing:
 def measure(
     world: TrainedClassifier, *, methods: Sequence[str], budget: int, seed: int, fresh: int = FRESH
 ) -> list[Score]:
-    """All methods on one trained classifier and label."""
     target, source = Drawing(classifier.load(world.model)), WordsOnly()
     base = Hypothesis(base_sentence(world.label), origin="baseline")
     usual = classifier.true_rate(world.label, model=world.model).rate
     known = spots(world)
     scores = []
     for method in methods:
-        began = time.process_time()
-        reported = METHODS[method](target, base=base, source=source, budget=budget, seed=seed)
-        seconds = time.process_time() - began
+        reported, seconds = timed(METHODS[method], target, base=base, source=source, budget=budget, seed=seed)
         rates = [true_rate(target, text, fresh=fresh, seed=seed) for text in reported.texts]
         true = [t for t, rate in zip(reported.texts, rates, strict=True) if rate is not None and rate > usual]
         about = [(spot, [t for t in true if _share(spot, t, world.label) > 0.5]) for spot in known]
         # A network may be worse still on a part of a weak spot, so the first text about it need not say it.
         named = sum(any(_same(spot, text, world.label) for text in texts) for spot, texts in about)
+        said = [text.removeprefix(base.text).strip() for text in reported.texts]
         scores.append(
             Score(
                 method=method,
@@ -132,10 +112,7 @@ def measure(
                 false=len(rates) - len(true),
                 images=reported.images,
                 seconds=seconds,
-                texts=tuple(
-                    (text.removeprefix(base.text).strip(), rate)
-                    for text, rate in zip(reported.texts, rates, strict=True)
-                ),
+                texts=tuple(zip(said, rates, strict=True)),
             )
         )
     return scores

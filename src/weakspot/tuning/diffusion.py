@@ -21,7 +21,7 @@ from weakspot.core import WeakspotError
 from weakspot.models.compute import choose_device
 from weakspot.models.pictures import stack_images
 from weakspot.store import write_whole
-from weakspot.tuning.lora import merged, need_peft
+from weakspot.tuning.head import merged, need_peft
 from weakspot.tuning.rounds import Progress, Row, rounds
 
 #: Layers of attention that get an adapter.
@@ -38,8 +38,7 @@ ADAPTER: Final = "adapter.safetensors"
 
 
 class Fitted(NamedTuple):
-    """A fine-tuned generator: its whole pipeline in a folder, and the loss under fixed noise before and
-    after.
+    """A fine-tuned generator: its whole pipeline in a folder; the loss under fixed noise before and after.
 
     `curve` and `best` are as in `weakspot.tuning.rounds.State`; `steps` are those of one round.
     """
@@ -70,8 +69,7 @@ def fit_generator(
     checkpoints: Path | None = None,
     progress: Progress | None = None,
 ) -> Fitted:
-    """Fine-tune a pipeline of diffusers (one with a `unet`) on pictures that show what its prompts should
-    give.
+    """Fine-tune a pipeline of diffusers (with a `unet`) on pictures that show what its prompts should give.
 
     Some twenty examples are enough for a bias. After each round of about a hundred steps `evaluate` says how
     the pipeline does, on `watched` pictures, and the best round is kept. Without it, a fifth of the examples
@@ -99,10 +97,8 @@ def fit_generator(
     torch.manual_seed(seed)
     peft.inject_adapter_in_model(config, unet)
     trained = [p for name, p in unet.named_parameters() if "lora_" in name]
-    for p in unet.parameters():
-        p.requires_grad_(False)
-    for p in trained:
-        p.requires_grad_(True)
+    for name, p in unet.named_parameters():
+        p.requires_grad_("lora_" in name)
     order = np.random.default_rng([seed, 45]).permutation(len(examples))
     held = order[: 0 if evaluate else max(1, len(order) // 5)]
     own = order[len(held) :]
@@ -116,6 +112,7 @@ def fit_generator(
             return evaluate(pipe)
         return {"validation": material.evaluated(unet, held), "transformed": 0.0, "plain": 0.0}
 
+    settings = {"steps": steps, "rank": rank, "rate": learning_rate, "seed": seed, "examples": len(examples)}
     before, many = material.evaluated(unet, own), max(1, round(steps / ROUND))
     each = math.ceil(steps / many)
     state = rounds(
@@ -127,13 +124,7 @@ def fit_generator(
         epochs=many,
         peak=learning_rate or REACH / float(np.mean(unet.config.block_out_channels)),
         patience=PATIENCE,
-        settings={
-            "steps": steps,
-            "rank": rank,
-            "rate": learning_rate,
-            "seed": seed,
-            "examples": len(examples),
-        },
+        settings=settings,
         folder=checkpoints,
         progress=progress,
     )

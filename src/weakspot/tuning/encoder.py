@@ -50,8 +50,6 @@ class Pair(NamedTuple):
 
 
 class Usual(NamedTuple):
-    """A caption and its picture."""
-
     text: str
     seen: Vectors
 
@@ -163,8 +161,8 @@ class _Work:
         seen = torch.from_numpy(np.stack([p.seen for p in chosen])).to(self.device)
         drawn = seen.abs().sum((1, 2)) > 0
         both = SHARP * torch.einsum("npd,nqd->npq", seen, torch.stack([first, second], 1))
-        nearer = F.cross_entropy(both.flatten(0, 1), torch.arange(2, device=self.device).repeat(len(some)),
-                                 reduction="none").reshape(-1, 2).mean(1)  # fmt: skip
+        own = torch.arange(2, device=self.device).repeat(len(some))
+        nearer = F.cross_entropy(both.flatten(0, 1), own, reduction="none").reshape(-1, 2).mean(1)
         matched = (nearer * drawn).sum() / drawn.sum().clamp(min=1)
         kept = (1 - (usual * self.former[plain]).sum(1)).mean()
         return APART * apart + SEEN * matched + KEPT * kept

@@ -53,7 +53,8 @@ def farthest(
     pictures that must not fail more often by itself.
     """
     go(0.0)
-    old = best = Place(0.0, plain(), transformed(), tuple(apart()))
+    rate, failing = plain(), transformed()
+    old = best = Place(0.0, rate, failing, tuple(apart()))
     seen = [old]
     for i in range(round(most / STEP)):
         place = Place(round(most - i * STEP, 6), 0.0, None)
@@ -66,8 +67,8 @@ def farthest(
         seen.append(place)
         if place.transformed is None:
             continue
-        if _failures(place) < _failures(best):
-            best = place
+        if place.transformed < failing:
+            best, failing = place, place.transformed
         elif best is not old:
             break
     go(best.way)
@@ -77,11 +78,6 @@ def farthest(
 
 def _within(now: float, then: float, margin: float) -> bool:
     return now <= then + margin + 1e-9
-
-
-def _failures(place: Place) -> float:
-    assert place.transformed is not None  # noqa: S101 (only places within the margin are compared)
-    return place.transformed
 
 
 class Guards:
@@ -131,13 +127,12 @@ class Guards:
         return wrong
 
     def _batch(self, which: int, at: int, rate: float) -> tuple[torch.Tensor, torch.Tensor]:
-        key = (which, at, rate)
-        if key in self._kept:
-            return self._kept[key]
-        lessons, some = self._sets[which]
-        shown = lessons.show(some[at : at + SHOWN], seed=[self._seed, 17, which, at], rate=rate)
-        batch = self._given(shown.changed)
-        found = (batch, torch.from_numpy(shown.labels).to(batch.device))
-        if self._keep:
-            self._kept[key] = found
+        found = self._kept.get((which, at, rate))
+        if found is None:
+            lessons, some = self._sets[which]
+            shown = lessons.show(some[at : at + SHOWN], seed=[self._seed, 17, which, at], rate=rate)
+            batch = self._given(shown.changed)
+            found = (batch, torch.from_numpy(shown.labels).to(batch.device))
+            if self._keep:
+                self._kept[which, at, rate] = found
         return found

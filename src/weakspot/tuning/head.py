@@ -1,8 +1,8 @@
-"""The last layer of a classifier: found by itself, or named."""
+"""What of a network is trained: its last layer, found or named; or adapters of low rank (LoRA, by peft)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -27,12 +27,8 @@ def last_layer(module: nn.Module, batch: torch.Tensor, *, labels: int, name: str
     """The layer with one output per label: the one named, or the last linear or convolutional layer whose
     output on one batch is what the module answers. The error says how to name it.
     """
-    layers: dict[str, nn.Module] = {
-        key: layer for key, layer in module.named_modules() if isinstance(layer, nn.Linear | nn.Conv2d)
-    }
-    watched = layers
-    if name:
-        watched = {name: _named(module, name, layers)}
+    layers = {key: layer for key, layer in module.named_modules() if isinstance(layer, nn.Linear | nn.Conv2d)}
+    watched: Mapping[str, nn.Module] = {name: _named(module, name, layers)} if name else layers
     ran: list[tuple[str, Any]] = []
     hooks = [
         layer.register_forward_hook(lambda _m, _i, out, key=key: ran.append((key, out)))
@@ -48,20 +44,18 @@ def last_layer(module: nn.Module, batch: torch.Tensor, *, labels: int, name: str
     if name:
         said = _flat(ran[-1][1]) if ran else None
         if said is None or said.shape != (len(batch), labels):
-            found = "does not run" if not ran else f"gives {'no numbers' if said is None else _many(said)}"
+            given = "no numbers" if said is None else f"{said.shape[1]:,} numbers a picture"
+            found = f"gives {given}" if ran else "does not run"
+            width = {key: layer.weight.shape[0] for key, layer in layers.items()}
+            fitting = [key for key in layers if width[key] == labels]
             raise WeakspotError(
                 f"the layer {name[:80]!r} {found}; the last one gives one number per label ({labels})",
-                fix=f"choose from: {_some(_fitting(layers, labels)) or _some(layers) or 'none'}",
+                fix=f"choose from: {_some(fitting) or _some(layers) or 'none'}",
             )
         return Head(name, watched[name], said.shape == answer.shape and torch.allclose(said, answer))
     for key, out in reversed(ran):
-        flat = _flat(out)
-        if (
-            flat is not None
-            and flat.shape == answer.shape
-            and answer.shape[1] == labels
-            and torch.allclose(flat, answer)
-        ):
+        flat, wanted = _flat(out), (len(answer), labels)
+        if flat is not None and flat.shape == answer.shape == wanted and torch.allclose(flat, answer):
             return Head(key, layers[key], answers=True)
     raise WeakspotError(
         "the last layer of the network cannot be found: no linear layer's output is its answer",
@@ -84,21 +78,8 @@ def _named(module: nn.Module, name: str, layers: Mapping[str, nn.Module]) -> nn.
     return found
 
 
-def _fitting(layers: Mapping[str, nn.Module], labels: int) -> dict[str, nn.Module]:
-    """Those with one output per label."""
-    wide = {
-        key: getattr(layer, "out_features", getattr(layer, "out_channels", 0))
-        for key, layer in layers.items()
-    }
-    return {key: layers[key] for key, width in wide.items() if width == labels}
-
-
 def _flat(out: Any) -> torch.Tensor | None:
     return out.flatten(1) if isinstance(out, torch.Tensor) and out.ndim > 1 else None
-
-
-def _many(said: torch.Tensor) -> str:
-    return f"{said.shape[1]:,} numbers a picture"
 
 
 def reaching(module: nn.Module, head: nn.Module) -> Callable[[torch.Tensor], torch.Tensor]:
@@ -117,7 +98,47 @@ def reaching(module: nn.Module, head: nn.Module) -> Callable[[torch.Tensor], tor
     return features
 
 
-def _some(names: Mapping[str, Any]) -> str:
+def _some(names: Iterable[str]) -> str:
     """The last few, which are the likely ones."""
-    kept = [name[:60] for name in list(names)[-8:]]
-    return ("… " if len(names) > 8 else "") + ", ".join(kept)
+    every = [name[:60] for name in names]
+    return ("… " if len(every) > 8 else "") + ", ".join(every[-8:])
+
+
+def need_peft() -> Any:
+    """The library, or an error that says how to install it."""
+    try:
+        import peft
+    except ImportError as error:
+        raise WeakspotError(f"LoRA needs peft: {error}", fix="pip install 'weakspot[hf]'") from error
+    return peft
+
+
+def adapted(module: nn.Module, *, rank: int, but: nn.Module | None = None) -> nn.Module:
+    """The module, changed in place, with an adapter beside each linear layer and convolution except `but`.
+
+    Only adapters are trained. `but` is a layer that shares its weights with another.
+    """
+    peft = need_peft()
+    chosen = [
+        name
+        for name, layer in module.named_modules()
+        if layer is not but
+        and (isinstance(layer, nn.Linear) or (isinstance(layer, nn.Conv2d) and layer.groups == 1))
+    ]
+    if not chosen:
+        raise WeakspotError("the network has no linear layer and no convolution", fix="use --method full")
+    config = peft.LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=chosen, lora_dropout=0.0)
+    found: nn.Module = peft.inject_adapter_in_model(config, module)
+    for name, p in found.named_parameters():
+        p.requires_grad_("lora_" in name)
+    return found
+
+
+def merged(module: nn.Module) -> nn.Module:
+    """The module with its adapters added to the weights, as if there had been none."""
+    for name, layer in list(module.named_modules()):
+        if hasattr(layer, "base_layer") and hasattr(layer, "merge"):
+            layer.merge()
+            parent, _, own = name.rpartition(".")
+            module.get_submodule(parent)._modules[own] = layer.base_layer
+    return module

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Image = NDArray[np.uint8]
+Rng = np.random.Generator
 #: Stands for a mode's number: any cell of the space.
 ANYWHERE: Final = -1
 #: Of the transformed pictures that are learnt from, so many are transformed as any cell says: a repair of the
@@ -36,6 +37,14 @@ class Shown(NamedTuple):
     labels: NDArray[np.int64]
 
 
+class Moves(NamedTuple):
+    """How pictures are moved before they are shown: mirrored half of the time, shifted, some blended."""
+
+    mirror: bool
+    shift: float  # at most, as a share of the picture's width
+    blend: float = 0.0  # share of the pictures
+
+
 class Lessons(Protocol):
     """What is learnt from.
 
@@ -54,25 +63,15 @@ class Lessons(Protocol):
     @property
     def apart(self) -> Sequence[Lessons]: ...
 
-    def __len__(self) -> int:
-        """How many pictures there are."""
-        ...
+    def __len__(self) -> int: ...
 
-    def show(self, which: Sequence[int], *, seed: Sequence[int], rate: float) -> Shown:
-        """Some of them, a share `rate` of them transformed; the same seed gives the same."""
-        ...
-
-    def shifted(
-        self,
-        which: Sequence[int],
-        *,
-        seed: Sequence[int],
-        rate: float,
-        mirror: bool,
-        shift: float,
-        blend: float = 0.0,
+    def show(
+        self, which: Sequence[int], *, seed: Sequence[int], rate: float, moves: Moves | None = None
     ) -> Shown:
-        """As `show`, of pictures that are shifted and mirrored, and some blended, before."""
+        """Some of them, a share `rate` of them transformed; the same seed gives the same.
+
+        With `moves` they are shifted, mirrored and blended before.
+        """
         ...
 
 
@@ -111,59 +110,40 @@ class TransformedLessons:
     def __len__(self) -> int:
         return len(self.pictures)
 
-    def show(self, which: Sequence[int], *, seed: Sequence[int], rate: float) -> Shown:
-        return self._shown([self.pictures[i] for i in which], which, np.random.default_rng(list(seed)), rate)
-
-    def shifted(
-        self,
-        which: Sequence[int],
-        *,
-        seed: Sequence[int],
-        rate: float,
-        mirror: bool,
-        shift: float,
-        blend: float = 0.0,
+    def show(
+        self, which: Sequence[int], *, seed: Sequence[int], rate: float, moves: Moves | None = None
     ) -> Shown:
-        """As `show`, of pictures that are shifted, mirrored and blended before they are transformed."""
         rng = np.random.default_rng(list(seed))
-        moved = [moved_about(self.pictures[i], rng, mirror=mirror, shift=shift) for i in which]
-        chosen = rng.random(len(moved)) < blend
+        if moves is None:
+            return self._shown([self.pictures[i] for i in which], which, rng, rate)
+        moved = [moved_about(self.pictures[i], rng, moves) for i in which]
+        chosen = rng.random(len(moved)) < moves.blend
         partners, shares = rng.permutation(len(moved)), rng.random(len(moved))
         pieces = rng.random(len(moved)) < PIECES
-        mixed = [
-            (pieced(image, moved[b], share, rng) if piece else blended(image, moved[b], share))
-            if yes
-            else image
-            for image, b, share, piece, yes in zip(moved, partners, shares, pieces, chosen, strict=True)
-        ]
+        mixed = list(moved)
+        for i in np.flatnonzero(chosen):
+            one, other, share = moved[i], moved[partners[i]], shares[i]
+            mixed[i] = pieced(one, other, share, rng) if pieces[i] else blended(one, other, share)
         shown = self._shown(mixed, which, rng, rate, wide=WIDE)
         return shown._replace(labels=np.where(chosen, -1, shown.labels))
 
     def _shown(
-        self,
-        plain: list[Image],
-        which: Sequence[int],
-        rng: np.random.Generator,
-        rate: float,
-        wide: float = 0.0,
+        self, plain: list[Image], which: Sequence[int], rng: Rng, rate: float, wide: float = 0.0
     ) -> Shown:
         chosen = np.flatnonzero(rng.random(len(plain)) < rate)
         modes = rng.integers(0, self._modes, len(chosen))
         modes = np.where(rng.random(len(chosen)) < wide, ANYWHERE, modes)
         seeds = rng.integers(0, 1 << 62, len(chosen))
         changed = list(plain)
-        after = (
-            self._change([plain[i] for i in chosen], modes.tolist(), seeds.tolist()) if len(chosen) else []
-        )
-        for i, image in zip(chosen, after, strict=True):
-            changed[i] = image
+        if len(chosen):
+            after = self._change([plain[i] for i in chosen], modes.tolist(), seeds.tolist())
+            for i, image in zip(chosen, after, strict=True):
+                changed[i] = image
         return Shown(plain, changed, self.labels[list(which)])
 
 
 class DrawnLessons:
-    """Pictures drawn beforehand, with the numbers of their labels: of the weak spots, and usual ones beside
-    them.
-    """
+    """Pictures of weak spots drawn beforehand, usual ones beside them, and the numbers of their labels."""
 
     unlearns = True
     margin = DRAWN_MARGIN
@@ -181,31 +161,12 @@ class DrawnLessons:
     def __len__(self) -> int:
         return len(self._usual)
 
-    def show(self, which: Sequence[int], *, seed: Sequence[int], rate: float) -> Shown:
-        """See `Lessons`: in place of some usual pictures, some of the weak spots."""
-        return self._shown(which, np.random.default_rng(list(seed)), rate, lambda image: image)
-
-    def shifted(
-        self,
-        which: Sequence[int],
-        *,
-        seed: Sequence[int],
-        rate: float,
-        mirror: bool,
-        shift: float,
-        blend: float = 0.0,
+    def show(
+        self, which: Sequence[int], *, seed: Sequence[int], rate: float, moves: Moves | None = None
     ) -> Shown:
-        """As `show`, of pictures that are shifted and mirrored; they are many, so none are blended."""
-        del blend
+        """See `Lessons`: some weak spots in place of usual pictures. They are many, so none are blended."""
         rng = np.random.default_rng(list(seed))
-        return self._shown(
-            which, rng, rate, lambda image: moved_about(image, rng, mirror=mirror, shift=shift)
-        )
-
-    def _shown(
-        self, which: Sequence[int], rng: np.random.Generator, rate: float, move: Callable[[Image], Image]
-    ) -> Shown:
-        plain, changed, labels = [], [], []
+        plain, labels = [], []
         for i in which:
             image, label = self._usual[i]
             # A weak spot belongs to one part, of training or of validation, as the picture it stands in for
@@ -213,11 +174,9 @@ class DrawnLessons:
             own = range(i, len(self._weak), len(self._usual))
             if rng.random() < rate and len(own):
                 image, label = self._weak[own[int(rng.integers(len(own)))]]
-            moved = move(image)
-            plain.append(moved)
-            changed.append(moved)
+            plain.append(image if moves is None else moved_about(image, rng, moves))
             labels.append(label)
-        return Shown(plain, changed, np.asarray(labels, np.int64))
+        return Shown(plain, list(plain), np.asarray(labels, np.int64))
 
 
 def blended(one: Image, other: Image, share: float) -> Image:
@@ -227,7 +186,7 @@ def blended(one: Image, other: Image, share: float) -> Image:
     return np.asarray(share * one.astype(np.float32) + (1 - share) * other.astype(np.float32) + 0.5, np.uint8)
 
 
-def pieced(one: Image, other: Image, share: float, rng: np.random.Generator) -> Image:
+def pieced(one: Image, other: Image, share: float, rng: Rng) -> Image:
     """A picture with a piece of another of one size in it, which leaves about this share of the first."""
     high, wide = one.shape[:2]
     tall, broad = (round(side * (1 - share) ** 0.5) for side in (high, wide))
@@ -239,11 +198,11 @@ def pieced(one: Image, other: Image, share: float, rng: np.random.Generator) -> 
     return found
 
 
-def moved_about(image: Image, rng: np.random.Generator, *, mirror: bool, shift: float) -> Image:
+def moved_about(image: Image, rng: Rng, moves: Moves) -> Image:
     """A picture, shifted by a few pixels (what is missing is mirrored in) and turned half of the time."""
     high, wide = image.shape[:2]
-    down, right = (int(rng.integers(-n, n + 1)) for n in (int(shift * high), int(shift * wide)))
-    turned = mirror and rng.random() < 0.5
+    down, right = (int(rng.integers(-n, n + 1)) for n in (int(moves.shift * high), int(moves.shift * wide)))
+    turned = moves.mirror and rng.random() < 0.5
     if down or right:
         pad = (max(abs(down), abs(right)),) * 2
         image = np.pad(image, (pad, pad, (0, 0)), mode="reflect")[

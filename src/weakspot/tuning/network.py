@@ -6,10 +6,13 @@ library, becomes a `Network`, and a repaired network is again something that a n
 
 from __future__ import annotations
 
+import copy
 import hashlib
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -17,10 +20,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from weakspot.core import Case, Output, Scores, WeakspotError
+from weakspot.core import Case, Output, Scores, WeakspotError, parse_name
 from weakspot.models.compute import Batches, Compiled, autocast, choose_device, computing
 from weakspot.models.onnx.models import OnnxClassifier
 from weakspot.models.pictures import stack_images, to_probabilities
+from weakspot.models.preprocess import CONFIG
+from weakspot.models.torch.classifier import ImageClassifier
 
 #: Pictures that are shown at once where nothing is learnt.
 SHOWN: Final = 256
@@ -31,6 +36,10 @@ HOW: Final = (
     "name it as onnx:FILE.onnx?labels=…, hf:FOLDER or torch:package.module:attr?weights=…&labels=…, "
     "or use --method data"
 )
+
+_WEIGHTS: Final = "model.safetensors"
+#: Options that are of the old weights.
+_OLD: Final = ("revision", "pickle", "weights")
 
 
 @dataclass(eq=False)
@@ -55,7 +64,6 @@ class Network:
     odds: bool = True
 
     def logits(self, images: Sequence[Any]) -> torch.Tensor:
-        """Logits of pictures, without learning; on the host."""
         self.module.eval()
         batches = self.batches or Batches("", SHOWN, device=self.device)
         with torch.no_grad():
@@ -97,23 +105,19 @@ def logits_of(answer: Any) -> torch.Tensor:
     found = getattr(answer, "logits", answer)
     found = found[0] if isinstance(found, list | tuple) else found
     if not isinstance(found, torch.Tensor):
-        raise WeakspotError(
-            f"the module answers with {type(found).__name__}, not with logits",
-            fix="return a tensor (n, labels)",
-        )
+        what = f"the module answers with {type(found).__name__}, not with logits"
+        raise WeakspotError(what, fix="return a tensor (n, labels)")
     return found.flatten(1)
 
 
 def network_of(target: Any, *, name: str) -> Network:
     """The network behind a target, or an error if it cannot be trained."""
-    from weakspot.models.torch.classifier import ImageClassifier
-    from weakspot.tuning.image_classifier import of_library
     from weakspot.tuning.torch_model import TorchClassifier
 
     if isinstance(target, Network):
         return target
     if isinstance(target, ImageClassifier):
-        return of_library(target, name)
+        return _of_library(target, name)
     if isinstance(target, TorchClassifier):
         return target.network(name)
     if isinstance(target, OnnxClassifier):
@@ -131,9 +135,8 @@ def _of_onnx(target: OnnxClassifier, name: str) -> Network:
     try:
         module = OnnxModule(path, output=gives.name)
     except ImportError as error:
-        raise WeakspotError(
-            f"reading {path} needs a library: {error}", fix="pip install 'weakspot[torch]'"
-        ) from error
+        what = f"reading {path} needs a library: {error}"
+        raise WeakspotError(what, fix="pip install 'weakspot[torch]'") from error
     scale, shift = target._scale, target._shift
 
     def prepare(images: Sequence[Any]) -> torch.Tensor:
@@ -156,17 +159,10 @@ def _of_onnx(target: OnnxClassifier, name: str) -> Network:
     return network
 
 
-@dataclass(frozen=True)
-class _Shown:
-    """What a target looks at of a case."""
-
-    input: Any
-
-
 def _same(network: Network, target: OnnxClassifier, size: tuple[int, int]) -> None:
     """Refuse a module that does not answer as the file does."""
     noise = np.random.default_rng(0).integers(0, 256, (4, *size, 3), np.uint8)
-    shown: list[Any] = [_Shown(image) for image in noise]
+    shown: list[Any] = [SimpleNamespace(input=image) for image in noise]  # what a target looks at of a case
     wanted = np.stack([o.scores.values for o in target.answer(shown) if o.scores is not None])
     got = np.stack([o.scores.values for o in network.answer(shown) if o.scores is not None])
     if not np.allclose(wanted, got, atol=1e-3):
@@ -177,20 +173,60 @@ def _same(network: Network, target: OnnxClassifier, size: tuple[int, int]) -> No
         )
 
 
+def _of_library(target: ImageClassifier, name: str) -> Network:
+    """A copy that can be trained; an error for TorchScript, whose layers cannot be changed."""
+    module: Any = target._model.module if isinstance(target._model, Compiled) else target._model
+    if isinstance(module, torch.jit.ScriptModule):
+        raise WeakspotError(f"{name[:200]} cannot be trained here: it is a TorchScript file", fix=HOW)
+    own = copy.deepcopy(module).to("cpu").float().eval()
+
+    def prepare(images: Sequence[Any]) -> torch.Tensor:
+        return torch.from_numpy(target.prepare(images)).float()
+
+    def keep(trained: nn.Module, folder: Path) -> str:
+        return _kept(trained, folder, target=target, name=name)
+
+    return Network(name, own, target.labels, prepare, keep, target.parents)
+
+
+def _kept(trained: Any, folder: Path, *, target: ImageClassifier, name: str) -> str:
+    """Write a classifier as its library reads it, as safetensors; its name as a target, "" if it has none."""
+    from weakspot.models.hf.loading import quiet
+
+    scheme, path, options = parse_name(name)
+    options = {key: value for key, value in options.items() if key not in _OLD}
+    if scheme == "hf" and target.folder is not None:
+        with quiet():
+            trained.save_pretrained(folder)
+        shutil.copyfile(target.folder / CONFIG, folder / CONFIG)
+        return _named(f"hf:{folder}", options)
+    save_weights(trained, folder / _WEIGHTS)
+    if scheme == "timm" and target.folder is not None:
+        shutil.copyfile(target.folder / "config.json", folder / "config.json")
+        return _named(f"timm:{folder}", options)
+    if scheme == "torchvision":
+        labels = folder / "labels.txt"
+        save_labels(target.labels, labels)
+        own = {"weights": str(folder / _WEIGHTS), "labels": str(labels)}
+        return _named(f"torchvision:{path}", options | own)
+    return ""
+
+
+def _named(name: str, options: dict[str, str]) -> str:
+    return name + (f"?{urlencode(options, safe='/,')}" if options else "")
+
+
 def save_weights(module: nn.Module, path: Path) -> None:
-    """Write the weights as safetensors."""
     from safetensors.torch import save_file
 
     save_file({k: v.detach().cpu().contiguous().clone() for k, v in module.state_dict().items()}, str(path))
 
 
 def save_labels(labels: Sequence[str], path: Path) -> None:
-    """Write one label a line."""
     path.write_text("".join(f"{label}\n" for label in labels), "utf-8")
 
 
 def digest_of(module: nn.Module) -> str:
-    """SHA-256 of all weights."""
     found = hashlib.sha256()
     for key, value in sorted(module.state_dict().items()):
         found.update(key.encode())

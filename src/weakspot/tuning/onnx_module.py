@@ -1,5 +1,4 @@
-"""A classifier's ONNX graph as a torch module that can be trained, and back into a graph: no pickles on the
-way.
+"""A classifier's ONNX graph as a torch module that can be trained, and back into a graph, without pickles.
 
 Layers with weights (Conv, Gemm, MatMul, normalisations) become modules of torch, so that the last one can
 be found, frozen or given an adapter as in any other network; what lies between is carried out node by node.
@@ -86,13 +85,10 @@ class OnnxModule(nn.Module):
         self._constants = constants
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """Logits (n, labels)."""
         values: dict[str, Any] = {self._input: images}
         for step in self._steps:
             given = [values[n] if n in values else self._constant(n, images) for n in step.inputs]
-            results = (
-                self.layers[step.layer](given[0]) if step.op is None else step.op(given, step.attributes)
-            )
+            results = step.op(given, step.attributes) if step.op else self.layers[step.layer](given[0])
             values.update(zip(step.outputs, _several(results), strict=False))
             if self._output in step.outputs:
                 break
@@ -132,11 +128,11 @@ class OnnxModule(nn.Module):
         return value
 
     def _value(self, name: str) -> torch.Tensor:
-        if name not in self._homes:
+        home = self._homes.get(name)
+        if home is None:
             own = self._weights_by.get(name)
             found: torch.Tensor = self._constants[name] if own is None else self.weights[own]
             return found
-        home = self._homes[name]
         layer = self.layers[home.layer]
         value: torch.Tensor = getattr(layer[1] if isinstance(layer, _Padded) else layer, home.attribute)
         return value.T if home.turned else value
@@ -144,11 +140,8 @@ class OnnxModule(nn.Module):
     def _step(self, node: Any, constants: dict[str, Any]) -> _Step:
         """A module is named, not held: a copy of the whole must use its own."""
         attributes, inputs, outputs = _attributes(node), list(node.input), list(node.output)
-        if (
-            node.op_type in _LAYERS
-            and inputs[1] in constants
-            and (node.op_type != "MatMul" or constants[inputs[1]].ndim == 2)
-        ):
+        weight = constants.get(inputs[1]) if node.op_type in _LAYERS else None
+        if weight is not None and (node.op_type != "MatMul" or weight.ndim == 2):
             key = self._key(node)
             self.layers[key] = _LAYERS[node.op_type]([constants.get(name) for name in inputs[1:]], attributes)
             turned = node.op_type in ("Gemm", "MatMul") and not attributes.get("transB", 0)
@@ -167,10 +160,7 @@ class OnnxModule(nn.Module):
     def _key(self, node: Any) -> str:
         own = node.input[1].removesuffix(".weight")
         if own == node.input[1] or not re.fullmatch(r"[\w.]+", own):
-            own = (
-                next((part for part in node.name.split("/")[-2:-1] if re.fullmatch(r"[\w.]+", part)), "")
-                or "layer"
-            )
+            own = next((p for p in node.name.split("/")[-2:-1] if re.fullmatch(r"[\w.]+", p)), "layer")
         key = own.replace(".", "_")
         return key if key not in self.layers else f"{key}_{len(self.layers)}"
 
@@ -200,16 +190,19 @@ class _Padded(nn.Sequential):
     """A convolution whose padding differs from side to side."""
 
 
+def _bias(weights: list[Any]) -> Any:
+    return weights[1] if len(weights) > 1 else None
+
+
 def _conv(weights: list[Any], a: dict[str, Any]) -> nn.Module:
-    weight, bias = weights[0], weights[1] if len(weights) > 1 else None
+    weight, bias = weights[0], _bias(weights)
     kernel, group = list(weight.shape[2:]), int(a.get("group", 1))
     strides, dilations = list(a.get("strides", [1, 1])), list(a.get("dilations", [1, 1]))
     pads = list(a.get("pads", [0] * 4))
     auto = a.get("auto_pad", b"NOTSET").decode()
     if weight.ndim != 4 or auto in ("SAME_UPPER", "SAME_LOWER"):
-        raise WeakspotError(
-            "a convolution of the graph is of a kind that cannot be trained here", fix="name its torch module"
-        )
+        what = "a convolution of the graph is of a kind that cannot be trained here"
+        raise WeakspotError(what, fix="name its torch module")
     even = pads[:2] == pads[2:]
     layer = nn.Conv2d(
         weight.shape[1] * group, weight.shape[0], tuple(kernel), tuple(strides),
@@ -221,11 +214,9 @@ def _conv(weights: list[Any], a: dict[str, Any]) -> nn.Module:
 
 def _gemm(weights: list[Any], a: dict[str, Any]) -> nn.Module:
     if a.get("transA", 0) or a.get("alpha", 1.0) != 1.0 or a.get("beta", 1.0) != 1.0:
-        raise WeakspotError(
-            "a linear layer of the graph is scaled, which cannot be trained here", fix="name its torch module"
-        )
-    turned, bias = bool(a.get("transB", 0)), weights[1] if len(weights) > 1 else None
-    weight = weights[0] if turned else weights[0].T
+        what = "a linear layer of the graph is scaled, which cannot be trained here"
+        raise WeakspotError(what, fix="name its torch module")
+    weight, bias = weights[0] if a.get("transB", 0) else weights[0].T, _bias(weights)
     layer = nn.Linear(weight.shape[1], weight.shape[0], bias is not None)
     _fill(layer, weight, bias)
     return layer
@@ -240,7 +231,7 @@ def _normal(weights: list[Any], a: dict[str, Any]) -> nn.Module:
 
 
 def _layer_norm(weights: list[Any], a: dict[str, Any]) -> nn.Module:
-    bias = weights[1] if len(weights) > 1 else None
+    bias = _bias(weights)
     layer = nn.LayerNorm(tuple(weights[0].shape), eps=float(a.get("epsilon", 1e-5)), bias=bias is not None)
     _fill(layer, weights[0], bias)
     return layer

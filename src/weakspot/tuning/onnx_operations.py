@@ -26,14 +26,18 @@ def product(x: list[Any], _: dict[str, Any]) -> Any:
     return x[0] @ x[1]
 
 
+def _given(x: list[Any], i: int, otherwise: Any = None) -> Any:
+    """An input that may be left out."""
+    return x[i] if len(x) > i and x[i] is not None else otherwise
+
+
 def _ints(value: Any) -> list[int]:
     return [int(i) for i in (value.tolist() if hasattr(value, "tolist") else value)]
 
 
 def _slice(x: list[Any], _: dict[str, Any]) -> Any:
     data, starts, ends = x[0], _ints(x[1]), _ints(x[2])
-    axes = _ints(x[3]) if len(x) > 3 and x[3] is not None else list(range(len(starts)))
-    steps = _ints(x[4]) if len(x) > 4 and x[4] is not None else [1] * len(starts)
+    axes, steps = _ints(_given(x, 3, range(len(starts)))), _ints(_given(x, 4, [1] * len(starts)))
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         long = data.shape[axis]
         if step > 0:
@@ -53,7 +57,7 @@ def _pad(x: list[Any], a: dict[str, Any]) -> Any:
     half, flat = len(pads) // 2, []
     for axis in reversed(range(half)):
         flat += [pads[axis], pads[half + axis]]
-    return F.pad(x[0], flat, value=float(x[2]) if len(x) > 2 and x[2] is not None else 0.0)
+    return F.pad(x[0], flat, value=float(_given(x, 2, 0.0)))
 
 
 def _reshape(x: list[Any], _: dict[str, Any]) -> Any:
@@ -62,7 +66,7 @@ def _reshape(x: list[Any], _: dict[str, Any]) -> Any:
 
 
 def _axes(x: list[Any], a: dict[str, Any]) -> list[int]:
-    return _ints(x[1]) if len(x) > 1 and x[1] is not None else list(a.get("axes", range(x[0].ndim)))
+    return _ints(_given(x, 1, a.get("axes", range(x[0].ndim))))
 
 
 def _keeps(a: dict[str, Any]) -> bool:
@@ -71,17 +75,17 @@ def _keeps(a: dict[str, Any]) -> bool:
 
 def _triangle(x: list[Any], a: dict[str, Any]) -> Any:
     side = torch.triu if a.get("upper", 1) else torch.tril
-    return side(x[0], diagonal=int(x[1]) if len(x) > 1 and x[1] is not None else 0)
+    return side(x[0], diagonal=int(_given(x, 1, 0)))
 
 
 def _squeeze(x: list[Any], a: dict[str, Any]) -> Any:
-    axes = _ints(x[1]) if len(x) > 1 else list(a.get("axes", []))
+    axes = _ints(_given(x, 1, a.get("axes", [])))
     return x[0].squeeze(tuple(axes)) if axes else x[0].squeeze()
 
 
 def _unsqueeze(x: list[Any], a: dict[str, Any]) -> Any:
     data = x[0]
-    for axis in sorted(_ints(x[1]) if len(x) > 1 else list(a["axes"])):
+    for axis in sorted(_ints(_given(x, 1, a.get("axes")))):
         data = data.unsqueeze(axis)
     return data
 
@@ -99,30 +103,26 @@ def _gather(x: list[Any], a: dict[str, Any]) -> Any:
 
 def _split(x: list[Any], a: dict[str, Any]) -> Any:
     axis = int(a.get("axis", 0))
-    sizes = _ints(x[1]) if len(x) > 1 and x[1] is not None else list(a.get("split", []))
+    sizes = _ints(_given(x, 1, a.get("split", [])))
     return list(x[0].split(sizes or x[0].shape[axis] // a["outputs"], axis))
 
 
 def _pool(pool: Callable[..., Any]) -> Operation:
     def run(x: list[Any], a: dict[str, Any]) -> Any:
         pads = list(a.get("pads", [0] * 4))
-        given = (
-            F.pad(x[0], (pads[1], pads[3], pads[0], pads[2]), value=-torch.inf)
-            if any(pads) and pool is F.max_pool2d
-            else x[0]
-        )
+        given, size = x[0], (tuple(a["kernel_shape"]), tuple(a.get("strides", [1, 1])))
         if any(pads) and pool is F.avg_pool2d:
-            return pool(given, tuple(a["kernel_shape"]), tuple(a.get("strides", [1, 1])), (pads[0], pads[1]),
-                        count_include_pad=bool(a.get("count_include_pad", 0)))  # fmt: skip
-        return pool(given, tuple(a["kernel_shape"]), tuple(a.get("strides", [1, 1])))
+            return pool(given, *size, pads[:2], count_include_pad=bool(a.get("count_include_pad", 0)))
+        if any(pads):
+            given = F.pad(given, (pads[1], pads[3], pads[0], pads[2]), value=-torch.inf)
+        return pool(given, *size)
 
     return run
 
 
 def _clip(x: list[Any], a: dict[str, Any]) -> Any:
-    low = x[1] if len(x) > 1 and x[1] is not None else a.get("min")
-    high = x[2] if len(x) > 2 and x[2] is not None else a.get("max")
-    return x[0].clamp(None if low is None else float(low), None if high is None else float(high))
+    ends = _given(x, 1, a.get("min")), _given(x, 2, a.get("max"))
+    return x[0].clamp(*(None if end is None else float(end) for end in ends))
 
 
 def _constant(_: list[Any], a: dict[str, Any]) -> Any:
@@ -143,7 +143,7 @@ def _filled(x: list[Any], a: dict[str, Any]) -> Any:
 
 def _quantised(x: list[Any], a: dict[str, Any]) -> Any:
     scale, axis = x[1], int(a.get("axis", 1))
-    zero = x[2] if len(x) > 2 and x[2] is not None else torch.zeros_like(scale)
+    zero = _given(x, 2, torch.zeros_like(scale))
     shape = [1] * x[0].ndim
     if scale.ndim == 1:
         shape[axis] = -1

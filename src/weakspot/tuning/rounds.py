@@ -73,9 +73,8 @@ def rounds(
     """
     optimizer = torch.optim.AdamW(parameters, lr=peak, weight_decay=1e-4)
     old, average, best = ([p.detach().clone() for p in parameters] for _ in range(3))
-    state = State()
-    if folder is not None:
-        state = _restore(folder, settings, parameters, average, best, optimizer)
+    weights: _Weights = {"now": parameters, "average": average, "best": best}
+    state = State() if folder is None else _restore(folder, settings, weights, optimizer)
     if state.epoch == 0:
         row = evaluate()
         state.best_loss = state.lowest = row["validation"]
@@ -102,13 +101,13 @@ def rounds(
         row = evaluate()
         if better(row, state, held, chance=CHANCE if stay is None else GUARDED):
             state.best, state.best_loss = state.epoch, min(row["validation"], state.best_loss)
-            best = [p.detach().clone() for p in parameters]
+            best[:] = [p.detach().clone() for p in parameters]
         if state.best == state.epoch or row["validation"] < state.lowest - 1e-5:
             state.fresh, state.lowest = state.epoch, min(row["validation"], state.lowest)
         _put(parameters, now)
         state.curve.append({"epoch": state.epoch, "training": total / steps, **row})
         if folder is not None:
-            _save(folder, settings, state, parameters, average, best, optimizer)
+            _save(folder, settings, state, weights, optimizer)
         if progress is not None:
             progress(state.epoch, epochs, state.curve[-1])
 
@@ -135,7 +134,7 @@ def better(row: Mapping[str, float], state: State, n: int, *, chance: float = CH
     return row["validation"] < min(state.best_loss + room, state.curve[0]["validation"] - 1e-5)
 
 
-def _put(parameters: Sequence[nn.Parameter], values: Sequence[torch.Tensor]) -> None:
+def _put(parameters: Sequence[torch.Tensor], values: Sequence[torch.Tensor]) -> None:
     with torch.no_grad():
         for p, value in zip(parameters, values, strict=True):
             p.copy_(value)
@@ -143,36 +142,30 @@ def _put(parameters: Sequence[nn.Parameter], values: Sequence[torch.Tensor]) -> 
 
 # -- checkpoints -----------------------------------------------------------------------------------
 
+_Weights = dict[str, Sequence[torch.Tensor]]
+
 
 def _save(
     folder: Path,
     settings: Mapping[str, Any],
     state: State,
-    now: Sequence[torch.Tensor],
-    average: Sequence[torch.Tensor],
-    best: Sequence[torch.Tensor],
+    weights: _Weights,
     optimizer: torch.optim.Optimizer,
 ) -> None:
     """Everything that the next round depends on, in two files; the second says which first it belongs to."""
     from safetensors.torch import save
 
-    tensors = {f"{kind}.{i}": t.detach().cpu().contiguous() for kind, some in
-               (("now", now), ("average", average), ("best", best)) for i, t in enumerate(some)}  # fmt: skip
+    tensors = {f"{kind}.{i}": tensor for kind, some in weights.items() for i, tensor in enumerate(some)}
     for i, kept in optimizer.state_dict()["state"].items():
-        tensors |= {f"{key}.{i}": torch.as_tensor(value).cpu().contiguous() for key, value in kept.items()}
+        tensors |= {f"{key}.{i}": torch.as_tensor(value) for key, value in kept.items()}
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     write_whole(folder / f"{CHECKPOINT}.safetensors", save(tensors, {"epoch": str(state.epoch)}))
-    write_whole(
-        folder / f"{CHECKPOINT}.json", json.dumps({"settings": dict(settings), **asdict(state)}).encode()
-    )
+    known = {"settings": dict(settings), **asdict(state)}
+    write_whole(folder / f"{CHECKPOINT}.json", json.dumps(known).encode())
 
 
 def _restore(
-    folder: Path,
-    settings: Mapping[str, Any],
-    now: Sequence[nn.Parameter],
-    average: Sequence[torch.Tensor],
-    best: Sequence[torch.Tensor],
-    optimizer: torch.optim.Optimizer,
+    folder: Path, settings: Mapping[str, Any], weights: _Weights, optimizer: torch.optim.AdamW
 ) -> State:
     """Take up a checkpoint, if there is one of these settings; a fresh state otherwise."""
     from safetensors import SafetensorError, safe_open
@@ -185,13 +178,11 @@ def _restore(
             if file.metadata()["epoch"] != str(known["epoch"]):  # interrupted between the two files
                 return State()
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (it is no dict)
-        for kind, some in (("now", now), ("average", average), ("best", best)):
-            with torch.no_grad():
-                for i, p in enumerate(some):
-                    p.copy_(tensors[f"{kind}.{i}"])
+        for kind, some in weights.items():
+            _put(some, [tensors[f"{kind}.{i}"] for i in range(len(some))])
         kept = {
             i: {key: tensors[f"{key}.{i}"] for key in ("step", "exp_avg", "exp_avg_sq")}
-            for i in range(len(now))
+            for i in range(len(weights["now"]))
             if f"exp_avg.{i}" in tensors
         }
         optimizer.load_state_dict({"state": kept, "param_groups": optimizer.state_dict()["param_groups"]})

@@ -21,7 +21,7 @@ from weakspot.core import WeakspotError, check_known
 from weakspot.models.compute import choose_device
 from weakspot.models.hf.loading import quiet
 from weakspot.models.summarise import Seq2Seq
-from weakspot.tuning.lora import adapted, merged, need_peft
+from weakspot.tuning.head import adapted, merged, need_peft
 from weakspot.tuning.rounds import Progress, rounds
 from weakspot.tuning.train import Trained
 
@@ -38,8 +38,6 @@ _NOTHING: Final = -100
 
 
 class Lesson(NamedTuple):
-    """A text and the summary that is wanted of it."""
-
     text: str
     wanted: str
 
@@ -166,10 +164,9 @@ class _Work:
 
     def _given(self, rows: Sequence[Lesson]) -> dict[str, torch.Tensor]:
         tokens, fit = self.target._tokenizer, {"return_tensors": "pt", "padding": True, "truncation": True}
+        texts, longest = [self.target.prefix + row.text for row in rows], self.target._longest
         with quiet():
-            read = tokens(
-                [self.target.prefix + row.text for row in rows], **fit, max_length=self.target._longest
-            )
+            read = tokens(texts, **fit, max_length=longest)
             wanted = tokens(text_target=[row.wanted for row in rows], **fit, max_length=WRITTEN)
         labels = wanted["input_ids"].masked_fill(wanted["attention_mask"] == 0, _NOTHING)
         given = {"input_ids": read["input_ids"], "attention_mask": read["attention_mask"], "labels": labels}

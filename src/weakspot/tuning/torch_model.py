@@ -56,7 +56,6 @@ class TorchClassifier:
         self._batches = Batches(name, batch or most, device=network.device, dtype=network.dtype)
         network.batches = self._batches
         network.compiled = Compiled(module, name=name) if compile else None
-
         self._released = False
 
     @property
@@ -65,7 +64,6 @@ class TorchClassifier:
 
     @property
     def dtype(self) -> str:
-        """The number format it multiplies in."""
         return self._network.dtype
 
     @property
@@ -84,14 +82,11 @@ class TorchClassifier:
         free(device)
 
     def network(self, name: str) -> Network:
-        """What is trained."""
         mean, std = (torch.tensor(v, dtype=torch.float32).reshape(3, 1, 1) for v in (self.mean, self.std))
 
         def prepare(images: Sequence[Any]) -> torch.Tensor:
-            batch = torch.from_numpy(
-                np.ascontiguousarray(stack_images(images, self.size).transpose(0, 3, 1, 2))
-            )
-            return (batch.float() / 255 - mean) / std
+            stacked = stack_images(images, self.size).transpose(0, 3, 1, 2)
+            return (torch.from_numpy(np.ascontiguousarray(stacked)).float() / 255 - mean) / std
 
         return Network(name, self.module, self.labels, prepare, self._keep, self.parents)
 
@@ -151,8 +146,6 @@ def _made(path: str) -> nn.Module:
     if not isinstance(found, nn.Module) and (inspect.isfunction(found) or inspect.ismethod(found)):
         found = found()
     if not isinstance(found, nn.Module):
-        raise WeakspotError(
-            f"torch:{path[:200]} is {type(found).__name__}, not a module of torch",
-            fix="name a module, or a class or function without arguments that makes one",
-        )
+        fix = "name a module, or a class or function without arguments that makes one"
+        raise WeakspotError(f"torch:{path[:200]} is {type(found).__name__}, not a module of torch", fix=fix)
     return found

@@ -25,8 +25,8 @@ from torch.nn import functional as F  # noqa: N812
 
 from weakspot.core import WeakspotError, check_known
 from weakspot.tuning.guard import Guards, Place, farthest
-from weakspot.tuning.head import last_layer, reaching
-from weakspot.tuning.lessons import Lessons, Shown
+from weakspot.tuning.head import adapted, last_layer, merged, reaching
+from weakspot.tuning.lessons import Lessons, Moves, Shown
 from weakspot.tuning.network import Network
 from weakspot.tuning.rounds import Progress, rounds
 
@@ -67,20 +67,12 @@ class TrainSettings:
     seed: int = 0
 
     def check(self) -> None:
-        """Refuse what cannot be meant."""
         check_known(self.method, METHODS, f"no method is called {self.method[:60]!r}")
-        for name, low, high in (
-            ("rate", 0, 1),
-            ("distil", 0, 1),
-            ("validation", 0, 0.9),
-            ("shift", 0, 0.5),
-            ("blend", 0, 1),
-        ):
+        for name, most in {"rate": 1, "distil": 1, "validation": 0.9, "shift": 0.5, "blend": 1}.items():
             value = getattr(self, name)
-            if not low <= value <= high or (name in ("rate", "validation") and value == 0):
-                raise WeakspotError(
-                    f"{name} cannot be {value:g}", fix=f"choose a number above {low} and up to {high}"
-                )
+            if not 0 <= value <= most or (name in ("rate", "validation") and value == 0):
+                fix = f"choose a number above 0 and up to {most}"
+                raise WeakspotError(f"{name} cannot be {value:g}", fix=fix)
         if self.epochs < 0 or self.batch < 1 or self.patience < 1 or self.rank < 1 or self.learning_rate < 0:
             raise WeakspotError(
                 "a number of the training is negative or zero", fix="check epochs, batch, patience, rank"
@@ -113,48 +105,43 @@ def train(
     folder: Path | None = None,
     progress: Progress | None = None,
 ) -> Trained:
-    """Train a network in place; afterwards it has the best weights. A checkpoint in the folder is gone on
-    with.
-    """
+    """Train a network in place, to the best weights. A checkpoint in the folder is gone on with."""
     settings.check()
     network.to(settings.device)
     rng = np.random.default_rng([settings.seed, 11])
     order = rng.permutation(len(lessons))
     held = max(1, round(settings.validation * len(order)))
     if len(order) - held < 4:
-        raise WeakspotError(
-            f"{len(order)} pictures are too few to learn from", fix="give the map more pictures"
-        )
+        few = f"{len(order)} pictures are too few to learn from"
+        raise WeakspotError(few, fix="give the map more pictures")
     watched, own = order[:held].tolist(), order[held:].tolist()
     teacher = copy.deepcopy(network.module).eval().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    name, features, student = _student(network, lessons, settings)
-    chosen = [p for p in student.parameters() if p.requires_grad]
+    student = _student(network, lessons, settings)
+    chosen = [p for p in student.module.parameters() if p.requires_grad]
+    kept = student.features is not None
     exam = {
         "transformed": lessons.show(watched * 2, seed=[settings.seed, 12], rate=1.0),
         "plain": lessons.show(watched, seed=[settings.seed, 12], rate=0.0),
     }
-    loss_of = _Loss(network, teacher, features, student, settings, lessons.unlearns)
+    moves = Moves(settings.mirror, settings.shift, settings.blend if settings.distil else 0.0)
+    loss_of = _Loss(network, teacher, student, settings, lessons.unlearns)
 
     def loss_at(epoch: int, step: int) -> torch.Tensor:
-        turn = epoch if features is None else epoch % ROUNDS
+        turn = epoch % ROUNDS if kept else epoch
         shuffled = np.random.default_rng([settings.seed, 13, turn]).permutation(own).tolist()
         some = shuffled[step * settings.batch : (step + 1) * settings.batch]
-        shown = partial(augmented, lessons, some, seed=[settings.seed, 14, turn, step], settings=settings)
+        # Shifted and mirrored first, transformed then, as the verification does it.
+        seed = [settings.seed, 14, turn, step]
+        shown = partial(lessons.show, some, seed=seed, rate=settings.rate, moves=moves)
         return loss_of(shown, key=(turn, step))
 
     places: list[Place] = []
-    guards = Guards(student, loss_of.given, lessons, watched, seed=settings.seed, keep=features is not None)
+    guards = Guards(student.module, loss_of.given, lessons, watched, seed=settings.seed, keep=kept)
 
     def stay(go: Callable[[float], None]) -> float:
-        most = WAY if settings.method == "full" else 1.0
-        places[:] = farthest(
-            go,
-            plain=partial(guards.failing, 0.0),
-            transformed=partial(guards.failing, 1.0),
-            apart=guards.apart,
-            most=most,
-            margin=lessons.margin,
-        )
+        plain, transformed = (partial(guards.failing, rate) for rate in (0.0, 1.0))
+        far: Any = {"most": WAY if settings.method == "full" else 1.0, "margin": lessons.margin}
+        places[:] = farthest(go, plain=plain, transformed=transformed, apart=guards.apart, **far)
         return places[-1].way
 
     state = rounds(
@@ -173,9 +160,7 @@ def train(
         progress=progress,
     )
     if settings.method == "lora":
-        from weakspot.tuning.lora import merged
-
-        network.module = merged(student)
+        network.module = merged(student.module)
     network.module.eval()
     for p in network.module.parameters():
         p.requires_grad_(True)
@@ -184,20 +169,10 @@ def train(
         best=state.best if state.way else 0,
         epochs=state.epoch,
         parameters=sum(p.numel() for p in chosen),
-        layer=name,
+        layer=student.name,
         way=state.way,
         guard=[place._asdict() for place in places],
         guards=len(guards) if places else 0,
-    )
-
-
-def augmented(
-    lessons: Lessons, which: Sequence[int], *, seed: Sequence[int], settings: TrainSettings
-) -> Shown:
-    """Pictures for a step: shifted and mirrored first, transformed then, as the verification does it."""
-    blend = settings.blend if settings.distil else 0.0
-    return lessons.shifted(
-        which, seed=seed, rate=settings.rate, mirror=settings.mirror, shift=settings.shift, blend=blend
     )
 
 
@@ -218,16 +193,10 @@ class _Loss:
     """
 
     def __init__(
-        self,
-        network: Network,
-        teacher: nn.Module,
-        features: Callable[[torch.Tensor], torch.Tensor] | None,
-        student: nn.Module,
-        settings: TrainSettings,
-        unlearns: bool,
+        self, network: Network, teacher: nn.Module, student: _Student, settings: TrainSettings, unlearns: bool
     ) -> None:
-        self.network, self.teacher, self.student, self.unlearns = network, teacher, student, unlearns
-        self.features, self.settings = features, settings
+        self.network, self.teacher, self.student = network, teacher, student.module
+        self.features, self.settings, self.unlearns = student.features, settings, unlearns
         self._known: dict[tuple[int, int], _Material] = {}
         self._exam: dict[str, list[torch.Tensor]] = {}
 
@@ -297,15 +266,19 @@ def put_right(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     return found
 
 
-def _student(
-    network: Network, lessons: Lessons, settings: TrainSettings
-) -> tuple[str, Callable[[torch.Tensor], torch.Tensor] | None, nn.Module]:
+class _Student(NamedTuple):
     """What is trained: everything; an adapter; or the last layer on what reaches it, and its name then."""
+
+    name: str
+    module: nn.Module
+    features: Callable[[torch.Tensor], torch.Tensor] | None = None
+
+
+def _student(network: Network, lessons: Lessons, settings: TrainSettings) -> _Student:
     module = network.module
     torch.manual_seed(settings.seed)
-    sample = network.prepare(lessons.show([0, 1], seed=[settings.seed, 15], rate=0.5).plain).to(
-        network.device
-    )
+    shown = lessons.show([0, 1], seed=[settings.seed, 15], rate=0.5).plain
+    sample = network.prepare(shown).to(network.device)
     network.look(sample)
     name, head = "", None
     if settings.method == "last-layer" or settings.reset_head:
@@ -317,15 +290,13 @@ def _student(
                 if reset is not None:
                     reset()
     if settings.method == "lora":
-        from weakspot.tuning.lora import adapted
-
-        return name, None, adapted(module, rank=settings.rank)
+        return _Student(name, adapted(module, rank=settings.rank))
     for p in module.parameters():
         p.requires_grad_(settings.method == "full")
     if settings.method == "full" or head is None:
-        return name, None, module
+        return _Student(name, module)
     for p in head.layer.parameters():
         p.requires_grad_(True)
     if not head.answers:  # what the network computes after it is part of the answer that is learnt
-        return name, None, module
-    return name, reaching(module, head.layer), head.layer
+        return _Student(name, module)
+    return _Student(name, head.layer, reaching(module, head.layer))

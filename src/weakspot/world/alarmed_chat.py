@@ -44,18 +44,11 @@ class AlarmedChat:
     digest = hashlib.sha256(repr((ALARMING, _REFUSALS, _ANSWERS)).encode()).hexdigest()
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`."""
         return [Output(self.say(Question.of(case.input).text)) for case in cases]
 
     def say(self, text: str) -> str:
-        """What it says to a text."""
         said = _REFUSALS if _ALARMS.search(text) else _ANSWERS
         return said[len(text) % len(said)]
-
-
-def load() -> AlarmedChat:
-    """`world:guide`."""
-    return AlarmedChat()
 
 
 def questions() -> Benchmark:

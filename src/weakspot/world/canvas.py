@@ -1,5 +1,7 @@
 """Paper, paint and a pen: smooth shapes in unit coordinates on a supersampled Pillow image.
 
+`Pen.paint` draws the parts listed in `drawings.toml`, which says how a part is written.
+
 A `Pen` carries an affine frame, so a subject is drawn once in its own unit box and lands anywhere,
 turned or mirrored, at any size. Points become complex numbers in pixels, and every curve is one small
 product with a precomputed matrix: that is what makes 400 pictures a second possible in Python.
@@ -8,10 +10,14 @@ product with a precomputed matrix: that is what makes 400 pictures a second poss
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import lru_cache
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import chain
+from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,17 +42,16 @@ PAINT: Final[dict[str, Color]] = {
     "grey": (142, 145, 150),
     "white": (243, 240, 232),
 }
+INK: Final[Color] = (44, 38, 46)
+DRAWINGS: Final = tomllib.loads(Path(__file__).with_name("drawings.toml").read_text("utf-8"))
 _DARK: Final = (40, 30, 66)
 _LIGHT: Final = (255, 248, 230)
 
 
 def mix(a: Color, b: Color, t: float) -> Color:
     """The colour `t` of the way from `a` to `b`, without alpha."""
-    return (
-        int(a[0] + (b[0] - a[0]) * t),
-        int(a[1] + (b[1] - a[1]) * t),
-        int(a[2] + (b[2] - a[2]) * t),
-    )
+    (r0, g0, b0), (r1, g1, b1) = a[:3], b[:3]
+    return int(r0 + (r1 - r0) * t), int(g0 + (g1 - g0) * t), int(b0 + (b1 - b0) * t)
 
 
 def shade(color: Color, k: float) -> Color:
@@ -57,14 +62,110 @@ def shade(color: Color, k: float) -> Color:
 def vary(color: Color, rng: Random, amount: float = 9.0) -> Color:
     """The colour with a little drift in lightness and in each channel."""
     light = rng.uniform(-amount, amount)
-    r, g, b = (min(255, max(0, int(v + light + rng.uniform(-amount, amount) * 0.6))) for v in color[:3])
-    return (r, g, b)
+    return tuple(min(255, max(0, int(v + light + rng.uniform(-amount, amount) * 0.6))) for v in color[:3])
 
 
-def main_color(rng: Random, tint: Color | None, natural: Sequence[Color]) -> Color:
+@cache
+def colors(what: str) -> list[Color]:
+    return [tuple(bytes.fromhex(color)) for color in DRAWINGS["colors"][what].split()]
+
+
+def natural(rng: Random, what: str, tint: Color | None = None, *, drift: float = 9.0) -> Color:
     """The tint if there is one, else a natural colour; the stream moves on alike, so the rest stays."""
-    own = vary(rng.choice(natural), rng)
+    own = vary(rng.choice(colors(what)), rng, drift)
     return own if tint is None else tint
+
+
+@cache
+def rows(what: str) -> list[tuple[float, ...]]:
+    """Where the spots of a thing are, and whatever else is said of each."""
+    return [tuple(map(float, row.split(","))) for row in DRAWINGS["spots"][what].split()]
+
+
+def named(draw: Callable[..., Any]) -> str:
+    """The name of what a function draws."""
+    return draw.__name__.replace("_", " ")
+
+
+#: A sum of products, each a sign and its factors; a factor is a number or the name of one.
+Number = float | list[tuple[float, list[float | str]]]
+
+
+class _Stroke(NamedTuple):
+    """A line of a drawing: a method of `Pen`, its colour and what else it is given."""
+
+    method: str
+    base: Color | str  # a colour, or the name of one
+    shades: list[Number]  # of the colour, one after the other
+    opacity: tuple[int, ...]
+    numbers: list[Any]  # x and y of each point, then single numbers, then the options
+    changing: list[int]  # which of these depend on what the drawing is given
+    points: int
+    options: list[str]
+
+
+@cache
+def _strokes(part: str) -> list[_Stroke]:
+    return [_stroke(line) for line in _unrolled(DRAWINGS["parts"][part].strip().splitlines())]
+
+
+def _unrolled(lines: Sequence[str]) -> Iterator[str]:
+    """The lines with those between "for" and "end" repeated, the loop's names replaced by their values."""
+    rest = iter(lines)
+    for line in rest:
+        if not line.startswith("for "):
+            yield line
+            continue
+        names, _, rows = line.removeprefix("for ").partition(":")
+        body = "\n".join(iter(rest.__next__, "end"))
+        for row in rows.split():
+            repeated = body
+            for name, value in zip(names.split(), row.split(","), strict=True):
+                repeated = re.sub(rf"(?<![\w#]){name}\b(?!=)", value, repeated)
+            yield from repeated.splitlines()
+
+
+def _stroke(line: str) -> _Stroke:
+    method, *words = line.split()
+    tone, _, opacity = (words.pop(0) if method != "at" else "").partition("@")
+    name, *shades = tone.split(":")
+    base = tuple(bytes.fromhex(name[1:])) if name.startswith("#") else name
+    points = [word.split(",") for word in words if "," in word]
+    options = [word.split("=") for word in words if "=" in word]
+    single = [word for word in words if not set(",=") & set(word)]
+    numbers = [_number(n) for n in [*chain(*points), *single, *(value for _, value in options)]]
+    return _Stroke(
+        method,
+        base,
+        [_number(k) for k in shades],
+        (int(opacity),) if opacity else (),
+        numbers,
+        [i for i, number in enumerate(numbers) if not isinstance(number, float)],
+        2 * len(points),
+        [option for option, _ in options],
+    )
+
+
+@cache
+def _number(text: str) -> Number:
+    terms: list[tuple[float, list[float | str]]] = []
+    for signs, product in re.findall(r"([+-]*)((?:\*-|[^+-])+)", text):
+        factors = [factor.strip("-") for factor in product.split("*")]
+        sign = -1.0 if (signs + product).count("-") % 2 else 1.0
+        terms.append((sign, [f if f[0].isalpha() else float(f) for f in factors]))
+    constant = not any(isinstance(f, str) for _, factors in terms for f in factors)
+    return _value(terms, {}) if constant else terms
+
+
+def _value(number: Number, values: Mapping[str, Any]) -> float:
+    if isinstance(number, float):
+        return number
+    total = 0.0
+    for sign, factors in number:
+        for factor in factors:
+            sign *= factor if isinstance(factor, float) else values[factor]
+        total += sign
+    return total
 
 
 @lru_cache(maxsize=256)
@@ -138,6 +239,25 @@ class Pen:
         pen._scale = math.sqrt(abs(pen._a * pen._d - pen._b * pen._c))
         return pen
 
+    def paint(self, part: str, **values: Any) -> None:
+        """Draw a part of `drawings.toml`, given the colours and numbers that it leaves open."""
+        pen = self
+        for method, base, shades, opacity, numbers, changing, points, options in _strokes(part):
+            if changing:
+                numbers = numbers.copy()
+                for i in changing:
+                    numbers[i] = _value(numbers[i], values)
+            end = len(numbers) - len(options)
+            named = dict(zip(options, numbers[end:], strict=True)) if options else {}
+            if method == "at":
+                pen = self.at(*numbers[:end], **named) if numbers else self
+                continue
+            color: Color = values[base] if isinstance(base, str) else base
+            for k in shades:
+                color = shade(color, _value(k, values))
+            given = [[*zip(numbers[:points:2], numbers[1:points:2], strict=True)]] if points else []
+            getattr(pen, method)(*given, *numbers[points:end], color + opacity, **named)
+
     def _place(self, points: Points) -> Plane:
         a, b, c, d, e, f = self._a, self._b, self._c, self._d, self._e, self._f
         return np.array([complex(a * x + c * y + e, b * x + d * y + f) for x, y in points])
@@ -161,28 +281,12 @@ class Pen:
         """A disc or, with `ry`, an ellipse."""
         ry = rx if ry is None else ry
         reach = max(rx, ry) * self._scale
-        self._ring(
-            _round(7 if reach < 2 else 10 if reach < 5 else 18 if reach < 20 else 32 if reach < 90 else 72),
-            x,
-            y,
-            rx,
-            ry,
-            turn,
-            color,
-        )
+        n = 7 if reach < 2 else 10 if reach < 5 else 18 if reach < 20 else 32 if reach < 90 else 72
+        self._ring(_round(n), x, y, rx, ry, turn, color)
 
-    def tuft(
-        self,
-        x: float,
-        y: float,
-        rx: float,
-        color: Color,
-        ry: float | None = None,
-        n: int = 14,
-        depth: float = 0.16,
-    ) -> None:
+    def tuft(self, x: float, y: float, r: float, color: Color, n: float, depth: float) -> None:
         """A furry disc with n points."""
-        self._ring(_round(2 * n, depth), x, y, rx, rx if ry is None else ry, 0.0, color)
+        self._ring(_round(2 * int(n), depth), x, y, r, r, 0.0, color)
 
     def _ring(self, ring: Plane, x: float, y: float, rx: float, ry: float, turn: float, color: Color) -> None:
         a, b, c, d = self._a, self._b, self._c, self._d
@@ -203,7 +307,6 @@ class Pen:
         self.poly(((x0, y0), (x1, y0), (x1, y1), (x0, y1)), color)
 
     def line(self, x0: float, y0: float, x1: float, y1: float, width: float, color: Color) -> None:
-        """A straight stroke of even width."""
         dx, dy = x1 - x0, y1 - y0
         # A filled polygon is half a pixel fat on either side.
         half = max(width / 2 - 0.5 / self._scale, 0.0) / (math.hypot(dx, dy) or 1.0)
@@ -223,10 +326,10 @@ class Pen:
             self.disc(points[-1][0], points[-1][1], knob, color)
 
 
-def paper(side: int, stops: Sequence[tuple[float, Color]]) -> Image.Image:
+def sheet(side: int, *stops: tuple[float, Color]) -> Pen:
     """A square sheet with a vertical wash through stops: (height from 0 at the top to 1, colour)."""
     heights = [s[0] for s in stops]
     y = (np.arange(side) + 0.5) / side
     column = np.stack([np.interp(y, heights, [s[1][i] for s in stops]) for i in range(3)], axis=1)
     strip = Image.fromarray((column + 0.5).astype(np.uint8)[:, None, :])
-    return strip.resize((side, side), Image.Resampling.NEAREST)
+    return Pen(strip.resize((side, side), Image.Resampling.NEAREST))

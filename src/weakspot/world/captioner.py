@@ -21,6 +21,9 @@ from weakspot.world.grammar import complete, parse
 from weakspot.world.scene import Scene
 from weakspot.world.words import Words
 
+Picture = NDArray[np.uint8]
+#: What the image tower knows of pictures, or the words of those before them.
+Memory = NDArray[np.float32]
 #: Height and width of the pictures; pictures of another size are resized.
 SIZE: Final = (64, 64)
 #: Tokens of the longest text, its beginning and end included.
@@ -34,35 +37,21 @@ TOO_SOON: Final = 1.0
 
 
 class WorldCaptioner(OfGraphs):
-    """Speaks of pictures, and scores what others say of them.
-
-    Args:
-        device: "cpu" (the same numbers everywhere), "cuda" or "auto".
-    """
+    """Speaks of pictures, and scores what others say of them; on the CPU with the same numbers everywhere."""
 
     def __init__(self, *, device: str = "cpu") -> None:
         image, words, tokens = map(shipped.file, FILES)
         self._tokens = Words.load(tokens)
         self._image, self._words = Graph(image, device=device), Graph(words, device=device, batch=128)
-        self._image.expect(
-            {"image": (None, 3, *SIZE)}, {"memory": (None, None, 2, None, None, None)}, fix=shipped.FIX
-        )
-        self._words.expect(
-            {
-                "tokens": (None, None),
-                "past": (None, None, 2, None, None, None),
-                "memory": (None, None, 2, None, None, None),
-            },
-            {
-                "logits": (None, None, len(self._tokens.tokens)),
-                "present": (None, None, 2, None, None, None),
-            },
-            fix=shipped.FIX,
-        )
+        state = (None, None, 2, None, None, None)
+        self._image.expect({"image": (None, 3, *SIZE)}, {"memory": state}, fix=shipped.FIX)
+        given = {"tokens": (None, None), "past": state, "memory": state}
+        said = {"logits": (None, None, len(self._tokens.tokens)), "present": state}
+        self._words.expect(given, said, fix=shipped.FIX)
         self.digest = shipped.joint_digest(*FILES)
         self._made_of("world:captioner", self._image, self._words)
 
-    def shows(self, images: Sequence[NDArray[np.uint8]], texts: Sequence[str]) -> NDArray[np.bool_]:
+    def shows(self, images: Sequence[Picture], texts: Sequence[str]) -> NDArray[np.bool_]:
         """Whether each picture, as its caption tells it, is one that its text allows."""
         told = [_read(caption) for caption in self.captions(images)]
         pairs = zip(told, texts, strict=True)
@@ -70,7 +59,7 @@ class WorldCaptioner(OfGraphs):
 
     # -- saying -------------------------------------------------------------------------------------
 
-    def captions(self, images: Sequence[NDArray[np.uint8]], *, prefix: str = "") -> list[str]:
+    def captions(self, images: Sequence[Picture], *, prefix: str = "") -> list[str]:
         """See `Captioner`: the most likely next word, again and again, to the end or to `LENGTH` tokens."""
         begun = self._begun(prefix)
         shown = len(self._tokens.decode(begun))
@@ -80,7 +69,7 @@ class WorldCaptioner(OfGraphs):
             for ids in self._say(memory, begun)
         ]
 
-    def _say(self, memory: NDArray[np.float32], begun: list[int]) -> list[list[int]]:
+    def _say(self, memory: Memory, begun: list[int]) -> list[list[int]]:
         """The tokens of texts about the pictures with these memories."""
         said = [list(begun) for _ in memory]
         live = np.arange(len(memory))
@@ -102,21 +91,9 @@ class WorldCaptioner(OfGraphs):
     # -- scoring ------------------------------------------------------------------------------------
 
     def log_probabilities(
-        self,
-        images: Sequence[NDArray[np.uint8]],
-        sentences: Sequence[str],
-        *,
-        prefix: str = "",
-        end: bool = False,
+        self, images: Sequence[Picture], sentences: Sequence[str], *, prefix: str = "", end: bool = False
     ) -> NDArray[np.float64]:
-        """See `Captioner`.
-
-        Args:
-            images: The pictures.
-            sentences: What might be said next, of each picture.
-            prefix: What was said before.
-            end: Whether the text must end there. Otherwise P(sentence) is that of all texts that go on so.
-        """
+        """See `Captioner`. With `end` the text must end there, or else it may go on."""
         *before, last = self._begun(prefix)
         wanted = [self._tokens.encode(s) + ([self._tokens.eos] if end else []) for s in sentences]
         for sentence, ids in zip(sentences, wanted, strict=True):
@@ -128,7 +105,10 @@ class WorldCaptioner(OfGraphs):
         order = sorted((i for i, ids in enumerate(wanted) if ids), key=lambda i: len(wanted[i]))
         table = np.zeros((len(images), len(sentences)))
         for first, memory in self._memories(images, _TOGETHER):
-            past = self._past(before, memory)
+            past = _nothing(memory)
+            if before:
+                tokens = np.tile(np.array(before, np.int64), (len(memory), 1))
+                [past] = self._run(tokens, past, memory, "present")
             step = max(1, self._words.batch // len(memory))
             for start in range(0, len(order), step):
                 some = order[start : start + step]
@@ -136,21 +116,7 @@ class WorldCaptioner(OfGraphs):
                 table[first : first + len(memory), some] = scores
         return table
 
-    def _past(self, before: list[int], memory: NDArray[np.float32]) -> NDArray[np.float32]:
-        """What the words know of the words before them."""
-        if not before:
-            return _nothing(memory)
-        tokens = np.tile(np.array(before, np.int64), (len(memory), 1))
-        [present] = self._run(tokens, _nothing(memory), memory, "present")
-        return present
-
-    def _score(
-        self,
-        memory: NDArray[np.float32],
-        past: NDArray[np.float32],
-        last: int,
-        wanted: list[list[int]],
-    ) -> NDArray[np.float64]:
+    def _score(self, memory: Memory, past: Memory, last: int, wanted: list[list[int]]) -> NDArray[np.float64]:
         """log P(wanted | memory, past, last) for every memory (rows) and every row of tokens (columns)."""
         longest = max(map(len, wanted))
         ids = np.full((len(wanted), longest), self._tokens.pad, np.int64)
@@ -181,9 +147,7 @@ class WorldCaptioner(OfGraphs):
             )
         return begun
 
-    def _memories(
-        self, images: Sequence[NDArray[np.uint8]], together: int
-    ) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    def _memories(self, images: Sequence[Picture], together: int) -> Iterator[tuple[int, Memory]]:
         """Memories of some pictures at a time, with the number of the first."""
         first = 0
         for part in planes(images, SIZE, batch=together):
@@ -192,11 +156,7 @@ class WorldCaptioner(OfGraphs):
                 first += len(part)
 
     def _run(
-        self,
-        tokens: NDArray[np.int64],
-        past: NDArray[np.float32],
-        memory: NDArray[np.float32],
-        *outputs: str,
+        self, tokens: NDArray[np.int64], past: Memory, memory: Memory, *outputs: str
     ) -> list[NDArray[Any]]:
         values = self._words.run({"tokens": tokens, "past": past, "memory": memory}, outputs)
         if not all(np.isfinite(value).all() for value in values):
@@ -204,7 +164,7 @@ class WorldCaptioner(OfGraphs):
         return values
 
 
-def _nothing(memory: NDArray[np.float32]) -> NDArray[np.float32]:
+def _nothing(memory: Memory) -> Memory:
     """The past before the first word: that of a memory, with no place in it."""
     return np.zeros((*memory.shape[:4], 0, memory.shape[5]), np.float32)
 
@@ -214,8 +174,3 @@ def _read(caption: str) -> Scene | None:
         return complete(parse(caption))
     except WeakspotError:
         return None
-
-
-def load(*, device: str = "cpu") -> WorldCaptioner:
-    """`world:captioner`."""
-    return WorldCaptioner(device=device)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, NoReturn, TypeVar
 from weakspot.core.errors import WeakspotError
 from weakspot.world import lexicon
 from weakspot.world.lexicon import NOUNS, Noun, Phrase, State, Values
-from weakspot.world.scene import ATTRIBUTES, COLORED_SUPPORTS, SUBJECTS, SUPPORT_COLORS, SceneSet
+from weakspot.world.scene import ATTRIBUTES, BEARERS, CHILD_OF, SUBJECTS, SUPPORT_COLORS, SceneSet
 
 LONGEST_TEXT: Final = 10_000
 
@@ -60,9 +60,8 @@ def clip(text: str, length: int = 60) -> str:
 def words_of(text: str) -> list[str]:
     """The words and stops of a text, or an error that names what is no word of ours."""
     if len(text) > LONGEST_TEXT:
-        raise UnknownWords(
-            f"a text of {len(text):,} characters is too long", fix=f"use at most {LONGEST_TEXT:,}"
-        )
+        what = f"a text of {len(text):,} characters is too long"
+        raise UnknownWords(what, fix=f"use at most {LONGEST_TEXT:,}")
     text = text.translate(_SAME)
     if found := _FOREIGN.search(text):
         name = unicodedata.name(found[0], "a control character").lower()
@@ -224,6 +223,10 @@ class Cursor:
         return [thing for thing in found if thing is not None]
 
 
+def _contradict(one: str, other: str) -> NoReturn:
+    raise Contradiction(f"{one!r} and {other!r} contradict each other", fix="keep one of them")
+
+
 def combine(claims: list[Claim]) -> SceneSet:
     """The scenes of which all claims are true."""
     left: dict[str, frozenset[str]] = {}
@@ -233,15 +236,10 @@ def combine(claims: list[Claim]) -> SceneSet:
         if not left[claim.attribute]:
             others = [c for c in claims[:i] if c.attribute == claim.attribute]
             other = next((c for c in others if not c.values & claim.values), others[-1])
-            raise Contradiction(
-                f"{other.said!r} and {claim.said!r} contradict each other", fix="keep one of them"
-            )
+            _contradict(other.said, claim.said)
     scenes = SceneSet.of(left)
-    for parent, child in (("on", "on_color"), ("companion", "companion_at")):
-        bears = {v: v in COLORED_SUPPORTS if parent == "on" else v != "nothing" for v in scenes[parent]}
-        if not any(bears[v] == (c != "none") for v in bears for c in scenes[child]):
+    for parent, child in CHILD_OF.items():
+        if not any((v in BEARERS[parent]) == (c != "none") for v in scenes[parent] for c in scenes[child]):
             said = {c.attribute: c.said for c in claims}
-            raise Contradiction(
-                f"{said[parent]!r} and {said[child]!r} contradict each other", fix="keep one of them"
-            )
+            _contradict(said[parent], said[child])
     return scenes

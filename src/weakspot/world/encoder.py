@@ -6,7 +6,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
 import numpy as np
@@ -28,13 +28,8 @@ FILES: Final = ("encoder-image.onnx", "encoder-text.onnx", "words.json")
 class WorldEncoder(OfGraphs):
     """Texts and pictures as vectors of length 1; their product says how well they go together.
 
-    Args:
-        device: "cpu" (the same numbers everywhere), "cuda" or "auto".
-        text: Another text tower of the same shape, as repair writes it; None is the world's own.
-
-    Attributes:
-        text_file: The text tower's graph.
-        digest: Of all files.
+    On the CPU with the same numbers everywhere. `text` is another text tower of the same shape, as repair
+    writes it; None is the world's own.
     """
 
     def __init__(self, *, device: str = "cpu", text: Path | None = None) -> None:
@@ -68,23 +63,18 @@ class WorldEncoder(OfGraphs):
         return np.stack([rows[i] for i in range(len(texts))])
 
     def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
-        """See `Encoder`."""
         parts = planes(images, SIZE, batch=self._image.batch)
         return np.concatenate([self._vectors(self._image, "image", part) for part in parts])
 
     def tokens(self, texts: Sequence[str]) -> NDArray[np.int64]:
-        """See `Trainable`."""
         return self._words.batch(texts, LENGTH)
 
     @staticmethod
     def name_with(text_file: Path) -> str:
-        """See `Trainable`."""
         return f"world:encoder?{urlencode({'text': str(text_file)}, safe='/')}"
 
     @staticmethod
-    def _vectors(
-        graph: Graph, name: str, values: NDArray[np.int64] | NDArray[np.float32]
-    ) -> NDArray[np.float32]:
+    def _vectors(graph: Graph, name: str, values: NDArray[Any]) -> NDArray[np.float32]:
         [vectors] = graph.run({name: values}, ["vector"])
         if not np.isfinite(vectors).all():
             raise WeakspotError("the encoder gave numbers that are not finite", fix=shipped.FIX)

@@ -5,22 +5,14 @@ Articles never matter for the meaning, so keys are phrases without them ("on lef
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from weakspot.world.scene import (
-    COLORS,
-    COMPANIONS,
-    PARENTS,
-    PLACES,
-    PLAIN,
-    PROPS,
-    SCREENS,
-    SUBJECTS,
-    SUPPORTS,
-)
+from weakspot.world.scene import ATTRIBUTES, COMPANIONS, PARENTS, PLACES, PROPS, SCREENS, SUBJECTS, SUPPORTS
 
 Phrase = tuple[str, ...]
 Values = tuple[str, ...]
@@ -48,10 +40,9 @@ PLACE_NAMES: Final[Mapping[str, str]] = _TABLES["places"]
 NUMBERS: Final[Mapping[str, str]] = _TABLES["numbers"]
 PLURALS: Final[Mapping[str, str]] = _TABLES["plurals"]
 #: The predicate that says each value of an attribute whose sentence is "it is …".
-PREDICATES: Final[Mapping[str, Mapping[str, str]]] = {
-    attribute: _TABLES["predicates"][attribute] | ({c: c for c in COLORS} if attribute == "color" else {})
-    for attribute in ("color", "size", "position", "facing", "pose", "hidden", "light", "weather")
-}
+PREDICATES: Final[Mapping[str, Mapping[str, str]]] = _TABLES["predicates"]
+#: How captions say the light and the weather.
+IN_CAPTIONS: Final[Mapping[str, str]] = _TABLES["captions"]
 ARTICLES: Final = _WORDS["articles"]
 COPULAS: Final = _WORDS["copulas"]
 PRONOUNS: Final = _WORDS["pronouns"]
@@ -69,10 +60,18 @@ def phrase(text: str) -> Phrase:
     return tuple(w for w in text.replace("-", " ").split() if w not in ARTICLES)
 
 
+def _phrases(table: Mapping[str, Iterable[str]]) -> Iterator[tuple[Phrase, Values]]:
+    """Every phrase of the patterns of each value, or of several values with "|" between them."""
+    for values, patterns in table.items():
+        for pattern in patterns:
+            for words in product(*(part.split("|") for part in re.split(r"[()]", pattern))):
+                yield phrase("".join(words)), tuple(values.split("|"))
+
+
 def _nouns() -> dict[Phrase, Noun]:
     table: dict[Phrase, Noun] = {}
 
-    def add(names: Iterable[str], *, plural: bool = False, **readings: Iterable[str]) -> None:
+    def add(names: Iterable[str], plural: bool = False, /, **readings: Iterable[str]) -> None:
         for name in names:
             table[phrase(name)] = Noun({k: tuple(v) for k, v in readings.items()}, plural)
 
@@ -81,84 +80,38 @@ def _nouns() -> dict[Phrase, Noun]:
         extra = [other] if (other := _TABLES["synonyms"].get(name)) else []
         plurals = [PLURALS.get(name, name + "s"), *(e + "s" for e in extra)]
         add([name, *extra], subject=[name], companion=beside)
-        add(filter(None, plurals), plural=True, subject=[name], companion=beside)
-    groups = {
-        parent: [s for s in SUBJECTS if PARENTS[s] == parent] for parent in dict.fromkeys(PARENTS.values())
-    }
+        add(filter(None, plurals), True, subject=[name], companion=beside)
+    groups = {p: [s for s in SUBJECTS if PARENTS[s] == p] for p in dict.fromkeys(PARENTS.values())}
     groups["animal"] = [s for s in SUBJECTS if PARENTS[s] not in ("vehicle", "fungus", "barrier")]
-    for group in ("thing", "object", "subject"):
-        groups[group] = list(SUBJECTS)
+    groups |= {group: list(SUBJECTS) for group in ("thing", "object", "subject")}
     for group, members in groups.items():
         beside = [m for m in members if m in COMPANIONS]
         add([group], subject=members, companion=beside)
         if group != "fish":
-            add([PLURALS.get(group, group + "s")], plural=True, subject=members, companion=beside)
-    for prop in PROPS:
-        add([prop], companion=[prop])
-    for support in SUPPORTS:
-        add([support], support=[support])
+            add([PLURALS.get(group, group + "s")], True, subject=members, companion=beside)
+    for reading, names in (("companion", PROPS), ("support", SUPPORTS), ("screen", SCREENS)):
+        for name in names:
+            add([name], **{reading: [name]})
     for support in ("flower", "leaf", "branch"):
         add([PLURALS.get(support, support + "s")], support=[support])
-    for screen in SCREENS:
-        add([screen], screen=[screen])
-    add(["netting"], screen=["net"])
-    add(["fence"], subject=["fence"], screen=["fence"])
     for place in PLACES:
         add([place, f"{place} background"], place=[place])
-    add(["under water"], place=["underwater"])
-    add(["ocean"], place=["sea"])
-    add(["road"], place=["street"])
-    add(["woods"], place=["forest"])
-    add(["river bed"], place=["riverbed"])
-    add(["water"], place=["sea", "riverbed", "underwater"])
-    add(["grass"], screen=["grass"], place=["meadow"])
     add(["companion", "companions", "something else", "anything else"], companion=COMPANIONS)
-    add(["nothing else", "no companion"], nothing=["any"])
-    add(["background"], background=PLACES + PLAIN)
-    add(["something", "anything"], anything=["any"])
-    add(["nothing"], nothing=["any"])
+    add(["background"], background=ATTRIBUTES["background"])
+    for pattern, readings in _TABLES["nouns"].items():
+        add((" ".join(key) for key, _ in _phrases({"": [pattern]})), **readings)
     return table
 
 
 def _states() -> dict[Phrase, tuple[State, ...]]:
     table: dict[Phrase, tuple[State, ...]] = {}
-
-    def add(text: str, attribute: str, *values: str) -> None:
-        table[phrase(text)] = (State(attribute, values),)
-
-    for attribute, values in PREDICATES.items():
-        for value, text in values.items():
-            add(text, attribute, value)
-    for side in ("left", "right", "top", "bottom", "centre", "center", "middle"):
-        value = side if side in ("left", "right", "top", "bottom") else "centre"
-        for before in ("on", "at", "in", "to"):
-            for after in (
-                "",
-                " side",
-                " half",
-                *(f" of {p}" for p in ("picture", "image", "photo", "photograph")),
-            ):
-                add(f"{before} {side}{after}", "position", value)
-    add("centred", "position", "centre")
-    add("centered", "position", "centre")
-    for side in ("left", "right"):
-        for verb in ("face", "faces", "facing", "look", "looks", "looking", "turned"):
-            add(f"{verb} {side}", "facing", side)
-            add(f"{verb} to {side}", "facing", side)
-        add(f"tilted {side}", "pose", f"tilted {side}")
-    add("tilted", "pose", "tilted left", "tilted right")
-    add("hidden", "hidden", "partly", "half")
-    for light in ("day", "dusk", "night", "glare"):
-        for before in ("at", "by", "in", "during", "with"):
-            add(f"{before} {light}", "light", light)
-    for attribute, values in _TABLES["states"].items():
-        for value, texts in values.items():
-            for text in texts:
-                add(text, attribute, value)
+    for attribute, said in PREDICATES.items():
+        table |= {phrase(text): (State(attribute, (value,)),) for value, text in said.items()}
+    for attribute, patterns in _TABLES["states"].items():
+        table |= {key: (State(attribute, values),) for key, values in _phrases(patterns)}
     for adjective, weather in (("rainy", "rain"), ("foggy", "fog"), ("clear", "clear")):
-        for light in ("day", "dusk", "night"):
-            for before in ("on", "at", "in", "during"):
-                table[before, adjective, light] = (State("weather", (weather,)), State("light", (light,)))
+        for before, light in product(("on", "at", "in", "during"), ("day", "dusk", "night")):
+            table[before, adjective, light] = (State("weather", (weather,)), State("light", (light,)))
     return table
 
 
@@ -166,23 +119,8 @@ def _states() -> dict[Phrase, tuple[State, ...]]:
 RELATIONS: Final[Mapping[Phrase, str]] = {
     phrase(text): rule for rule, texts in _TABLES["relations"].items() for text in texts
 }
-
-
-def _placements() -> dict[Phrase, Values]:
-    table: dict[str, Values] = {}
-    for side in ("left", "right"):
-        table |= {f"{before} {side}": (side,) for before in ("to the", "on the", "on its")}
-    for it in ("it", "them"):
-        for side in ("left", "right"):
-            table |= {f"{before} {side} of {it}": (side,) for before in ("to the", "on the", "")}
-        table |= {f"{near} {it}": ("left", "right") for near in ("next to", "beside")}
-        table |= {f"{near} {it}": ("left", "right", "behind") for near in ("near", "close to")}
-        table[f"behind {it}"] = ("behind",)
-    return {phrase(text): values for text, values in table.items()}
-
-
 #: Where a companion is, seen from the subject ("a ball is to the left of it").
-PLACEMENTS: Final[Mapping[Phrase, Values]] = _placements()
+PLACEMENTS: Final[Mapping[Phrase, Values]] = dict(_phrases(_TABLES["placements"]))
 #: Which readings of a noun a relation takes, in order, and the attribute it then speaks of.
 READINGS_OF: Final[Mapping[str, Mapping[str, str]]] = _TABLES["readings"]
 #: Where a companion is when the subject is in this relation to it …

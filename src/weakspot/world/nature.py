@@ -21,12 +21,12 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 from weakspot.core.errors import WeakspotError, check_known, nearest
-from weakspot.world.scene import ATTRIBUTES, DEFAULTS, SUBJECTS, Scene, SceneSet
+from weakspot.world.scene import ATTRIBUTES, CHILD_OF, DEFAULTS, SUBJECTS, Scene, SceneSet
 
 Weights = Mapping[str, float]
 
 #: Children and the attribute each depends on.
-PARENT_OF: Final[Mapping[str, str]] = {"on_color": "on", "companion_at": "companion"}
+PARENT_OF: Final[Mapping[str, str]] = {child: parent for parent, child in CHILD_OF.items()}
 
 TABLES: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("nature.toml").read_text("utf-8"))
 
@@ -65,11 +65,8 @@ def _child(subject: str, attribute: str, parent: str) -> Weights:
 def probabilities(subject: str, attribute: str, *, given: str | None = None) -> Weights:
     """How common each value of an attribute is for a subject; sums to 1.
 
-    Args:
-        subject: one of `SUBJECTS`.
-        attribute: one of `ATTRIBUTES`.
-        given: for "on_color" and "companion_at" the value of "on" or "companion" to condition on;
-            without it they are averaged over their parent. No other attribute takes it.
+    For "on_color" and "companion_at", and for nothing else, `given` is the value of "on" or "companion" to
+    condition on; without it they are averaged over their parent.
     """
     check_known(subject, SUBJECTS, f"no subject {subject!r}")
     check_known(attribute, ATTRIBUTES, f"no attribute {attribute!r}")

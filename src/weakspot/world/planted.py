@@ -1,10 +1,9 @@
 """Worlds with planted failures: classifiers whose every weak spot is known, in words and by its rate.
 
-A benchmark of hunting needs them. The classifiers here are right but for the planted failures: they read the
-scene instead of looking at the picture: on each planted failure, one or two attributes together ("it is on a
-plate. it is dusk."), they give one wrong answer at a known rate; elsewhere they err at a low rate with any
-wrong answer. Because nature's attributes are independent given the subject, the true failure rate of any text
-follows by arithmetic, without sampling.
+They read the scene instead of looking at the picture. On each planted failure, one or two attributes
+together ("it is on a plate. it is dusk."), they give one wrong answer at a known rate; elsewhere they err at
+a low rate with any wrong answer. Because nature's attributes are independent given the subject, the true
+failure rate of any text follows by arithmetic, without sampling.
 """
 
 from __future__ import annotations
@@ -13,8 +12,9 @@ import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from itertools import combinations
+from functools import cached_property, lru_cache, reduce
+from itertools import combinations, product
+from operator import and_
 from random import Random
 from typing import Any, Final, NamedTuple
 
@@ -41,44 +41,25 @@ TELLING: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """One planted failure.
-
-    Attributes:
-        where: The scenes on which the classifier errs: one or two attributes, each with one value.
-        rate: How often it errs there.
-        answer: The wrong label it then says.
-    """
-
-    where: SceneSet
-    rate: float
-    answer: str
+    where: SceneSet  # the scenes on which the classifier errs: one or two attributes, each with one value
+    rate: float  # how often it errs there
+    answer: str  # the wrong label it then says
 
     @property
     def words(self) -> str:
         """What it is called, in the sentences of a hunt."""
-        return words(self.where)
-
-
-def words(scenes: SceneSet) -> str:
-    """A set of scenes in sentences, without the subject."""
-    return phrase(_beyond(scenes)).removeprefix("a realistic photograph.").strip()
-
-
-def _beyond(scenes: SceneSet) -> SceneSet:
-    return SceneSet.of({name: values for name, values in scenes.allowed if name != "subject"})
+        beyond = {name: values for name, values in self.where.allowed if name != "subject"}
+        return phrase(SceneSet.of(beyond)).removeprefix("a realistic photograph.").strip()
 
 
 class Truth(NamedTuple):
     """What is true of the scenes of a text.
 
-    Attributes:
-        rate: Failures per picture.
-        shares: Of these failures, the share that each planted failure makes, in the world's order; the rest
-            are errors that happen anywhere.
-        common: How much of the text's scenes each planted failure covers.
+    Of its failures each planted one makes one of `shares`, in the world's order; the rest are errors that
+    happen anywhere. `common` is how much of the text's scenes each planted failure covers.
     """
 
-    rate: float
+    rate: float  # failures per picture
     shares: tuple[float, ...]
     common: tuple[float, ...]
 
@@ -87,17 +68,17 @@ class Truth(NamedTuple):
 class World:
     """A label, how often the classifier errs anywhere, and its planted failures.
 
-    Attributes:
-        seed: What it errs on follows from this and the case's seed.
-        label: The subject whose failures are planted.
-        error: Failures per picture outside the planted failures, and on other subjects.
-        failures: The planted failures. Where several hold in one scene, the one with the highest rate does.
+    Where several hold in one scene, the one with the highest rate does.
     """
 
-    seed: int
-    label: str
-    error: float
+    seed: int  # what it errs on follows from this and the case's seed
+    label: str  # the subject whose failures are planted
+    error: float  # failures per picture outside the planted failures, and on other subjects
     failures: tuple[Planted, ...]
+
+    @property
+    def _own(self) -> SceneSet:
+        return SceneSet.of({"subject": [self.label]})
 
     @cached_property
     def baseline(self) -> float:
@@ -117,16 +98,12 @@ class World:
         return max(held, key=lambda f: f.rate, default=None)
 
     def truth(self, text: str) -> Truth:
-        """What is true of a text's natural scenes of the label; exact.
-
-        Raises:
-            WeakspotError: The text cannot be read, or no scene of the label fits it.
-        """
-        own = SceneSet.of({"subject": [self.label]})
-        asked = _and(parse(text), own)
-        total = 0.0 if asked is None else probability(asked, self.label)
-        if asked is None or not total:
+        """What is true of a text's natural scenes of the label; exact. An error where there are none."""
+        asked = parse(text)
+        total = _within(asked, [self._own], self.label)
+        if not total:
             raise WeakspotError(f"no {self.label} can be as {text[:80]!r} says", fix="say what is possible")
+        asked &= self._own
         order = sorted(range(len(self.failures)), key=lambda i: -self.failures[i].rate)
         made = [0.0] * len(order)
         common = [_within(asked, [f.where], self.label) / total for f in self.failures]
@@ -145,13 +122,12 @@ class World:
 
     def same(self, text: str, failure: Planted) -> bool:
         """Whether a text says exactly a planted failure: the same scenes, no more and no fewer."""
-        own = SceneSet.of({"subject": [self.label]})
-        sides = probability(own & failure.where, self.label), _within(parse(text), [own], self.label)
-        both = _within(parse(text), [own, failure.where], self.label)
+        own, said = self._own, parse(text)
+        sides = probability(own & failure.where, self.label), _within(said, [own], self.label)
+        both = _within(said, [own, failure.where], self.label)
         return all(math.isclose(side, both, rel_tol=1e-9) for side in sides)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, for reports."""
         return {
             "seed": self.seed,
             "label": self.label,
@@ -164,19 +140,12 @@ class World:
         }
 
 
-def _and(one: SceneSet, other: SceneSet) -> SceneSet | None:
-    try:
-        return one & other
-    except WeakspotError:  # they contradict each other
-        return None
-
-
 def _within(scenes: SceneSet, others: Sequence[SceneSet], subject: str) -> float:
     """The natural probability of all sets together."""
-    together: SceneSet | None = scenes
-    for other in others:
-        together = None if together is None else _and(together, other)
-    return 0.0 if together is None else probability(together, subject)
+    try:
+        return probability(reduce(and_, others, scenes), subject)
+    except WeakspotError:  # they contradict each other
+        return 0.0
 
 
 # -- the classifier and its source ----------------------------------------------------------------------
@@ -197,7 +166,6 @@ class PlantedClassifier:
         self.digest = hashlib.sha256(repr(world).encode()).hexdigest()
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`."""
         return [Output(self._answer(case)) for case in cases]
 
     def _answer(self, case: Case) -> str:
@@ -227,7 +195,6 @@ class WordsOnly:
         self._renderer = Renderer()
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
-        """See `Source`."""
         cases = []
         for index in indices:
             own_seed = case_seed(seed, hypothesis, index)
@@ -255,8 +222,7 @@ def plant(seed: int) -> World:
     label = rng.choice(SUBJECTS)
     count = rng.randint(1, MOST)
     low, high = BASELINES
-    # The baseline never goes beyond its bounds: what is planted takes `LEAST` or more of it, the rest the
-    # others.
+    # The baseline never goes beyond its bounds: what is planted takes `LEAST` or more, the rest the others.
     error = _even_on_the_log(rng, low, high - count * LEAST)
     room = high - error
     failures: list[Planted] = []
@@ -306,10 +272,6 @@ def _conjunctions(subject: str, size: int) -> tuple[tuple[tuple[str, ...], Sets]
 
 def _values(names: tuple[str, ...]) -> Iterator[tuple[tuple[str], ...]]:
     said = [[v for v in ATTRIBUTES[n] if v not in (DEFAULTS[n], "none")] for n in names]
-    if len(names) == 1:
-        yield from (((value,),) for value in said[0])
-        return
-    for one in said[0]:
-        if "on_color" in names and "on" in names and one not in COLORED_SUPPORTS:
-            continue
-        yield from (((one,), (other,)) for other in said[1])
+    for values in product(*said):
+        if "on_color" not in names or "on" not in names or values[0] in COLORED_SUPPORTS:
+            yield tuple((value,) for value in values)

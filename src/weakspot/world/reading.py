@@ -108,9 +108,8 @@ class _Reader(Cursor):
             self.fail(f"nothing more can be said of {thing.name!r}", "leave out its adjectives and number")
         colored = {"any", *COLORED_SUPPORTS} & {v for r in thing.noun.readings.values() for v in r}
         if thing.colors and (attribute != "on" or not colored):
-            self.fail(
-                f"a {thing.name} has no colour of its own", f"only a {' or a '.join(COLORED_SUPPORTS)} has"
-            )
+            hint = f"only a {' or a '.join(COLORED_SUPPORTS)} has"
+            self.fail(f"a {thing.name} has no colour of its own", hint)
         strange = [c for c in thing.colors if c not in SUPPORT_COLORS]
         if strange:
             self.fail(f"a {thing.name} cannot be {strange[0]}", f"choose from: {', '.join(SUPPORT_COLORS)}")
@@ -158,9 +157,8 @@ class _Reader(Cursor):
             noun = None if colors else self.match(NOUNS)
             found = colors or (noun.readings.get("place", ()) if noun else ())
             if not found or not set(found) <= set(ATTRIBUTES["background"]):
-                self.fail(
-                    "the background cannot be so", f"choose from: {', '.join(ATTRIBUTES['background'])}"
-                )
+                hint = f"choose from: {', '.join(ATTRIBUTES['background'])}"
+                self.fail("the background cannot be so", hint)
             values |= set(found)
             if not self.take(", or", "or", "nor"):
                 break
@@ -195,9 +193,8 @@ class _Reader(Cursor):
             self.relate(things, "with", denied=denied)
             state, relation = self.longest(lexicon.STATES), self.longest(lexicon.RELATIONS)
             if relation and (state is None or len(state[0]) < len(relation[0])):
-                self.fail(
-                    f"it speaks of {things[0].name!r}", "say where the subject is in a sentence of its own"
-                )
+                hint = "say where the subject is in a sentence of its own"
+                self.fail(f"it speaks of {things[0].name!r}", hint)
 
     def placed(self, things: list[Thing]) -> bool:
         """Claims "… is to the left of it", "nothing is behind it", once the noun has been read."""
@@ -217,9 +214,8 @@ class _Reader(Cursor):
         vague = next((r for r in ("anything", "nothing") if r in things[0].noun.readings), None)
         if vague is None:
             if not all(t.noun.readings.get("companion") for t in things):
-                self.fail(
-                    f"{things[0].name!r} cannot be there", "only a prop or another subject stands beside it"
-                )
+                hint = "only a prop or another subject stands beside it"
+                self.fail(f"{things[0].name!r} cannot be there", hint)
             self.relate(things, "with")
             if denied:
                 denied, at = False, tuple(v for v in ATTRIBUTES["companion_at"][1:] if v not in at)
@@ -343,9 +339,7 @@ class _Reader(Cursor):
 def parse(text: str) -> SceneSet:
     """The scenes a text allows; what it does not mention stays open.
 
-    Raises:
-        UnknownWords: some words have no meaning here, or not in this place.
-        Contradiction: two phrases cannot both be true.
+    An error is `UnknownWords` (without a meaning here, or in this place) or `Contradiction` (of two phrases).
     """
     words = words_of(text)
     if not any(w.isalnum() and w not in lexicon.ARTICLES for w in words):

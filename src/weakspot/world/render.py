@@ -115,11 +115,14 @@ def _shadow(pen: Pen, spot: Spot, foot: float) -> None:
 
 def _ripples(pen: Pen, spot: Spot, foot: float) -> None:
     water = pen.at(spot.x, spot.y + spot.half * (foot - 0.04), spot.half)
-    water.blob(
-        [(-1.1, 0.03), (-0.4, 0.05), (0.3, -0.02), (1.1, 0.02), (0.4, 0.12), (-0.5, 0.14)],
-        (232, 244, 248, 170),
-    )
-    water.blob([(-0.7, 0.22), (0.0, 0.19), (0.8, 0.23), (0.1, 0.26)], (232, 244, 248, 120))
+    water.paint("ripples")
+
+
+def _outline(scene: Scene, spots: list[Spot]) -> tuple[float, float, float]:
+    """The left and the right end of all subjects, and how far down they reach."""
+    foot = FIGURES[scene.subject].foot
+    left, right = min(s.x - s.half for s in spots), max(s.x + s.half for s in spots)
+    return left, right, max(s.y + s.half * foot for s in spots)
 
 
 def _subjects(pen: Pen, scene: Scene, seed: Seed, spots: list[Spot]) -> None:
@@ -155,10 +158,7 @@ def _support(pen: Pen, scene: Scene, seed: Seed, spots: list[Spot]) -> None:
     draw, color = SUPPORTS[scene.on]
     if scene.on_color != "none":
         color = PAINT[scene.on_color]
-    foot = FIGURES[scene.subject].foot
-    left = min(s.x - s.half for s in spots)
-    right = max(s.x + s.half for s in spots)
-    low = max(s.y + s.half * foot for s in spots)
+    left, right, low = _outline(scene, spots)
     half = max((right - left) / 2, 0.16)
     mid = sum(s.y for s in spots) / len(spots)
     y = mid + (low - mid) * (0.4 if scene.on in ("flower", "leaf") else 0.78)
@@ -170,9 +170,7 @@ def _companion(pen: Pen, scene: Scene, seed: Seed, spots: list[Spot]) -> None:
     rng = stream(seed, "companion")
     draw, foot = FIGURES[scene.companion]
     half = max(_WIDTH[scene.size] * 0.27, 0.1) * rng.uniform(0.94, 1.06)
-    left = min(s.x - s.half for s in spots)
-    right = max(s.x + s.half for s in spots)
-    low = max(s.y + s.half * FIGURES[scene.subject].foot for s in spots)
+    left, right, low = _outline(scene, spots)
     if scene.companion_at == "behind" and scene.subject == "fence":
         half *= rng.uniform(1.4, 1.9)
         x, y = 0.5 + rng.uniform(-0.2, 0.2), 0.5 + rng.uniform(-0.1, 0.1)
@@ -249,16 +247,11 @@ def _light(picture: _F32, kind: str, x: float, y: float) -> _F32:
 
 
 def render(scene: Scene, seed: Seed, size: int = 64) -> Picture:
-    """Paint a scene.
+    """Paint a scene: an RGB picture (size, size, 3), of 16 to 2048 pixels a side.
 
-    Args:
-        scene: What is in the picture.
-        seed: Everything the scene leaves open: pose, proportions, hue, layout, the place's details. A
-            function gives the random stream of each element, so that one can change and the others stay.
-        size: Side in pixels, 16 to 2048. The same scene and seed show the same picture at any size.
-
-    Returns:
-        The picture, (size, size, 3), RGB.
+    The seed says everything that the scene leaves open: pose, proportions, hue, layout, the place's details.
+    A function gives the random stream of each element, so that one can change and the others stay. The same
+    scene and seed show the same picture at any size.
     """
     if not _MIN_SIZE <= size <= _MAX_SIZE:
         raise WeakspotError(
@@ -285,20 +278,12 @@ def render(scene: Scene, seed: Seed, size: int = 64) -> Picture:
     if scene.companion_at in ("left", "right"):
         _companion(pen, scene, seed, spots)
     if scene.hidden != "no":
-        share = 0.27 if scene.hidden == "partly" else 0.48
-        cover(
-            pen,
-            stream(seed, "cover"),
-            min(s.x - s.half for s in spots),
-            max(s.x + s.half for s in spots),
-            share,
-        )
+        left, right, _ = _outline(scene, spots)
+        cover(pen, stream(seed, "cover"), left, right, 0.27 if scene.hidden == "partly" else 0.48)
     if scene.behind != "nothing":
         SCREENS[scene.behind](pen, stream(seed, "screen"))
-    if scene.weather == "rain":
-        rain(pen, stream(seed, "weather"))
-    elif scene.weather == "snowfall":
-        snowfall(pen, stream(seed, "weather"))
+    if scene.weather in ("rain", "snowfall"):
+        (rain if scene.weather == "rain" else snowfall)(pen, stream(seed, "weather"))
     if scene.light == "glare":
         flare(pen, sun_x, sun_y)
     rng = stream(seed, "camera")

@@ -71,6 +71,10 @@ ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "light": ("day", "dusk", "night", "glare"),
     "weather": ("clear", "rain", "snowfall", "fog"),
 }
+#: The attributes that another one depends on, with that one.
+CHILD_OF: Final[Mapping[str, str]] = {"on": "on_color", "companion": "companion_at"}
+#: The values with which the other one is not "none".
+BEARERS: Final[Mapping[str, tuple[str, ...]]] = {"on": COLORED_SUPPORTS, "companion": COMPANIONS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,9 +166,8 @@ class SceneSet:
                 )
             left = tuple(v for v in values if v in wanted)
             if not left:
-                raise WeakspotError(
-                    f"nothing is left for {name}: it contradicts itself", fix="drop a condition"
-                )
+                what = f"nothing is left for {name}: it contradicts itself"
+                raise WeakspotError(what, fix="drop a condition")
             if len(left) < len(values):
                 rows.append((name, left))
         return cls(tuple(rows))

@@ -28,20 +28,12 @@ def manifest() -> dict[str, dict[str, Any]]:
 
 
 def file(name: str) -> Path:
-    """A shipped file that is there and is the one that was shipped.
-
-    Raises:
-        WeakspotError: It is unknown, missing or changed.
-    """
+    """A shipped file; an error if it is unknown, missing or not the one that was shipped."""
     return _checked(name, manifest())
 
 
 def folder(name: str) -> tuple[Path, dict[str, str]]:
-    """A shipped folder, and the digest of each of its files by the path below it; all are checked.
-
-    Raises:
-        WeakspotError: A file of it is missing or changed, or there is none.
-    """
+    """A shipped folder, and the digest of each of its files by the path below it; all are checked."""
     files = manifest()
     inside = {path.removeprefix(f"{name}/"): path for path in files if path.startswith(f"{name}/")}
     if not inside:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import erfc, sqrt
 from random import Random
 from typing import Any, Final
@@ -44,14 +44,7 @@ _WIDTH: Final = FIRST + 1
 
 
 class SceneSpace:
-    """The natural scenes of a text and the ways to draw them.
-
-    Args:
-        hypothesis: The text.
-        scenes: What it means.
-        size: Of the pictures, in pixels.
-        balanced: Everything left open is uniform instead of natural.
-    """
+    """The natural scenes of a text and the ways to draw them; `balanced` makes uniform what is left open."""
 
     def __init__(
         self, hypothesis: Hypothesis, scenes: SceneSet, *, size: int = 64, balanced: bool = False
@@ -68,10 +61,10 @@ class SceneSpace:
         self._loose = len(self.subjects) > 1 or any(self._free)
 
     def __reduce__(self) -> Any:
-        return _again, (self.hypothesis, self._scenes, self.size, self._balanced)
+        again = partial(SceneSpace, size=self.size, balanced=self._balanced)
+        return again, (self.hypothesis, self._scenes)
 
     def draw(self, rng: np.random.Generator, n: int) -> States:
-        """See `Space`."""
         drawing = rng.standard_normal((n, len(ELEMENTS), _WIDTH))
         drawing[:, :, FIRST] = rng.random((n, len(ELEMENTS)))
         return np.concatenate([self._choose(rng, n), drawing.reshape(n, -1)], axis=1)
@@ -90,7 +83,7 @@ class SceneSpace:
                 moved[other, :_CHOICES] = self._choose(rng, len(other))
         rows = np.flatnonzero(~of_scene)
         if len(rows):
-            shown = self._shown(moved[rows])
+            shown = np.array([_shown(self.scene(state)) for state in moved[rows]])
             # One of the elements shown, picked evenly, and each of the others with probability `scale`.
             first = np.argmax(np.where(shown, rng.random(shown.shape), -1.0), axis=1)
             chosen = shown & (rng.random(shown.shape) < scale)
@@ -99,7 +92,6 @@ class SceneSpace:
         return moved
 
     def scene(self, state: NDArray[Any]) -> Scene:
-        """The scene of one state."""
         subject, *options = (int(number) for number in state[:_CHOICES])
         drawn = [self.subjects[subject]]
         for values, option in zip(self._options[subject], options, strict=True):
@@ -107,7 +99,6 @@ class SceneSpace:
         return Scene(**dict(zip(DRAWN, drawn, strict=True)))
 
     def picture(self, state: NDArray[Any]) -> Picture:
-        """The picture of one state."""
         drawing = np.asarray(state[_CHOICES:], dtype=float).reshape(len(ELEMENTS), _WIDTH)
         return render(self.scene(state), lambda element: _stream(drawing, element), self.size)
 
@@ -115,10 +106,9 @@ class SceneSpace:
         """See `CaseSpace`. The caption says all of the scene; the seed stands for the state."""
         cases = []
         for state, index in zip(states, indices, strict=True):
-            scene = self.scene(state)
+            scene, picture = self.scene(state), self.picture(state)
             own = hashlib.blake2b(np.asarray(state, dtype=float).tobytes(), digest_size=8).digest()
             seed = int.from_bytes(own, "big") >> 1
-            picture = self.picture(state)
             cases.append(Case(self.hypothesis, index, seed, picture, scene.subject, describe(scene)))
         return cases
 
@@ -156,9 +146,6 @@ class SceneSpace:
         anew = rng.random(chosen.shape) < scale
         new[:, :, FIRST] = np.where(anew, rng.random(chosen.shape), old[:, :, FIRST])
         return np.asarray(np.where(chosen[:, :, None], new, old).reshape(drawing.shape))
-
-    def _shown(self, states: States) -> NDArray[np.bool_]:
-        return np.array([_shown(self.scene(state)) for state in states])
 
 
 def _steps(draw: Draw) -> NDArray[np.float64]:
@@ -199,7 +186,3 @@ def _shown(scene: Scene) -> tuple[bool, ...]:
         scene.behind != "nothing",
         scene.weather in ("rain", "snowfall"),
     )
-
-
-def _again(hypothesis: Hypothesis, scenes: SceneSet, size: int, balanced: bool) -> SceneSpace:
-    return SceneSpace(hypothesis, scenes, size=size, balanced=balanced)

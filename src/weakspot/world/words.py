@@ -23,11 +23,7 @@ _PIECE: Final = re.compile(r"[a-z]+(?:-[a-z]+)*|[0-9]|[^\sa-z0-9]")
 
 
 class Words:
-    """Texts to numbers and back.
-
-    Args:
-        tokens: All tokens; the first four are those for padding, beginning, end and what is unknown.
-    """
+    """Texts to numbers and back; the first four tokens are padding, beginning, end and what is unknown."""
 
     pad, bos, eos, unknown = range(4)
 
@@ -39,13 +35,11 @@ class Words:
 
     @classmethod
     def load(cls, path: Path) -> Words:
-        """From a JSON list."""
         try:
             tokens = json.loads(path.read_text("utf-8"))
         except (OSError, ValueError) as error:
-            raise WeakspotError(
-                f"the tokens {path} cannot be read: {error}", fix="reinstall weakspot"
-            ) from error
+            what = f"the tokens {path} cannot be read: {error}"
+            raise WeakspotError(what, fix="reinstall weakspot") from error
         if not isinstance(tokens, list):
             raise WeakspotError(f"{path} is no list of tokens", fix="reinstall weakspot")
         return cls([str(token) for token in tokens])

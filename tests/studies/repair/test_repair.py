@@ -147,14 +147,14 @@ def test_a_repair_that_trades_is_called_so(mapped: Path, monkeypatch: pytest.Mon
     """Trained on wrong labels for what is light, the model gets the dark right and the light wrong."""
     from weakspot.tuning.lessons import Shown, TransformedLessons
 
-    honest = TransformedLessons._shown
+    honest = TransformedLessons.show
 
-    def spoilt(self: Any, plain: Any, which: Any, rng: Any, rate: float, wide: float = 0.0) -> Shown:
-        shown = honest(self, plain, which, rng, rate, wide)
+    def spoilt(self: Any, which: Any, **how: Any) -> Shown:
+        shown = honest(self, which, **how)
         light = np.array([float(image.mean()) > 55 for image in shown.changed])
         return shown._replace(labels=np.where(light, 0, shown.labels))
 
-    monkeypatch.setattr(TransformedLessons, "_shown", spoilt)
+    monkeypatch.setattr(TransformedLessons, "show", spoilt)
     with weakspot.repair(
         mapped / "map",
         modes="1",

@@ -92,7 +92,7 @@ def _network(job: Job, settings: RepairSettings) -> Any:
         sample = network.prepare([case.input] * 2).to(network.device)
         last_layer(network.module, sample, labels=len(network.labels), name=settings.layer)
     if settings.method == "lora":
-        from weakspot.tuning.lora import need_peft
+        from weakspot.tuning.head import need_peft
 
         need_peft()
     held = job.target.module if isinstance(job.target, Network | TorchClassifier) else None
