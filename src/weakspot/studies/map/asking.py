@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from weakspot.concepts.space import ConceptSpace
 from weakspot.core import Hypothesis
-from weakspot.core.ports import Numbered, Placing, Visible
+from weakspot.core.ports import ENDLESS, Numbered, Placing, Visible
 from weakspot.engine import Engine, Lane, Want
-from weakspot.studies.map.search.problem import ENDLESS, Answers, Cells, Log
+from weakspot.studies.map.search.problem import Answers, Cells, Log
 
 #: Cells that are shown while the search goes on.
 SHOWN = 8
