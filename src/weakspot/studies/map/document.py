@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from weakspot.core import Rate
 from weakspot.engine.budget import Budget
 from weakspot.report import format as show
 from weakspot.report.document import (
@@ -257,7 +256,7 @@ def _known(landscape: Landscape) -> Iterable[tuple[str, str]]:
 
 
 def _arms(compared: Compared) -> dict[str, str]:
-    return {who: show.rate(Rate(*dict(rate).values())) for who, rate in compared.rates.items()}
+    return {who: show.rate(rate) for who, rate in compared.rates.items()}
 
 
 def _compared(compared: Compared) -> Section:

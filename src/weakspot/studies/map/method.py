@@ -99,8 +99,8 @@ def spend(log: Log, context: MapContext) -> Compared | None:
 
         log.budget = part(log, LEARNED, name)
         source = context.parts.source
-        played = search(name)(log, rng).to_json()
-        compared = Compared(agent=name, sees=source.sees if isinstance(source, Visible) else "", **played)
+        about = {"agent": name, "sees": source.sees if isinstance(source, Visible) else ""}
+        compared = search(name)(log, rng).model_copy(update=about)
         name, rng = DEFAULT, context.random(2)
     log.budget = whole if name == "exhaustive" else whole - int(NARROWED * whole)
     search(name)(log, rng)

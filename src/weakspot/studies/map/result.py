@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from weakspot.concepts.space import Region
+from weakspot.core import Rate
 from weakspot.store import Run
 from weakspot.study.lifecycle import settings_of
-from weakspot.study.study import Result
+from weakspot.study.study import ByName, Result, Value
 
 #: Cells of a mode that are looked at for samples.
 LOOKED: Final = 50
 
 
-class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Estimate(_Value):
+class Estimate(Value):
     """A believed rate with its interval for 95 %, and the queries at random inputs it rests on."""
 
     rate: float
@@ -56,7 +53,7 @@ class FailingSet(Estimate):
     region: Region
 
 
-class AxisRates(_Value):
+class AxisRates(Value):
     """An axis, and the mean rate at each of its values."""
 
     name: str
@@ -65,14 +62,14 @@ class AxisRates(_Value):
     rates: tuple[float, ...]
 
 
-class HeatMap(_Value):
+class HeatMap(Value):
     """Mean rates over two axes, which are given by their places."""
 
     axes: tuple[int, int]
     rates: tuple[tuple[float, ...], ...]
 
 
-class Coverage(_Value):
+class Coverage(Value):
     """Shares of the cells: asked at all, known to ± 5 points, believed to be above."""
 
     asked: float
@@ -80,22 +77,13 @@ class Coverage(_Value):
     above: float
 
 
-class ArmRate(_Value):
-    """Failures per query of one who was compared; see `weakspot.core.Rate`."""
-
-    value: float
-    low: float
-    high: float
-    n: int
-    failures: int
-
-
-class Compared(_Value):
+class Compared(Value):
     """A learned agent against its untrained copy and random cells, on inputs that no training saw.
 
     Rates are failures per query, `inputs` the distinct inputs that all were shown. Unless `paired`, inputs
-    were drawn anew for each. The p-values are one-sided, of "no better". `sees` says what the agent sees of
-    an input before it chooses; "" for nothing.
+    were drawn anew for each. The p-values are one-sided, of "no better": McNemar's exact test where an input
+    is one query, otherwise a sign-flip test over inputs. `sees` says what the agent sees of an input before
+    it chooses; "" for nothing.
     """
 
     inputs: int
@@ -103,15 +91,15 @@ class Compared(_Value):
     trained: float
     untrained: float
     random: float
-    rates: dict[str, ArmRate]
+    rates: dict[str, Annotated[Rate, ByName]]
     p_untrained: float
     p_random: float
     won: bool
-    agent: str
-    sees: str
+    agent: str = ""
+    sees: str = ""
 
 
-class Landscape(_Value):
+class Landscape(Value):
     """The failure landscape, as it is believed after the search.
 
     Cells with at least the rate `above` belong to modes, of which the worst are listed. `missed` is the
@@ -145,7 +133,7 @@ class Landscape(_Value):
     note: str = ""
 
 
-class CellRates(_Value):
+class CellRates(Value):
     """Believed rates, intervals and counts of every cell, in the order of their numbers."""
 
     rate: tuple[float, ...]
@@ -155,7 +143,7 @@ class CellRates(_Value):
     failures: tuple[int, ...]
 
 
-class BiasRow(_Value):
+class BiasRow(Value):
     """How often each value was seen somewhere, all cells alike, and the total variation from the wanted
     shares.
     """
@@ -170,7 +158,7 @@ class BiasRow(_Value):
     high: float
 
 
-class BiasFound(_Value):
+class BiasFound(Value):
     """The values of an attribute in a generator's pictures, against the shares that are wanted."""
 
     attribute: tuple[str, ...]
