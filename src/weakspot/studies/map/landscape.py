@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.concepts.modes import FailingSet, Mode, minimal_sets, modes
-from weakspot.concepts.space import ConceptSpace, pairs_of_axes
+from weakspot.concepts.space import ConceptSpace
 from weakspot.stats.distances import entropy
 from weakspot.stats.landscape import WIDTH, Fit, Rates, rates, sampled
 from weakspot.studies.map import result as found
@@ -40,8 +42,7 @@ class Believed:
         self.rates = Rates(rate, np.minimum(plain.low, rate), np.maximum(plain.high, rate))
         between = float(self.rates.rate.mean() + self.rates.rate.max()) / 2
         self.above = above = max(least, between) if above is None else above
-        low, high = self.rates.low, self.rates.high
-        self.modes: list[Mode] = modes(self.space, self.rates.rate, above=above, low=low, high=high)
+        self.modes: list[Mode] = modes(self.space, self.rates.rate, above=above)
         self.sets: list[FailingSet] = minimal_sets(self.space, self.rates.rate, above=above, most=SETS)
 
     def landscape(
@@ -54,16 +55,12 @@ class Believed:
         draws, missed = self._drawn(rng, regions)
         means = [float(rate.mean()), *(one.rate for one in self.sets)]
         whole, *sets = map(self._together, regions, means, draws)
+        by_axis = [_mean(space, rate, [a]) for a in range(len(space.axes))]
         return found.Landscape(
             cells=space.size,
             axes=tuple(
-                found.AxisRates(
-                    name=axis.name,
-                    values=axis.values,
-                    metric=axis.metric,
-                    rates=tuple(_mean(space, rate, [a]).tolist()),
-                )
-                for a, axis in enumerate(space.axes)
+                found.AxisRates(name=axis.name, values=axis.values, metric=axis.metric, rates=mean.tolist())
+                for axis, mean in zip(space.axes, by_axis, strict=True)
             ),
             above=self.above,
             rate=whole.rate,
@@ -87,7 +84,7 @@ class Believed:
             uncertain=tuple(map(self._cell, np.argsort(-wide, kind="stable")[:LISTED].tolist())),
             heat=tuple(
                 found.HeatMap(axes=pair, rates=np.round(_mean(space, rate, pair), 4).tolist())
-                for pair in pairs_of_axes(space)
+                for pair in combinations(range(len(space.axes)), 2)
             ),
             trace=thinned(log.trace),
             queries=log.spent,
@@ -118,11 +115,7 @@ class Believed:
         for at in range(0, DRAWS, step):
             values = sampled(self.fit, rng, min(step, DRAWS - at))
             means.append([values[:, cells].mean(axis=1) for cells in regions])
-            best = (
-                np.where(inside, values, -1.0).max(axis=1)
-                if inside.any()
-                else np.full(len(values), self.above)
-            )
+            best = np.where(inside, values, -1.0).max(axis=1) if inside.any() else self.above
             worse += int((np.where(inside, -1.0, values).max(axis=1) > best + WORSE).sum())
         return np.concatenate(means, axis=1), worse / DRAWS
 
@@ -147,11 +140,7 @@ class Believed:
     def _mode(self, mode: Mode) -> found.Mode:
         return found.Mode(
             peak=mode.peak,
-            rate=mode.rate,
-            low=mode.low,
-            high=mode.high,
-            n=int(self.log.n[mode.peak]),
-            failures=int(self.log.failures[mode.peak]),
+            **self._believed(mode.peak),
             cells=len(mode.cells),
             region=mode.region,
             words=mode.words,
@@ -159,15 +148,11 @@ class Believed:
         )
 
     def _cell(self, cell: int) -> found.Cell:
-        return found.Cell(
-            cell=cell,
-            words=self.space.words(cell),
-            rate=float(self.rates.rate[cell]),
-            low=float(self.rates.low[cell]),
-            high=float(self.rates.high[cell]),
-            n=int(self.log.n[cell]),
-            failures=int(self.log.failures[cell]),
-        )
+        return found.Cell(cell=cell, words=self.space.words(cell), **self._believed(cell))
+
+    def _believed(self, cell: int) -> dict[str, Any]:
+        numbers = {name: float(rates[cell]) for name, rates in self.rates._asdict().items()}
+        return numbers | {"n": int(self.log.n[cell]), "failures": int(self.log.failures[cell])}
 
     def _top(self) -> tuple[tuple[int, float], ...]:
         """The worst cells and their rates, of a landscape that is not kept whole."""

@@ -45,13 +45,12 @@ FEW_NOTE: Final = (
     "The texts are few, so each was shown several times, edited at other places: rates and findings are of "
     "these texts, and more texts would say more."
 )
-#: The judge that a run is given if nobody chooses one.
+#: The judge of settings in which nobody chose one; the task's own is taken then.
 UNCHOSEN: Final = "discrepancy"
 
 
 class MapParts:
-    """What the settings name, made when it is first asked for, so that a worker elsewhere makes its part
-    alone.
+    """What the settings name, made when it is first asked for: a worker elsewhere makes its part alone.
 
     This one draws with a source of one's own.
     """
@@ -83,20 +82,14 @@ class MapParts:
     def judge(self) -> Judge:
         """Says what a failure is: Δ > ε."""
         name, given = self.settings.judge, self.objects.get("judge")
-        if name == UNCHOSEN and given is None:
-            name = self.usual_judge
-        found: Judge = part(given, name, JUDGES, Judge)
+        own = name == UNCHOSEN and given is None
+        found: Judge = part(given, self.usual_judge if own else name, JUDGES, Judge)
         return found
 
     @property
     def verdicts(self) -> Judge:
         """The judge, as the frame knows it."""
         return self.judge
-
-    @property
-    def usual_judge(self) -> str:
-        """The judge of the task."""
-        return UNCHOSEN
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -109,9 +102,14 @@ class MapParts:
         return {}
 
     @property
-    def digests(self) -> dict[str, str]:
-        """Digests of the inputs, for run.yaml."""
+    def digests(self) -> Mapping[str, str]:
+        """Of the inputs, for run.yaml."""
         return {}
+
+    @property
+    def usual_judge(self) -> str:
+        """The judge of the task."""
+        return UNCHOSEN
 
     @property
     def note(self) -> str:
@@ -130,21 +128,17 @@ class MapParts:
 
 
 class _Collected(MapParts):
-    """Inputs of a collection, in parts that share none."""
+    """Inputs of a collection, in parts that share none; `kind` says what they are."""
 
-    #: What its inputs are.
     kind: ClassVar[str]
-
-    @cached_property
-    def inputs(self) -> Any:
-        raise NotImplementedError
+    inputs: Any
 
     @property
-    def digests(self) -> dict[str, str]:
+    def digests(self) -> Mapping[str, str]:
         """Of all inputs, and of each part."""
-        found = {self.kind: self.inputs.digest}
         parts = self.shared_out.items()
-        return found | {f"{self.kind} for {name}": part_digest(self.inputs, some) for name, some in parts}
+        each = {f"{self.kind} for {name}": part_digest(self.inputs, some) for name, some in parts}
+        return {self.kind: self.inputs.digest} | each
 
     @property
     def drawn(self) -> dict[Stage, list[int]]:
@@ -153,10 +147,8 @@ class _Collected(MapParts):
         return {Stage.EXPLORE: parts["discovery"], Stage.CONFIRM: parts["confirmation"]}
 
     def kept(self, name: str, then: Mapping[str, str], *, least: int) -> list[int]:
-        """The inputs of a part that no map drew, if there are enough, and the same as when the map was
-        made.
-        """
-        some, what = self.shared_out.get(name, []), {"images": "pictures"}.get(self.kind, self.kind)
+        """A part's inputs that no map drew, if there are enough, and the same as when the map was made."""
+        some, what = self.shared_out.get(name, []), "pictures" if self.kind == "images" else self.kind
         if len(some) < least:
             raise WeakspotError(
                 f"{len(some)} {what} are too few for {name}",
@@ -273,7 +265,6 @@ class Prompts(MapParts):
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """None: a generator has no labels."""
         return ()
 
     @property
@@ -321,9 +312,7 @@ def named(parts: MapParts) -> dict[str, Any]:
 def workers(
     settings: MapSettings, parts: MapParts, objects: Mapping[str, Any]
 ) -> dict[str, Callable[[], Any]]:
-    """How workers on other machines make their part; an error where they would have to share the judge's
-    memory.
-    """
+    """How workers on other machines make their part; an error where the judge is of this machine."""
     if isinstance(parts.judge, Waiting):
         raise WeakspotError(
             "people rate outputs that lie in a folder of this machine", fix="leave the executor out"
@@ -349,9 +338,7 @@ def part_of_worker(
     labels: tuple[str, ...],
     digests: Mapping[str, str],
 ) -> Any:
-    """One part, made in a worker that may have neither the model, which knows the labels, nor the same
-    inputs.
-    """
+    """One part, made in a worker; it need not have the model, which knows the labels."""
     parts = parts_of(settings, objects)
     parts.labels = labels
     if pool == "source" and parts.digests != digests:

@@ -30,20 +30,16 @@ SHOWN: Final = 24
 
 
 class RareDocument(Document):
-    """See `Document`."""
-
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self.result = RareResult.of(run)
 
     @property
     def title(self) -> str:
-        """The classifier and the label."""
         return f"{self.run.config.settings.get('target', '')} · ‘{self.run.config.subject}’"
 
     @property
     def conclusion(self) -> str:
-        """How often, and what the failures have in common."""
         result, settings = self.result, self.run.config.settings
         who = show.shorten(str(settings.get("target")), 80)
         what = f"‘{show.shorten(str(settings.get('label')), 60)}’"
@@ -69,7 +65,6 @@ class RareDocument(Document):
         return text
 
     def about(self) -> Sequence[str]:
-        """What was drawn."""
         return [f"Drawn from: “{show.shorten(self._text, 300)}”"]
 
     @property
@@ -77,7 +72,6 @@ class RareDocument(Document):
         return next((h.text for h in self.run.baselines), "")
 
     def sections(self, allowance: Allowance) -> Iterable[Section]:
-        """The rate, what the failures share, what was said instead, and the pictures."""
         result = self.result
         if result is None:
             return
@@ -106,26 +100,18 @@ class RareDocument(Document):
             yield Section("Failing pictures", [self._pictures(result, allowance)], found)
 
     def _pictures(self, result: RareResult, allowance: Allowance) -> Pictures:
-        known = {h.id: h for h in self.run.ledger.hypotheses()}
         indices = [one.index for one in result.examples if one.blob]
-        shown = (
-            examples(self.run, known[result.hypothesis], indices, most=SHOWN, allowance=allowance)
-            if result.hypothesis in known
-            else []
-        )
+        known = {h.id: h for h in self.run.ledger.hypotheses()}.get(result.hypothesis)
+        shown = known and examples(self.run, known, indices, most=SHOWN, allowance=allowance)
+        captions = (show.shorten(one.caption, 200) or "(no caption)" for one in result.examples)
         rows = [
-            (
-                show.shorten(one.caption, 200) or "(no caption)",
-                show.shorten(one.answer or "", 60),
-                str(one.index),
-            )
-            for one in result.examples
+            (caption, show.shorten(one.answer or "", 60), str(one.index))
+            for caption, one in zip(captions, result.examples, strict=True)
         ]
         listed = Table("", "", ("caption", "answer", "trial"), rows)
-        return Pictures("Failing", "with what was said instead", shown, instead=listed)
+        return Pictures("Failing", "with what was said instead", shown or [], instead=listed)
 
     def values(self) -> Mapping[str, Any]:
-        """The result as it is kept."""
         tallies = self.run.ledger.tallies().values()
         return {
             "text": self._text,
@@ -136,7 +122,6 @@ class RareDocument(Document):
         }
 
     def lines(self, wide: int) -> Iterable[str]:
-        """The rate, its bound, and what the failures share."""
         result, told = self.result, self.values()
         yield cut(f"drawn from: {self._text}", wide)
         if result is None:
@@ -171,21 +156,15 @@ class RareDocument(Document):
 
 
 def _numbers(result: RareResult) -> Iterable[tuple[str, str]]:
-    independent = result.independent
+    bare, method = result.independent, result.method
+    if result.repeats:
+        agree = "which agree" if result.agree else "which disagree"
+        method = f"splitting: {len(result.repeats)} repeats over {len(result.ladder)} levels, {agree}; the "
+        method += f"failures of each descend from {result.roots:.1f} first draws"
     yield "rate", f"{size(result.rate)} {interval(result.low, result.high)}"
-    yield (
-        "by independent draws alone",
-        f"at most {size(result.ceiling)}; {independent.failures:,} of {independent.n:,} failed",
-    )
-    yield "method", _splitting(result) if result.repeats else result.method
+    bound = f"at most {size(result.ceiling)}; {bare.failures:,} of {bare.n:,} failed"
+    yield "by independent draws alone", bound
+    yield "method", method
     yield "images", show.count(result.images)
     if result.note:
         yield "note", show.shorten(result.note, 300)
-
-
-def _splitting(result: RareResult) -> str:
-    agree = "which agree" if result.agree else "which disagree"
-    return (
-        f"splitting: {len(result.repeats)} repeats over {len(result.ladder)} levels, {agree}; the "
-        f"failures of each descend from {result.roots:.1f} first draws"
-    )

@@ -19,6 +19,7 @@ FAILING, USUAL = "of the failures", "of all pictures"
 #: Of the picture: one row, and what is above and below all of them.
 _ROW, _HEAD, _FOOT = 30.0, 8.0, 30.0
 _SMALL: Final = 1e-3
+_COLUMNS: Final = ("share", "low", "high", "times", "n")
 
 
 class Line(NamedTuple):
@@ -83,36 +84,38 @@ def common_figure(result: RareResult) -> Figure:
     marks, rows = [], []
     for i, one in enumerate(result.common, start=1):
         words = f"{i}. {show.shorten(one.words, 120)}"
-        shares = ((USUAL, one.usual, n, True), (FAILING, one.failing, result.found, exact))
-        for series, share, of, certain in shares:
-            rate = _share(share, of, certain=certain)
+        for series, rate in (
+            (USUAL, _share(one.usual, n, certain=True)),
+            (FAILING, _share(one.failing, result.found, certain=exact)),
+        ):
             marks.append(Mark(words, series, rate))
-            rows.append((one.words, series, rate.value, rate.low, rate.high, rate.failures, rate.n))
-    data = Lanes(marks, (USUAL, FAILING), bars=True)
+            rows.append((one.words, series, *_row(rate)))
+    drawn = Lanes(marks, (USUAL, FAILING), bars=True)
     title = "Words of the failures, and of all pictures"
+    ends = ", with 95 % Wilson intervals."
     note = "How often these words are said of the failures found, and of all pictures"
-    note += (
-        ", with 95 % Wilson intervals."
-        if exact
-        else "; the failures descend from few first draws: no interval."
-    )
-    columns = ("words", "of", "share", "low", "high", "times", "n")
-    return Figure("common", title, columns, rows, plots.lanes(data, title), note)
+    note += ends if exact else "; the failures descend from few first draws: no interval."
+    columns = ("words", "of", *_COLUMNS)
+    return Figure("common", title, columns, rows, plots.lanes(drawn, title), note)
 
 
 def answers_figure(result: RareResult) -> Figure:
     exact, of = not result.repeats, result.found
-    named = [
-        (show.shorten(a, 60) or "(nothing)", _share(share, of, certain=exact)) for a, share in result.answers
+    marks = [
+        Mark(show.shorten(answer, 60) or "(nothing)", "", _share(share, of, certain=exact))
+        for answer, share in result.answers
     ]
-    data = Lanes([Mark(name, "", rate) for name, rate in named], ("",), bars=True)
     title = "Answers of the failures"
     note = f"Shares of the {show.plural(of, 'failure')} found" + (
         ", with 95 % Wilson intervals." if exact else "."
     )
-    columns = ("answer", "share", "low", "high", "times", "n")
-    rows = [(name, r.value, r.low, r.high, r.failures, r.n) for name, r in named]
-    return Figure("answers", title, columns, rows, plots.lanes(data, title), note)
+    rows = [(mark.row, *_row(mark.rate)) for mark in marks]
+    drawn = plots.lanes(Lanes(marks, ("",), bars=True), title)
+    return Figure("answers", title, ("answer", *_COLUMNS), rows, drawn, note)
+
+
+def _row(rate: Rate) -> tuple[float, ...]:
+    return rate.value, rate.low, rate.high, rate.failures, rate.n
 
 
 def _share(share: float, n: int, *, certain: bool) -> Rate:

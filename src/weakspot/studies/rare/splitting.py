@@ -52,21 +52,13 @@ _COMMON = 1 / 300  # from this rate on, plain sampling is the better use of the 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rare:
-    """The rate of a rare failure.
+    """The rate of a rare failure, with its interval.
 
-    Attributes:
-        rate: The estimate.
-        low: The low end of its interval.
-        high: The high end of its interval.
-        ceiling: The high end from independent draws alone, whatever the margin hides.
-        method: `splitting`, or `plain` where there was no ladder to go down.
-        agree: Whether the repeats agree; if not, the interval is the wide one that is proven.
-        evaluations: Cases on which the margin was evaluated.
-        repeats: The estimates of the repeats.
-        ladder: The margins of the rungs.
-        roots: First draws from which the failures of a repeat descend, on average.
-        found: States that fail, from all repeats: cases to look at.
-        note: Why the method or the interval is not the usual one, in a sentence; else empty.
+    `ceiling` is the high end from independent draws alone, whatever the margin hides. The method is `plain`
+    where there was no ladder to go down. Where the repeats do not `agree`, the interval is the wide one that
+    is proven. `repeats` are their estimates, `ladder` the margins of the rungs, `roots` the first draws from
+    which the failures of a repeat descend, on average, and `found` states that fail, from all repeats. The
+    note says why the method or the interval is not the usual one.
     """
 
     rate: float
@@ -83,17 +75,17 @@ class Rare:
     note: str = ""
 
 
+def counted(failures: int, n: int, **more: Any) -> Rare:
+    """The rate among independent draws, with Clopper and Pearson's interval."""
+    low, high = clopper_pearson(failures, n)
+    rate = failures / n if n else 0.0
+    return Rare(rate=rate, low=low, high=high, ceiling=high, method="plain", agree=True, **more)
+
+
 def rare_rate(
-    space: Space,
-    margin: Margin,
-    *,
-    budget: int,
-    seed: int = 0,
-    repeats: int = 12,
-    moves: int = 3,
-    level: float = 0.95,
+    space: Space, margin: Margin, *, budget: int, seed: int = 0, repeats: int = 12, moves: int = 3
 ) -> Rare:
-    """Estimate P(margin < 0) of cases drawn from a space.
+    """Estimate P(margin < 0) of cases drawn from a space, with an interval for 95 %.
 
     Args:
         space: Where cases come from, and how they are moved.
@@ -106,7 +98,6 @@ def rare_rate(
         repeats: Independent descents; the interval is from their spread.
         moves: Moves of every copy on every rung. Proposals that change nothing cost nothing and do not count:
             where many do not, as with choices that are mostly made alike, more are made.
-        level: Confidence level of the interval.
     """
     if budget < 1 or repeats < 2 or moves < 1:
         raise ValueError(
@@ -114,21 +105,19 @@ def rare_rate(
         )
     rng, meter = np.random.default_rng(seed), _Meter(margin, budget)
     if budget < 2000:
-        return _plain(space, meter, rng, level=level, note="The budget is too small for splitting.")
+        return _plain(space, meter, rng, "The budget is too small for splitting.")
     plan = _pilot(space, meter, rng, moves=moves)
     if isinstance(plan, str):
-        return _plain(space, meter, rng, level=level, note=plan)
+        return _plain(space, meter, rng, plan)
     if plan.rate > _COMMON:
-        return _plain(
-            space, meter, rng, level=level, note="The pilot saw failures often enough to count them."
-        )
+        return _plain(space, meter, rng, "The pilot saw failures often enough to count them.")
     descent = _descend(space, meter, rng, plan, repeats=repeats, moves=moves)
     estimates = tuple(descent.estimates.tolist())
-    result = rate_from_repeats(estimates, failures=descent.failures, n=descent.draws, level=level)
+    result = rate_from_repeats(estimates, failures=descent.failures, n=descent.draws)
     if not result.agree and meter.left:  # what is left makes the ceiling lower, on which all now depends
         drawn, failing = _independent(space, meter, rng)
         failed = descent.failures + len(failing)
-        result = rate_from_repeats(estimates, failures=failed, n=descent.draws + drawn, level=level)
+        result = rate_from_repeats(estimates, failures=failed, n=descent.draws + drawn)
     return Rare(
         rate=result.rate,
         low=result.low,
@@ -290,21 +279,10 @@ def _descend(
     return _Descent(estimates, draws, failures, float(np.mean(roots)) if roots else 0.0, x[failing])
 
 
-def _plain(space: Space, meter: _Meter, rng: np.random.Generator, *, level: float, note: str) -> Rare:
-    """What is left of the budget as independent draws, with Clopper and Pearson's interval."""
+def _plain(space: Space, meter: _Meter, rng: np.random.Generator, note: str) -> Rare:
+    """What is left of the budget as independent draws, counted."""
     n, found = _independent(space, meter, rng)
-    low, high = clopper_pearson(len(found), n, level)
-    return Rare(
-        rate=len(found) / n if n else 0.0,
-        low=low,
-        high=high,
-        ceiling=high,
-        method="plain",
-        agree=True,
-        evaluations=meter.used,
-        found=found,
-        note=note,
-    )
+    return counted(len(found), n, evaluations=meter.used, found=found, note=note)
 
 
 def _independent(space: Space, meter: _Meter, rng: np.random.Generator) -> tuple[int, States]:
