@@ -25,9 +25,9 @@ from weakspot.report.people.preferences import (
 )
 from weakspot.sources.labelled import labelled_images, split
 from weakspot.store import Run
-from weakspot.studies.map.figures import figures
+from weakspot.studies.map.document import figures
 from weakspot.studies.map.result import Landscape, MapResult
-from weakspot.studies.repair.figures import landscapes
+from weakspot.studies.repair.document import landscapes
 from weakspot.studies.repair.result import AxisValues
 from weakspot.studies.repair.result import Landscape as RepairedLandscape
 from weakspot.study.lifecycle import resume

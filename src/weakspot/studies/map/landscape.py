@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.concepts.modes import FailingSet, Mode, minimal_sets, modes
 from weakspot.concepts.space import ConceptSpace
-from weakspot.stats.distances import entropy
+from weakspot.stats.distances import entropy, total_variation
 from weakspot.stats.landscape import WIDTH, Fit, Rates, rates, sampled
+from weakspot.store import Run
 from weakspot.studies.map import result as found
+from weakspot.studies.map.result import BiasFound, BiasRow
 from weakspot.studies.map.search.problem import Cells, Floats, Log
 
 #: Modes, minimal sets and cells that are listed.
@@ -174,3 +177,59 @@ def thinned(trace: Sequence[tuple[int, int]], most: int = 120) -> tuple[tuple[in
         return ()
     places = np.unique(np.linspace(0, len(trace) - 1, most).astype(int))
     return tuple(trace[i] for i in places)
+
+
+# -- the bias of a generator ------------------------------------------------------------------------
+
+
+#: Cells of larger spaces are not gone through one by one.
+MOST_CELLS: Final = 20_000
+
+
+class Bias(NamedTuple):
+    """The attribute whose values the trials' answers name, and the wanted share of each."""
+
+    space: ConceptSpace
+    attribute: tuple[str, ...]
+    wanted: tuple[float, ...]
+
+    def measure(self, run: Run) -> BiasFound:
+        """A row for all cells together, and one per value of an axis."""
+        seen = self._answers(run)
+        rows = [self._row("everywhere", seen, range(self.space.size))]
+        for at, axis in enumerate(self.space.axes):
+            for i, value in enumerate(axis.values):
+                cells = np.flatnonzero(self.space.grid[:, at] == i).tolist()
+                rows.append(self._row(f"{axis.name} {value}", seen, cells))
+        wanted = tuple(share / sum(self.wanted) for share in self.wanted)
+        return BiasFound(attribute=self.attribute, wanted=wanted, rows=tuple(filter(None, rows)))
+
+    def _answers(self, run: Run) -> dict[int, list[str]]:
+        """What was seen in each cell's own draws, in their order."""
+        found: dict[int, list[str]] = {}
+        asked = {hypothesis.id for hypothesis in run.ledger.hypotheses()}
+        for cell in range(min(self.space.size, MOST_CELLS)):
+            hypothesis = self.space.hypothesis(cell)
+            if hypothesis.id in asked:
+                trials = run.ledger.trials(hypothesis)
+                found[cell] = [t.answer for t in trials if t.answer in self.attribute]
+        return found
+
+    def _row(self, where: str, seen: dict[int, list[str]], cells: Sequence[int]) -> BiasRow | None:
+        asked = [seen[cell] for cell in cells if seen.get(cell)]
+        if not asked:
+            return None
+        each = min(map(len, asked))
+        counts = Counter(answer for answers in asked for answer in answers[:each])
+        numbers = tuple(counts[value] for value in self.attribute)
+        apart = total_variation(numbers, self.wanted)
+        return BiasRow(
+            where=where,
+            counts=numbers,
+            n=sum(numbers),
+            cells=len(asked),
+            of=len(cells),
+            apart=apart.rate,
+            low=apart.low,
+            high=apart.high,
+        )

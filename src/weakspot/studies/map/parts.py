@@ -32,7 +32,7 @@ from weakspot.sources.labelled import LEAST, PARTS, LabelledImages, labelled_ima
 from weakspot.sources.prompted import PromptPictures, generator
 from weakspot.sources.rewrite import EditedTexts
 from weakspot.sources.transform import TransformedImages
-from weakspot.studies.map.bias import Bias
+from weakspot.studies.map.landscape import Bias
 from weakspot.studies.map.settings import MapSettings
 from weakspot.study.loading import part
 

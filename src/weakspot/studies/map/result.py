@@ -144,8 +144,9 @@ class CellRates(Value):
 
 
 class BiasRow(Value):
-    """How often each value was seen somewhere, all cells alike, and the total variation from the wanted
-    shares.
+    """How often each value was seen somewhere, and the total variation from the wanted shares.
+
+    All of the `cells` that were asked, `of` those that there are, count alike.
     """
 
     where: str
@@ -167,9 +168,7 @@ class BiasFound(Value):
 
 
 class MapResult(Result):
-    """What is known so far: no landscape until the search is done, and every cell only of one that is not too
-    large.
-    """
+    """What is known so far: every cell only of a landscape that is not too large."""
 
     parts: dict[str, int] = Field(default_factory=dict)
     landscape: Landscape | None = None
@@ -184,11 +183,11 @@ class MapResult(Result):
         """Where failing inputs of a mode lie: of its confirmation, or else of its cells."""
         space = settings_of(run).concept_space
         region = self.modes[number - 1].region
-        known = {h.id for h in run.ledger.hypotheses()}
         asked = [
             space.hypothesis(region, origin="mode"),
             *map(space.hypothesis, space.cells(region)[:LOOKED].tolist()),
         ]
+        known = {h.id for h in run.ledger.hypotheses()}
         found: list[str] = []
         for hypothesis in (h for h in asked if h.id in known):
             kept = (t.blob for t in run.ledger.trials(hypothesis, failed=True) if t.blob)

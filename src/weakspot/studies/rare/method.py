@@ -1,10 +1,8 @@
 """rare: how often a classifier fails where plain sampling would hardly see it fail.
 
-Images are drawn from the words and then moved, a little at a time, through what the words leave open (the
-free choices of a scene, the noise of a generator), always on to images that are nearer to being misread.
-The shares that get from one level to the next multiply to the rate: see `splitting`. Where the
-target gives no scores, or the source has no space to move in, or failures are not rare, images are drawn
-plainly and counted.
+Images are drawn from the words and then moved, a little at a time, through what the words leave open, always
+on to images that are nearer to being misread (see `splitting`). Where the target gives no scores, or the
+source has no space to move in, or failures are not rare, images are drawn plainly and counted.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -60,10 +61,10 @@ class Margins:
         self._judge, self._label, self._moved = judge, label, moved
         self._target = judge.target if isinstance(judge, LabelJudge) else None
         self._same = judge.same if isinstance(judge, LabelJudge) and isinstance(judge.same, dict) else {}
-        self._masks: tuple[tuple[str, ...], NDArray[np.bool_]] | None = None
+        self._own = cache(self._mask)
 
     def judge(self, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
-        """See `Judge`. The score of a moved case is its margin with the other sign."""
+        """The score of a moved case is its margin with the other sign."""
         verdicts = self._judge.judge(cases, outputs)
         return [self._one(*row) for row in zip(cases, outputs, verdicts, strict=True)]
 
@@ -87,13 +88,11 @@ class Margins:
         inside, outside = logs[own].max(initial=math.log(_TINY)), logs[~own].max(initial=math.log(_TINY))
         return float(inside - outside if self._target is None else outside - inside)
 
-    def _own(self, labels: tuple[str, ...]) -> NDArray[np.bool_]:
+    def _mask(self, labels: tuple[str, ...]) -> NDArray[np.bool_]:
         """The labels on whose side the margin is: the right ones, or those of the target label."""
-        if self._masks is None or self._masks[0] is not labels:
-            wanted = self._label if self._target is None else self._target
-            others = self._same.get(wanted, ())
-            self._masks = labels, np.array([label == wanted or label in others for label in labels])
-        return self._masks[1]
+        wanted = self._label if self._target is None else self._target
+        others = self._same.get(wanted, ())
+        return np.array([label == wanted or label in others for label in labels])
 
     def take(self, run: Run) -> None:
         """Take the margins that the run has recorded."""
@@ -132,7 +131,6 @@ class Moved:
         self.cpu_bound = cpu_bound(source)
 
     def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
-        """See `Finite`; a space has no end."""
         if self._space is not None:
             return ENDLESS
         return available(self._source, hypothesis, seed=seed, stage=stage)

@@ -6,24 +6,17 @@ with margin ≤ t1, replace the others by copies of kept ones, move the copies a
 region, keep those with margin ≤ t2, and so on. The rate is the product of the shares kept (Kahn and Harris
 1951; Au and Beck 2001; Cérou, Del Moral, Furon and Guyader 2012).
 
-1. A pilot finds the ladder, each rung at the median of the margins, and how far a move may go so that half
-   of the moves stay in the region.
-2. The ladder and the moves are then held fast, and the descent is repeated some times, independently. With a
-   fixed ladder the product is unbiased for *any* moves that leave the distribution as it is (Del Moral 2004,
-   §7.4; here copies are moved and kept cases are not, which changes nothing in the argument): bad moves cost
-   spread, not truth.
-3. The interval is from the spread of the repeats: see `weakspot.stats.intervals`.
+A pilot finds the ladder, each rung at the median of the margins, and how far a move may go so that half of
+the moves stay in the region. Both are then held fast, and the descent is repeated independently: with a fixed
+ladder the product is unbiased for *any* moves that leave the distribution as it is (Del Moral 2004, §7.4):
+bad moves cost spread, not truth. The interval is from the spread of the repeats.
 
-What can go wrong, and what is seen of it. Failures that the margin does not lead to, behind cases with a
-large margin, are missed by all repeats alike, and no number from the repeats shows it. `Rare.ceiling` bounds
-them: it is from independent draws only. Where some repeats find such a region and others do not, they
-disagree and the interval widens. Where the ladder ends before a failure (a flat margin, a dead end), the rest
-of the budget goes to plain sampling, and the answer is its exact interval. `Rare.roots` says from how many
-first draws the failures of a repeat descend; near 1, a repeat is one lucky case and its offspring.
+Failures that the margin does not lead to are missed by all repeats alike; `Rare.ceiling` bounds them, from
+independent draws only. Where only some repeats find them, they disagree and the interval widens. Where the
+ladder ends before a failure (a flat margin, a dead end), the rest of the budget goes to plain sampling.
 
 Everything follows from the seed, and the i-th evaluation is always the same state, so that a ledger can
-answer for the evaluations it holds when a run is resumed. Spaces to draw from are in
-`weakspot.sources.spaces`.
+answer for the evaluations it holds when a run is resumed.
 """
 
 from __future__ import annotations
@@ -57,8 +50,8 @@ class Rare:
     `ceiling` is the high end from independent draws alone, whatever the margin hides. The method is `plain`
     where there was no ladder to go down. Where the repeats do not `agree`, the interval is the wide one that
     is proven. `repeats` are their estimates, `ladder` the margins of the rungs, `roots` the first draws from
-    which the failures of a repeat descend, on average, and `found` states that fail, from all repeats. The
-    note says why the method or the interval is not the usual one.
+    which the failures of a repeat descend, on average (near 1, a repeat is one lucky case and its offspring),
+    and `found` states that fail. The note says why the method or the interval is not the usual one.
     """
 
     rate: float
@@ -119,12 +112,8 @@ def rare_rate(
         failed = descent.failures + len(failing)
         result = rate_from_repeats(estimates, failures=failed, n=descent.draws + drawn)
     return Rare(
-        rate=result.rate,
-        low=result.low,
-        high=result.high,
-        ceiling=result.ceiling,
+        **result._asdict(),
         method="splitting",
-        agree=result.agree,
         evaluations=meter.used,
         repeats=estimates,
         ladder=tuple(plan.ladder),

@@ -1,10 +1,8 @@
 """repair: change a model where it fails, and prove what moved (after Sagar, Taparia and Senanayake, 2024).
 
-The weak spots that a map or a hunt found, as far as people mind them, are learnt away on inputs of the
-repair part: the last layer alone (as published), all layers, or an adapter. Then the same cases of the
-verification part, which neither the search nor the training saw, are shown to the model before and after,
-in pairs. What was removed, what was newly made, the inputs as they are and the whole landscape are counted,
-and a paired test decides.
+The weak spots that a map or a hunt found are learnt away on inputs of the repair part: the last layer alone
+(as published), all layers, or an adapter. The same cases of the verification part, which neither the search
+nor the training saw, are then shown to the model before and after, in pairs, and a paired test decides.
 """
 
 from __future__ import annotations

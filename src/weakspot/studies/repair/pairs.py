@@ -28,7 +28,7 @@ from weakspot.studies.repair.proof import (
     rest,
     verdict,
 )
-from weakspot.studies.repair.result import AxisValues, Change, Landscape, NumberedChange, Peak, Proof, Shown
+from weakspot.studies.repair.result import AxisValues, Change, Landscape, Peak, Proof, Shown
 from weakspot.studies.repair.settings import RepairSettings
 from weakspot.study.repairs import Job, Pair, Progress, Spot
 
@@ -76,9 +76,9 @@ def proof(run: Run, job: Job, after: Target, settings: RepairSettings, told: Pro
     )
 
 
-def _numbered(changes: Sequence[Change], spots: Sequence[Spot]) -> tuple[NumberedChange, ...]:
+def _numbered(changes: Sequence[Change], spots: Sequence[Spot]) -> tuple[Change, ...]:
     both = zip(changes, spots, strict=True)
-    return tuple(NumberedChange(**dict(change), number=spot.number) for change, spot in both)
+    return tuple(change.model_copy(update={"number": spot.number}) for change, spot in both)
 
 
 def _cells(job: Job, spots: Sequence[Spot]) -> set[int]:
@@ -105,15 +105,10 @@ def _landscape(space: ConceptSpace, drawn: Drawn, settings: RepairSettings) -> L
         rate_after=float(drawn.after.mean()),
         removed=int((drawn.before & ~drawn.after).sum()),
         made=int((drawn.after & ~drawn.before).sum()),
-        distance=found.distance,
-        exact=found.exact,
-        p=found.p,
-        unplaced=found.unplaced,
         above=above,
         modes_before=peaks[0],
         modes_after=peaks[1],
-        before=kept[0],
-        after=kept[1],
+        **found._asdict() | {"before": kept[0], "after": kept[1]},
     )
 
 

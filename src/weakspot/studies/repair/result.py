@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import BaseModel, SerializerFunctionWrapHandler, model_serializer
 
@@ -13,13 +13,29 @@ Verdict = Literal["repaired", "reduced", "traded", "not reduced", "worse"]
 ALPHA: Final = 0.05
 
 
-class Change(Value, extra="ignore"):
+class _Open(Value, extra="allow"):
+    """Written with what it was given: studies whose models are repaired tell facts of their own.
+
+    What follows from the fields is written beside them.
+    """
+
+    derived: ClassVar[tuple[str, ...]] = ()
+
+    @model_serializer(mode="wrap")
+    def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        given = {name: value for name, value in write(self).items() if name in self.model_fields_set}
+        return given | {name: getattr(self, name) for name in self.derived}
+
+
+class Change(_Open, extra="ignore"):
     """Failures before and after on the same n cases: `removed` failed only before, `made` only after.
 
     The interval (95 %) is for the difference of the rates, after minus before, and p is McNemar's of "no
     change", adjusted where several are tested together. The wanted rate is 0, or the share of an attribute
-    that is to be shown now and then. What follows from the numbers is written beside them.
+    that is to be shown now and then. The number is that of the mode or finding.
     """
+
+    derived = "difference", "reduced", "increased", "halved"
 
     words: str
     n: int
@@ -31,6 +47,7 @@ class Change(Value, extra="ignore"):
     high: float
     p: float
     wanted: float = 0.0
+    number: int = 0
 
     @property
     def difference(self) -> float:
@@ -57,26 +74,6 @@ class Change(Value, extra="ignore"):
 
     def _far(self, failures: int) -> float:
         return abs(failures - self.wanted * self.n)
-
-    @model_serializer(mode="wrap")
-    def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return write(self) | {
-            name: getattr(self, name) for name in ("difference", "reduced", "increased", "halved")
-        }
-
-
-class NumberedChange(Change):
-    """Of a mode or a finding, by its number; 0 for what must not get worse and is neither."""
-
-    number: int
-
-
-class _Open(Value, extra="allow"):
-    """Written with what it was given: studies whose models are repaired tell facts of their own."""
-
-    @model_serializer(mode="wrap")
-    def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in write(self).items() if name in self.model_fields_set}
 
 
 class Place(BaseModel, frozen=True):
@@ -195,8 +192,8 @@ class Proof(_Open):
     """
 
     verdict: Verdict
-    chosen: tuple[NumberedChange, ...]
-    others: tuple[NumberedChange, ...]
+    chosen: tuple[Change, ...]
+    others: tuple[Change, ...]
     clean: Change
     elsewhere: Change | None = None
     new: tuple[Change, ...] = ()

@@ -8,7 +8,7 @@ cell's rate. `ask_on` shows inputs that a policy has chosen.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 import numpy as np
@@ -66,29 +66,23 @@ class Problem(Protocol):
     @property
     def inputs(self) -> int:
         """How many inputs a cell can show; `ENDLESS` where they are made as they are needed."""
-        ...
 
     @property
     def distinct(self) -> int:
         """How many of them differ: input i shows the same thing as input i + distinct, changed anew."""
-        ...
 
     @property
     def placed(self) -> bool:
         """Whether `ask_on` shows the inputs it is told to; otherwise they are drawn anew for every query."""
-        ...
 
     def ask(self, cells: Cells) -> Answers:
         """Show one random input in each of these cells; a cell may be named several times."""
-        ...
 
     def ask_on(self, policy: str, cells: Cells, inputs: Cells) -> Answers:
         """Show these inputs in these cells."""
-        ...
 
     def contexts(self, inputs: Cells) -> NDArray[np.float32]:
         """What a policy may see of inputs before it chooses, one row each, from 0 to 1."""
-        ...
 
 
 @dataclass
@@ -102,21 +96,17 @@ class Log:
     problem: Problem
     budget: int
     told: Callable[[Log], None] | None = None
-    n: Cells = field(init=False)
-    asked: Cells = field(init=False)
-    failures: Cells = field(init=False)
-    delta: Floats = field(init=False)
     spent: int = 0
     failed: int = 0
-    trace: list[tuple[int, int]] = field(default_factory=list)
-    _shown: list[tuple[Cells, Cells, Floats, Floats]] = field(default_factory=list)
-    _model: InputModel | None = None
-    _adjusted: Adjusted | None = None
 
     def __post_init__(self) -> None:
         size = self.problem.space.size
         self.n, self.asked, self.failures = (np.zeros(size, np.int64) for _ in range(3))
         self.delta = np.zeros(size)
+        self.trace: list[tuple[int, int]] = []
+        self._shown: list[tuple[Cells, Cells, Floats, Floats]] = []
+        self._model: InputModel | None = None
+        self._adjusted: Adjusted | None = None
 
     @property
     def room(self) -> int:
@@ -217,9 +207,6 @@ class Log:
 def _mentions(cells: Cells) -> Cells:
     """Which mention of its cell each one is: 1, 2, …"""
     order = np.argsort(cells, kind="stable")
-    ranked = cells[order]
-    first = np.r_[True, ranked[1:] != ranked[:-1]]
-    start = np.maximum.accumulate(np.where(first, np.arange(len(cells)), 0))
-    found = np.empty(len(cells), np.int64)
-    found[order] = np.arange(len(cells)) - start + 1
+    ranked, found = cells[order], np.empty(len(cells), np.int64)
+    found[order] = np.arange(len(cells)) - np.searchsorted(ranked, ranked) + 1
     return found
