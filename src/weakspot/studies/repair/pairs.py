@@ -128,22 +128,19 @@ class Pairs:
 
     def of(self, spot: Spot, most: int, *, chosen: bool, keep: bool) -> tuple[Bools, Bools]:
         """Failures of a spot's cases; those without a verdict on either side are left out."""
-        rows: list[tuple[bool, bool]] = []
+        rows: list[tuple[bool | None, bool | None]] = []
         if spot.failed is not None:
-            flags = zip(spot.failed(self._job.target), spot.failed(self._after), strict=True)
-            for before, after in flags:
-                if before is None or after is None:
-                    self.lost += 1
-                else:
-                    rows.append((before, after))
+            flags = list(zip(spot.failed(self._job.target), spot.failed(self._after), strict=True))
+            rows += [both for both in flags if None not in both]
+            self.lost += len(flags) - len(rows)
         each = max(1, most // max(len(spot.hypotheses), 1))
         for hypothesis in spot.hypotheses:
             n = min(each, self._job.available(hypothesis))
             for pair in self._asked(hypothesis, range(n)):
                 rows.append(_both(pair))
                 if chosen:
-                    said = pair.said[0].answer, pair.said[1].answer
-                    self.answers.setdefault(spot.words, []).append(said)
+                    old, new = pair.said
+                    self.answers.setdefault(spot.words, []).append((old.answer, new.answer))
                 if keep:
                     self._keep(pair, spot.words)
         both = np.array(rows, bool).reshape(-1, 2)
@@ -210,12 +207,10 @@ class Pairs:
     def _answered(self, cases: Sequence[Case]) -> list[Pair]:
         if not cases:
             return []
-        said = [target.answer(cases) for target in (self._job.target, self._after)]
-        verdicts = [self._job.judge.judge(cases, outputs) for outputs in said]
-        return [
-            Pair((case, case), (said[0][i], said[1][i]), (verdicts[0][i].failed, verdicts[1][i].failed))
-            for i, case in enumerate(cases)
-        ]
+        old, new = (target.answer(cases) for target in (self._job.target, self._after))
+        before, after = (self._job.judge.judge(cases, said) for said in (old, new))
+        rows = zip(cases, old, new, before, after, strict=True)
+        return [Pair((case, case), (a, b), (v.failed, w.failed)) for case, a, b, v, w in rows]
 
     def _keep(self, pair: Pair, words: str) -> None:
         before, made = _both(pair)

@@ -29,9 +29,8 @@ class Spent(Exception):
 
 def reward(answers: Answers) -> NDArray[np.float64]:
     """Half for a failure, half for how near to one it came (logistic in Δ); 0 without a verdict."""
-    worth = 0.5 * np.nan_to_num(answers.failed) + 0.5 / (
-        1 + np.exp(-np.clip(np.nan_to_num(answers.delta), -30, 30))
-    )
+    near = 1 / (1 + np.exp(-np.clip(np.nan_to_num(answers.delta), -30, 30)))
+    worth = 0.5 * np.nan_to_num(answers.failed) + 0.5 * near
     return np.where(np.isfinite(answers.failed), worth, 0.0)
 
 
@@ -126,8 +125,7 @@ class Episodes:
 
     def step(self, actions: NDArray[np.int64]) -> Steps:
         """One step of every episode; `Spent` if there are no queries left for it."""
-        ask = self._move(np.asarray(actions))
-        if not ask:
+        if not self._move(np.asarray(actions)):
             seen, nothing = self.seen(), np.zeros(self.count)
             return Steps(seen, nothing, nothing > 0, seen.copy(), nothing + np.nan, np.full(self.count, -1))
         live = np.flatnonzero(self.live)
@@ -157,11 +155,8 @@ class Episodes:
             around = np.array([a.metric != "ordered" for a in self.space.axes])[axis]
             self._cell[rows, axis] = np.where(around, moved % n, np.clip(moved, 0, n - 1))
             return True
-        if self.settings.joint:
-            self._cell[:] = actions
-            return True
         if not self.by_axis:
-            self._cell[:] = np.stack(np.unravel_index(actions, shape), axis=1)
+            self._cell[:] = actions if self.settings.joint else self.space.grid[actions]
             return True
         at = int((self._cell[0] >= 0).sum())  # all episodes are at the same axis
         self._cell[:, at] = actions % shape[at]

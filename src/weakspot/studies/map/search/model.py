@@ -41,11 +41,9 @@ def gaussian_process(log: Log, rng: np.random.Generator) -> None:
 
 def _kernels(log: Log, first: Cells, second: Cells) -> Floats:
     """Distances in the concept space between two lists of cells."""
-    space = log.problem.space
-    far = np.zeros((len(first), len(second)))
-    a, b = (np.stack(np.unravel_index(c, space.shape), axis=1) for c in (first, second))
+    space, far = log.problem.space, np.zeros((len(first), len(second)))
     for axis, d in enumerate(space.distances()):
-        far += d[np.ix_(a[:, axis], b[:, axis])]
+        far += d[np.ix_(space.grid[first, axis], space.grid[second, axis])]
     return far
 
 
@@ -80,7 +78,7 @@ def parzen(log: Log, rng: np.random.Generator) -> None:
         asked = np.flatnonzero(log.n)
         y = log.delta[asked] / log.n[asked]
         good = y >= np.quantile(y, 0.85)
-        values = np.stack(np.unravel_index(asked, space.shape), axis=1)
+        values = space.grid[asked]
         odds, drawn = [], []
         for axis, kernel in enumerate(smear):
             counts = [np.bincount(values[g, axis], minlength=len(kernel)) for g in (good, ~good)]
@@ -89,7 +87,6 @@ def parzen(log: Log, rng: np.random.Generator) -> None:
             drawn.append(rng.choice(len(kernel), 16 * batch, p=dense[0]))
         cells = np.unique(np.ravel_multi_index(tuple(drawn), space.shape))
         cells = cells[log.open[cells]]
-        parts = np.stack(np.unravel_index(cells, space.shape), axis=1)
-        score = np.sum([odds[a][parts[:, a]] for a in range(len(odds))], axis=0)
+        score = np.sum([of[space.grid[cells, axis]] for axis, of in enumerate(odds)], axis=0)
         best = cells[largest(score, max(1, batch // CHUNK))] if len(cells) else cells
         ask(log, rng, np.repeat(best, CHUNK)[: log.room], instead=batch)

@@ -52,7 +52,7 @@ def search(name: str) -> Search:
     """The function of a name, which spends a log's budget."""
     found = find(name)
     module, _, attribute = found.target.partition(":")
-    function: Search = getattr(import_module(f"weakspot.studies.map.search.{module}"), attribute)
+    function: Callable[..., Any] = getattr(import_module(f"weakspot.studies.map.search.{module}"), attribute)
     return partial(function, policy=name) if found.learned else function
 
 
