@@ -105,8 +105,8 @@ class Believed:
             rate=np.round(self.rates.rate, 5).tolist(),
             low=np.round(self.rates.low, 5).tolist(),
             high=np.round(self.rates.high, 5).tolist(),
-            n=self.log.n.tolist(),
-            failures=self.log.failures.tolist(),
+            n=tuple(self.log.n.tolist()),
+            failures=tuple(self.log.failures.tolist()),
         )
 
     def _drawn(self, rng: np.random.Generator, regions: Sequence[Cells]) -> tuple[Floats, float]:

@@ -106,7 +106,7 @@ def describe(
     wrong, all_of = ([sentences_of(t.caption, base) for t in some] for some in (failing, others))
     passing = [words for words, trial in zip(all_of, others, strict=True) if not trial.failed]
     answers = Counter(t.answer or "" for t in failing)
-    places = np.linspace(0, len(failing) - 1, LISTED, dtype=int) if failing else []
+    places = np.linspace(0, len(failing) - 1, LISTED, dtype=int).tolist() if failing else []
     listed = dict.fromkeys(failing[i] for i in places)
     same = "rate", "low", "high", "ceiling", "method", "agree", "note", "repeats", "ladder", "roots"
     return RareResult(

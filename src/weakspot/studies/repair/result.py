@@ -228,7 +228,7 @@ class RepairResult(Result):
         """The result as `--json` has it; None while there is none."""
         plain = self.plain()
         if self.data is not None:
-            return {name: plain[name] for name in ("method", "data", "chosen")} | {"verdict": ""}
+            return {"verdict": ""} | {name: plain[name] for name in ("method", "data", "chosen")}
         if self.proof is None:
             return None
-        return plain["proof"] | {name: plain[name] for name in ("method", "training", "model", "target")}
+        return self.proof.plain() | {name: plain[name] for name in ("method", "training", "model", "target")}

@@ -94,7 +94,9 @@ def compare(
     return Compared(
         inputs=len(set.intersection(*(set(p.inputs.tolist()) for p in played))),
         paired=log.problem.placed,
-        **{who: rate.value for who, rate in rates.items()},
+        trained=rates["trained"].value,
+        untrained=rates["untrained"].value,
+        random=rates["random"].value,
         rates=rates,
         p_untrained=p_untrained,
         p_random=p_random,
