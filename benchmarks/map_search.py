@@ -41,11 +41,12 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.map_search_show import SHARES, picture, show
+from benchmarks.map_table import Table
 from benchmarks.map_truth import LANDSCAPES, Truth, truth
 
 from weakspot.concepts.space import ConceptSpace
 from weakspot.stats.landscape import rates
-from weakspot.studies.map.search.problem import Answers, Cells, Log, Table
+from weakspot.studies.map.search.problem import Answers, Cells, Log
 from weakspot.studies.map.search.rl import LEAST
 from weakspot.studies.map.search.searches import SEARCHES, search
 
@@ -125,7 +126,7 @@ def measure(found: Truth, name: str, share: float, seed: int) -> dict[str, Any]:
         "seconds": round(time.process_time() - began, 2),
     }
     if SEARCHES[name].learned:
-        row |= {"compared": compared.to_json(), "pairs": asked.pairs(name)}
+        row |= {"compared": compared.model_dump(exclude={"agent", "sees"}), "pairs": asked.pairs(name)}
         log = asked.own()
     every = np.arange(space.size)
     plain, sharp = rates(log.fit(log.prior()), every), rates(log.sharpened(log.prior()), every)

@@ -26,7 +26,8 @@ from weakspot.core import MODELS, Case, Hypothesis, Stage
 from weakspot.sources.labelled import labelled_images
 from weakspot.sources.transform import TransformedImages
 from weakspot.studies.map.result import MapResult
-from weakspot.studies.repair.proof import Change, change
+from weakspot.studies.repair.proof import change
+from weakspot.studies.repair.result import Change
 from weakspot.study.lifecycle import settings_of
 from weakspot.study.reports import summary
 
@@ -151,7 +152,7 @@ def _repaired(
         print(_line(row))
     if apart is not None:
         for found in _elsewhere(run, result, apart):
-            print(_line(found.to_json()))
+            print(_line(found.plain()))
     training = result["training"]
     print(
         f"\n{training['parameters']:,} numbers trained on {training['pictures']:,} "

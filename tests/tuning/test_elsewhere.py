@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from weakspot.concepts.space import Axis, ConceptSpace
-from weakspot.studies.repair.elsewhere import Drawn, become, confirmed, looks, rest
-from weakspot.studies.repair.proof import Change, Verdict, adjusted, change, verdict
+from weakspot.studies.repair.proof import Drawn, adjusted, become, change, confirmed, looks, rest, verdict
+from weakspot.studies.repair.result import Change, Verdict
 
 SPACE = ConceptSpace(
     "grid", tuple(Axis(name, tuple(f"{i}" for i in range(5)), metric="ordered") for name in ("a", "b"))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from weakspot.stats.distances import wasserstein, without_location
-from weakspot.studies.repair.proof import Change, adjusted, change, moved, verdict
+from weakspot.studies.repair.proof import adjusted, change, moved, verdict
+from weakspot.studies.repair.result import Change
 
 AXIS = np.abs(np.subtract.outer(np.arange(5), np.arange(5))) / 4.0
 

@@ -61,26 +61,18 @@ class Axis:
                 f"two values of {own} are said alike: {said[0][:80]!r}", fix="use {value} in words"
             )
 
-    @property
-    def amounts(self) -> NDArray[np.float64]:
-        """The values as numbers; their places where they are not numbers."""
-        try:
-            numbers = [float(value) for value in self.values]
-        except ValueError:
-            return np.arange(len(self.values), dtype=float)
-        return np.array(numbers) if np.isfinite(numbers).all() else np.arange(len(self.values), dtype=float)
-
     def distances(self) -> NDArray[np.float64]:
         """How far the values are from each other; the farthest two of an axis are 1 apart."""
         n = len(self.values)
-        steps = np.abs(np.subtract.outer(np.arange(n), np.arange(n))).astype(float)
-        if self.metric == "categorical":
-            return np.asarray(steps > 0, float)
-        if self.metric == "circular":
-            round_about = np.minimum(steps, n - steps)
-            return np.asarray(round_about / round_about.max())
-        amounts = self.amounts
+        amounts = np.arange(n, dtype=float)
+        if self.metric == "ordered" and all(map(_is_number, self.values)):  # else their places count
+            numbers = np.array([float(value) for value in self.values])
+            amounts = numbers if np.isfinite(numbers).all() else amounts
         apart = np.abs(np.subtract.outer(amounts, amounts))
+        if self.metric == "categorical":
+            return np.asarray(apart > 0, float)
+        if self.metric == "circular":
+            apart = np.minimum(apart, n - apart)
         return np.asarray(apart / apart.max())
 
     def beside(self, value: int) -> list[int]:
@@ -144,16 +136,17 @@ def as_text(value: object) -> str:
 
 
 def _percent(value: str) -> str:
-    try:
-        return f"{100 * float(value):g} %"
-    except ValueError:
-        return value
+    return f"{100 * float(value):g} %" if _is_number(value) else value
 
 
 def _signed(value: str) -> str:
     """A number with a true minus sign; anything else as it is."""
+    return value.replace("-", "−") if _is_number(value) else value
+
+
+def _is_number(value: str) -> bool:
     try:
         float(value)
     except ValueError:
-        return value
-    return value.replace("-", "−")
+        return False
+    return True

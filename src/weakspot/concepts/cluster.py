@@ -61,12 +61,11 @@ def cluster(
     """Group failures: by the label the model gave, then by cosine geometry of their features (one row each).
 
     Of each label, rows are divided by their length, reduced to `dimensions` principal components and given to
-    HDBSCAN. What it calls noise, and rows without a direction, are kept apart in one leftover group of the
-    label, since a group is to be described and strangers would blur that. Where it finds no group, the label
-    is one, as it is with fewer than twice `least` failures. A group larger than `largest` is halved across
-    the component in which it varies most. Of a label at most `most` rows, evenly chosen, are clustered; the
-    others go where their nearest neighbour went. The same input gives the same groups, the largest first,
-    leftovers last.
+    HDBSCAN. What it calls noise, and rows without a direction, are one leftover group of the label, since
+    strangers would blur the description of a group. Where it finds no group, or there are fewer than twice
+    `least` failures, the label is one. A group larger than `largest` is halved across the component in which
+    it varies most. Of a label at most `most` rows are clustered; the others go where their nearest neighbour
+    went. The same input gives the same groups, the largest first, leftovers last.
     """
     rows = np.asarray(features, np.float64)
     if rows.ndim != 2 or len(rows) != len(labels):

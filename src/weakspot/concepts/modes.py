@@ -31,23 +31,13 @@ class Mode:
 
     peak: int
     rate: float
-    low: float
-    high: float
     cells: tuple[int, ...]
     region: Region
     words: str
 
 
-def modes(
-    space: ConceptSpace,
-    rate: Floats,
-    *,
-    above: float,
-    low: Floats | None = None,
-    high: Floats | None = None,
-    dip: float = DIP,
-) -> list[Mode]:
-    """The modes of a landscape, worst first: `rate`, `low` and `high` are of every cell."""
+def modes(space: ConceptSpace, rate: Floats, *, above: float) -> list[Mode]:
+    """The modes of a landscape, given by the rates of all cells; worst first."""
     order = np.argsort(-rate, kind="stable")
     order = order[rate[order] >= above][:MOST_CELLS]
     owner: dict[int, int] = {}  # cell → its mode's peak
@@ -58,38 +48,26 @@ def modes(
             peak = joined[peak]
         return peak
 
-    for cell in map(
-        int, order
-    ):  # falling: a cell that touches no mode is a new peak; one that touches two is a pass
+    falling = order.tolist()
+    for cell in falling:  # a cell that touches no mode is a new peak; one that touches two is a pass
         touched = sorted({root(owner[b]) for b in space.beside(cell) if b in owner}, key=lambda p: -rate[p])
         if not touched:
             owner[cell] = cell
             continue
         owner[cell] = touched[0]
         for lower in touched[1:]:
-            if rate[lower] - rate[cell] < dip:
+            if rate[lower] - rate[cell] < DIP:
                 joined[lower] = touched[0]
     members: dict[int, list[int]] = {}
-    for cell in map(int, order):
+    for cell in falling:
         members.setdefault(root(owner[cell]), []).append(cell)
     boxes: dict[Region, list[int]] = {}  # peaks that share a box, highest first, are one mode
     for peak in sorted(members, key=lambda p: -rate[p]):
         boxes.setdefault(grow(space, rate, peak, above=above), []).append(peak)
     found = []
     for box, peaks in boxes.items():
-        peak = peaks[0]
         cells = sorted((c for p in peaks for c in members[p]), key=lambda c: -rate[c])
-        found.append(
-            Mode(
-                peak,
-                float(rate[peak]),
-                float(rate[peak] if low is None else low[peak]),
-                float(rate[peak] if high is None else high[peak]),
-                tuple(cells),
-                box,
-                space.words(box),
-            )
-        )
+        found.append(Mode(peaks[0], float(rate[peaks[0]]), tuple(cells), box, space.words(box)))
     return sorted(found, key=lambda mode: -mode.rate)
 
 
@@ -112,18 +90,14 @@ def grow(space: ConceptSpace, rate: Floats, peak: int, *, above: float) -> Regio
 
 @dataclass(frozen=True, slots=True)
 class FailingSet:
-    """Values of few axes that are enough for failures, whatever the others are; the rate is their cells'
-    mean.
-    """
+    """Values of few axes that are enough for failures, whatever the others are; their cells' mean rate."""
 
     region: Region
     rate: float
     words: str
 
 
-def minimal_sets(
-    space: ConceptSpace, rate: Floats, *, above: float, most: int = 8, axes: int = MOST_AXES
-) -> list[FailingSet]:
+def minimal_sets(space: ConceptSpace, rate: Floats, *, above: float, most: int = 8) -> list[FailingSet]:
     """The minimal failing sets, those with few axes first, then the worst.
 
     A set's rate is the mean over all cells that have its values. It fails if that is at least `above`; it is
@@ -133,23 +107,21 @@ def minimal_sets(
     dimensions = range(len(space.shape))
     means = {
         chosen: grid.mean(axis=tuple(a for a in dimensions if a not in chosen), keepdims=True)
-        for size in range(min(axes, len(space.shape)) + 1)
+        for size in range(min(MOST_AXES, len(space.shape)) + 1)
         for chosen in itertools.combinations(dimensions, size)
     }
+    everywhere = float(means[()].ravel()[0])
+    if everywhere >= above:
+        return [FailingSet(space.whole, everywhere, space.words(space.whole))]
     found: list[FailingSet] = []
     for chosen, mean in means.items():
-        if not chosen:
-            if float(mean.ravel()[0]) >= above:
-                return [FailingSet(space.whole, float(mean.ravel()[0]), space.words(space.whole))]
-            continue
         failing = mean >= above
         for dropped in range(len(chosen)):
             failing &= means[chosen[:dropped] + chosen[dropped + 1 :]] < above
         for place in np.argwhere(failing):
             region = tuple((int(place[a]),) if a in chosen else space.whole[a] for a in dimensions)
             found.append(FailingSet(region, float(mean[tuple(place)]), space.words(region)))
-    found.sort(key=lambda one: (_fixed(space, one.region), -one.rate))
-    return found[:most]
+    return sorted(found, key=lambda one: (_fixed(space, one.region), -one.rate))[:most]
 
 
 def _fixed(space: ConceptSpace, region: Region) -> int:

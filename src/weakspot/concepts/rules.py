@@ -5,7 +5,7 @@ of are set aside, and the search goes on with the rest: sequential covering. A p
 where cases with both fail more often than cases with one of them; so "it is in snow." stands for itself, and
 "it is in snow. it is night." is said only if the night matters.
 
-Rules are guesses from the cases that suggested them. Racing and fresh draws decide.
+Rules are guesses from the cases that suggested them: racing and fresh draws decide.
 """
 
 from __future__ import annotations
@@ -33,9 +33,7 @@ Sentences = frozenset[str]
 
 
 class Rule(NamedTuple):
-    """Sentences that together go with failure; the evidence is that cases of which all are said fail more
-    often.
-    """
+    """Sentences that together go with failure; the evidence is that cases with all fail more often."""
 
     sentences: tuple[str, ...]
     failing: int
@@ -110,18 +108,14 @@ def _best(
     total = float(len(f)), float(len(p))
     one = _evidence(f.sum(0), p.sum(0), *total, lift)
     order = sorted(range(len(words)), key=lambda i: (-round(float(one[i]), 9), len(words[i]), words[i]))
-    choice: list[int] = []
-    for i in order:
-        if one[i] > -math.inf and fits((words[i],)):
-            choice = [i]
-            break
+    choice = next(([i] for i in order if one[i] > -math.inf and fits((words[i],))), [])
+    evidence = float(one[choice[0]]) if choice else -math.inf
     pair = _best_pair(f, p, total, [i for i in order[:_PAIRED] if f[:, i].sum() >= 2], words, lift, fits)
-    if pair and (not choice or pair[1] > one[choice[0]]):
-        choice = pair[0]
+    if pair and pair[1] > evidence:
+        choice, evidence = pair
     if not choice:
         return None
     inside = table[:, choice].all(1)
-    evidence = pair[1] if pair and choice == pair[0] else float(one[choice[0]])
     counts = int((inside & failed).sum()), int((inside & ~failed).sum())
     return Rule(tuple(words[i] for i in choice), *counts, evidence), choice
 

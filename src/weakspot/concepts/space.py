@@ -6,10 +6,9 @@ drawn of a cell is a source's business; here it becomes a hypothesis, whose conc
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -18,23 +17,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.concepts.axis import METRICS, OR, OUTSIDE, Axis, as_text
+from weakspot.concepts.axis import OR, OUTSIDE, as_text
+from weakspot.concepts.axis import Axis as Axis
 from weakspot.core import Hypothesis, WeakspotError, check_known, nearest
-
-__all__ = [
-    "AS_IS",
-    "BUILT_IN",
-    "METRICS",
-    "MOST_CELLS",
-    "OUTSIDE",
-    "TASKS",
-    "Axis",
-    "ConceptSpace",
-    "Region",
-    "load_space",
-    "pairs_of_axes",
-    "space_from",
-]
 
 TASKS: Final = ("image", "world", "text", "prompt")
 BUILT_IN: Final = Path(__file__).with_name("concept_spaces.yaml")
@@ -49,9 +34,7 @@ Region = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True)
 class ConceptSpace:
-    """Axes and all combinations of their values; cells are counted, and words said, in the order of the
-    axes.
-    """
+    """Axes and all combinations of their values; cells and words follow the order of the axes."""
 
     name: str
     axes: tuple[Axis, ...]
@@ -77,7 +60,7 @@ class ConceptSpace:
 
     @property
     def size(self) -> int:
-        return math.prod(len(axis.values) for axis in self.axes)
+        return math.prod(self.shape)
 
     def cell(self, number: int) -> tuple[int, ...]:
         """The numbers of the values of a cell."""
@@ -158,10 +141,7 @@ class ConceptSpace:
             raise WeakspotError(f"the space {self.name!r} has no axis {sorted(unknown)[0][:60]!r}")
         region = []
         for axis in self.axes:
-            if axis.name not in given:
-                region.append(tuple(range(len(axis.values))))
-                continue
-            values = given[axis.name].split(OR)
+            values = given[axis.name].split(OR) if axis.name in given else axis.values
             if not set(values) <= set(axis.values):
                 raise WeakspotError(f"the axis {axis.name!r} has no value {given[axis.name][:60]!r}")
             region.append(tuple(i for i, v in enumerate(axis.values) if v in values))
@@ -194,10 +174,7 @@ def space_from(data: Any, *, where: str = "the space") -> ConceptSpace:
     """A space from plain values, as YAML has them; the error says what is wrong with them."""
     if not isinstance(data, Mapping) or not isinstance(data.get("axes"), list):
         raise WeakspotError(f"{where} has no list of axes", fix="see: weakspot map --help, and docs/map.md")
-    if strange := set(map(str, data)) - {"name", "axes", "task", "about"}:
-        raise WeakspotError(
-            f"{where} says {sorted(strange)[0][:60]!r}", fix="it has name, task, about and axes"
-        )
+    _check_keys(data, ("name", "task", "about", "axes"), where)
     return ConceptSpace(
         name=str(data.get("name", "own")),
         axes=tuple(_axis(axis, where) for axis in data["axes"]),
@@ -244,11 +221,7 @@ def _built_in() -> tuple[dict[str, Axis], dict[str, ConceptSpace]]:
 def _axis(data: Any, where: str) -> Axis:
     if not isinstance(data, Mapping) or not isinstance(data.get("values"), list) or "name" not in data:
         raise WeakspotError(f"an axis of {where} has no name or no list of values", fix="give it both")
-    if strange := set(map(str, data)) - {"name", "values", "metric", "words", "plain"}:
-        raise WeakspotError(
-            f"an axis of {where} says {sorted(strange)[0][:60]!r}",
-            fix="it has name, values, metric, words and plain",
-        )
+    _check_keys(data, ("name", "values", "metric", "words", "plain"), f"an axis of {where}")
     words = data.get("words", "{name} {value}")
     if not isinstance(words, str | Mapping):
         raise WeakspotError(f"the words of an axis of {where} are {type(words).__name__}", fix="write text")
@@ -259,6 +232,12 @@ def _axis(data: Any, where: str) -> Axis:
         words=words if isinstance(words, str) else {as_text(k): str(v) for k, v in words.items()},
         plain=as_text(data["plain"]) if "plain" in data else None,
     )
+
+
+def _check_keys(data: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    if strange := sorted(set(map(str, data)) - set(known)):
+        fix = f"it has {', '.join(known[:-1])} and {known[-1]}"
+        raise WeakspotError(f"{where} says {strange[0][:60]!r}", fix=fix)
 
 
 def _read(path: Path) -> Any:
@@ -274,7 +253,3 @@ def _read(path: Path) -> Any:
         raise WeakspotError(
             f"{str(path)[:200]} is not valid YAML: {str(error).splitlines()[0][:200]}", fix="mend the file"
         ) from error
-
-
-def pairs_of_axes(space: ConceptSpace) -> Iterator[tuple[int, int]]:
-    return itertools.combinations(range(len(space.axes)), 2)

@@ -126,7 +126,7 @@ class Job:
         pairs: Draws cases of a hypothesis and asks both models, given the one after, where that is done
             otherwise than by `source`, `target` and `judge`, as with generators.
         cluster: What a case is of, where several may be of one: the name of its picture, of its text.
-        wanted: The rate of failures that is wanted; see `weakspot.studies.repair.proof.Change`.
+        wanted: The rate of failures that is wanted; see `weakspot.studies.repair.result.Change`.
         also: More facts of the result, given what was answered in the chosen spots.
         digests: Of data, for run.yaml.
     """

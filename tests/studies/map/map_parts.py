@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from benchmarks.map_table import Table
 from numpy.typing import NDArray
 
 from weakspot.concepts.space import Axis, ConceptSpace
-from weakspot.studies.map.search.problem import Table
+from weakspot.stats.landscape import logits
+from weakspot.studies.map.search.bandit import largest
+from weakspot.studies.map.search.problem import Log
 
 
 def small_space(values: int = 5, axes: int = 3) -> ConceptSpace:
@@ -31,3 +34,10 @@ def table(space: ConceptSpace, delta: NDArray[np.float32], seed: int = 0) -> Tab
     rng = np.random.default_rng(99)
     contexts = rng.random((delta.shape[1], 4)).astype(np.float32)
     return Table(space, delta, contexts, seed=seed)
+
+
+def worst_cells(log: Log, k: int) -> NDArray[np.int64]:
+    """The k cells that are believed to fail most, worst first, by all that the log knows."""
+    mean, variance = logits(log.sharpened(log.prior()), np.arange(log.problem.space.size))
+    rate = 1 / (1 + np.exp(-mean / np.sqrt(1 + np.pi * variance / 8)))
+    return largest(log.finite(rate), k)

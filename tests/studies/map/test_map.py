@@ -25,9 +25,11 @@ from weakspot.report.people.preferences import (
 )
 from weakspot.sources.labelled import labelled_images, split
 from weakspot.store import Run
-from weakspot.studies.map.figures import figures
+from weakspot.studies.map.document import figures
 from weakspot.studies.map.result import Landscape, MapResult
-from weakspot.studies.repair.figures import landscapes
+from weakspot.studies.repair.document import landscapes
+from weakspot.studies.repair.result import AxisValues
+from weakspot.studies.repair.result import Landscape as RepairedLandscape
 from weakspot.study.lifecycle import resume
 from weakspot.study.reports import html, markdown, summary, write
 
@@ -315,8 +317,8 @@ def test_one_axis_is_shown_as_bars_with_intervals(world: Path, tmp_path: Path) -
         assert [row[0] for row in bars.rows] == ["0", "0.2", "0.4", "0.6"]
         assert all(low <= rate <= high and n for _, _, rate, low, high, _, n in bars.rows)
         assert "Rate by darken" in html(run)
-    landscape = {"axes": [{"name": "darken", "values": ["0", "0.6"]}], "n": 41}
-    landscape |= {"before": [0.1, 0.8], "after": [0.1, 0.2]}
+    axis = AxisValues(name="darken", values=("0", "0.6"))
+    landscape = RepairedLandscape.model_construct(axes=(axis,), n=41, before=(0.1, 0.8), after=(0.1, 0.2))
     [changed] = landscapes(landscape)
     assert [(row[0], row[1], row[-1]) for row in changed.rows] == [
         ("0", "after", 20), ("0", "before", 20), ("0.6", "after", 20), ("0.6", "before", 20),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.map_table import Table
 from numpy.typing import NDArray
 from scipy.stats import binom, binomtest
 from tests.studies.map.map_parts import small_space, table
 
 from weakspot.studies.map.search.compare import ALPHA, Chooser, Played, better, compare
-from weakspot.studies.map.search.problem import EnvSettings, Log, Table
+from weakspot.studies.map.search.problem import EnvSettings, Log
 
 pytest.importorskip("gymnasium")
 
@@ -53,7 +54,7 @@ def test_a_policy_that_is_better_is_told(kind: str) -> None:
         choosers = {"trained": always(best), "untrained": always(worst), "random": None}
         log = Log(table(SPACE, delta), 100_000)
         found = compare(log, rng, choosers, np.arange(120), settings=EnvSettings(kind=kind))
-        assert found.trained.low < found.trained.value < found.trained.high
+        assert found.rates["trained"].low < found.trained < found.rates["trained"].high
         told += found.won
     assert told >= 27, "of thirty"
 
@@ -74,12 +75,12 @@ def test_every_input_is_shown_once_to_each_from_the_same_start(kind: str) -> Non
     assert found.inputs == 50
     assert {i for i, _ in noted["random"]} == set(range(50))
     if kind == "macro":
-        assert [len(rows) for rows in noted.values()] == [50, 50, 50] == [found.trained.n] * 3
+        assert [len(rows) for rows in noted.values()] == [50, 50, 50] == [found.rates["trained"].n] * 3
         assert [i for i, _ in noted["trained"]] == [i for i, _ in noted["random"]]
     else:
         assert sorted(noted["trained"]) == sorted(noted["untrained"])  # the same starts, whatever the order
         assert max(np.bincount([i for i, _ in noted["random"]])) <= EnvSettings().longest
-        assert found.trained.failures <= 50
+        assert found.rates["trained"].failures <= 50
     assert found.p_untrained == 1.0
 
 

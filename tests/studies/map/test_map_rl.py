@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.map_table import Table
 from tests.studies.map.map_parts import planted, small_space, table
 
 from weakspot.core import WeakspotError
-from weakspot.studies.map.search.problem import Log, Table
+from weakspot.studies.map.search.problem import EnvSettings, Log
 from weakspot.studies.map.search.searches import search
 
 pytest.importorskip("stable_baselines3")
 from gymnasium.utils.env_checker import check_env
+from tests.studies.map.map_env import MapEnv
 
-from weakspot.studies.map.search.environment import EnvSettings, MapEnv
 from weakspot.studies.map.search.rl import AgentSettings, learn, part
 
 SPACE = small_space(values=4, axes=2)
@@ -66,13 +67,18 @@ def test_a_trained_agent_beats_its_untrained_copy_and_chance(algorithm: str) -> 
     rate = np.full((16, 200), -2.0, np.float32)
     rate[[5, 6]] = 2.0  # whoever looks finds these
     log = Log(table(SPACE, rate), 1500)
-    found = learn(log, np.random.default_rng(3), AgentSettings(algorithm=algorithm, width=32, updates=4))
+    found = learn(
+        log,
+        np.random.default_rng(3),
+        AgentSettings(algorithm=algorithm, width=32, updates=4),
+        policy=algorithm,
+    )
     assert log.spent <= 1500
-    assert found.inputs == 80 == found.trained.n
-    assert found.trained.value > found.random.value + 0.3
+    assert found.inputs == 80 == found.rates["trained"].n
+    assert found.trained > found.random + 0.3
     assert found.won == (max(found.p_untrained, found.p_random) < 0.01)
     assert found.p_random < 0.01
-    assert found.trained.value >= found.untrained.value
+    assert found.trained >= found.untrained
     assert log.n.sum() == 0  # queries at inputs of its choice say nothing of a cell's rate
 
 
@@ -82,7 +88,7 @@ def test_small_steps_learn_too(name: str) -> None:
     delta[[12, 13, 14, 15]] = 2.0  # the far end of the first axis
     log = Log(table(SPACE, delta), 4000)
     found = search(name)(log, np.random.default_rng(0))
-    assert found.trained.value > found.random.value + 0.1
+    assert found.trained > found.random + 0.1
     assert found.p_random < 0.01
     assert log.spent <= 4000
 
@@ -96,8 +102,8 @@ def test_a_policy_sees_its_input(algorithm: str) -> None:
     delta[3, kind == 0] = 2.0
     delta[12, kind == 1] = 2.0
     log = Log(Table(SPACE, delta, np.eye(2, dtype=np.float32)[kind]), 3000)
-    found = learn(log, np.random.default_rng(1), AgentSettings(algorithm=algorithm))
-    assert found.trained.value > 0.8
+    found = learn(log, np.random.default_rng(1), policy=algorithm)
+    assert found.trained > 0.8
     assert found.won
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks.map_search import apart, steps_between
-from tests.studies.map.map_parts import planted, small_space, table
+from tests.studies.map.map_parts import planted, small_space, table, worst_cells
 
 from weakspot.concepts.modes import grow, minimal_sets, modes
 from weakspot.core import WeakspotError
 from weakspot.stats.landscape import rates
-from weakspot.studies.map.search.bandit import narrow, spread, worst_cells
+from weakspot.studies.map.search.bandit import narrow, spend_evenly
 from weakspot.studies.map.search.inputs import InputModel
 from weakspot.studies.map.search.problem import Answers, Log
 from weakspot.studies.map.search.searches import SEARCHES, find, search
@@ -154,7 +154,7 @@ def test_the_last_queries_make_the_widest_intervals_narrower() -> None:
         search("tpe")(log, np.random.default_rng(0))
         log.budget = 1200
     narrow(logs[0], np.random.default_rng(1))
-    spread(logs[1], np.random.default_rng(1), 200)
+    spend_evenly(logs[1], np.random.default_rng(1), 200)
     assert logs[0].spent == logs[1].spent == 1200
     wide = []
     for log in logs:

@@ -14,9 +14,9 @@ from weakspot.concepts.space import load_space
 from weakspot.core import Output, WeakspotError
 from weakspot.judges.picture import PictureJudge
 from weakspot.store import Run
+from weakspot.studies.map.parts import FEW_NOTE
 from weakspot.studies.map.result import Landscape, MapResult
 from weakspot.studies.map.settings import MapSettings
-from weakspot.studies.map.tasks import FEW_NOTE
 from weakspot.study.lifecycle import resume
 from weakspot.study.reports import html, markdown, summary
 

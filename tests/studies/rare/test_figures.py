@@ -13,8 +13,14 @@ from weakspot.report.html import html
 from weakspot.report.plots import table
 from weakspot.stats import wilson
 from weakspot.store import Run, RunConfig
-from weakspot.studies.rare.document import RareDocument
-from weakspot.studies.rare.figures import FAILING, answers_figure, common_figure, lines, rate_figure
+from weakspot.studies.rare.document import (
+    FAILING,
+    RareDocument,
+    answers_figure,
+    common_figure,
+    lines,
+    rate_figure,
+)
 from weakspot.studies.rare.result import RareResult
 
 HOSTILE = "<img src=x onerror=alert(1)> </script><script>alert(2)</script> \x1b[31m\u202e"

@@ -18,6 +18,7 @@ from weakspot.core import Case, Output, Scores
 from weakspot.store import Run, RunConfig
 from weakspot.studies.repair.pairs import proof
 from weakspot.studies.repair.parts import job_of
+from weakspot.studies.repair.result import Proof
 from weakspot.studies.repair.settings import RepairSettings
 
 pytest.importorskip("torch")
@@ -61,11 +62,11 @@ class Right:
         return found
 
 
-def proved(folder: Path, out: Path, after: Any, **given: Any) -> dict[str, Any]:
+def proved(folder: Path, out: Path, after: Any, **given: Any) -> Proof:
     settings = RepairSettings(run=str(folder / "map"), modes="1", **{"draws": 1000, **given})
     config = RunConfig(study="repair", subject="x", settings={}, digests={})
-    with Run.read(folder / "map") as past, Run.create(config, folder=out) as own:
-        return proof(own, job_of(past, settings), after, settings, lambda *_: None)
+    with Run.read(folder / "map") as mapped, Run.create(config, folder=out) as own:
+        return proof(own, job_of(mapped, settings), after, settings, lambda *_: None)
 
 
 def light(case: Case) -> bool:
@@ -75,15 +76,17 @@ def light(case: Case) -> bool:
 def test_failures_that_moved_elsewhere_are_a_trade(pale: Path, tmp_path: Path) -> None:
     """Right in the modes and on plain pictures, wrong in the light, where it was right."""
     found = proved(pale, tmp_path / "moved", Right(light))
-    assert found["chosen"][0]["halved"]
-    assert not found["clean"]["increased"]
-    assert found["elsewhere"]["increased"]
-    assert found["verdict"] == "traded"
+    assert found.chosen[0].halved
+    assert not found.clean.increased
+    assert found.elsewhere is not None
+    assert found.elsewhere.increased
+    assert found.verdict == "traded"
     nowhere = proved(pale, tmp_path / "nowhere", Right(lambda _: False))
-    assert nowhere["verdict"] == "repaired"
-    assert nowhere["elsewhere"]["made"] == 0
+    assert nowhere.verdict == "repaired"
+    assert nowhere.elsewhere is not None
+    assert nowhere.elsewhere.made == 0
     unseen = proved(pale, tmp_path / "unseen", Right(light), draws=0)
-    assert (unseen["verdict"], unseen["elsewhere"], unseen["landscape"]) == ("repaired", None, None)
+    assert (unseen.verdict, unseen.elsewhere, unseen.landscape) == ("repaired", None, None)
 
 
 def test_pictures_that_are_destroyed_are_no_pairs_and_are_counted(pale: Path, tmp_path: Path) -> None:
@@ -91,10 +94,10 @@ def test_pictures_that_are_destroyed_are_no_pairs_and_are_counted(pale: Path, tm
     with Run.read(pale / "map") as past:
         job = job_of(past, RepairSettings(run=str(pale / "map"), modes="1"))
         whole = job.available(job.chosen[0].hypotheses[0])
-    mode = found["chosen"][0]
-    assert 0 < whole - mode["n"] < 20
-    assert found["clean"]["n"] == whole
-    assert found["errors"] >= whole - mode["n"]
+    mode = found.chosen[0]
+    assert 0 < whole - mode.n < 20
+    assert found.clean.n == whole
+    assert found.errors >= whole - mode.n
 
 
 def test_nothing_is_learnt_from_what_is_left_of_a_destroyed_picture(pale: Path) -> None:

@@ -10,7 +10,7 @@ from tests.studies.repair.results import result_of
 
 import weakspot
 from weakspot.store import Run
-from weakspot.studies.map import repair_pictures
+from weakspot.studies.map import repair as repair_job
 from weakspot.studies.repair.parts import job_of
 from weakspot.studies.repair.settings import RepairSettings
 
@@ -35,8 +35,8 @@ def mapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_scenes_are_repaired_and_proved_on_scenes_drawn_anew(
     mapped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repair_pictures, "SCENES", 120)
-    monkeypatch.setattr(repair_pictures, "GUARDS", 60)
+    monkeypatch.setattr(repair_job, "SCENES", 120)
+    monkeypatch.setattr(repair_job, "GUARDS", 60)
     given: dict[str, Any] = {"epochs": 3, "draws": 80, "most": 120, "device": "cpu", "seed": 4}
     with weakspot.repair(
         mapped / "map", modes="1", method="last-layer", out=tmp_path / "done", **given
@@ -57,8 +57,8 @@ def test_scenes_are_repaired_and_proved_on_scenes_drawn_anew(
 def test_no_scene_of_the_proof_was_mapped_or_learnt_from(
     mapped: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repair_pictures, "SCENES", 40)
-    monkeypatch.setattr(repair_pictures, "GUARDS", 20)
+    monkeypatch.setattr(repair_job, "SCENES", 40)
+    monkeypatch.setattr(repair_job, "GUARDS", 20)
     with Run.read(mapped / "map") as past:
         job = job_of(past, RepairSettings(run=str(mapped / "map"), modes="1"))
         seen = {t.caption for h in past.ledger.hypotheses() for t in past.ledger.trials(h)}
@@ -75,6 +75,6 @@ def test_no_scene_of_the_proof_was_mapped_or_learnt_from(
 
 
 def test_the_data_set_alone(mapped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repair_pictures, "SCENES", 40)
+    monkeypatch.setattr(repair_job, "SCENES", 40)
     with weakspot.repair(mapped / "map", modes="1", method="data", rate=0.5, out=tmp_path / "data") as run:
         assert result_of(run)["data"]["pictures"] == 40

@@ -203,14 +203,12 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A repair of seconds."""
-    from weakspot.studies.map import repair_looker, repair_prompt
+    from weakspot.studies.map import repair_generator
     from weakspot.tuning import diffusion
 
     monkeypatch.setattr(diffusion, "ROUND", 2)
-    for name, value in {"EXAMPLES": 4, "TRIES": 4, "BATCH": 4}.items():
-        monkeypatch.setattr(repair_looker, name, value)
-    for name, value in {"STEPS": 6, "WATCHED": 4}.items():
-        monkeypatch.setattr(repair_prompt, name, value)
+    for name, value in {"EXAMPLES": 4, "TRIES": 4, "BATCH": 4, "STEPS": 6, "WATCHED": 4}.items():
+        monkeypatch.setattr(repair_generator, name, value)
 
 
 @pytest.mark.usefixtures("few")

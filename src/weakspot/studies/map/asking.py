@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.concepts.space import ConceptSpace
 from weakspot.core import Hypothesis
-from weakspot.core.ports import Numbered, Placing, Visible
+from weakspot.core.ports import ENDLESS, Numbered, Placing, Visible
 from weakspot.engine import Engine, Lane, Want
-from weakspot.studies.map.search.problem import ENDLESS, Answers, Cells, Log
+from weakspot.studies.map.search.problem import Answers, Cells, Log
 
 #: Cells that are shown while the search goes on.
 SHOWN = 8
@@ -26,13 +27,7 @@ class Asking:
         self.inputs = source.inputs if isinstance(source, Numbered) else ENDLESS
         self.distinct = source.distinct if isinstance(source, Numbered) else ENDLESS
         self.placed = isinstance(source, Placing)
-        self._hypotheses: dict[tuple[int, str], Hypothesis] = {}
-
-    def hypothesis(self, cell: int, policy: str = "") -> Hypothesis:
-        key = (int(cell), policy)
-        if key not in self._hypotheses:
-            self._hypotheses[key] = self.space.hypothesis(int(cell), policy=policy)
-        return self._hypotheses[key]
+        self.hypothesis = cache(lambda cell, policy="": space.hypothesis(int(cell), policy=policy))
 
     def ask(self, cells: Cells) -> Answers:
         return self._ask([self.hypothesis(cell) for cell in cells], None)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
+
+import numpy as np
 
 from weakspot.core import Rate
 from weakspot.engine.stop import Budget
 from weakspot.report import format as show
+from weakspot.report.cells import Axis, Cell, axis_figure, heat_figure, space
 from weakspot.report.document import (
     Allowance,
-    Block,
     Document,
     Ending,
     Pictures,
@@ -23,9 +25,17 @@ from weakspot.report.document import (
 )
 from weakspot.report.format import cut
 from weakspot.report.people.preferences import Preferences
+from weakspot.report.plots import Curve, Figure, curves
 from weakspot.store import Run, unjudged
-from weakspot.studies.map.figures import figures
-from weakspot.studies.map.result import BiasFound, Compared, Estimate, Landscape, MapResult
+from weakspot.studies.map.result import (
+    BiasFound,
+    BiasRow,
+    CellRates,
+    Compared,
+    Estimate,
+    Landscape,
+    MapResult,
+)
 
 #: Pictures of one finding in the page.
 SHOWN: Final = 6
@@ -92,26 +102,18 @@ class MapDocument(Document):
     def _findings(self, allowance: Allowance) -> Iterable[Section]:
         if not self.run.findings:
             return
-        rows = [
-            (
-                show.shorten(f.phrase, 200),
-                show.rate(f.rate),
-                show.rate(f.baseline),
-                "yes" if f.confirmed else "no",
-            )
-            for f in self.run.findings
-        ]
-        blocks: list[Block] = [Table("", "", ("where", "fails", "as they are", "confirmed"), rows)]
-        for finding in self.run.findings:
-            shown = examples(self.run, finding.hypothesis, finding.failing, most=SHOWN, allowance=allowance)
-            blocks.append(
-                Pictures(show.shorten(finding.phrase, 200), "failing, with what was said instead", shown)
-            )
+        rows, pictures = [], []
+        for f in self.run.findings:
+            phrase, held = show.shorten(f.phrase, 200), "yes" if f.confirmed else "no"
+            rows.append((phrase, show.rate(f.rate), show.rate(f.baseline), held))
+            shown = examples(self.run, f.hypothesis, f.failing, most=SHOWN, allowance=allowance)
+            pictures.append(Pictures(phrase, "failing, with what was said instead", shown))
+        table = Table("", "", ("where", "fails", "as they are", "confirmed"), rows)
         note = (
             "Modes and the fewest concepts that are enough, drawn again on inputs that the search never saw. "
             "‘Confirmed’ controls the false-discovery rate."
         )
-        yield Section("Confirmed on fresh inputs", blocks, note)
+        yield Section("Confirmed on fresh inputs", [table, *pictures], note)
 
     def _modes(self, landscape: Landscape) -> Iterable[Section]:
         chosen = () if self.preferences is None else self.preferences.chosen
@@ -169,41 +171,39 @@ class MapDocument(Document):
         }
 
     def lines(self, wide: int) -> Iterable[str]:
-        landscape = self.landscape
         yield cut(self.conclusion, 3 * wide)
-        if landscape is None:
+        if self.landscape is None:
             yield cut(self.run.state, wide)
         else:
-            for number, mode in enumerate(landscape.modes, start=1):
-                ends = f"{believed(mode)} in the worst cell"
-                yield f"mode {number:<2}  {cut(mode.words, max(wide - len(ends) - 12, 20))}  {ends}"
-            for finding in self.run.findings:
-                mark = "●" if finding.confirmed else "·"
-                yield f"{mark} {cut(finding.phrase, max(wide - 40, 20))}  {show.rate(finding.rate)}"
-            yield (
-                f"known    {show.percent(landscape.coverage.known)} of the cells to ± 5 points; "
-                f"chance of something clearly worse: {_missed(landscape)}"
-            )
-            if compared := landscape.compared:
-                arms = _arms(compared)
-                yield (
-                    f"agent    {compared.agent} failures per query {arms['trained']}, untrained "
-                    f"{arms['untrained']}, random {arms['random']}"
-                    + ("" if compared.won else " (no win beyond chance)")
-                )
-            if self.result.bias is not None and self.result.bias.rows:
-                row = self.result.bias.rows[0]
-                ends = f"{show.percent(row.apart)} {show.interval(row.low, row.high)}"
-                yield f"bias     {ends} from the wanted shares, over {show.plural(row.n, 'picture')}"
-            if landscape.note:
-                yield f"note     {cut(landscape.note, 3 * wide)}"
+            yield from self._landscape_lines(self.landscape, wide)
         if causes := unjudged(self.run):
             none = _queries(sum(c.times for c in causes))
             yield f"verdict  {cut(f'none for {none}, most often: {causes[0]}', 2 * wide)}"
-        told = self.values()
-        drawn, wrong = told["trials"]["drawn"], told["trials"]["errors"]
-        seconds = show.seconds(float(told["spend"].get("seconds", 0.0)))
-        yield f"trials   {_queries(drawn)} · {show.plural(wrong, 'error')} · {seconds}"
+        known = self.values()
+        seconds = show.seconds(float(known["spend"].get("seconds", 0.0)))
+        wrong = show.plural(known["trials"]["errors"], "error")
+        yield f"trials   {_queries(known['trials']['drawn'])} · {wrong} · {seconds}"
+
+    def _landscape_lines(self, landscape: Landscape, wide: int) -> Iterable[str]:
+        for number, mode in enumerate(landscape.modes, start=1):
+            ends = f"{believed(mode)} in the worst cell"
+            yield f"mode {number:<2}  {cut(mode.words, max(wide - len(ends) - 12, 20))}  {ends}"
+        for finding in self.run.findings:
+            mark = "●" if finding.confirmed else "·"
+            yield f"{mark} {cut(finding.phrase, max(wide - 40, 20))}  {show.rate(finding.rate)}"
+        known = show.percent(landscape.coverage.known)
+        worse = _missed(landscape)
+        yield f"known    {known} of the cells to ± 5 points; chance of something clearly worse: {worse}"
+        if compared := landscape.compared:
+            arms = {who: show.rate(rate) for who, rate in compared.rates.items()}
+            line = "agent    {agent} failures per query {trained}, untrained {untrained}, random {random}"
+            won = "" if compared.won else " (no win beyond chance)"
+            yield line.format(agent=compared.agent, **arms) + won
+        if self.result.bias is not None and self.result.bias.rows:
+            row = self.result.bias.rows[0]
+            yield f"bias     {_apart(row)} from the wanted shares, over {show.plural(row.n, 'picture')}"
+        if landscape.note:
+            yield f"note     {cut(landscape.note, 3 * wide)}"
 
     def ending(self) -> Ending:
         """Say which modes matter; the number of images cannot be raised, other limits can."""
@@ -256,13 +256,13 @@ def _known(landscape: Landscape) -> Iterable[tuple[str, str]]:
         yield "note", landscape.note
 
 
-def _arms(compared: Compared) -> dict[str, str]:
-    return {who: show.rate(Rate(*dict(rate).values())) for who, rate in compared.rates.items()}
+def _apart(row: BiasRow) -> str:
+    return f"{show.percent(row.apart)} {show.interval(row.low, row.high)}"
 
 
 def _compared(compared: Compared) -> Section:
     said = "won against both beyond chance" if compared.won else "did not win beyond chance"
-    shown, arms = show.plural(compared.inputs, "input"), _arms(compared)
+    shown = show.plural(compared.inputs, "input")
     if compared.paired:
         how = f"All three were shown the same {shown}, which no training saw, each once."
     else:
@@ -271,30 +271,72 @@ def _compared(compared: Compared) -> Section:
     if compared.sees:
         sees = f"Before it chooses, the agent sees {compared.sees}."
     rows = [
-        (compared.agent, arms["trained"], ""),
-        ("its untrained copy", arms["untrained"], f"{compared.p_untrained:.2g}"),
-        ("random cells", arms["random"], f"{compared.p_random:.2g}"),
+        (compared.agent, show.rate(compared.rates["trained"]), ""),
+        ("its untrained copy", show.rate(compared.rates["untrained"]), f"{compared.p_untrained:.2g}"),
+        ("random cells", show.rate(compared.rates["random"]), f"{compared.p_random:.2g}"),
     ]
-    head = ("who", "failures per query", "p-value of ‘no better’")
-    return Section(
-        "Did the agent learn?", [Table("", "", head, rows)], f"{compared.agent} {said}. {how} {sees}"
-    )
+    table = Table("", "", ("who", "failures per query", "p-value of ‘no better’"), rows)
+    return Section("Did the agent learn?", [table], f"{compared.agent} {said}. {how} {sees}")
 
 
 def _bias(bias: BiasFound) -> Section:
     values = [show.shorten(value, 60) for value in bias.attribute]
     wanted = ", ".join(f"{v} {show.percent(w)}" for v, w in zip(values, bias.wanted, strict=True))
-    rows = [
-        (
-            show.shorten(row.where, 200),
-            *(show.percent(count / row.n) for count in row.counts),
-            show.count(row.n),
-            f"{show.percent(row.apart)} {show.interval(row.low, row.high)}",
-        )
-        for row in bias.rows
-    ]
+    rows = []
+    for row in bias.rows:
+        shares = (show.percent(count / row.n) for count in row.counts)
+        rows.append((show.shorten(row.where, 200), *shares, show.count(row.n), _apart(row)))
     note = (
         f"How often each value is seen, all cells alike; wanted are {wanted}. The distance is the total "
         "variation from these shares: 0 if they are met, at most 1."
     )
     return Section("Bias", [Table("", "", ("where", *values, "pictures", "distance"), rows)], note)
+
+
+# -- figures: failures against queries, cells in space, rates by one axis or by two -----------------
+
+
+#: Heat maps, and cells that are drawn in space.
+HEATS, CELLS = 28, 200
+_RATE: Final = "failure rate"
+
+
+def figures(landscape: Landscape, every_cell: CellRates | None) -> Iterator[Figure]:
+    """All of a landscape, as far as its axes and its size allow."""
+    axes = [Axis(axis.name, axis.values) for axis in landscape.axes]
+    yield _found(landscape)
+    rates = landscape.top if every_cell is None else tuple(enumerate(every_cell.rate))
+    if rates and len(axes) >= 3:
+        yield _cells(landscape, axes, rates, whole=every_cell is not None)
+    if every_cell is not None and len(axes) == 1:
+        known = every_cell
+        columns = (known.rate, known.low, known.high, known.n, known.failures)
+        note = "Believed rates with intervals for 95 %; values that were never asked are left out."
+        by_value = [Rate(*row) for row in zip(*columns, strict=True)]
+        yield axis_figure(axes[0], {_RATE: by_value}, "axis", "Rate by {}", note)
+    for one in landscape.heat[:HEATS]:
+        yield heat_figure(axes, one.axes, one.rates, max(map(max, one.rates)))
+
+
+def _found(landscape: Landscape) -> Figure:
+    points = [(0, 0), *landscape.trace]
+    picture = curves([Curve("", points)], "failures found against queries", across="queries", up="failures")
+    title = "Failures against queries"
+    return Figure("queries", title, ("queries", "failures"), points, picture, wide=False)
+
+
+def _cells(
+    landscape: Landscape, axes: list[Axis], rates: tuple[tuple[int, float], ...], *, whole: bool
+) -> Figure:
+    shape = [len(axis.values) for axis in axes]
+    cells, rows = [], []
+    for number, rate in sorted(rates, key=lambda cell: -cell[1])[:CELLS]:
+        place = [int(i) for i in np.unravel_index(number, shape)]
+        values = [str(axis.values[i]) for axis, i in zip(axes, place, strict=True)]
+        cells.append(Cell(place, rate, ", ".join(values)))
+        rows.append((*values, rate))
+    which = "All" if whole and len(cells) == len(rates) else "The worst"
+    title = f"{which} {len(cells)} cells, by the first three axes"
+    columns = (*(show.shorten(axis.name, 60) for axis in axes), _RATE)
+    top = max((cell.rate for cell in landscape.worst), default=1.0)
+    return Figure("cells", title, columns, rows, space(axes, cells, top), wide=False)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.concepts.modes import FailingSet, Mode, minimal_sets, modes
-from weakspot.concepts.space import ConceptSpace, pairs_of_axes
-from weakspot.stats.distances import entropy
+from weakspot.concepts.space import ConceptSpace
+from weakspot.stats.distances import entropy, total_variation
 from weakspot.stats.landscape import WIDTH, Fit, Rates, rates, sampled
+from weakspot.store import Run
 from weakspot.studies.map import result as found
+from weakspot.studies.map.result import BiasFound, BiasRow
 from weakspot.studies.map.search.problem import Cells, Floats, Log
 
 #: Modes, minimal sets and cells that are listed.
@@ -40,8 +45,7 @@ class Believed:
         self.rates = Rates(rate, np.minimum(plain.low, rate), np.maximum(plain.high, rate))
         between = float(self.rates.rate.mean() + self.rates.rate.max()) / 2
         self.above = above = max(least, between) if above is None else above
-        low, high = self.rates.low, self.rates.high
-        self.modes: list[Mode] = modes(self.space, self.rates.rate, above=above, low=low, high=high)
+        self.modes: list[Mode] = modes(self.space, self.rates.rate, above=above)
         self.sets: list[FailingSet] = minimal_sets(self.space, self.rates.rate, above=above, most=SETS)
 
     def landscape(
@@ -54,16 +58,12 @@ class Believed:
         draws, missed = self._drawn(rng, regions)
         means = [float(rate.mean()), *(one.rate for one in self.sets)]
         whole, *sets = map(self._together, regions, means, draws)
+        by_axis = [_mean(space, rate, [a]) for a in range(len(space.axes))]
         return found.Landscape(
             cells=space.size,
             axes=tuple(
-                found.AxisRates(
-                    name=axis.name,
-                    values=axis.values,
-                    metric=axis.metric,
-                    rates=tuple(_mean(space, rate, [a]).tolist()),
-                )
-                for a, axis in enumerate(space.axes)
+                found.AxisRates(name=axis.name, values=axis.values, metric=axis.metric, rates=mean.tolist())
+                for axis, mean in zip(space.axes, by_axis, strict=True)
             ),
             above=self.above,
             rate=whole.rate,
@@ -87,7 +87,7 @@ class Believed:
             uncertain=tuple(map(self._cell, np.argsort(-wide, kind="stable")[:LISTED].tolist())),
             heat=tuple(
                 found.HeatMap(axes=pair, rates=np.round(_mean(space, rate, pair), 4).tolist())
-                for pair in pairs_of_axes(space)
+                for pair in combinations(range(len(space.axes)), 2)
             ),
             trace=thinned(log.trace),
             queries=log.spent,
@@ -105,8 +105,8 @@ class Believed:
             rate=np.round(self.rates.rate, 5).tolist(),
             low=np.round(self.rates.low, 5).tolist(),
             high=np.round(self.rates.high, 5).tolist(),
-            n=self.log.n.tolist(),
-            failures=self.log.failures.tolist(),
+            n=tuple(self.log.n.tolist()),
+            failures=tuple(self.log.failures.tolist()),
         )
 
     def _drawn(self, rng: np.random.Generator, regions: Sequence[Cells]) -> tuple[Floats, float]:
@@ -118,11 +118,7 @@ class Believed:
         for at in range(0, DRAWS, step):
             values = sampled(self.fit, rng, min(step, DRAWS - at))
             means.append([values[:, cells].mean(axis=1) for cells in regions])
-            best = (
-                np.where(inside, values, -1.0).max(axis=1)
-                if inside.any()
-                else np.full(len(values), self.above)
-            )
+            best = np.where(inside, values, -1.0).max(axis=1) if inside.any() else self.above
             worse += int((np.where(inside, -1.0, values).max(axis=1) > best + WORSE).sum())
         return np.concatenate(means, axis=1), worse / DRAWS
 
@@ -147,11 +143,7 @@ class Believed:
     def _mode(self, mode: Mode) -> found.Mode:
         return found.Mode(
             peak=mode.peak,
-            rate=mode.rate,
-            low=mode.low,
-            high=mode.high,
-            n=int(self.log.n[mode.peak]),
-            failures=int(self.log.failures[mode.peak]),
+            **self._believed(mode.peak),
             cells=len(mode.cells),
             region=mode.region,
             words=mode.words,
@@ -159,15 +151,11 @@ class Believed:
         )
 
     def _cell(self, cell: int) -> found.Cell:
-        return found.Cell(
-            cell=cell,
-            words=self.space.words(cell),
-            rate=float(self.rates.rate[cell]),
-            low=float(self.rates.low[cell]),
-            high=float(self.rates.high[cell]),
-            n=int(self.log.n[cell]),
-            failures=int(self.log.failures[cell]),
-        )
+        return found.Cell(cell=cell, words=self.space.words(cell), **self._believed(cell))
+
+    def _believed(self, cell: int) -> dict[str, Any]:
+        numbers = {name: float(rates[cell]) for name, rates in self.rates._asdict().items()}
+        return numbers | {"n": int(self.log.n[cell]), "failures": int(self.log.failures[cell])}
 
     def _top(self) -> tuple[tuple[int, float], ...]:
         """The worst cells and their rates, of a landscape that is not kept whole."""
@@ -189,3 +177,59 @@ def thinned(trace: Sequence[tuple[int, int]], most: int = 120) -> tuple[tuple[in
         return ()
     places = np.unique(np.linspace(0, len(trace) - 1, most).astype(int))
     return tuple(trace[i] for i in places)
+
+
+# -- the bias of a generator ------------------------------------------------------------------------
+
+
+#: Cells of larger spaces are not gone through one by one.
+MOST_CELLS: Final = 20_000
+
+
+class Bias(NamedTuple):
+    """The attribute whose values the trials' answers name, and the wanted share of each."""
+
+    space: ConceptSpace
+    attribute: tuple[str, ...]
+    wanted: tuple[float, ...]
+
+    def measure(self, run: Run) -> BiasFound:
+        """A row for all cells together, and one per value of an axis."""
+        seen = self._answers(run)
+        rows = [self._row("everywhere", seen, range(self.space.size))]
+        for at, axis in enumerate(self.space.axes):
+            for i, value in enumerate(axis.values):
+                cells = np.flatnonzero(self.space.grid[:, at] == i).tolist()
+                rows.append(self._row(f"{axis.name} {value}", seen, cells))
+        wanted = tuple(share / sum(self.wanted) for share in self.wanted)
+        return BiasFound(attribute=self.attribute, wanted=wanted, rows=tuple(filter(None, rows)))
+
+    def _answers(self, run: Run) -> dict[int, list[str]]:
+        """What was seen in each cell's own draws, in their order."""
+        found: dict[int, list[str]] = {}
+        asked = {hypothesis.id for hypothesis in run.ledger.hypotheses()}
+        for cell in range(min(self.space.size, MOST_CELLS)):
+            hypothesis = self.space.hypothesis(cell)
+            if hypothesis.id in asked:
+                trials = run.ledger.trials(hypothesis)
+                found[cell] = [t.answer for t in trials if t.answer in self.attribute]
+        return found
+
+    def _row(self, where: str, seen: dict[int, list[str]], cells: Sequence[int]) -> BiasRow | None:
+        asked = [seen[cell] for cell in cells if seen.get(cell)]
+        if not asked:
+            return None
+        each = min(map(len, asked))
+        counts = Counter(answer for answers in asked for answer in answers[:each])
+        numbers = tuple(counts[value] for value in self.attribute)
+        apart = total_variation(numbers, self.wanted)
+        return BiasRow(
+            where=where,
+            counts=numbers,
+            n=sum(numbers),
+            cells=len(asked),
+            of=len(cells),
+            apart=apart.rate,
+            low=apart.low,
+            high=apart.high,
+        )

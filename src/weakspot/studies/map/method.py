@@ -1,9 +1,8 @@
 """map: the failure landscape of a model over a space of concepts (after Sagar, Taparia and Senanayake, 2024).
 
-Inputs are changed as the cells of a concept space say (rotated 10°, darkened 30 %), and a search looks for
-cells in which the model fails. What it asked gives every cell a rate with an interval; regions that fail
-become modes, in words; and the modes are confirmed on inputs that no search saw. Inputs are cut into parts
-first: discovery and confirmation are drawn here; repair and verification stay untouched for what comes after.
+A search looks for the cells of a concept space in which the model fails. What it asked gives every cell a
+rate with an interval; regions that fail become modes, in words, which are confirmed on inputs that no search
+saw. Of the parts of the inputs, repair and verification stay untouched for what comes after.
 """
 
 from __future__ import annotations
@@ -62,13 +61,10 @@ def map_failures(context: MapContext) -> MapResult:
             _wait_for_people(parts)
         _need_verdicts(context.run, parts, int(log.n.sum()), "the search's queries")
         believed = Believed(log, least=threshold(usual), above=settings.above)
-        result = MapResult(
-            parts=parts.counts,
-            landscape=believed.landscape(
-                context.random(3), search=search_of(settings), compared=compared, note=note(log, parts)
-            ),
-            every_cell=believed.every_cell(),
+        landscape = believed.landscape(
+            context.random(3), search=search_of(settings), compared=compared, note=note(log, parts)
         )
+        result = MapResult(parts=parts.counts, landscape=landscape, every_cell=believed.every_cell())
         context.publish(result)
         confirm_worst(context, engine, believed, base)
     if parts.bias is not None:
@@ -82,9 +78,7 @@ def look_at_inputs_as_they_are(engine: Engine, base: Hypothesis, settings: MapSe
     """The usual rate of failures."""
     first = min(BASELINE, int(BASELINE_SHARE * settings.queries))
     usual = engine.test(base, until=stop.drawn(first), phase="baseline")
-    if not usual.n:
-        usual = engine.test(base, until=stop.drawn(max(first, SILENT)), phase="baseline")
-    return usual
+    return usual if usual.n else engine.test(base, until=stop.drawn(max(first, SILENT)), phase="baseline")
 
 
 def spend(log: Log, context: MapContext) -> Compared | None:
@@ -99,8 +93,8 @@ def spend(log: Log, context: MapContext) -> Compared | None:
 
         log.budget = part(log, LEARNED, name)
         source = context.parts.source
-        played = search(name)(log, rng).to_json()
-        compared = Compared(agent=name, sees=source.sees if isinstance(source, Visible) else "", **played)
+        about = {"agent": name, "sees": source.sees if isinstance(source, Visible) else ""}
+        compared = search(name)(log, rng).model_copy(update=about)
         name, rng = DEFAULT, context.random(2)
     log.budget = whole if name == "exhaustive" else whole - int(NARROWED * whole)
     search(name)(log, rng)

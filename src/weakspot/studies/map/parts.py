@@ -1,28 +1,56 @@
-"""What `map` is made with: the model, what draws the cells, the judge, and how inputs are shared out.
+"""What `map` is made with, by task: the model, what draws the cells, the judge, how inputs are shared out.
 
-Each task (pictures, scenes of the world, texts, prompts) has its own; see `weakspot.studies.map.tasks`.
+A classifier is shown changed pictures or scenes. A summariser is shown edited texts, and the judge compares
+with the reference summary. Of a generator the pictures are what is looked at, so it stands in the source; the
+target is the one who looks (`weakspot.judges.picture.Viewer`), and the pictures are kept with their prompts.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from typing import Any, ClassVar, Final
 
 from weakspot.concepts.space import ConceptSpace
-from weakspot.core import JUDGES, MODELS, SOURCES, Classifier, Judge, Source, Target, WeakspotError
+from weakspot.core import (
+    JUDGES,
+    MODELS,
+    SOURCES,
+    Classifier,
+    Judge,
+    Source,
+    Stage,
+    Target,
+    WeakspotError,
+)
 from weakspot.core.ports import Probing, Waiting
-from weakspot.studies.map.bias import Bias
+from weakspot.core.question import AnswersQuestions
+from weakspot.judges.picture import PictureJudge, Viewer
+from weakspot.models.summarise import Asked
+from weakspot.sources.documents import Documents, EditedTexts, documents
+from weakspot.sources.generate import PromptPictures, generator
+from weakspot.sources.labelled import LEAST, PARTS, LabelledImages, labelled_images, part_digest, split
+from weakspot.sources.transform import TransformedImages
+from weakspot.studies.map.landscape import Bias
 from weakspot.studies.map.settings import MapSettings
 from weakspot.study.loading import part
 
-#: The judge that a run is given if nobody chooses one.
+#: The parts of texts, with the share each gets.
+PARTS_OF_TEXTS: Final = {"discovery": 0.4, "confirmation": 0.2, "repair": 0.2, "verification": 0.2}
+#: The same where there are few: every part needs some.
+FEW, PARTS_OF_FEW = 60, {"discovery": 0.25, "confirmation": 0.25, "repair": 0.25, "verification": 0.25}
+
+FEW_NOTE: Final = (
+    "The texts are few, so each was shown several times, edited at other places: rates and findings are of "
+    "these texts, and more texts would say more."
+)
+#: The judge of settings in which nobody chose one; the task's own is taken then.
 UNCHOSEN: Final = "discrepancy"
 
 
 class MapParts:
-    """What the settings name, made when it is first asked for, so that a worker elsewhere makes its part
-    alone.
+    """What the settings name, made when it is first asked for: a worker elsewhere makes its part alone.
 
     This one draws with a source of one's own.
     """
@@ -54,20 +82,14 @@ class MapParts:
     def judge(self) -> Judge:
         """Says what a failure is: Δ > ε."""
         name, given = self.settings.judge, self.objects.get("judge")
-        if name == UNCHOSEN and given is None:
-            name = self.usual_judge
-        found: Judge = part(given, name, JUDGES, Judge)
+        own = name == UNCHOSEN and given is None
+        found: Judge = part(given, self.usual_judge if own else name, JUDGES, Judge)
         return found
 
     @property
     def verdicts(self) -> Judge:
         """The judge, as the frame knows it."""
         return self.judge
-
-    @property
-    def usual_judge(self) -> str:
-        """The judge of the task."""
-        return UNCHOSEN
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -80,9 +102,14 @@ class MapParts:
         return {}
 
     @property
-    def digests(self) -> dict[str, str]:
-        """Digests of the inputs, for run.yaml."""
+    def digests(self) -> Mapping[str, str]:
+        """Of the inputs, for run.yaml."""
         return {}
+
+    @property
+    def usual_judge(self) -> str:
+        """The judge of the task."""
+        return UNCHOSEN
 
     @property
     def note(self) -> str:
@@ -100,6 +127,160 @@ class MapParts:
         return {name: len(some) for name, some in self.shared_out.items()}
 
 
+class _Collected(MapParts):
+    """Inputs of a collection, in parts that share none; `kind` says what they are."""
+
+    kind: ClassVar[str]
+    inputs: Any
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """Of all inputs, and of each part."""
+        parts = self.shared_out.items()
+        each = {f"{self.kind} for {name}": part_digest(self.inputs, some) for name, some in parts}
+        return {self.kind: self.inputs.digest} | each
+
+    @property
+    def drawn(self) -> dict[Stage, list[int]]:
+        """The inputs that each stage draws."""
+        parts = self.shared_out
+        return {Stage.EXPLORE: parts["discovery"], Stage.CONFIRM: parts["confirmation"]}
+
+    def kept(self, name: str, then: Mapping[str, str], *, least: int) -> list[int]:
+        """A part's inputs that no map drew, if there are enough, and the same as when the map was made."""
+        some, what = self.shared_out.get(name, []), "pictures" if self.kind == "images" else self.kind
+        if len(some) < least:
+            raise WeakspotError(
+                f"{len(some)} {what} are too few for {name}",
+                fix=f"map with more {what}, so that {least} at least are left for it",
+            )
+        if then.get(f"{self.kind} for {name}") not in (None, part_digest(self.inputs, some)):
+            raise WeakspotError(
+                f"the {what} are not those the map was made with (the digest differs)",
+                fix="use the old ones, or map again",
+            )
+        return some
+
+
+class Pictures(_Collected):
+    """Labelled pictures, transformed."""
+
+    kind = "images"
+
+    @cached_property
+    def inputs(self) -> LabelledImages:
+        settings = self.settings
+        if not settings.images:
+            raise WeakspotError("no pictures are named", fix="--images FOLDER, or --images world:2000")
+        return labelled_images(settings.images, labels=self.labels, labels_file=settings.labels_file)
+
+    @cached_property
+    def shared_out(self) -> dict[str, list[int]]:
+        return split(self.inputs, seed=self.settings.seed, shares=self.settings.shares or PARTS)
+
+    @cached_property
+    def source(self) -> TransformedImages:
+        return TransformedImages(self.inputs, space=self.space, parts=self.drawn)
+
+
+class Scenes(MapParts):
+    """Scenes of the world, drawn as they are needed: no two parts ever share one."""
+
+    @cached_property
+    def source(self) -> Source:
+        found: Source = SOURCES.load("world:cells", space=self.space)
+        return found
+
+
+class Texts(_Collected):
+    """Texts with reference summaries, edited."""
+
+    kind = "texts"
+    needs: ClassVar = {"source": ("source",), "target": ("target",), "judge": ("judge",)}
+
+    @cached_property
+    def inputs(self) -> Documents:
+        return documents(self.settings.documents)
+
+    @cached_property
+    def shared_out(self) -> dict[str, list[int]]:
+        texts: Any = self.inputs
+        shares = self.settings.shares or (PARTS_OF_FEW if len(texts) < FEW else PARTS_OF_TEXTS)
+        needed = math.ceil(LEAST / min(shares.values()) * sum(shares.values()))
+        if len(texts) < needed:
+            raise WeakspotError(
+                f"{len(texts)} texts are too few to split into {len(shares)} parts",
+                fix=f"give {needed} at least",
+            )
+        return split(texts, seed=self.settings.seed, shares=shares)
+
+    @cached_property
+    def source(self) -> EditedTexts:
+        return EditedTexts(self.inputs, space=self.space, parts=self.drawn)
+
+    @cached_property
+    def model(self) -> Any:
+        """A summariser, or a chat model that is asked for summaries."""
+        return part(self.objects.get("target"), self.settings.target, MODELS, Target)
+
+    @cached_property
+    def target(self) -> Target:
+        found: Target = Asked(self.model) if isinstance(self.model, AnswersQuestions) else self.model
+        return found
+
+    @property
+    def usual_judge(self) -> str:
+        return "summary"
+
+    @property
+    def note(self) -> str:
+        """What rates over few texts are rates of."""
+        return FEW_NOTE if self.source.rounds(Stage.CONFIRM) > 1 else ""
+
+
+class Prompts(MapParts):
+    """Prompts of a space, the pictures that a generator makes of them, and one who looks at these."""
+
+    needs: ClassVar = {"judge": ("judge",), "source": ("target",), "target": ("judge",)}
+
+    @property
+    def usual_judge(self) -> str:
+        known = (registry.beside(self.settings.target, "judge") for registry in (MODELS, SOURCES))
+        return next(filter(None, known), "picture")
+
+    @cached_property
+    def source(self) -> PromptPictures:
+        return PromptPictures(generator(self.objects.get("target"), self.settings.target), space=self.space)
+
+    @property
+    def model(self) -> Any:
+        """The generator."""
+        return self.source.generator
+
+    @cached_property
+    def target(self) -> Target:
+        """Looks at the pictures, for the judge."""
+        ours = self.judge if isinstance(self.judge, PictureJudge) else None
+        return Viewer(ours.encoder if ours else None, attribute=ours.attribute if ours else ())
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def bias(self) -> Bias | None:
+        ours = self.judge if isinstance(self.judge, PictureJudge) else None
+        return Bias(self.space, ours.attribute, ours.wanted) if ours and ours.attribute else None
+
+
+PARTS_BY_TASK: Final[Mapping[str, type[MapParts]]] = {
+    "image": Pictures,
+    "world": Scenes,
+    "text": Texts,
+    "prompt": Prompts,
+}
+
+
 def load(settings: MapSettings, **objects: Any) -> MapParts:
     """Make all parts, and look whether the inputs can be drawn."""
     parts = parts_of(settings, objects)
@@ -114,8 +295,6 @@ def parts_of(settings: MapSettings, objects: Mapping[str, Any]) -> MapParts:
     """The parts of the space's task; none is made yet."""
     if settings.source or objects.get("source") is not None:
         return MapParts(settings, objects)
-    from weakspot.studies.map.tasks import PARTS_BY_TASK
-
     space = settings.concept_space
     if space.task not in PARTS_BY_TASK:
         raise WeakspotError(
@@ -133,9 +312,7 @@ def named(parts: MapParts) -> dict[str, Any]:
 def workers(
     settings: MapSettings, parts: MapParts, objects: Mapping[str, Any]
 ) -> dict[str, Callable[[], Any]]:
-    """How workers on other machines make their part; an error where they would have to share the judge's
-    memory.
-    """
+    """How workers on other machines make their part; an error where the judge is of this machine."""
     if isinstance(parts.judge, Waiting):
         raise WeakspotError(
             "people rate outputs that lie in a folder of this machine", fix="leave the executor out"
@@ -161,9 +338,7 @@ def part_of_worker(
     labels: tuple[str, ...],
     digests: Mapping[str, str],
 ) -> Any:
-    """One part, made in a worker that may have neither the model, which knows the labels, nor the same
-    inputs.
-    """
+    """One part, made in a worker; it need not have the model, which knows the labels."""
     parts = parts_of(settings, objects)
     parts.labels = labels
     if pool == "source" and parts.digests != digests:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from weakspot.concepts.space import Region
+from weakspot.core import Rate
 from weakspot.store import Run
 from weakspot.study.lifecycle import settings_of
-from weakspot.study.study import Result
+from weakspot.study.study import ByName, Result, Value
 
 #: Cells of a mode that are looked at for samples.
 LOOKED: Final = 50
 
 
-class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Estimate(_Value):
+class Estimate(Value):
     """A believed rate with its interval for 95 %, and the queries at random inputs it rests on."""
 
     rate: float
@@ -56,7 +53,7 @@ class FailingSet(Estimate):
     region: Region
 
 
-class AxisRates(_Value):
+class AxisRates(Value):
     """An axis, and the mean rate at each of its values."""
 
     name: str
@@ -65,14 +62,14 @@ class AxisRates(_Value):
     rates: tuple[float, ...]
 
 
-class HeatMap(_Value):
+class HeatMap(Value):
     """Mean rates over two axes, which are given by their places."""
 
     axes: tuple[int, int]
     rates: tuple[tuple[float, ...], ...]
 
 
-class Coverage(_Value):
+class Coverage(Value):
     """Shares of the cells: asked at all, known to ± 5 points, believed to be above."""
 
     asked: float
@@ -80,22 +77,13 @@ class Coverage(_Value):
     above: float
 
 
-class ArmRate(_Value):
-    """Failures per query of one who was compared; see `weakspot.core.Rate`."""
-
-    value: float
-    low: float
-    high: float
-    n: int
-    failures: int
-
-
-class Compared(_Value):
+class Compared(Value):
     """A learned agent against its untrained copy and random cells, on inputs that no training saw.
 
     Rates are failures per query, `inputs` the distinct inputs that all were shown. Unless `paired`, inputs
-    were drawn anew for each. The p-values are one-sided, of "no better". `sees` says what the agent sees of
-    an input before it chooses; "" for nothing.
+    were drawn anew for each. The p-values are one-sided, of "no better": McNemar's exact test where an input
+    is one query, otherwise a sign-flip test over inputs. `sees` says what the agent sees of an input before
+    it chooses; "" for nothing.
     """
 
     inputs: int
@@ -103,15 +91,15 @@ class Compared(_Value):
     trained: float
     untrained: float
     random: float
-    rates: dict[str, ArmRate]
+    rates: dict[str, Annotated[Rate, ByName]]
     p_untrained: float
     p_random: float
     won: bool
-    agent: str
-    sees: str
+    agent: str = ""
+    sees: str = ""
 
 
-class Landscape(_Value):
+class Landscape(Value):
     """The failure landscape, as it is believed after the search.
 
     Cells with at least the rate `above` belong to modes, of which the worst are listed. `missed` is the
@@ -145,7 +133,7 @@ class Landscape(_Value):
     note: str = ""
 
 
-class CellRates(_Value):
+class CellRates(Value):
     """Believed rates, intervals and counts of every cell, in the order of their numbers."""
 
     rate: tuple[float, ...]
@@ -155,9 +143,10 @@ class CellRates(_Value):
     failures: tuple[int, ...]
 
 
-class BiasRow(_Value):
-    """How often each value was seen somewhere, all cells alike, and the total variation from the wanted
-    shares.
+class BiasRow(Value):
+    """How often each value was seen somewhere, and the total variation from the wanted shares.
+
+    All of the `cells` that were asked, `of` those that there are, count alike.
     """
 
     where: str
@@ -170,7 +159,7 @@ class BiasRow(_Value):
     high: float
 
 
-class BiasFound(_Value):
+class BiasFound(Value):
     """The values of an attribute in a generator's pictures, against the shares that are wanted."""
 
     attribute: tuple[str, ...]
@@ -179,9 +168,7 @@ class BiasFound(_Value):
 
 
 class MapResult(Result):
-    """What is known so far: no landscape until the search is done, and every cell only of one that is not too
-    large.
-    """
+    """What is known so far: every cell only of a landscape that is not too large."""
 
     parts: dict[str, int] = Field(default_factory=dict)
     landscape: Landscape | None = None
@@ -196,11 +183,11 @@ class MapResult(Result):
         """Where failing inputs of a mode lie: of its confirmation, or else of its cells."""
         space = settings_of(run).concept_space
         region = self.modes[number - 1].region
-        known = {h.id for h in run.ledger.hypotheses()}
         asked = [
             space.hypothesis(region, origin="mode"),
             *map(space.hypothesis, space.cells(region)[:LOOKED].tolist()),
         ]
+        known = {h.id for h in run.ledger.hypotheses()}
         found: list[str] = []
         for hypothesis in (h for h in asked if h.id in known):
             kept = (t.blob for t in run.ledger.trials(hypothesis, failed=True) if t.blob)

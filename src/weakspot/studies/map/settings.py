@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Self
 
 from pydantic import AfterValidator, model_validator
 
-from weakspot.core import WeakspotError, nearest
+from weakspot.core import WeakspotError, check_known
 from weakspot.study.options import (
     BudgetOption,
     FdrOption,
@@ -49,18 +49,15 @@ TASKS: Final = {
 # The imports of these checks are not needed for the help of the command.
 
 
-def _space(text: str) -> str:
+def _space(text: str) -> object:
     from weakspot.concepts.space import load_space
 
-    load_space(text)
-    return text
+    return load_space(text)
 
 
 def _task(text: str) -> str:
-    if text and text not in TASKS:
-        raise WeakspotError(
-            f"no task is called {text[:60]!r}", fix=nearest(text, TASKS) or f"choose from: {', '.join(TASKS)}"
-        )
+    if text:
+        check_known(text, TASKS, f"no task is called {text[:60]!r}")
     return text
 
 

@@ -1,16 +1,15 @@
 """rare: how often a classifier fails where plain sampling would hardly see it fail.
 
-Images are drawn from the words and then moved, a little at a time, through what the words leave open (the
-free choices of a scene, the noise of a generator), always on to images that are nearer to being misread.
-The shares that get from one level to the next multiply to the rate: see `splitting`. Where the
-target gives no scores, or the source has no space to move in, or failures are not rare, images are drawn
-plainly and counted.
+Images are drawn from the words and then moved, a little at a time, through what the words leave open, always
+on to images that are nearer to being misread (see `splitting`). Where the target gives no scores, or the
+source has no space to move in, or failures are not rare, images are drawn plainly and counted.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -20,11 +19,10 @@ from weakspot.concepts.rules import Sentences, rules, sentences_of
 from weakspot.core import Hypothesis, Stage, Trial
 from weakspot.engine import Engine, Lane, Want, stop
 from weakspot.sources.spaces import CaseSpace
-from weakspot.stats import clopper_pearson
 from weakspot.studies.rare.parts import Drawn, Margins, Moved, RareParts, digest
 from weakspot.studies.rare.result import Common, Counted, Example, RareResult
 from weakspot.studies.rare.settings import RareSettings
-from weakspot.studies.rare.splitting import Rare, rare_rate
+from weakspot.studies.rare.splitting import Rare, counted, rare_rate
 from weakspot.study import Context
 
 #: Plain draws with which a run begins: they show what the target gives, and whether failures are rare at all.
@@ -52,20 +50,15 @@ def rare(context: Context[RareSettings, RareParts]) -> RareResult:
         if why or parts.space is None:
             engine.test(plain, until=stop.drawn(settings.images), phase="plain")
             return count(engine, plain, why)
-        return split(engine, source, margins, parts.space, moved, settings)
+        return split(engine, source, margins, parts.space, moved, seed=settings.seed)
 
 
 def split(
-    engine: Engine,
-    source: Moved,
-    margins: Margins,
-    space: CaseSpace,
-    moved: Hypothesis,
-    settings: RareSettings,
+    engine: Engine, source: Moved, margins: Margins, space: CaseSpace, moved: Hypothesis, *, seed: int
 ) -> RareResult:
     """Multilevel splitting through the ledger: the i-th evaluation is the i-th trial, recorded or new."""
     engine.run.ledger.add_hypotheses([moved])
-    margins.recall(engine.run)
+    margins.take(engine.run)
     drawn = Drawn(space)
     asked: dict[bytes, int] = {}
 
@@ -82,93 +75,50 @@ def split(
             engine.watch.update("split", [Lane(moved, engine.tally(moved))], engine.spending.amounts)
         return np.array(found)
 
-    estimate = rare_rate(drawn, margin, budget=engine.spending.room(), seed=settings.seed)
-    found = sorted({asked[digest(state)] for state in estimate.found})
+    estimate = rare_rate(drawn, margin, budget=engine.spending.room(), seed=seed)
+    found = {asked[digest(state)] for state in estimate.found}
     trials = engine.run.ledger.trials(moved)
     fresh = {asked[own] for own in drawn.fresh if own in asked}
     independent = [t for t in trials if t.index in fresh and t.failed is not None]
-    errors = engine.tally(moved).errors
-    beside = f"{errors:,} moved images ended in an error and count as not failing." if errors else ""
-    return describe(
-        estimate,
-        hypothesis=moved,
-        failing=[t for t in trials if t.index in set(found)],
-        others=independent,
-        base=moved.text,
-        note=" ".join(filter(None, (estimate.note, beside))),
-    )
+    if errors := engine.tally(moved).errors:
+        beside = f"{errors:,} moved images ended in an error and count as not failing."
+        estimate = replace(estimate, note=f"{estimate.note} {beside}".strip())
+    failing = [t for t in trials if t.index in found]
+    return describe(estimate, moved, failing, independent, base=moved.text)
 
 
 def count(engine: Engine, plain: Hypothesis, why: str) -> RareResult:
     """Count independent draws, with Clopper and Pearson's interval."""
     tally = engine.tally(plain)
-    low, high = clopper_pearson(tally.failures, tally.n)
     trials = [t for t in engine.run.ledger.trials(plain) if t.failed is not None]
-    estimate = Rare(
-        rate=tally.failures / tally.n if tally.n else 0.0,
-        low=low,
-        high=high,
-        ceiling=high,
-        method="plain",
-        agree=True,
-        evaluations=tally.drawn,
-    )
-    return describe(
-        estimate,
-        hypothesis=plain,
-        failing=[t for t in trials if t.failed],
-        others=trials,
-        base=plain.text,
-        note=why,
-    )
+    estimate = counted(tally.failures, tally.n, evaluations=tally.drawn, note=why)
+    return describe(estimate, plain, [t for t in trials if t.failed], trials, base=plain.text)
 
 
 def describe(
-    estimate: Rare,
-    *,
-    hypothesis: Hypothesis,
-    failing: Sequence[Trial],
-    others: Sequence[Trial],
-    base: str,
-    note: str,
+    estimate: Rare, hypothesis: Hypothesis, failing: Sequence[Trial], others: Sequence[Trial], *, base: str
 ) -> RareResult:
     """The result, with what the failures look like.
 
-    Args:
-        estimate: The rate.
-        hypothesis: The one that the trials are of.
-        failing: Cases that fail, as often as the words show them among failures.
-        others: Independent draws, whether they fail or not.
-        base: Sentences that are said of all cases.
-        note: What is to be known of the method.
+    `failing` are trials of the hypothesis that fail, as often as the words show them among failures, `others`
+    independent draws, whether they fail or not; the sentences of `base` are said of all.
     """
-    wrong, all_of = (
-        [sentences_of(t.caption, base) for t in failing],
-        [sentences_of(t.caption, base) for t in others],
-    )
+    wrong, all_of = ([sentences_of(t.caption, base) for t in some] for some in (failing, others))
     passing = [words for words, trial in zip(all_of, others, strict=True) if not trial.failed]
     answers = Counter(t.answer or "" for t in failing)
-    spread = [failing[i] for i in np.linspace(0, len(failing) - 1, LISTED, dtype=int)] if failing else []
+    places = np.linspace(0, len(failing) - 1, LISTED, dtype=int).tolist() if failing else []
+    listed = dict.fromkeys(failing[i] for i in places)
+    same = "rate", "low", "high", "ceiling", "method", "agree", "note", "repeats", "ladder", "roots"
     return RareResult(
-        rate=estimate.rate,
-        low=estimate.low,
-        high=estimate.high,
-        ceiling=estimate.ceiling,
-        method=estimate.method,
-        agree=estimate.agree,
-        note=note,
+        **{name: getattr(estimate, name) for name in same},
         images=estimate.evaluations,
         independent=Counted(n=len(others), failures=sum(bool(t.failed) for t in others)),
-        repeats=estimate.repeats,
-        ladder=estimate.ladder,
-        roots=estimate.roots,
         hypothesis=hypothesis.id,
         found=len(failing),
         answers=tuple((answer, times / len(failing)) for answer, times in answers.most_common(8)),
         common=in_common(wrong, passing, all_of),
         examples=tuple(
-            Example(index=t.index, caption=t.caption, answer=t.answer, blob=t.blob)
-            for t in dict.fromkeys(spread)
+            Example(index=t.index, caption=t.caption, answer=t.answer, blob=t.blob) for t in listed
         ),
     )
 
@@ -191,9 +141,9 @@ def in_common(
 def _why_plain(settings: RareSettings, *, scored: bool, space: CaseSpace | None, often: bool) -> str:
     """Why images are counted and nothing is split, in a sentence; "" if it can be split."""
     if space is None:
-        return f"{settings.source[:80]} has no space to move in: images were drawn plainly and counted."
-    if not scored:
-        return f"{settings.target[:80]} gives no scores: images were drawn plainly and counted."
-    if often:
-        return "Failures are not rare: images were drawn plainly and counted."
-    return ""
+        why = f"{settings.source[:80]} has no space to move in"
+    elif not scored:
+        why = f"{settings.target[:80]} gives no scores"
+    else:
+        why = "Failures are not rare" if often else ""
+    return f"{why}: images were drawn plainly and counted." if why else ""

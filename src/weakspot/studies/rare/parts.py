@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -27,9 +28,8 @@ _TINY: Final = 1e-38
 class RareParts:
     """What the settings name.
 
-    Attributes:
-        plain: What is drawn: the plain prompt of the label, and the words.
-        space: What the source leaves open of it, if it can say so.
+    `plain` is what is drawn: the plain prompt of the label, and the words; `space` is what the source leaves
+    open of it, if it can say so.
     """
 
     target: Target
@@ -54,11 +54,6 @@ class Margins:
     The margin is the log of how many times as probable the right answer is as the best wrong one; with a
     target label, how many times as probable the best other answer is. It is below 0 exactly where the judge
     of a hunt sees a failure, and on this scale a sure case can still be told from a surer one.
-
-    Args:
-        judge: Of plain cases; says which labels are right.
-        label: The right label.
-        moved: The hypothesis whose cases are states of a space.
     """
 
     def __init__(self, judge: Judge, label: str, moved: Hypothesis) -> None:
@@ -66,10 +61,10 @@ class Margins:
         self._judge, self._label, self._moved = judge, label, moved
         self._target = judge.target if isinstance(judge, LabelJudge) else None
         self._same = judge.same if isinstance(judge, LabelJudge) and isinstance(judge.same, dict) else {}
-        self._masks: tuple[tuple[str, ...], NDArray[np.bool_]] | None = None
+        self._own = cache(self._mask)
 
     def judge(self, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
-        """See `Judge`. The score of a moved case is its margin with the other sign."""
+        """The score of a moved case is its margin with the other sign."""
         verdicts = self._judge.judge(cases, outputs)
         return [self._one(*row) for row in zip(cases, outputs, verdicts, strict=True)]
 
@@ -93,15 +88,13 @@ class Margins:
         inside, outside = logs[own].max(initial=math.log(_TINY)), logs[~own].max(initial=math.log(_TINY))
         return float(inside - outside if self._target is None else outside - inside)
 
-    def _own(self, labels: tuple[str, ...]) -> NDArray[np.bool_]:
+    def _mask(self, labels: tuple[str, ...]) -> NDArray[np.bool_]:
         """The labels on whose side the margin is: the right ones, or those of the target label."""
-        if self._masks is None or self._masks[0] is not labels:
-            wanted = self._label if self._target is None else self._target
-            others = self._same.get(wanted, ())
-            self._masks = labels, np.array([label == wanted or label in others for label in labels])
-        return self._masks[1]
+        wanted = self._label if self._target is None else self._target
+        others = self._same.get(wanted, ())
+        return np.array([label == wanted or label in others for label in labels])
 
-    def recall(self, run: Run) -> None:
+    def take(self, run: Run) -> None:
         """Take the margins that the run has recorded."""
         for trial in run.ledger.trials(self._moved):
             known = trial.failed is not None and trial.score is not None
@@ -116,13 +109,11 @@ class Drawn:
         self.fresh: set[bytes] = set()
 
     def draw(self, rng: np.random.Generator, n: int) -> NDArray[Any]:
-        """See `Space`."""
         states = self.space.draw(rng, n)
         self.fresh.update(map(digest, states))
         return states
 
     def move(self, rng: np.random.Generator, states: NDArray[Any], scale: float) -> NDArray[Any]:
-        """See `Space`."""
         return self.space.move(rng, states, scale)
 
 
@@ -132,13 +123,7 @@ def digest(state: NDArray[Any]) -> bytes:
 
 
 class Moved:
-    """The source of both kinds of cases: its own for the plain hypothesis, those of states for the moved one.
-
-    Args:
-        source: Of the plain cases.
-        space: Of the moved ones.
-        moved: Their hypothesis.
-    """
+    """The source of both kinds: its own cases for the plain hypothesis, those of states for the moved one."""
 
     def __init__(self, source: Source, space: CaseSpace | None, moved: Hypothesis) -> None:
         self._source, self._space, self._moved = source, space, moved
@@ -146,7 +131,6 @@ class Moved:
         self.cpu_bound = cpu_bound(source)
 
     def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
-        """See `Finite`; a space has no end."""
         if self._space is not None:
             return ENDLESS
         return available(self._source, hypothesis, seed=seed, stage=stage)
@@ -156,12 +140,8 @@ class Moved:
         self._start, self._states = start, states
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
-        """See `Source`."""
         if self._space is None or hypothesis.id != self._moved.id:
             return self._source.draw(hypothesis, indices, seed=seed)
         rows = [index - self._start for index in indices]
         cases = self._space.to_cases(self._states[rows], indices)
-        return [
-            Case(self._moved, case.index, case.seed, case.input, case.expected, case.caption)
-            for case in cases
-        ]
+        return [replace(case, hypothesis=self._moved) for case in cases]

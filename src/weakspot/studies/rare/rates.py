@@ -11,17 +11,13 @@ from weakspot.study.rates import OVERALL, Measure, Rates, Sample
 
 
 class RareRates(Rates):
-    """See `Rates`."""
-
     watched = False
     tests = "95 % intervals of the two estimates, joined"
 
     def measures(self) -> Iterator[Measure]:
-        """The one rate."""
         yield Measure("rate", OVERALL, "the rate of the failure")
 
     def sample(self, measure: Measure) -> Sample | None:
-        """The estimate."""
         found = RareResult.of(self.run)
         if found is None:
             return None
@@ -30,5 +26,4 @@ class RareRates(Rates):
         return Sample({}, Tally(bare.n, bare.failures), watched=False, estimate=rate)
 
     def separate(self, other: RunConfig) -> str:
-        """Never the same cases."""
         return "the rates are estimates, not counts of cases"

@@ -13,13 +13,7 @@ class Counted(Value):
 
 
 class Common(Value):
-    """Words that are said of failures more often than of other cases.
-
-    Attributes:
-        words: Sentences.
-        failing: The share of the failures of which they are said.
-        usual: The share of independent draws.
-    """
+    """Sentences that are said of failures more often than of independent draws: the share of either."""
 
     words: str
     failing: float
@@ -36,24 +30,11 @@ class Example(Value):
 
 
 class RareResult(Result):
-    """How often the failure happens.
+    """How often the failure happens; see `weakspot.studies.rare.splitting.Rare` for the estimate.
 
-    Attributes:
-        rate: The estimate, between `low` and `high` (95 %).
-        ceiling: An upper bound by the independent draws alone, which holds whatever splitting missed.
-        method: "splitting" or "plain".
-        agree: Whether the repeats of the splitting agree with each other.
-        note: What is to be known of the method.
-        images: How many were evaluated.
-        independent: Draws from the words as they are.
-        repeats: The estimate of each repeat.
-        ladder: Per level of the splitting, the margin and the share that got past it.
-        roots: From how many first draws the failures of a repeat descend, on average.
-        hypothesis: Id of the one whose trials the examples are.
-        found: How many failing cases were found.
-        answers: What was said instead, with its share of the failures found.
-        common: What the failures have in common.
-        examples: Some of the failing cases.
+    So many `images` were evaluated, of which some were `independent` draws from the words as they are. So
+    many failing cases were `found`, and some are `examples`: trials of the hypothesis with this id. `answers`
+    says what was said instead, with its share of them.
     """
 
     rate: float

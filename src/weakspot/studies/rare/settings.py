@@ -67,12 +67,10 @@ class RareSettings(LabelSettings):
 
 
 def title(settings: RareSettings) -> str:
-    """The first line on the screen."""
     return f"rare failures of {settings.target} on {settings.label!r}"
 
 
 def subject(settings: RareSettings, _: object) -> str:
-    """A word for people."""
     return settings.label
 
 

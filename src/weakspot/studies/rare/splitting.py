@@ -6,24 +6,17 @@ with margin ≤ t1, replace the others by copies of kept ones, move the copies a
 region, keep those with margin ≤ t2, and so on. The rate is the product of the shares kept (Kahn and Harris
 1951; Au and Beck 2001; Cérou, Del Moral, Furon and Guyader 2012).
 
-1. A pilot finds the ladder, each rung at the median of the margins, and how far a move may go so that half
-   of the moves stay in the region.
-2. The ladder and the moves are then held fast, and the descent is repeated some times, independently. With a
-   fixed ladder the product is unbiased for *any* moves that leave the distribution as it is (Del Moral 2004,
-   §7.4; here copies are moved and kept cases are not, which changes nothing in the argument): bad moves cost
-   spread, not truth.
-3. The interval is from the spread of the repeats: see `weakspot.stats.intervals`.
+A pilot finds the ladder, each rung at the median of the margins, and how far a move may go so that half of
+the moves stay in the region. Both are then held fast, and the descent is repeated independently: with a fixed
+ladder the product is unbiased for *any* moves that leave the distribution as it is (Del Moral 2004, §7.4):
+bad moves cost spread, not truth. The interval is from the spread of the repeats.
 
-What can go wrong, and what is seen of it. Failures that the margin does not lead to, behind cases with a
-large margin, are missed by all repeats alike, and no number from the repeats shows it. `Rare.ceiling` bounds
-them: it is from independent draws only. Where some repeats find such a region and others do not, they
-disagree and the interval widens. Where the ladder ends before a failure (a flat margin, a dead end), the rest
-of the budget goes to plain sampling, and the answer is its exact interval. `Rare.roots` says from how many
-first draws the failures of a repeat descend; near 1, a repeat is one lucky case and its offspring.
+Failures that the margin does not lead to are missed by all repeats alike; `Rare.ceiling` bounds them, from
+independent draws only. Where only some repeats find them, they disagree and the interval widens. Where the
+ladder ends before a failure (a flat margin, a dead end), the rest of the budget goes to plain sampling.
 
 Everything follows from the seed, and the i-th evaluation is always the same state, so that a ledger can
-answer for the evaluations it holds when a run is resumed. Spaces to draw from are in
-`weakspot.sources.spaces`.
+answer for the evaluations it holds when a run is resumed.
 """
 
 from __future__ import annotations
@@ -52,21 +45,13 @@ _COMMON = 1 / 300  # from this rate on, plain sampling is the better use of the 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rare:
-    """The rate of a rare failure.
+    """The rate of a rare failure, with its interval.
 
-    Attributes:
-        rate: The estimate.
-        low: The low end of its interval.
-        high: The high end of its interval.
-        ceiling: The high end from independent draws alone, whatever the margin hides.
-        method: `splitting`, or `plain` where there was no ladder to go down.
-        agree: Whether the repeats agree; if not, the interval is the wide one that is proven.
-        evaluations: Cases on which the margin was evaluated.
-        repeats: The estimates of the repeats.
-        ladder: The margins of the rungs.
-        roots: First draws from which the failures of a repeat descend, on average.
-        found: States that fail, from all repeats: cases to look at.
-        note: Why the method or the interval is not the usual one, in a sentence; else empty.
+    `ceiling` is the high end from independent draws alone, whatever the margin hides. The method is `plain`
+    where there was no ladder to go down. Where the repeats do not `agree`, the interval is the wide one that
+    is proven. `repeats` are their estimates, `ladder` the margins of the rungs, `roots` the first draws from
+    which the failures of a repeat descend, on average (near 1, a repeat is one lucky case and its offspring),
+    and `found` states that fail. The note says why the method or the interval is not the usual one.
     """
 
     rate: float
@@ -83,17 +68,17 @@ class Rare:
     note: str = ""
 
 
+def counted(failures: int, n: int, **more: Any) -> Rare:
+    """The rate among independent draws, with Clopper and Pearson's interval."""
+    low, high = clopper_pearson(failures, n)
+    rate = failures / n if n else 0.0
+    return Rare(rate=rate, low=low, high=high, ceiling=high, method="plain", agree=True, **more)
+
+
 def rare_rate(
-    space: Space,
-    margin: Margin,
-    *,
-    budget: int,
-    seed: int = 0,
-    repeats: int = 12,
-    moves: int = 3,
-    level: float = 0.95,
+    space: Space, margin: Margin, *, budget: int, seed: int = 0, repeats: int = 12, moves: int = 3
 ) -> Rare:
-    """Estimate P(margin < 0) of cases drawn from a space.
+    """Estimate P(margin < 0) of cases drawn from a space, with an interval for 95 %.
 
     Args:
         space: Where cases come from, and how they are moved.
@@ -106,7 +91,6 @@ def rare_rate(
         repeats: Independent descents; the interval is from their spread.
         moves: Moves of every copy on every rung. Proposals that change nothing cost nothing and do not count:
             where many do not, as with choices that are mostly made alike, more are made.
-        level: Confidence level of the interval.
     """
     if budget < 1 or repeats < 2 or moves < 1:
         raise ValueError(
@@ -114,28 +98,22 @@ def rare_rate(
         )
     rng, meter = np.random.default_rng(seed), _Meter(margin, budget)
     if budget < 2000:
-        return _plain(space, meter, rng, level=level, note="The budget is too small for splitting.")
+        return _plain(space, meter, rng, "The budget is too small for splitting.")
     plan = _pilot(space, meter, rng, moves=moves)
     if isinstance(plan, str):
-        return _plain(space, meter, rng, level=level, note=plan)
+        return _plain(space, meter, rng, plan)
     if plan.rate > _COMMON:
-        return _plain(
-            space, meter, rng, level=level, note="The pilot saw failures often enough to count them."
-        )
+        return _plain(space, meter, rng, "The pilot saw failures often enough to count them.")
     descent = _descend(space, meter, rng, plan, repeats=repeats, moves=moves)
     estimates = tuple(descent.estimates.tolist())
-    result = rate_from_repeats(estimates, failures=descent.failures, n=descent.draws, level=level)
+    result = rate_from_repeats(estimates, failures=descent.failures, n=descent.draws)
     if not result.agree and meter.left:  # what is left makes the ceiling lower, on which all now depends
         drawn, failing = _independent(space, meter, rng)
         failed = descent.failures + len(failing)
-        result = rate_from_repeats(estimates, failures=failed, n=descent.draws + drawn, level=level)
+        result = rate_from_repeats(estimates, failures=failed, n=descent.draws + drawn)
     return Rare(
-        rate=result.rate,
-        low=result.low,
-        high=result.high,
-        ceiling=result.ceiling,
+        **result._asdict(),
         method="splitting",
-        agree=result.agree,
         evaluations=meter.used,
         repeats=estimates,
         ladder=tuple(plan.ladder),
@@ -290,21 +268,10 @@ def _descend(
     return _Descent(estimates, draws, failures, float(np.mean(roots)) if roots else 0.0, x[failing])
 
 
-def _plain(space: Space, meter: _Meter, rng: np.random.Generator, *, level: float, note: str) -> Rare:
-    """What is left of the budget as independent draws, with Clopper and Pearson's interval."""
+def _plain(space: Space, meter: _Meter, rng: np.random.Generator, note: str) -> Rare:
+    """What is left of the budget as independent draws, counted."""
     n, found = _independent(space, meter, rng)
-    low, high = clopper_pearson(len(found), n, level)
-    return Rare(
-        rate=len(found) / n if n else 0.0,
-        low=low,
-        high=high,
-        ceiling=high,
-        method="plain",
-        agree=True,
-        evaluations=meter.used,
-        found=found,
-        note=note,
-    )
+    return counted(len(found), n, evaluations=meter.used, found=found, note=note)
 
 
 def _independent(space: Space, meter: _Meter, rng: np.random.Generator) -> tuple[int, States]:

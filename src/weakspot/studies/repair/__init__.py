@@ -14,7 +14,6 @@ STUDY = Study(
     title="settings:title",
     subject="parts:subject",
     resolve="settings:resolve",
-    named="parts:named",
     rates=None,
     incomparable="it compares before and after itself",
     stays="it trains one model",

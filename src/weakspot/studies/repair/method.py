@@ -1,23 +1,23 @@
 """repair: change a model where it fails, and prove what moved (after Sagar, Taparia and Senanayake, 2024).
 
-The weak spots that a map or a hunt found, as far as people mind them, are learnt away on inputs of the
-repair part: the last layer alone (as published), all layers, or an adapter. Then the same cases of the
-verification part, which neither the search nor the training saw, are shown to the model before and after,
-in pairs. What was removed, what was newly made, the inputs as they are and the whole landscape are counted,
-and a paired test decides.
+The weak spots that a map or a hunt found are learnt away on inputs of the repair part: the last layer alone
+(as published), all layers, or an adapter. The same cases of the verification part, which neither the search
+nor the training saw, are then shown to the model before and after, in pairs, and a paired test decides.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from weakspot.core import MODELS, Target
+from weakspot.studies.repair.files import write_card, write_folder
 from weakspot.studies.repair.pairs import proof
 from weakspot.studies.repair.parts import RepairParts
-from weakspot.studies.repair.result import RepairResult
+from weakspot.studies.repair.result import DataSet, RepairResult, Training
 from weakspot.studies.repair.settings import RepairSettings
 from weakspot.study import Context
 from weakspot.study.repairs import Fitted, Job, Progress, Spot, row_words
@@ -32,28 +32,20 @@ def repair(context: Context[RepairSettings, RepairParts]) -> RepairResult:
     )
     context.publish(known)
     if settings.method == "data":
-        return known.model_copy(update={"data": _written(folder / "data", job, settings)})
-    from weakspot.studies.repair.keep import write_card
-
+        written = DataSet.model_validate(_written(folder / "data", job, settings))
+        return known.model_copy(update={"data": written})
     began = time.monotonic()
     if job.fit is None:
         fitted = _trained(folder, job, context.parts.network, settings, progress)
     else:
         fitted = job.fit(folder, progress)
-    training = fitted.history | {"seconds": round(time.monotonic() - began, 1)}
+    training = Training(**fitted.history | {"seconds": round(time.monotonic() - began, 1)})
     known = known.model_copy(update={"training": training, "model": fitted.name})
     context.publish(known)
     proved = proof(context.run, job, fitted.target, settings, progress)
-    write_card(
-        folder / "model",
-        was=job.name,
-        name=fitted.name,
-        spots=_words(job.chosen),
-        settings=settings.plain(),
-        trained=training,
-        result=proved,
-    )
-    return known.model_copy(update={"proof": proved})
+    known = known.model_copy(update={"proof": proved})
+    write_card(folder / "model", known, rate=settings.rate)
+    return known
 
 
 def _trained(folder: Path, job: Job, network: Any, settings: RepairSettings, progress: Progress) -> Fitted:
@@ -79,8 +71,6 @@ def _trained(folder: Path, job: Job, network: Any, settings: RepairSettings, pro
 
 def _written(folder: Path, job: Job, settings: RepairSettings) -> dict[str, Any]:
     """The data set alone."""
-    from weakspot.studies.repair.dataset import write_folder
-
     if job.write is not None:
         return job.write(folder)
     assert job.samples is not None  # noqa: S101 (a job without has a `write`)
@@ -91,18 +81,7 @@ def _written(folder: Path, job: Job, settings: RepairSettings) -> dict[str, Any]
 def _training(settings: RepairSettings) -> Any:
     from weakspot.tuning.train import TrainSettings
 
-    same = (
-        "method",
-        "layer",
-        "rate",
-        "epochs",
-        "learning_rate",
-        "distil",
-        "mirror",
-        "reset_head",
-        "device",
-        "seed",
-    )
+    same = {field.name for field in fields(TrainSettings)} & set(RepairSettings.model_fields)
     return TrainSettings(**{name: getattr(settings, name) for name in same})
 
 

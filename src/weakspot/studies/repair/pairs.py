@@ -6,28 +6,41 @@ A case that a transformation leaves nothing of, or that has no verdict, is no pa
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from weakspot.concepts.modes import Mode, modes
+from weakspot.concepts.space import ConceptSpace
 from weakspot.core import Case, Hypothesis, Target
 from weakspot.sources.transform import Destroyed
 from weakspot.store import Run
+from weakspot.store.blobs import png
+from weakspot.studies.repair.proof import (
+    Bools,
+    Drawn,
+    adjusted,
+    become,
+    change,
+    confirmed,
+    halfway,
+    moved,
+    rest,
+    verdict,
+)
+from weakspot.studies.repair.result import AxisValues, Change, Landscape, Peak, Proof, Shown
 from weakspot.studies.repair.settings import RepairSettings
 from weakspot.study.repairs import Job, Pair, Progress, Spot
 
-Bools = NDArray[np.bool_]
 #: Inputs kept for people, of each kind, and the letters of one that is a text.
 KEPT, SAID = 6, 400
+#: Modes of the landscape that are listed, and cells of one that is kept whole.
+MODES: Final = 8
+KEPT_WHOLE: Final = 20_000
 
 
-def proof(run: Run, job: Job, after: Target, settings: RepairSettings, told: Progress) -> dict[str, Any]:
+def proof(run: Run, job: Job, after: Target, settings: RepairSettings, told: Progress) -> Proof:
     """Show the same cases to both models, and say what moved."""
-    from weakspot.studies.repair.elsewhere import Drawn, become, confirmed, rest
-    from weakspot.studies.repair.proof import adjusted, change, verdict
-
     pairs = Pairs(run, job, after, told)
     spots, most = [*job.chosen, *job.others, job.clean], min(settings.most, job.most)
     counted = []
@@ -37,29 +50,35 @@ def proof(run: Run, job: Job, after: Target, settings: RepairSettings, told: Pro
         wanted = 0.0 if spot is job.clean else job.wanted
         counted.append(change(spot.words, before, now, wanted=wanted))
     drawn: Drawn | None = None
-    more, new, where = [], list[Mode](), 0
+    elsewhere: Change | None = None
+    more: list[Change] = []
     if job.space is not None and settings.draws:
         drawn = pairs.over(job.space, min(settings.draws, job.draws), seed=settings.seed)
         own = _cells(job, job.chosen)
         elsewhere = rest(drawn, own, wanted=job.wanted)
-        more, where = [elsewhere] if elsewhere else [], int(elsewhere is not None)
         new = become(job.space, drawn, own | _cells(job, job.others))
-        more += confirmed(new, lambda mode: pairs.anew(mode, most), wanted=job.wanted)
+        more = confirmed(new, lambda mode: pairs.anew(mode, most), wanted=job.wanted)
+        more = [elsewhere, *more] if elsewhere else more
     many = len(job.chosen)
-    chosen, others = adjusted(counted[:many]), adjusted([*counted[many:], *more])
-    listed, clean, more = others[: len(job.others)], others[len(job.others)], others[len(job.others) + 1 :]
-    return {
-        "verdict": verdict(chosen, others),
-        "chosen": [c.to_json() | {"number": s.number} for c, s in zip(chosen, job.chosen, strict=True)],
-        "others": [c.to_json() | {"number": s.number} for c, s in zip(listed, job.others, strict=True)],
-        "clean": clean.to_json(),
-        "elsewhere": more[0].to_json() if where else None,
-        "new": [c.to_json() for c in more[where:]],
-        "landscape": None if drawn is None or not len(drawn) else _landscape(job, drawn, settings),
-        "errors": pairs.lost,
-        "shown": pairs.shown,
+    chosen, stayed = adjusted(counted[:many]), adjusted([*counted[many:], *more])
+    others, clean, more = stayed[: len(job.others)], stayed[len(job.others)], stayed[len(job.others) + 1 :]
+    return Proof(
+        verdict=verdict(chosen, stayed),
+        chosen=_numbered(chosen, job.chosen),
+        others=_numbered(others, job.others),
+        clean=clean,
+        elsewhere=more.pop(0) if elsewhere else None,
+        new=tuple(more),
+        landscape=_landscape(job.space, drawn, settings) if job.space and drawn and len(drawn) else None,
+        errors=pairs.lost,
+        shown=tuple(pairs.shown),
         **({} if job.also is None else job.also(pairs.answers)),
-    }
+    )
+
+
+def _numbered(changes: Sequence[Change], spots: Sequence[Spot]) -> tuple[Change, ...]:
+    both = zip(changes, spots, strict=True)
+    return tuple(change.model_copy(update={"number": spot.number}) for change, spot in both)
 
 
 def _cells(job: Job, spots: Sequence[Spot]) -> set[int]:
@@ -70,36 +89,27 @@ def _cells(job: Job, spots: Sequence[Spot]) -> set[int]:
     return {int(cell) for region in regions if region is not None for cell in job.space.cells(region)}
 
 
-def _landscape(job: Job, drawn: Any, settings: RepairSettings) -> dict[str, Any]:
+def _landscape(space: ConceptSpace, drawn: Drawn, settings: RepairSettings) -> Landscape:
     """Two landscapes that were measured with the same draws."""
-    from weakspot.studies.repair.elsewhere import halfway
-    from weakspot.studies.repair.proof import moved
-
-    space = job.space
-    assert space is not None  # noqa: S101 (asked before)
     found = moved(space.distances(), drawn.cells, drawn.before, drawn.after, seed=settings.seed)
     above = halfway(found.before)
-    return {
-        "axes": [{"name": axis.name, "values": list(axis.values)} for axis in space.axes],
-        "n": found.n,
-        "rate_before": float(drawn.before.mean()),
-        "rate_after": float(drawn.after.mean()),
-        "removed": found.removed,
-        "made": found.made,
-        "distance": found.distance,
-        "exact": found.exact,
-        "p": found.p,
-        "unplaced": found.unplaced,
-        "above": above,
-        "modes_before": [_mode(m) for m in modes(space, found.before, above=above)[:8]],
-        "modes_after": [_mode(m) for m in modes(space, found.after, above=above)[:8]],
-        "before": np.round(found.before, 4).tolist() if space.size <= 20_000 else None,
-        "after": np.round(found.after, 4).tolist() if space.size <= 20_000 else None,
-    }
-
-
-def _mode(mode: Mode) -> dict[str, Any]:
-    return {"words": mode.words, "rate": mode.rate, "cells": len(mode.cells)}
+    kept, peaks = [], []
+    for rates in (found.before, found.after):
+        kept.append(np.round(rates, 4).tolist() if space.size <= KEPT_WHOLE else None)
+        some = modes(space, rates, above=above)[:MODES]
+        peaks.append(tuple(Peak(words=m.words, rate=m.rate, cells=len(m.cells)) for m in some))
+    return Landscape(
+        axes=tuple(AxisValues(name=axis.name, values=axis.values) for axis in space.axes),
+        n=len(drawn),
+        rate_before=float(drawn.before.mean()),
+        rate_after=float(drawn.after.mean()),
+        removed=int((drawn.before & ~drawn.after).sum()),
+        made=int((drawn.after & ~drawn.before).sum()),
+        above=above,
+        modes_before=peaks[0],
+        modes_after=peaks[1],
+        **found._asdict() | {"before": kept[0], "after": kept[1]},
+    )
 
 
 class Pairs:
@@ -113,36 +123,31 @@ class Pairs:
         self._run, self._job, self._after, self._told = run, job, after, told
         self._each = 1
         self.lost = 0
-        self.shown: list[dict[str, Any]] = []
+        self.shown: list[Shown] = []
         self.answers: dict[str, list[tuple[str | None, str | None]]] = {}
 
     def of(self, spot: Spot, most: int, *, chosen: bool, keep: bool) -> tuple[Bools, Bools]:
         """Failures of a spot's cases; those without a verdict on either side are left out."""
-        rows: list[tuple[bool, bool]] = []
+        rows: list[tuple[bool | None, bool | None]] = []
         if spot.failed is not None:
-            flags = zip(spot.failed(self._job.target), spot.failed(self._after), strict=True)
-            for before, after in flags:
-                if before is None or after is None:
-                    self.lost += 1
-                else:
-                    rows.append((before, after))
+            flags = list(zip(spot.failed(self._job.target), spot.failed(self._after), strict=True))
+            rows += [both for both in flags if None not in both]
+            self.lost += len(flags) - len(rows)
         each = max(1, most // max(len(spot.hypotheses), 1))
         for hypothesis in spot.hypotheses:
             n = min(each, self._job.available(hypothesis))
             for pair in self._asked(hypothesis, range(n)):
                 rows.append(_both(pair))
                 if chosen:
-                    said = pair.said[0].answer, pair.said[1].answer
-                    self.answers.setdefault(spot.words, []).append(said)
+                    old, new = pair.said
+                    self.answers.setdefault(spot.words, []).append((old.answer, new.answer))
                 if keep:
                     self._keep(pair, spot.words)
         both = np.array(rows, bool).reshape(-1, 2)
         return both[:, 0], both[:, 1]
 
-    def over(self, space: Any, draws: int, *, seed: int) -> Any:
+    def over(self, space: ConceptSpace, draws: int, *, seed: int) -> Drawn:
         """All cells alike, or as many of them as there are draws."""
-        from weakspot.studies.repair.elsewhere import Drawn
-
         cells = np.arange(space.size)
         if space.size > draws:
             cells = np.sort(np.random.default_rng([seed, 32]).choice(space.size, draws, replace=False))
@@ -202,27 +207,25 @@ class Pairs:
     def _answered(self, cases: Sequence[Case]) -> list[Pair]:
         if not cases:
             return []
-        said = [target.answer(cases) for target in (self._job.target, self._after)]
-        verdicts = [self._job.judge.judge(cases, outputs) for outputs in said]
-        return [
-            Pair((case, case), (said[0][i], said[1][i]), (verdicts[0][i].failed, verdicts[1][i].failed))
-            for i, case in enumerate(cases)
-        ]
+        old, new = (target.answer(cases) for target in (self._job.target, self._after))
+        before, after = (self._job.judge.judge(cases, said) for said in (old, new))
+        rows = zip(cases, old, new, before, after, strict=True)
+        return [Pair((case, case), (a, b), (v.failed, w.failed)) for case, a, b, v, w in rows]
 
     def _keep(self, pair: Pair, words: str) -> None:
         before, made = _both(pair)
-        if before == made or sum(r["made"] == made and r["words"] == words for r in self.shown) >= KEPT:
+        if before == made or sum(r.made == made and r.words == words for r in self.shown) >= KEPT:
             return
         old, new = pair.cases
         seen = {"text": str(old.caption)[:SAID]}
         if isinstance(old.input, np.ndarray):
             seen = {"blob": self._blob(old)} | ({} if new is old else {"now": self._blob(new)})
-        said = {"expected": old.expected, "before": pair.said[0].answer, "after": pair.said[1].answer}
-        self.shown.append({"words": words, "made": made, **seen, **said})
+        first, then = (said.answer for said in pair.said)
+        self.shown.append(
+            Shown(words=words, made=made, **seen, expected=old.expected, before=first, after=then)
+        )
 
     def _blob(self, case: Case) -> str:
-        from weakspot.store.blobs import png
-
         return self._run.blobs.put(png(case.input))
 
 

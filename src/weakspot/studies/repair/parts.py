@@ -18,8 +18,7 @@ from weakspot.study.study import find_study
 
 @dataclass(frozen=True, slots=True)
 class RepairParts:
-    """The run whose weak spots are repaired, open for reading, the job that it leaves, and the network to
-    train.
+    """The run whose weak spots are repaired, open for reading, the job that it leaves, the network to train.
 
     There is no network where only data is wanted, or the job trains its model itself.
     """
@@ -39,13 +38,11 @@ def load(settings: RepairSettings, *, target: Target | None = None) -> RepairPar
     try:
         job = job_of(run, settings, target=target)
         network = _network(job, settings)
-        digests = dict(job.digests)
-        if digest := digest_of(job.target):
-            digests["target"] = digest
+        digest = digest_of(job.target)
     except BaseException:
         run.close()
         raise
-    return RepairParts(run, job, network, digests)
+    return RepairParts(run, job, network, {**job.digests, **({"target": digest} if digest else {})})
 
 
 def job_of(run: Run, settings: RepairSettings, *, target: Target | None = None) -> Job:
@@ -58,11 +55,6 @@ def job_of(run: Run, settings: RepairSettings, *, target: Target | None = None) 
         )
     job: Job = build(run, settings, target=target)
     return job
-
-
-def named(_: RepairParts) -> dict[str, object]:
-    """Nothing is pinned: the run that is repaired says which revision it had."""
-    return {}
 
 
 def subject(_: RepairSettings, parts: RepairParts) -> str:

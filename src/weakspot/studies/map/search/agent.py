@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.vec_env import VecEnv
 
 from weakspot.studies.map.search.compare import Chooser
-from weakspot.studies.map.search.environment import EnvSettings, Episodes, Spent
-from weakspot.studies.map.search.problem import Cells, Log
+from weakspot.studies.map.search.environment import Episodes, Spent
+from weakspot.studies.map.search.problem import Cells, EnvSettings, Log
 from weakspot.studies.map.search.rl import AgentSettings
 
 
@@ -61,27 +61,21 @@ class SideBySide(VecEnv):
         return self.num_envs if indices is None else len(np.atleast_1d(indices))
 
 
-class Agent:
-    """A model of Stable-Baselines3, and the settings of the episodes it learns in."""
+class Agent(NamedTuple):
+    """A model of Stable-Baselines3, the settings of its episodes, and how many steps it learns for."""
 
-    def __init__(self, model: Any, settings: AgentSettings, env_settings: EnvSettings) -> None:
-        self.model, self._settings, self.env_settings = model, settings, env_settings
+    model: Any
+    episodes: EnvSettings
+    steps: int
 
     def train(self) -> None:
         """Learn until only the reserve is left."""
         with suppress(Spent):
-            self.model.learn(
-                total_timesteps=1 << 40 if self._settings.algorithm == "ppo" else self.model._planned
-            )
+            self.model.learn(total_timesteps=self.steps)
 
     def chooser(self, policy: Any) -> Chooser:
         """The greedy choices of a policy."""
-
-        def choose(seen: NDArray[np.float32]) -> NDArray[np.int64]:
-            actions, _ = policy.predict(seen, deterministic=True)
-            return np.asarray(actions)
-
-        return choose
+        return lambda seen: np.asarray(policy.predict(seen, deterministic=True)[0])
 
 
 def build(
@@ -95,21 +89,21 @@ def build(
     env = SideBySide(episodes, reserve=reserve)
     steps_per_query = len(log.problem.space.shape) if episodes.by_axis else 1
     planned = max(side, (log.room - reserve) // side * side * steps_per_query)
-    seed = int(rng.integers(2**31))
-    layers = {"net_arch": [settings.width, settings.width]}
     one_step = settings.kind == "macro" and not episodes.by_axis
+    common: dict[str, Any] = {
+        "learning_rate": settings.rate,
+        "seed": int(rng.integers(2**31)),
+        "device": "cpu",
+        "policy_kwargs": {"net_arch": [settings.width, settings.width]},
+    }
     if is_ppo:
-        model: Any = PPO(
-            "MlpPolicy", env, n_steps=max(2, 256 // side), batch_size=64, gamma=0.0 if one_step else 0.95,
-            ent_coef=0.01, learning_rate=settings.rate, seed=seed, device="cpu", policy_kwargs=layers,
-        )  # fmt: skip
-    else:
-        model = DQN(
-            "MlpPolicy", env, gamma=0.0 if one_step else 0.98, buffer_size=max(planned, 1000),
-            learning_starts=4 * side * steps_per_query, batch_size=128, train_freq=1,
-            gradient_steps=settings.updates, target_update_interval=8 * side,
-            exploration_fraction=settings.explore, exploration_final_eps=0.05,
-            learning_rate=settings.rate, seed=seed, device="cpu", policy_kwargs=layers,
-        )  # fmt: skip
-    model._planned = planned
-    return Agent(model, settings, env_settings)
+        gamma, steps = 0.0 if one_step else 0.95, max(2, 256 // side)
+        ppo = PPO("MlpPolicy", env, n_steps=steps, batch_size=64, gamma=gamma, ent_coef=0.01, **common)
+        return Agent(ppo, env_settings, 1 << 40)
+    dqn = DQN(
+        "MlpPolicy", env, gamma=0.0 if one_step else 0.98, buffer_size=max(planned, 1000),
+        learning_starts=4 * side * steps_per_query, batch_size=128, train_freq=1,
+        gradient_steps=settings.updates, target_update_interval=8 * side,
+        exploration_fraction=settings.explore, exploration_final_eps=0.05, **common,
+    )  # fmt: skip
+    return Agent(dqn, env_settings, planned)

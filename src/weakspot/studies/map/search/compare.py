@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from weakspot.core import Rate
 from weakspot.stats.clustered import clustered_rate
 from weakspot.stats.contrast import sign_flip
+from weakspot.studies.map.result import Compared
 from weakspot.studies.map.search.problem import Cells, EnvSettings, Log
 
 #: From what is seen to actions.
@@ -40,38 +41,6 @@ class Played(NamedTuple):
     def each(self) -> dict[int, float]:
         """Failures per query of each input."""
         return {int(i): float(self.failed[self.inputs == i].mean()) for i in np.unique(self.inputs)}
-
-
-class Compared(NamedTuple):
-    """The agent against the others; see `weakspot.studies.map.result.Compared`.
-
-    The p-values are McNemar's exact test where an input is one query, otherwise a sign-flip test over inputs.
-    """
-
-    inputs: int
-    trained: Rate
-    untrained: Rate
-    random: Rate
-    p_untrained: float
-    p_random: float
-    paired: bool = True
-
-    @property
-    def won(self) -> bool:
-        """Whether it beat both, beyond chance."""
-        return max(self.p_untrained, self.p_random) < ALPHA
-
-    def to_json(self) -> dict[str, Any]:
-        arms = {"trained": self.trained, "untrained": self.untrained, "random": self.random}
-        return {
-            "inputs": self.inputs,
-            "paired": self.paired,
-            **{who: rate.value for who, rate in arms.items()},
-            "rates": {who: rate._asdict() for who, rate in arms.items()},
-            "p_untrained": self.p_untrained,
-            "p_random": self.p_random,
-            "won": self.won,
-        }
 
 
 def play(
@@ -120,15 +89,18 @@ def compare(
         for who, choose in choosers.items()
     ]
     trained, untrained, random = played
-    both = [set(p.inputs.tolist()) for p in played]
+    rates = {who: p.rate() for who, p in zip(("trained", "untrained", "random"), played, strict=True)}
+    p_untrained, p_random = better(trained, untrained), better(trained, random)
     return Compared(
-        len(both[0] & both[1] & both[2]),
-        trained.rate(),
-        untrained.rate(),
-        random.rate(),
-        better(trained, untrained),
-        better(trained, random),
-        log.problem.placed,
+        inputs=len(set.intersection(*(set(p.inputs.tolist()) for p in played))),
+        paired=log.problem.placed,
+        trained=rates["trained"].value,
+        untrained=rates["untrained"].value,
+        random=rates["random"].value,
+        rates=rates,
+        p_untrained=p_untrained,
+        p_random=p_random,
+        won=max(p_untrained, p_random) < ALPHA,
     )
 
 

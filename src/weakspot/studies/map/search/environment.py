@@ -3,8 +3,7 @@
 Macroscopic: an episode is one query. Where the space is small the action is a cell; where it is large the
 agent sets one axis after the other and the last one asks. Microscopic: the agent begins at a cell and takes
 small steps, each of them a query that costs something, until the target fails. Many episodes run side by
-side, so that a batch of them is one batch of queries; `MapEnv` shows one of them as gymnasium wants it,
-`weakspot.studies.map.search.rl` all of them as Stable-Baselines3 does.
+side, so that a batch of them is one batch of queries.
 """
 
 from __future__ import annotations
@@ -16,8 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.studies.map.search.problem import Answers, Cells, EnvSettings, Log
-
-__all__ = ["EnvSettings", "Episodes", "MapEnv", "Spent", "Steps", "reward"]
 
 #: With more cells than this, a macroscopic agent that chooses one action sets one axis after the other.
 ONE_STEP: Final = 32
@@ -32,9 +29,8 @@ class Spent(Exception):
 
 def reward(answers: Answers) -> NDArray[np.float64]:
     """Half for a failure, half for how near to one it came (logistic in Δ); 0 without a verdict."""
-    worth = 0.5 * np.nan_to_num(answers.failed) + 0.5 / (
-        1 + np.exp(-np.clip(np.nan_to_num(answers.delta), -30, 30))
-    )
+    near = 1 / (1 + np.exp(-np.clip(np.nan_to_num(answers.delta), -30, 30)))
+    worth = 0.5 * np.nan_to_num(answers.failed) + 0.5 * near
     return np.where(np.isfinite(answers.failed), worth, 0.0)
 
 
@@ -129,16 +125,9 @@ class Episodes:
 
     def step(self, actions: NDArray[np.int64]) -> Steps:
         """One step of every episode; `Spent` if there are no queries left for it."""
-        ask = self._move(np.asarray(actions))
-        if not ask:
-            return Steps(
-                self.seen(),
-                np.zeros(self.count),
-                np.zeros(self.count, bool),
-                self.seen(),
-                np.full(self.count, np.nan),
-                np.full(self.count, -1),
-            )
+        if not self._move(np.asarray(actions)):
+            seen, nothing = self.seen(), np.zeros(self.count)
+            return Steps(seen, nothing, nothing > 0, seen.copy(), nothing + np.nan, np.full(self.count, -1))
         live = np.flatnonzero(self.live)
         if self.log.room < len(live):
             raise Spent
@@ -166,42 +155,9 @@ class Episodes:
             around = np.array([a.metric != "ordered" for a in self.space.axes])[axis]
             self._cell[rows, axis] = np.where(around, moved % n, np.clip(moved, 0, n - 1))
             return True
-        if self.settings.joint:
-            self._cell[:] = actions
-            return True
         if not self.by_axis:
-            self._cell[:] = np.stack(np.unravel_index(actions, shape), axis=1)
+            self._cell[:] = actions if self.settings.joint else self.space.grid[actions]
             return True
         at = int((self._cell[0] >= 0).sum())  # all episodes are at the same axis
         self._cell[:, at] = actions % shape[at]
         return at == len(shape) - 1
-
-
-class MapEnv(gym.Env[Obs, Any]):
-    """One episode at a time, as gymnasium wants it; truncated where the log has no room."""
-
-    def __init__(self, log: Log, *, inputs: Cells | None = None, settings: EnvSettings | None = None) -> None:
-        self._log, self._settings = log, settings or EnvSettings()
-        self._inputs = np.arange(log.problem.inputs) if inputs is None else inputs
-        self._episodes = self._fresh(np.random.default_rng(0))
-        self.observation_space = self._episodes.observation_space
-        self.action_space = self._episodes.action_space
-
-    def _fresh(self, rng: np.random.Generator) -> Episodes:
-        return Episodes(self._log, inputs=self._inputs, side_by_side=1, rng=rng, settings=self._settings)
-
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Obs, dict[str, Any]]:
-        super().reset(seed=seed, options=options)
-        if seed is not None:
-            self._episodes = self._fresh(np.random.default_rng(seed))
-        return self._episodes.begin()[0], {}
-
-    def step(self, action: Any) -> tuple[Obs, float, bool, bool, dict[str, Any]]:
-        try:
-            done = self._episodes.step(np.asarray(action)[None])
-        except Spent:
-            return self._episodes.seen()[0], 0.0, False, True, {"spent": True}
-        failed = float(done.failed[0])
-        return done.last[0], float(done.reward[0]), bool(done.ended[0]), False, {"failed": failed == 1.0}

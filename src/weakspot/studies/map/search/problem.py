@@ -8,20 +8,19 @@ cell's rate. `ask_on` shows inputs that a policy has chosen.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.concepts.space import ConceptSpace
+from weakspot.core.ports import ENDLESS
 from weakspot.stats.landscape import Fit, Smoothness, fit, smoothness
 from weakspot.studies.map.search.inputs import MOST_CELLS, MOST_INPUTS, Adjusted, InputModel
 
 Cells = NDArray[np.int64]
 Floats = NDArray[np.float64]
-#: More inputs than any cell shows.
-ENDLESS: Final = 1 << 40
 
 
 class Answers(NamedTuple):
@@ -33,6 +32,9 @@ class Answers(NamedTuple):
     failed: Floats
     delta: Floats
     inputs: Cells | None = None
+
+
+NOTHING: Final = Answers(np.zeros(0), np.zeros(0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,29 +66,23 @@ class Problem(Protocol):
     @property
     def inputs(self) -> int:
         """How many inputs a cell can show; `ENDLESS` where they are made as they are needed."""
-        ...
 
     @property
     def distinct(self) -> int:
         """How many of them differ: input i shows the same thing as input i + distinct, changed anew."""
-        ...
 
     @property
     def placed(self) -> bool:
         """Whether `ask_on` shows the inputs it is told to; otherwise they are drawn anew for every query."""
-        ...
 
     def ask(self, cells: Cells) -> Answers:
         """Show one random input in each of these cells; a cell may be named several times."""
-        ...
 
     def ask_on(self, policy: str, cells: Cells, inputs: Cells) -> Answers:
         """Show these inputs in these cells."""
-        ...
 
     def contexts(self, inputs: Cells) -> NDArray[np.float32]:
         """What a policy may see of inputs before it chooses, one row each, from 0 to 1."""
-        ...
 
 
 @dataclass
@@ -100,21 +96,17 @@ class Log:
     problem: Problem
     budget: int
     told: Callable[[Log], None] | None = None
-    n: Cells = field(init=False)
-    asked: Cells = field(init=False)
-    failures: Cells = field(init=False)
-    delta: Floats = field(init=False)
     spent: int = 0
     failed: int = 0
-    trace: list[tuple[int, int]] = field(default_factory=list)
-    _shown: list[tuple[Cells, Cells, Floats, Floats]] = field(default_factory=list)
-    _model: InputModel | None = None
-    _adjusted: Adjusted | None = None
 
     def __post_init__(self) -> None:
         size = self.problem.space.size
         self.n, self.asked, self.failures = (np.zeros(size, np.int64) for _ in range(3))
         self.delta = np.zeros(size)
+        self.trace: list[tuple[int, int]] = []
+        self._shown: list[tuple[Cells, Cells, Floats, Floats]] = []
+        self._model: InputModel | None = None
+        self._adjusted: Adjusted | None = None
 
     @property
     def room(self) -> int:
@@ -125,13 +117,23 @@ class Log:
         """Per cell, inputs it has not shown."""
         return np.asarray(self.problem.inputs - self.asked)
 
+    @property
+    def open(self) -> NDArray[np.bool_]:
+        """Which cells have inputs that they have not shown."""
+        return self.left() > 0
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is something left to ask."""
+        return self.room > 0 and bool(self.open.any())
+
     def ask(self, cells: Sequence[int] | Cells) -> Answers:
         """Ask as far as there is room, at most once per input of a cell; what was cut off is not answered."""
         wanted = np.asarray(cells, np.int64)
         if self.problem.inputs < ENDLESS:  # the k-th mention of a cell needs k inputs that it has not shown
             wanted = wanted[_mentions(wanted) <= self.left()[wanted]]
         wanted = wanted[: self.room]
-        answers = self.problem.ask(wanted) if len(wanted) else Answers(np.zeros(0), np.zeros(0))
+        answers = self.problem.ask(wanted) if len(wanted) else NOTHING
         self.take(wanted, answers)
         self._count(answers)
         return answers
@@ -152,9 +154,7 @@ class Log:
     def ask_on(self, policy: str, cells: Cells, inputs: Cells) -> Answers:
         """Ask at inputs of a policy's choice, as far as there is room."""
         cells, inputs = cells[: self.room], inputs[: self.room]
-        answers = (
-            self.problem.ask_on(policy, cells, inputs) if len(cells) else Answers(np.zeros(0), np.zeros(0))
-        )
+        answers = self.problem.ask_on(policy, cells, inputs) if len(cells) else NOTHING
         self._count(answers)
         return answers
 
@@ -199,9 +199,7 @@ class Log:
         if self.problem.inputs >= ENDLESS:
             return rates
         rest = self.problem.inputs - self.n
-        if (
-            self._adjusted is not None
-        ):  # the inputs that are left are known to be easier, or harder, than most
+        if self._adjusted is not None:  # the inputs that are left are easier, or harder, than most
             rates = np.clip(rates + self._adjusted.rest - self._adjusted.everywhere, 0.0, 1.0)
         return np.asarray((self.failures + rest * rates) / self.problem.inputs)
 
@@ -209,40 +207,6 @@ class Log:
 def _mentions(cells: Cells) -> Cells:
     """Which mention of its cell each one is: 1, 2, …"""
     order = np.argsort(cells, kind="stable")
-    ranked = cells[order]
-    first = np.r_[True, ranked[1:] != ranked[:-1]]
-    start = np.maximum.accumulate(np.where(first, np.arange(len(cells)), 0))
-    found = np.empty(len(cells), np.int64)
-    found[order] = np.arange(len(cells)) - start + 1
+    ranked, found = cells[order], np.empty(len(cells), np.int64)
+    found[order] = np.arange(len(cells)) - np.searchsorted(ranked, ranked) + 1
     return found
-
-
-class Table:
-    """A problem whose every answer is known: Δ of each cell and input (cells × inputs), failed where
-    above 0.
-    """
-
-    def __init__(
-        self, space: ConceptSpace, delta: NDArray[np.float32], contexts: NDArray[np.float32], *, seed: int = 0
-    ) -> None:
-        self.space, self.inputs, self.distinct, self.placed = space, delta.shape[1], delta.shape[1], True
-        self._delta, self._contexts, self._seed = delta, contexts, seed
-        self._order: dict[int, Cells] = {}
-        self._shown = np.zeros(len(delta), np.int64)
-
-    def ask(self, cells: Cells) -> Answers:
-        inputs = np.empty(len(cells), np.int64)
-        for i, cell in enumerate(cells.tolist()):
-            if cell not in self._order:
-                self._order[cell] = np.random.default_rng([self._seed, cell]).permutation(self.inputs)
-            inputs[i] = self._order[cell][self._shown[cell]]
-            self._shown[cell] += 1
-        return self.ask_on("", cells, inputs)._replace(inputs=inputs)
-
-    def ask_on(self, policy: str, cells: Cells, inputs: Cells) -> Answers:
-        del policy
-        delta = self._delta[cells, inputs].astype(float)
-        return Answers((delta > 0).astype(float), delta)
-
-    def contexts(self, inputs: Cells) -> NDArray[np.float32]:
-        return self._contexts[inputs]

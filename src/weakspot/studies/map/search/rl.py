@@ -8,13 +8,16 @@ its own untrained copy, and with random cells, on inputs that no training saw (s
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from weakspot.core import WeakspotError
-from weakspot.studies.map.search.compare import Compared, compare
+from weakspot.studies.map.result import Compared
+from weakspot.studies.map.search.compare import compare
 from weakspot.studies.map.search.problem import EnvSettings, Log
 
 #: Fewer queries teach nothing; with those of the comparison it is
@@ -45,7 +48,7 @@ class AgentSettings:
     held_out: float = 0.4
 
 
-#: By the names of the searches.
+#: By the names of the searches. Macroscopic PPO sets all axes at once.
 AGENTS: Final = {
     "dqn": AgentSettings(),
     "ppo": AgentSettings(algorithm="ppo"),
@@ -74,10 +77,10 @@ def part(log: Log, share: float, name: str = "dqn") -> int:
 
 
 def learn(
-    log: Log, rng: np.random.Generator, settings: AgentSettings | None = None, *, policy: str = ""
+    log: Log, rng: np.random.Generator, settings: AgentSettings | None = None, *, policy: str = "dqn"
 ) -> Compared:
-    """Train an agent within the log's budget, then compare it."""
-    settings = settings or AgentSettings()
+    """Train the agent of a policy's name within the log's budget, then compare it."""
+    settings = settings or AGENTS[policy]
     kept = reserve(log, log.room, settings)
     if log.room - kept < TRAINED:
         raise WeakspotError(
@@ -91,69 +94,37 @@ def learn(
             fix="give more inputs, or use thompson",
         )
     try:
-        import torch
-
         from weakspot.studies.map.search.agent import build
     except ImportError as error:
         raise WeakspotError(
             f"a learned search needs a library that is missing: {error}", fix="pip install 'weakspot[torch]'"
         ) from error
 
-    name = policy or settings.algorithm
     order, out = rng.permutation(distinct), held_out(log, settings)
     # Where an input can be shown several times, changed anew, all its showings are on the same side.
     steps = np.arange(0, min(log.problem.inputs, MOST), distinct)[:, None]
     shown, kept_out = ((steps + some).ravel() for some in (order[out:], order[:out]))
-    with _one_thread(torch):
-        agent = build(log, rng, settings, inputs=shown, name=name, reserve=kept)
+    with _one_thread():
+        agent = build(log, rng, settings, inputs=shown, name=policy, reserve=kept)
         before = copy.deepcopy(agent.model.policy)
         agent.train()
         choosers = {
-            f"{name} trained": agent.chooser(agent.model.policy),
-            f"{name} untrained": agent.chooser(before),
+            f"{policy} trained": agent.chooser(agent.model.policy),
+            f"{policy} untrained": agent.chooser(before),
             "random": None,
         }
-        return compare(
-            log,
-            rng,
-            choosers,
-            kept_out,
-            settings=agent.env_settings,
-            side_by_side=settings.side_by_side,
-        )
+        wide = settings.side_by_side
+        return compare(log, rng, choosers, kept_out, settings=agent.episodes, side_by_side=wide)
 
 
-class _one_thread:  # noqa: N801
+@contextmanager
+def _one_thread() -> Iterator[None]:
     """The networks are tiny: one thread is faster, and the same numbers come out on every machine's cores."""
+    import torch
 
-    def __init__(self, torch: Any) -> None:
-        self._torch = torch
-
-    def __enter__(self) -> None:
-        self._before = self._torch.get_num_threads()
-        self._torch.set_num_threads(1)
-
-    def __exit__(self, *_: object) -> None:
-        self._torch.set_num_threads(self._before)
-
-
-def dqn(log: Log, rng: np.random.Generator) -> Compared:
-    return learn(log, rng, AGENTS["dqn"])
-
-
-def ppo(log: Log, rng: np.random.Generator) -> Compared:
-    """Macroscopic PPO, which sets all axes at once."""
-    return learn(log, rng, AGENTS["ppo"])
-
-
-def dqn_micro(log: Log, rng: np.random.Generator) -> Compared:
-    """Microscopic DQN: small steps until it fails."""
-    return learn(log, rng, AGENTS["dqn-micro"], policy="dqn-micro")
-
-
-def ppo_micro(log: Log, rng: np.random.Generator) -> Compared:
-    """Microscopic PPO."""
-    return learn(log, rng, AGENTS["ppo-micro"], policy="ppo-micro")
-
-
-__all__ = ["AgentSettings", "Compared", "dqn", "dqn_micro", "learn", "part", "ppo", "ppo_micro"]
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
@@ -13,29 +14,26 @@ from weakspot.studies.map.search.problem import Log
 
 
 class Named(NamedTuple):
-    """A search: where it is, and a line about it."""
+    """A search: the module and the function, and whether an agent learns it."""
 
     target: str
-    about: str
     learned: bool = False
 
 
-_HOME: Final = "weakspot.studies.map.search"
 SEARCHES: Final[Mapping[str, Named]] = {
-    "thompson": Named(f"{_HOME}.bandit:thompson", "bandit: where posterior draws disagree on the worst"),
-    "ucb": Named(f"{_HOME}.bandit:ucb", "bandit: the upper end of what is believed"),
-    "gp": Named(f"{_HOME}.model:gaussian_process", "Gaussian process on Δ, expected improvement"),
-    "tpe": Named(f"{_HOME}.model:parzen", "Parzen estimators on Δ"),
-    "dqn": Named(f"{_HOME}.rl:dqn", "deep Q-learning, macroscopic", learned=True),
-    "ppo": Named(f"{_HOME}.rl:ppo", "proximal policy optimisation, macroscopic", learned=True),
-    "dqn-micro": Named(f"{_HOME}.rl:dqn_micro", "deep Q-learning, small steps", learned=True),
-    "ppo-micro": Named(f"{_HOME}.rl:ppo_micro", "policy optimisation, small steps", learned=True),
-    "random": Named(f"{_HOME}.simple:at_random", "cells at random"),
-    "exhaustive": Named(f"{_HOME}.simple:exhaustive", "every cell equally often"),
+    "thompson": Named("bandit:thompson"),
+    "ucb": Named("bandit:ucb"),
+    "gp": Named("model:gaussian_process"),
+    "tpe": Named("model:parzen"),
+    **{name: Named("rl:learn", learned=True) for name in ("dqn", "ppo", "dqn-micro", "ppo-micro")},
+    "random": Named("searches:at_random"),
+    "exhaustive": Named("searches:exhaustive"),
 }
 #: Finds the worst cells and modes with the fewest queries: see docs/results-map.md.
 DEFAULT: Final = "thompson"
 Search = Callable[[Log, np.random.Generator], Any]
+#: Queries asked at once by searches that learn nothing.
+BATCH: Final = 256
 
 
 def find(name: str) -> Named:
@@ -52,6 +50,27 @@ def find(name: str) -> Named:
 
 def search(name: str) -> Search:
     """The function of a name, which spends a log's budget."""
-    module, _, attribute = find(name).target.partition(":")
-    found: Search = getattr(import_module(module), attribute)
-    return found
+    found = find(name)
+    module, _, attribute = found.target.partition(":")
+    function: Callable[..., Any] = getattr(import_module(f"weakspot.studies.map.search.{module}"), attribute)
+    return partial(function, policy=name) if found.learned else function
+
+
+def at_random(log: Log, rng: np.random.Generator) -> None:
+    """Cells drawn uniformly."""
+    while log.goes_on:
+        log.ask(rng.choice(np.flatnonzero(log.open), min(BATCH, log.room)))
+
+
+def exhaustive(log: Log, rng: np.random.Generator) -> None:
+    """Every cell equally often, in rounds; within a round in random order."""
+    size = log.problem.space.size
+    if log.budget < size:
+        raise WeakspotError(
+            f"{log.budget:,} queries do not reach each of {size:,} cells",
+            fix=f"give at least {size:,}, or use another search, which learns from the cells beside",
+        )
+    while log.goes_on:
+        row = rng.permutation(np.flatnonzero(log.open))
+        for at in range(0, len(row), BATCH):
+            log.ask(row[at : at + BATCH])
