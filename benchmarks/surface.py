@@ -20,7 +20,10 @@ from pathlib import Path
 #: Runs inside the version that is asked.
 _ASK = """
 import json
-from weakspot.cli.environment import command_tree
+try:
+    from weakspot.cli.app import command_tree
+except ImportError:  # an older version
+    from weakspot.cli.environment import command_tree
 from weakspot.core import JUDGES, MODELS, SOURCES
 
 def commands(command, words):

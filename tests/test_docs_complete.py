@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.study.written import table_of, with_tables
 
-from weakspot.cli.environment import command_tree, variables
+from weakspot.cli.app import command_tree, variables
 from weakspot.core import CORPORA, DIFFERS, JUDGES, MODELS, PICTURES, SOURCES, Registry
 from weakspot.core.registry import study_names
 

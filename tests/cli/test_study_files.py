@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from weakspot.cli import run as cli
-from weakspot.cli.environment import command_tree
+from weakspot.cli.app import command_tree
 from weakspot.cli.study_files import template
 from weakspot.core.registry import MODELS, Entry, study_names
 from weakspot.study.checks import check_study, missing_libraries

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from weakspot.cli.environment import command_tree
+from weakspot.cli.app import command_tree
 from weakspot.core import registry
 from weakspot.study import study as study_module
 from weakspot.testing import check_study

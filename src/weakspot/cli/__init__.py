@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-__all__ = ["main", "run"]
+__all__ = ["main", "program", "run"]
 #: Whether the command was given --debug: where errors were raised is shown.
 debugging = False
 
@@ -37,7 +37,7 @@ def run(args: list[str]) -> int:
     """
     import typer
 
-    from weakspot.cli.environment import command_tree, tell_typos
+    from weakspot.cli.app import command_tree, tell_typos
 
     # The base of all misuse, whether this version of typer brings its own click or uses click's.
     usage_error = typer.BadParameter.__mro__[1]
@@ -119,3 +119,17 @@ def _explain(args: list[str], what: str, fix: str, *, code: int) -> int:
     if "--json" in args:
         print(json.dumps({"error": what, "fix": fix, "exit_code": code}))
     return code
+
+
+def program() -> str:
+    """How this program is called from here: "weakspot", or its path where the shell would not find it."""
+    import shutil
+    from pathlib import Path
+
+    own = Path(sys.argv[0])
+    if own.name != "weakspot" or shutil.which("weakspot"):
+        return "weakspot"
+    try:
+        return str(own.absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return str(own)

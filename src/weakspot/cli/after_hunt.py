@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from weakspot.cli.flags import AsJson, argument, flag, option, program, show
+from weakspot.cli import program
+from weakspot.cli.flags import AsJson, argument, flag, option, show
 from weakspot.core import WeakspotError
 from weakspot.report.format import (
     NONE,

@@ -8,7 +8,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from weakspot.cli.flags import argument, flag, option, program, show
+from weakspot.cli import program
+from weakspot.cli.flags import argument, flag, option, show
 from weakspot.core import WeakspotError
 from weakspot.report.format import NONE, clean, columns, count, cut, grid, percent, shell
 

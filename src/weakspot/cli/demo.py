@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import typer
 
-from weakspot.cli.flags import option, program
+from weakspot.cli import program
+from weakspot.cli.flags import option
 
 HUNTS: Final = ("fly", "cat", "crayfish")
 #: What is said before a study.

@@ -7,10 +7,7 @@ the flag's own.
 from __future__ import annotations
 
 import json
-import shutil
-import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
@@ -61,14 +58,3 @@ def show(values: Any, lines: Iterable[str], *, as_json: bool, code: int = 0, all
         for line in lines:
             typer.echo(line)
     return code
-
-
-def program() -> str:
-    """How this program is called from here: "weakspot", or its path where the shell would not find it."""
-    own = Path(sys.argv[0])
-    if own.name != "weakspot" or shutil.which("weakspot"):
-        return "weakspot"
-    try:
-        return str(own.absolute().relative_to(Path.cwd()))
-    except ValueError:
-        return str(own)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from weakspot.store import Run
     from weakspot.study import Study, StudySettings
 
-from weakspot.cli.flags import program
+from weakspot.cli import program
 from weakspot.engine.stop import Budget
 from weakspot.engine.watch import State, Watch
 from weakspot.report.format import PACE, columns, count, cut, interval, percent, plural, shell

@@ -38,7 +38,7 @@ def commands_of(name: str) -> typer.Typer | Callable[..., int]:
 
 def parser_of(name: str) -> Any:
     """The study's own command as click has it, with the variables of its flags."""
-    from weakspot.cli.environment import command_tree
+    from weakspot.cli.app import command_tree
 
     command = command_tree(name).commands[name]
     return command.commands[DEFAULT] if find_study(name).tools else command

@@ -48,7 +48,7 @@ def init(
 
 def template(name: str) -> Iterator[str]:
     """The lines of the file."""
-    from weakspot.cli.environment import PREFIX
+    from weakspot.cli.app import PREFIX
     from weakspot.study.options import fields_of
     from weakspot.study.study import find_study
 

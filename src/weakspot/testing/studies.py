@@ -142,7 +142,7 @@ def _help(study: Study) -> None:
 
 def _options(study: Study, folder: Path) -> None:
     """Every option reaches the command as it was said, by flag, by file and by variable."""
-    from weakspot.cli.environment import variables
+    from weakspot.cli.app import variables
     from weakspot.cli.studies import parser_of
     from weakspot.study.files import read_study
 
