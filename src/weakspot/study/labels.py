@@ -50,7 +50,7 @@ from weakspot.text.wordnet import AmbiguousLabel, UnknownWord, WordNet
 
 
 @dataclass(frozen=True)
-class LabelParts:
+class LabelledParts:
     """The loaded parts.
 
     Attributes:
@@ -88,18 +88,18 @@ class Head(NamedTuple):
     kin: Relation | None
 
 
-def load_labelled(task: LabelTask, **given: Any) -> LabelParts:
+def load_labelled(task: LabelTask, **given: Any) -> LabelledParts:
     """Load what is named, except for what is given as an object, and check that it fits."""
     target = _target(task, given.get("target"))
     labels, parents = (target.labels, target.parents) if isinstance(target, Classifier) else ((), {})
     head = Meanings(task, labels, parents).head()
     judge, opinions = _judge(task, given.get("judge"), head), _opinions(task, given.get("verify"), head)
     source = _source(task, given.get("source"), head.words)
-    return LabelParts(target, source, judge, head.words, opinions, head.same)
+    return LabelledParts(target, source, judge, head.words, opinions, head.same)
 
 
 def labelled_workers(
-    task: LabelTask, parts: LabelParts, given: Mapping[str, Any]
+    task: LabelTask, parts: LabelledParts, given: Mapping[str, Any]
 ) -> dict[str, Callable[[], Any]]:
     """How a worker on another machine makes each part; see `weakspot.study.lifecycle`."""
     labels = parts.target.labels if isinstance(parts.target, Classifier) else ()

@@ -6,10 +6,10 @@ from weakspot.core import Hypothesis
 from weakspot.engine import stop
 from weakspot.store import rate
 from weakspot.study import Context
-from weakspot.study.labels import LabelParts, base_hypothesis
+from weakspot.study.labels import LabelledParts, base_hypothesis
 
 
-def count(context: Context[ToySettings, LabelParts]) -> None:
+def count(context: Context[ToySettings, LabelledParts]) -> None:
     settings, parts = context.settings, context.parts
     base = base_hypothesis(settings.task, parts.words, settings.label)
     told = [Hypothesis(f"{base.text} {one}", origin="toy", parent=base.id) for one in settings.sentence]

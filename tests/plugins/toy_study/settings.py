@@ -4,7 +4,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import model_validator
 
-from weakspot.study.labels import LabelParts, labelled_workers, load_labelled
+from weakspot.study.labels import LabelledParts, labelled_workers, load_labelled
 from weakspot.study.options import BudgetOption, LabelSettings, Option, SeedOption, check_labels
 
 
@@ -22,9 +22,9 @@ class ToySettings(LabelSettings):
         return self
 
 
-def load(settings: ToySettings, **objects: Any) -> LabelParts:
+def load(settings: ToySettings, **objects: Any) -> LabelledParts:
     return load_labelled(settings.task, **objects)
 
 
-def workers(settings: ToySettings, parts: LabelParts, objects: dict[str, Any]) -> dict[str, Any]:
+def workers(settings: ToySettings, parts: LabelledParts, objects: dict[str, Any]) -> dict[str, Any]:
     return labelled_workers(settings.task, parts, objects)

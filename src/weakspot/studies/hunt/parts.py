@@ -11,13 +11,13 @@ from weakspot.core.ports import Captioned
 from weakspot.judges.verified import Opinion
 from weakspot.sources.folder import files_in
 from weakspot.studies.hunt.settings import HuntSettings
-from weakspot.study.labels import LabelParts, labelled_workers, load_labelled
+from weakspot.study.labels import LabelledParts, labelled_workers, load_labelled
 from weakspot.study.loading import part
 from weakspot.text.llm_answers import Asked
 
 
 @dataclass(frozen=True)
-class HuntParts(LabelParts):
+class HuntParts(LabelledParts):
     """What the settings name.
 
     A captioner says what is in pictures where the source does not know; `chosen` has its name where the
