@@ -14,6 +14,7 @@ import io
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from weakspot.core import Output, Scores, WeakspotError, nearest
+from weakspot.core import Output, Scores, WeakspotError
+from weakspot.models.errors import check_choice, explained, system_reason
 
 #: From bytes to [0, 1]. A product, because all adapters are to give a graph the very same numbers.
 SCALE: Final = np.float32(1 / 255)
@@ -132,11 +134,7 @@ class Reading:
     """Reads what a classifier gives; `doubt` is of the first row that gave reason for it."""
 
     def __init__(self, labels: Sequence[str], *, outputs: str = "auto", of: str = "the model") -> None:
-        if outputs not in OUTPUTS:
-            raise WeakspotError(
-                f"outputs cannot be {outputs[:80]!r}",
-                fix=nearest(outputs, OUTPUTS) or f"choose one of: {', '.join(OUTPUTS)}",
-            )
+        check_choice(outputs, OUTPUTS, f"outputs cannot be {outputs[:80]!r}")
         self.labels, self.outputs, self.of = tuple(labels), outputs, of
         self.doubt = ""
 
@@ -199,13 +197,9 @@ LONGEST: Final = 4_000_000
 
 def read_labels(path: Path) -> list[str]:
     """One label a line; blank lines are an error, since the order carries the meaning."""
-    try:
+    what, fix = f"the labels file {path} cannot be read", "one label a line, in UTF-8"
+    with explained(what, OSError, UnicodeDecodeError, fix=fix, why=system_reason):
         lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise WeakspotError(
-            f"the labels file {path} cannot be read: {why}", fix="one label a line, in UTF-8"
-        ) from error
     if not lines or any(not line.strip() for line in lines):
         what = "has an empty line" if lines else "is empty"
         raise WeakspotError(f"the labels file {path} {what}", fix="one label a line, in the model's order")
@@ -218,11 +212,9 @@ def label_names(text: str, *, of: object) -> tuple[str, ...]:
         return ()
     found: Any = None
     for read in (json.loads, ast.literal_eval):  # literals alone: nothing is run
-        try:
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
             found = read(text)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-        break
+            break
     if isinstance(found, Mapping):
         return in_order(found, of=of)
     return distinct(found if isinstance(found, list) else text.splitlines(), of=str(of))

@@ -20,6 +20,7 @@ from PIL import Image
 
 from weakspot.core import WeakspotError
 from weakspot.models.compute import in_one_line
+from weakspot.models.errors import explained, kind_and_reason
 from weakspot.models.hf.loading import NOTHING, Trust, quiet
 from weakspot.models.pictures import stack_images
 
@@ -102,19 +103,15 @@ def read_preprocess(folder: Path) -> Preprocess | None:
     path = folder / CONFIG
     if not path.is_file():
         return None
-    try:
+    broken = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+    unknown = f"{path} asks for pictures in a way that is not known here"
+    options = "say it by options of the name where there are some (onnx: has mean, std and size)"
+    with (
+        explained(f"{path} cannot be read", *broken, fix="copy the folder again", why=kind_and_reason),
+        explained(unknown, Unprepared, fix=f"{options}, or load the model with hf:"),
+    ):
         content = json.loads(path.read_bytes())
         return of_settings(content.get("image_processor", content))
-    except Unprepared as error:
-        raise WeakspotError(
-            f"{path} asks for pictures in a way that is not known here: {error}",
-            fix="say it by options of the name where there are some (onnx: has mean, std and size), "
-            "or load the model with hf:",
-        ) from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise WeakspotError(
-            f"{path} cannot be read: {type(error).__name__}: {error}", fix="copy the folder again"
-        ) from error
 
 
 class Unprepared(ValueError):
@@ -122,12 +119,7 @@ class Unprepared(ValueError):
 
 
 def of_settings(content: Mapping[str, Any]) -> Preprocess:
-    """From the settings of an image processor of transformers.
-
-    Raises:
-        Unprepared: Its class is not one of `PLAIN`, or it does more than is known here.
-        KeyError: A setting is missing.
-    """
+    """From the settings of an image processor of transformers; a missing one is a KeyError."""
     named = str(content.get("image_processor_type") or content.get("feature_extractor_type") or "")
     kind = named.removesuffix("Fast").removesuffix("ImageProcessor").removesuffix("FeatureExtractor")
     if named and kind not in PLAIN:
@@ -204,7 +196,7 @@ class Processor:
                 fields = {str(name): np.asarray(value) for name, value in made.items()}
             except ImportError:
                 raise
-            except Exception as error:  # whatever a processor raises: mostly sizes that differ
+            except Exception as error:  # mostly because sizes differ
                 raise WeakspotError(
                     f"{type(self._library).__name__}, which prepares the pictures of {self._of[:200]}, "
                     f"failed: {in_one_line(error, most=200)}",
@@ -224,18 +216,13 @@ def prepare_of(folder: Path, *, trust: Trust = NOTHING) -> Prepare | None:
     transformers = import_module("transformers")
     new = int(transformers.__version__.split(".")[0]) >= 5
     without_torchvision: dict[str, Any] = {"backend": "pil"} if new else {"use_fast": False}
-    with quiet():
-        try:
-            library = transformers.AutoImageProcessor.from_pretrained(
-                folder, local_files_only=True, trust_remote_code=trust.code, **without_torchvision
-            )
-            settings = {key: value for key, value in library.to_dict().items() if value is not None}
-        except Exception as error:  # of the files, or of a library that a processor needs
-            raise WeakspotError(
-                f"nobody knows how pictures are prepared for {folder}: {in_one_line(error)}",
-                fix=f"check its {CONFIG}; some processors need torchvision, and one that comes with "
-                "the model needs ?code=yes",
-            ) from error
+    what = f"nobody knows how pictures are prepared for {folder}"
+    needs = "some processors need torchvision, and one that comes with the model needs ?code=yes"
+    with quiet(), explained(what, Exception, fix=f"check its {CONFIG}; {needs}", why=in_one_line):
+        library = transformers.AutoImageProcessor.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=trust.code, **without_torchvision
+        )
+        settings = {key: value for key, value in library.to_dict().items() if value is not None}
     try:
         return of_settings(settings)
     except (Unprepared, KeyError, TypeError, ValueError):

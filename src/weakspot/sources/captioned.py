@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import Encoder, WeakspotError, nearest
+from weakspot.models.errors import explained
 from weakspot.models.vectors import unit
 from weakspot.sources.folder import files_in, read_text
 from weakspot.sources.pool import BATCH, Progress, Skipped, read_pool
@@ -108,7 +109,8 @@ def _rows(path: Path, column: str) -> Iterator[tuple[str, Annotation]]:
 
 def _entries(path: Path) -> Iterator[dict[str, Any]]:
     """The entries, each an object with a file."""
-    try:
+    broken, fix = (OSError, ValueError, RecursionError, csv.Error), "name a CSV, JSON or JSONL file in UTF-8"
+    with explained(f"the labels in {str(path)[:200]!r} cannot be read", *broken, fix=fix):
         text = read_text(path, most=LARGEST)
         kind = path.suffix.lower()
         if kind in (".jsonl", ".ndjson"):
@@ -117,11 +119,6 @@ def _entries(path: Path) -> Iterator[dict[str, Any]]:
             data = json.loads(text)
         else:
             data = _table(text, "," if kind == ".csv" else "\t")
-    except (OSError, ValueError, RecursionError, csv.Error) as error:
-        raise WeakspotError(
-            f"the labels in {str(path)[:200]!r} cannot be read: {error}",
-            fix="name a CSV, JSON or JSONL file in UTF-8",
-        ) from error
     if isinstance(data, Mapping):
         said = {key: value if isinstance(value, Mapping) else {"label": value} for key, value in data.items()}
         data = [{**value, FILE[0]: key} for key, value in said.items()]

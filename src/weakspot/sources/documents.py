@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.concepts.space import ConceptSpace, Region
-from weakspot.core import Case, Hypothesis, Stage, WeakspotError, case_seed
+from weakspot.core import Case, Hypothesis, Stage, WeakspotError, case_seed, disk_errors
 from weakspot.models.vectors import Ngrams
 from weakspot.sources.cells import CellSource, cell_of
 from weakspot.sources.transform import Destroyed
@@ -62,11 +62,8 @@ class Documents:
 def documents(where: str = "") -> Documents:
     path = OWN if where in ("", "own") else Path(where)
     fix = "name a .jsonl file, or a folder of NAME.txt and NAME.summary.txt"
-    try:
+    with disk_errors(f"the texts in {str(path)[:200]!r} cannot be read", fix):
         rows = _folder(path) if path.is_dir() else _lines(path)
-    except OSError as error:
-        what = f"the texts in {str(path)[:200]!r} cannot be read: {error.strerror}"
-        raise WeakspotError(what, fix=fix) from error
     if not rows:
         raise WeakspotError(f"there are no texts in {str(path)[:200]!r}", fix=fix)
     names, texts, summaries = zip(*rows, strict=True)

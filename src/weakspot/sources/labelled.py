@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import PICTURES, WeakspotError
+from weakspot.models.errors import explained
 from weakspot.sources.folder import Unusable, decode, files_in, read
 from weakspot.sources.prompts import read_label_file
 
@@ -133,16 +134,14 @@ def labelled_images(
 
 
 def _packed(path: Path) -> LabelledImages:
-    try:
-        with np.load(path, allow_pickle=False) as pack:
-            if not {"images", "labels", "names"} <= set(pack.files):
-                raise WeakspotError(
-                    f"{path} has no images, labels and names", fix="save all three with numpy.savez"
-                )
-            pixels, numbers, names = pack["images"], pack["labels"], [str(n) for n in pack["names"]]
-            index = pack["index"] if "index" in pack.files else np.arange(len(pixels))
-    except (OSError, ValueError, EOFError) as error:
-        raise WeakspotError(f"{path} cannot be read: {error}", fix="name an .npz without pickles") from error
+    broken, fix = (OSError, ValueError, EOFError), "name an .npz without pickles"
+    with explained(f"{path} cannot be read", *broken, fix=fix), np.load(path, allow_pickle=False) as pack:
+        if not {"images", "labels", "names"} <= set(pack.files):
+            raise WeakspotError(
+                f"{path} has no images, labels and names", fix="save all three with numpy.savez"
+            )
+        pixels, numbers, names = pack["images"], pack["labels"], [str(n) for n in pack["names"]]
+        index = pack["index"] if "index" in pack.files else np.arange(len(pixels))
     right = pixels.dtype == np.uint8 and pixels.ndim == 4 and pixels.shape[3] == 3
     fits = len(numbers) == len(pixels) == len(index) and numbers.dtype.kind in "iu"
     if not right or not fits or (len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(names)):
@@ -189,7 +188,8 @@ def _table(root: Path) -> dict[str, str]:
     for path in (root / "labels.jsonl", root / "labels.csv"):
         if not path.is_file():
             continue
-        try:
+        broken = (OSError, ValueError, AttributeError, csv.Error)
+        with explained(f"{path} cannot be read", *broken, fix="each row has file and label"):
             lines = path.read_text("utf-8").splitlines()
             rows: Iterable[Any] = (json.loads(line) for line in lines if line.strip())
             found = {}
@@ -198,9 +198,5 @@ def _table(root: Path) -> dict[str, str]:
                 if label is None or not row.get("file"):
                     raise ValueError("a row has no file, or no label")
                 found[str(row["file"]).replace("\\", "/")] = str(label)
-        except (OSError, ValueError, AttributeError, csv.Error) as error:
-            raise WeakspotError(
-                f"{path} cannot be read: {error}", fix="each row has file and label"
-            ) from error
         return found
     return {}

@@ -20,6 +20,7 @@ from string import Formatter
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import WeakspotError, nearest
+from weakspot.models.errors import explained
 from weakspot.sources.folder import read_text
 from weakspot.text.wordnet import AmbiguousLabel, LabelParts, Sense, UnknownWord, WordNet
 
@@ -47,16 +48,16 @@ def read_label_file(path: str | Path) -> list[LabelRow]:
     """The rows of a labels file, in order."""
     path = Path(path)
     kind = path.suffix.lower()
-    try:
+    # A path with a NUL, and bytes that are not UTF-8, are ValueErrors.
+    what = f"the labels file {str(path)[:200]!r} cannot be read"
+    with explained(what, OSError, ValueError, fix="name a file in UTF-8"):
         if path.exists() and not path.is_file():
             raise OSError("it is not a file")
         text = read_text(path, most=LARGEST)
-    except (OSError, ValueError) as error:  # a path with a NUL, and bytes that are not UTF-8, are ValueErrors
-        raise WeakspotError(
-            f"the labels file {str(path)[:200]!r} cannot be read: {error}", fix="name a file in UTF-8"
-        ) from error
     entries: list[Any]
-    try:
+    what, broken = f"the labels file {path} cannot be read", (ValueError, RecursionError, csv.Error)
+    fix = "write name, parent and WordNet id in columns, or one label a line in a .txt"
+    with explained(what, *broken, fix=fix):
         if kind == ".json":
             entries = list(_json_entries(json.loads(text)))
         elif kind in (".jsonl", ".ndjson"):
@@ -67,11 +68,6 @@ def read_label_file(path: str | Path) -> list[LabelRow]:
             entries = [line.strip() for line in text.splitlines() if line.strip()]
             listed = [_LISTED.fullmatch(line) for line in entries]
             entries = [list(found.groups()) for found in listed if found] if all(listed) else entries
-    except (ValueError, RecursionError, csv.Error) as error:
-        raise WeakspotError(
-            f"the labels file {path} cannot be read: {error}",
-            fix="write name, parent and WordNet id in columns, or one label a line in a .txt",
-        ) from error
     if not entries:
         raise WeakspotError(f"the labels file {path} has no labels", fix="one label a line will do")
     return [_row(entry, f"entry {i} of the labels file {path}") for i, entry in enumerate(entries, start=1)]
@@ -301,17 +297,13 @@ def _cells(row: LabelRow) -> str:
 
 def _fields(template: str) -> list[str]:
     """The fields of a format string; one with a conversion or a format is not plain and shows as it is."""
-    try:
+    what, fix = f"the prompt {template[:80]!r} cannot be read", "write {{ and }} for braces themselves"
+    with explained(what, ValueError, fix=fix):
         return [
             name + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
             for _, name, form, conversion in Formatter().parse(template)
             if name is not None
         ]
-    except ValueError as error:
-        raise WeakspotError(
-            f"the prompt {template[:80]!r} cannot be read: {error}",
-            fix="write {{ and }} for braces themselves",
-        ) from None
 
 
 def _plain(text: str) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -35,6 +34,7 @@ from weakspot.models.diffusers.loading import (
     settings_of,
     use_scheduler,
 )
+from weakspot.models.errors import explained
 from weakspot.models.hf.loading import quiet, revision_of
 
 
@@ -101,7 +101,8 @@ class DiffusersGenerator(Batched):
         self.on_progress = on_progress
         self._lock = threading.RLock()  # a pipeline's sampler counts its steps, so one request at a time
         self._negative = negative
-        with _libraries():
+        missing = "'diffusers' needs a library that is missing"
+        with explained(missing, ImportError, fix="pip install 'weakspot[hf]'"):
             folder = find(self.name, revision=revision)
             if digests is not None:
                 check_digests(folder, digests)
@@ -237,16 +238,6 @@ class DiffusersGenerator(Batched):
 
     def __repr__(self) -> str:
         return f"<DiffusersGenerator {self.about}>"
-
-
-@contextmanager
-def _libraries() -> Iterator[None]:
-    try:
-        yield
-    except ImportError as error:
-        raise WeakspotError(
-            f"'diffusers' needs a library that is missing: {error}", fix="pip install 'weakspot[hf]'"
-        ) from error
 
 
 def seed_of(latents: NDArray[np.float32]) -> int:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError, nearest
 from weakspot.models.compute import autocast, computing
+from weakspot.models.errors import explained, system_reason
 from weakspot.models.hf.loading import (
     FolderModel,
     How,
@@ -103,6 +104,8 @@ class HfClip(TwoTowers):
 
 
 MODULES: Final = "modules.json"
+#: What comes of reading a file that is not as it should be.
+_BROKEN: Final = (OSError, ValueError, KeyError, TypeError, RecursionError)
 _POOLING: Final = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
 #: Their first places belong to the padding.
 _SHIFTED: Final = ("roberta", "xlm-roberta", "camembert", "mpnet")
@@ -133,7 +136,8 @@ def read_modules(folder: Path) -> Reading:
     """What a folder says of how a sentence becomes a row; the mean where it says nothing."""
     if not (folder / MODULES).is_file():
         return Reading()
-    try:
+    what = f"{folder / MODULES} or a file it names cannot be read"
+    with explained(what, *_BROKEN, fix="copy the folder again", why=system_reason):
         modules = [(str(m["type"]).rpartition(".")[2], str(m["path"])) for m in _json(folder, MODULES, list)]
         kinds = [kind for kind, _ in modules]
         if kinds[:2] != ["Transformer", "Pooling"] or set(kinds[2:]) - {"Normalize"}:
@@ -151,11 +155,6 @@ def read_modules(folder: Path) -> Reading:
             raise _beyond(folder, "puts words of its own before every text")
         longest = said.get("max_seq_length")
         return Reading(pooling, None if longest is None else int(longest), bool(said.get("do_lower_case")))
-    except (KeyError, TypeError, ValueError, OSError, RecursionError) as error:
-        said = getattr(error, "strerror", None) or error
-        raise WeakspotError(
-            f"{folder / MODULES} or a file it names cannot be read: {said}", fix="copy the folder again"
-        ) from error
 
 
 def _json(folder: Path, name: str, kind: type) -> Any:
@@ -246,13 +245,9 @@ class SentenceEncoder(TextTower):
 def _check_modules(folder: Path, trust: Trust) -> None:
     """The library would import whatever modules.json names; its own parts alone are let through unasked."""
     path = folder / "modules.json"
-    try:
+    fix = "name a folder that sentence-transformers saved; for CLIP write hf:…"
+    with explained(f"{path} cannot be read", *_BROKEN, fix=fix, why=system_reason):
         kinds = [str(row["type"]) for row in json.loads(path.read_bytes())]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise WeakspotError(
-            f"{path} cannot be read: {getattr(error, 'strerror', None) or error}",
-            fix="name a folder that sentence-transformers saved; for CLIP write hf:…",
-        ) from error
     strange = [kind for kind in kinds if not kind.startswith("sentence_transformers.")]
     if strange and not trust.code:
         raise WeakspotError(

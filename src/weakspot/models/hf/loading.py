@@ -30,6 +30,7 @@ from weakspot.models.compute import (
     in_one_line,
     out_of_memory,
 )
+from weakspot.models.errors import explained, system_reason
 
 PICKLES: Final = (".bin", ".ckpt", ".pt", ".pth", ".pkl")
 #: What is fetched of a model.
@@ -45,11 +46,10 @@ def local_folder(path: str, *, revision: str | None, name: str, no_folder: str) 
 
     `no_folder` is the way out where the path is a file.
     """
-    try:
+    odd = (OSError, RuntimeError, ValueError)  # too long, not ours to see, of an unknown user
+    with explained(f"{path[:200]} cannot be read", *odd, fix="check the path"):
         folder = Path(path).expanduser()
         is_folder, is_there = folder.is_dir(), folder.exists()
-    except (OSError, RuntimeError, ValueError) as error:  # too long, not ours to see, of an unknown user
-        raise WeakspotError(f"{path[:200]} cannot be read: {error}", fix="check the path") from error
     if is_folder:
         if revision is not None:
             raise WeakspotError(f"{folder} is a folder, which has no revisions", fix="leave revision out")
@@ -120,13 +120,10 @@ def revision_of(folder: Path) -> str:
 
 def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
     """A JSON object of the folder."""
-    try:
+    what, broken = f"{folder / name} cannot be read", (OSError, ValueError, RecursionError)
+    fix = "name a folder that a model was saved to with save_pretrained"
+    with explained(what, *broken, fix=fix, why=system_reason):
         content = json.loads((folder / name).read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise WeakspotError(
-            f"{folder / name} cannot be read: {getattr(error, 'strerror', None) or error}",
-            fix="name a folder that a model was saved to with save_pretrained",
-        ) from error
     if not isinstance(content, dict):
         raise WeakspotError(f"{folder / name} is no object", fix="copy the folder again")
     return content

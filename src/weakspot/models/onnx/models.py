@@ -21,8 +21,17 @@ from numpy.typing import NDArray
 
 from weakspot.core import Case, Output, WeakspotError, nearest
 from weakspot.core.registry import read_size, read_three, read_whole
+from weakspot.models.errors import explained
 from weakspot.models.onnx.graph import Graph, OfGraphs, Tensor
-from weakspot.models.pictures import Reading, distinct, in_order, label_names, read_labels, stack_images
+from weakspot.models.pictures import (
+    Reading,
+    columns,
+    distinct,
+    in_order,
+    label_names,
+    read_labels,
+    stack_images,
+)
 from weakspot.models.preprocess import CONFIG, Preprocess, read_preprocess
 from weakspot.models.vectors import of_one_length, unit
 
@@ -116,12 +125,9 @@ class OnnxClassifier(OnnxPictures):
         super().__init__(graph, **pictures)
         self.labels = tuple(labels)
         self.parents: Mapping[str, str] = parents or {}
-        columns = self._gives.shape[-1] if self._gives.shape else None
-        if columns is not None and columns != len(self.labels):
-            raise WeakspotError(
-                f"{path} has {columns} outputs, and there are {len(self.labels)} labels",
-                fix="check the labels file: one label a line, in the model's order",
-            )
+        head = self._gives.shape[-1] if self._gives.shape else None
+        if head is not None:
+            columns(head, self.labels, of=str(path))
         self._made_of(name or str(path), graph)
 
     @property
@@ -314,19 +320,12 @@ def _output(graph: Graph) -> str:
 
 
 def _tokenizer(path: Path) -> tuple[Any, str]:
-    try:
+    missing, broken = "a text tower needs a library that is missing", f"the tokenizer {path} cannot be read"
+    with explained(missing, ImportError, fix="pip install tokenizers"):
         library: Any = import_module("tokenizers")
-    except ImportError as error:
-        raise WeakspotError(
-            f"a text tower needs a library that is missing: {error}", fix="pip install tokenizers"
-        ) from error
-    try:
+    with explained(broken, Exception, fix="put the model's tokenizer.json there"):
         content = path.read_bytes()
         tokenizer = library.Tokenizer.from_str(content.decode())
-    except Exception as error:  # tokenizers raises plain Exception
-        raise WeakspotError(
-            f"the tokenizer {path} cannot be read: {error}", fix="put the model's tokenizer.json there"
-        ) from error
     tokenizer.no_padding()
     if tokenizer.truncation is None:
         tokenizer.enable_truncation(LONGEST)
