@@ -108,7 +108,6 @@ def _rows(path: Path, column: str) -> Iterator[tuple[str, Annotation]]:
 
 
 def _entries(path: Path) -> Iterator[dict[str, Any]]:
-    """The entries, each an object with a file."""
     broken, fix = (OSError, ValueError, RecursionError, csv.Error), "name a CSV, JSON or JSONL file in UTF-8"
     with explained(f"the labels in {str(path)[:200]!r} cannot be read", *broken, fix=fix):
         text = read_text(path, most=LARGEST)
@@ -266,7 +265,6 @@ def read_captioned(folder: str | Path, *, captions: str | Path | None = None) ->
 
 
 def _read(path: Path) -> dict[str, list[Any]]:
-    """File → captions."""
     entries = list(_entries(path))
     parts = {entry.get(FILE[0]): entry.get("label") for entry in entries}  # of one JSON object
     images, notes = parts.get("images"), parts.get("annotations")

@@ -107,12 +107,10 @@ def _names(labels_file: str, known: set[str]) -> dict[str, str]:
 def labelled_images(
     where: str, *, labels: Sequence[str] = (), labels_file: str | None = None
 ) -> LabelledImages:
-    """Read pictures and their labels from a folder, an .npz, or a registered name.
+    """Read pictures and their labels from a folder, an .npz, or a registered name; see above.
 
-    Args:
-        where: See above.
-        labels: The target's, if they are known: a picture with another label is refused.
-        labels_file: Names by WordNet id, for folders called by such ids.
+    Where the target's `labels` are known, a picture with another label is refused. `labels_file` has names by
+    WordNet id, for folders called by such ids.
     """
     if PICTURES.knows(where):
         images: LabelledImages = PICTURES.load(where)
@@ -184,7 +182,7 @@ def _folder(root: Path, by_id: Mapping[str, str]) -> LabelledImages:
 
 
 def _table(root: Path) -> dict[str, str]:
-    """Labels by the name of the file, from labels.jsonl or labels.csv; {} if there is neither."""
+    """Labels by the name of the file."""
     for path in (root / "labels.jsonl", root / "labels.csv"):
         if not path.is_file():
             continue

@@ -19,7 +19,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,22 +115,11 @@ class Retrieval:
         self._rows: dict[tuple[str, int, Stage], list[int]] = {}
 
     def expecting(self, label: str) -> Retrieval:
-        return Retrieval(
-            self.pool,
-            self.encoder,
-            expected=label,
-            known=self._known,
-            top=self.top,
-            least=self.least,
-            longest=self.longest,
-        )
+        how: dict[str, Any] = {"top": self.top, "least": self.least, "longest": self.longest}
+        return Retrieval(self.pool, self.encoder, expected=label, known=self._known, **how)
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
-        """See `Source`. The caption of a case is what its annotation says, or "".
-
-        Raises:
-            Exhausted: An index is beyond the last match.
-        """
+        """See `Source`. The caption of a case is what its annotation says, or ""."""
         cases = []
         for index in indices:
             stage = Stage.of(index)
@@ -160,7 +149,6 @@ class Retrieval:
         return self._known.get(self.pool.names[i], Annotation())
 
     def _row(self, hypothesis: Hypothesis, seed: int, stage: Stage) -> list[int]:
-        """The pictures of a stage of a hypothesis in the order in which they are drawn."""
         key = (hypothesis.id, seed, stage)
         if key not in self._rows:
             if len(self._rows) >= _REMEMBERED:
@@ -261,7 +249,6 @@ def _cache(option: str) -> Path | None:
 
 @contextmanager
 def _shown(folder: str) -> Iterator[Progress | None]:
-    """Shows how far the reading of a folder is, to a person at a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -209,11 +209,7 @@ class TransformedImages(CellSource):
         return own
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
-        """See `Source`. The caption says which picture it is.
-
-        Raises:
-            Destroyed: A transformation leaves nothing of a picture.
-        """
+        """See `Source`. The caption says which picture it is."""
         region = self.space.read(hypothesis)
         found: dict[int, Case] = {}
         by_cell: dict[int | None, list[tuple[int, int, int]]] = {}
@@ -245,11 +241,7 @@ class TransformedImages(CellSource):
         return np.stack(rows)
 
     def probe(self) -> None:
-        """Look, before a run, whether a single value destroys the pictures.
-
-        Raises:
-            Destroyed: One does; it says which.
-        """
+        """Refuse, before a run, a single value that destroys the pictures."""
         some = [self.images.picture(i) for i in self.parts[Stage.EXPLORE][:PROBED]]
         for axis in self.space.axes:
             for place, value in enumerate(axis.values):

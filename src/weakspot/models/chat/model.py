@@ -40,7 +40,7 @@ from weakspot.models.chat.costs import (
     text_tokens,
     usage_of,
 )
-from weakspot.models.chat.images import RULES, prepare
+from weakspot.models.chat.images import RULES, data_uri, prepare
 from weakspot.models.chat.provider import Secrets, connect, who
 
 #: Calls at once: (to begin with, at most). A server of one's own seldom works on more than a few.
@@ -327,7 +327,7 @@ class ChatModel(CaptionsWhenAsked):
         if question.image is not None:
             sent = await asyncio.to_thread(prepare, question.image, self._rule)
             note = sent.note
-            content = [make.ContentImage(image=sent.uri), make.ContentText(text=content)]
+            content = [make.ContentImage(image=data_uri(sent)), make.ContentText(text=content)]
         first = [make.ChatMessageSystem(content=_utf8(system))] if system else []
         return [*first, make.ChatMessageUser(content=content)], note
 

@@ -230,9 +230,7 @@ class DiffusersGenerator(Batched):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over all files the pipeline was read from, which takes seconds where they are gigabytes;
-        and the number format where it is not float32.
-        """
+        """SHA-256 over all its files, which takes seconds for gigabytes; and a format other than float32."""
         found = folder_digest(self._folder, self._components)
         return found if self.dtype == "float32" else f"{found}-{self.dtype}"
 
