@@ -79,10 +79,7 @@ def out_of_memory(error: BaseException) -> bool:
 
 
 def autocast(device: str, dtype: str) -> AbstractContextManager[Any]:
-    """Multiplications in half precision, with weights in float32; sums, norms and softmax stay in float32.
-
-    With the dtype "float32" everything is left as it is.
-    """
+    """Multiplications in half precision, if wanted; weights, sums, norms and softmax stay in float32."""
     if dtype == "float32":
         return nullcontext()
     torch: Any = import_module("torch")
@@ -170,10 +167,8 @@ _T = TypeVar("_T")
 class Batches:
     """How many items a model is given at once.
 
-    Args:
-        filled: Every batch is filled up to this size, so that the last one is as large as any.
-        note: More for the line that says what runs where.
-        fix: The way out where not even one item fits into memory.
+    If `filled`, every batch is filled up to the size. `note` is more for the line that says what runs where,
+    `fix` the way out where not even one item fits into memory.
     """
 
     def __init__(

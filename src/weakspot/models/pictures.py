@@ -1,10 +1,9 @@
 """Pictures in, labels and probabilities out: what models of pictures have in common.
 
 Logits and probabilities are told apart row by row, so that no answer depends on what else is in the batch.
-Numbers between 0 and 1 that do not sum to 1 could be either: logits of a small head, the sigmoids of one with
-several labels, probabilities that were cut. Rows without negative numbers that all have one sum may be
-percentages. Both are read as logits, which keeps the order of the labels but not how sure the model is; that
-is a doubt, which is logged once and shown by `weakspot doctor`, until the user says which.
+Numbers between 0 and 1 that do not sum to 1, and rows of one sum that may be percentages, are read as logits,
+which keeps the order of the labels but not how sure the model is; that is a doubt, which is logged once and
+shown by `weakspot doctor`, until the user says which.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Pictures as a network was trained on them: size, crop and scale, read from its configuration.
 
-The same arithmetic for every library, with Pillow and numpy alone. A model of transformers says its settings
-by the library's own image processor. Where all that does is resize, cut, scale and normalise, `Preprocess`
-does the same for a whole batch at once; everything else the processor does itself, in its variant for Pillow,
-so that torchvision is not needed.
+Where an image processor of transformers does no more than resize, cut, scale and normalise, `Preprocess` does
+the same for a whole batch at once, with Pillow and numpy alone; everything else the processor does itself, in
+its variant for Pillow, so that torchvision is not needed.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from PIL import Image
 from weakspot.core import WeakspotError
 from weakspot.models.compute import in_one_line
 from weakspot.models.errors import explained, kind_and_reason
-from weakspot.models.hf.loading import NOTHING, Trust, quiet
+from weakspot.models.hf.loading import NOTHING, Trust, quiet, reading
 from weakspot.models.pictures import stack_images
 
 CONFIG: Final = "preprocessor_config.json"
@@ -183,26 +182,23 @@ class Processor:
     The size is height and width of what it makes of a square picture.
     """
 
-    def __init__(self, library: Any, *, of: str) -> None:
+    def __init__(self, library: Any, *, of: Path) -> None:
         self._library, self._of = library, of
         shape = next(iter(self([np.zeros((64, 64, 3), np.uint8)]).values())).shape
         self.size: tuple[int, int] = (shape[2], shape[3]) if len(shape) == 4 else (224, 224)
 
     def __call__(self, images: Sequence[Any]) -> dict[str, NDArray[Any]]:
         shown = [stack_images([image])[0] for image in images]
-        with quiet():
-            try:
-                made = self._library(images=shown, return_tensors="np", input_data_format="channels_last")
-                fields = {str(name): np.asarray(value) for name, value in made.items()}
-            except ImportError:
-                raise
-            except Exception as error:  # mostly because sizes differ
-                raise WeakspotError(
-                    f"{type(self._library).__name__}, which prepares the pictures of {self._of[:200]}, "
-                    f"failed: {in_one_line(error, most=200)}",
-                    fix="use a source whose pictures have one size, or another model",
-                ) from error
+        with reading(self._of, self._failed):
+            made = self._library(images=shown, return_tensors="np", input_data_format="channels_last")
+            fields = {str(name): np.asarray(value) for name, value in made.items()}
         return {n: np.asarray(v, np.float32) if v.dtype.kind == "f" else v for n, v in fields.items()}
+
+    def _failed(self, of: Path, error: Exception) -> WeakspotError:
+        who = f"{type(self._library).__name__}, which prepares the pictures of {str(of)[:200]}"
+        said = in_one_line(error, most=200)  # mostly that sizes differ
+        fix = "use a source whose pictures have one size, or another model"
+        return WeakspotError(f"{who}, failed: {said}", fix=fix)
 
 
 #: What prepares pictures: one array, or several by name.
@@ -226,7 +222,7 @@ def prepare_of(folder: Path, *, trust: Trust = NOTHING) -> Prepare | None:
     try:
         return of_settings(settings)
     except (Unprepared, KeyError, TypeError, ValueError):
-        return Processor(library, of=str(folder))
+        return Processor(library, of=folder)
 
 
 def prepared_by(prepare: Prepare | None, *, of: object) -> Prepare:

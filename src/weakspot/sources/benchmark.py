@@ -1,13 +1,8 @@
 """A benchmark as data: items in two sets, benign and contrast, and slices that cut across them.
 
-As a source, a hypothesis is a slice (its concepts say which: `set`, or any slice column) and its cases are
-the items of that slice: case i is item i of the slice in a spread order, and after the last the first again,
-which is how an item is asked repeatedly.
-
-A benchmark's pictures lie about themselves (WebP named .png) and providers refuse what is too large, which a
-careless harness then counts as a refusal of the model. So a picture is read, its kind is taken from its first
-bytes, and if it is larger than any provider takes it is made smaller and the change noted. What cannot be
-read is an error of that item, in words.
+A hypothesis is a slice; case i is its item i in a spread order, and after the last the first again, which is
+how an item is asked repeatedly. The kind of a picture is taken from its first bytes, since its name may lie,
+and one that is larger than any provider takes is made smaller: a refusal of the picture is none of the model.
 """
 
 from __future__ import annotations

@@ -2,10 +2,7 @@
 
 Labels: CSV with a header (`file,label,caption`) or just two columns; JSON, an object from files to labels or
 to objects, or a list of objects; JSON lines. A file is named by its path below the folder or by its own name.
-
-Captions lie beside the pictures or among them, in `captions.jsonl` (or .json, .csv, .tsv, or `metadata.jsonl`
-as the Hugging Face hub has it), with a column for the file and one for a caption or a list of them; a COCO
-file of captions will do, too. Several rows may speak of one picture.
+Captions: one of `NAMES` with a column for the file and one for a caption or a list of them, or a COCO file.
 """
 
 from __future__ import annotations

@@ -6,8 +6,7 @@
     datasets:owner/name?column=caption&split=train     a data set of the Hugging Face hub, or a folder of one
     any other name of `weakspot list corpora`
 
-Two texts are the same if they differ in case, white space or punctuation alone. The form that came first is
-kept as it was written, on one line.
+Two texts are the same if they differ in case, white space or punctuation alone; the first form is kept.
 """
 
 from __future__ import annotations
@@ -149,7 +148,6 @@ def read_phrases(path: Path) -> list[str]:
 
 
 def _open(path: Path) -> BinaryIO:
-    """A file, unpacked if it is one of gzip by its first bytes."""
     what, fix = f"the corpus {str(path)[:200]!r} cannot be read", "name a text file, or one of "
     fix += ", ".join(entry.example for entry in CORPORA)
     with explained(what, OSError, ValueError, fix=fix, why=system_reason):

@@ -97,8 +97,6 @@ class _Row(NamedTuple):
 
 
 class _Reader:
-    """Goes through a folder; knows what the cache has."""
-
     def __init__(self, encoder: ImageEncoder, file: Path | None, longest: int) -> None:
         self.encoder, self.file, self.longest = encoder, file, longest
         self.old = _load(file)

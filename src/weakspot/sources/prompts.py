@@ -74,7 +74,6 @@ def read_label_file(path: str | Path) -> list[LabelRow]:
 
 
 def _json_entries(data: Any) -> Iterator[Any]:
-    """The entries of any of the forms that JSON files of labels have."""
     if isinstance(data, list):
         yield from data
     elif isinstance(data, dict):
@@ -100,7 +99,6 @@ def _columns(table: Iterable[list[str]]) -> list[Any]:
 
 
 def _row(entry: Any, where: str) -> LabelRow:
-    """An entry as a row: a name, a list of cells, or an object."""
     if isinstance(entry, str):
         entry = [entry]
     if isinstance(entry, list):

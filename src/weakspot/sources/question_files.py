@@ -313,7 +313,6 @@ def items_of(data: Any, which: str) -> list[Item]:
 
 
 def _bytes(image: Any) -> bytes | None:
-    """A picture of a data set, decoded or not, as the bytes of a file."""
     if isinstance(image, Mapping):
         content = image.get("bytes")
         return content if isinstance(content, bytes) else None

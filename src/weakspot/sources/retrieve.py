@@ -1,14 +1,9 @@
 """Real pictures, found by text instead of drawn: `retrieve:photos?encoder=world:encoder&top=100`.
 
-An encoder compares the words of a hypothesis with every picture in a folder; the best matches, in a random
-order, are its cases. A folder ends, so three things differ from sources that draw:
-
-- No picture comes twice in one stage of a hypothesis, and after the last one there is `Exhausted`.
-- Every picture belongs to one stage for the whole run: half of them can be seen by exploration, half by
-  confirmation. Draws for confirmation are fresh, whatever hypothesis asked for a picture before.
-- What is expected is known from labels, or it is taken on trust that the matches show the hunted label.
-
-Where captions are known, pictures whose captions say what a sentence does come before those that look so.
+The pictures of a folder that match the words of a hypothesis best, in a random order, are its cases; those
+whose captions say the words come before those that look so. No picture comes twice in one stage, and after
+the last there is `Exhausted`. Every picture belongs to one stage for the whole run, so that draws for
+confirmation are fresh. What is expected is known from labels, or the matches are trusted to show the label.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """Labelled pictures, transformed as a cell of a concept space says: rotate, darken, saturation, hue, blur, …
 
-Transformations are applied in one fixed order, whatever the order of the names: first what moves the picture,
-then its colours and its light, then what the air and the camera add. What is random (where something is
-covered, the noise, the fog's texture) follows from the case's seed alone. Batches of one size are transformed
-together.
-
-A cell's draws go through the pictures of a part in an order of its own, each picture once: so a cell has as
-many draws as the part has pictures, and a rate over all of them is the cell's true rate on these pictures.
+They are applied in one fixed order: first what moves the picture, then its colours and its light, then what
+the air and the camera add. What is random follows from the case's seed alone. A cell's draws show each
+picture of a part once, so a rate over all of them is the cell's true rate on these pictures.
 """
 
 from __future__ import annotations

@@ -166,7 +166,6 @@ def _check_json(path: Path) -> None:
 
 
 def _weights(folder: Path, stem: str) -> tuple[Path, ...]:
-    """The safetensors files of a network, in one piece or in shards that an index lists."""
     files = [path] if (path := folder / f"{stem}.safetensors").is_file() else []
     listing = folder / f"{stem}.safetensors.index.json"
     if listing.is_file():

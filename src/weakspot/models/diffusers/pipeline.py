@@ -24,16 +24,8 @@ from weakspot.models.compute import (
     free_memory,
     out_of_memory,
 )
+from weakspot.models.diffusers import loading
 from weakspot.models.diffusers.folder import check_digests, folder_digest
-from weakspot.models.diffusers.loading import (
-    find,
-    fitting_batch,
-    lay_out,
-    load_pipeline,
-    noise_of,
-    settings_of,
-    use_scheduler,
-)
 from weakspot.models.errors import explained
 from weakspot.models.hf.loading import quiet, revision_of
 
@@ -103,23 +95,23 @@ class DiffusersGenerator(Batched):
         self._negative = negative
         missing = "'diffusers' needs a library that is missing"
         with explained(missing, ImportError, fix="pip install 'weakspot[hf]'"):
-            folder = find(self.name, revision=revision)
+            folder = loading.find(self.name, revision=revision)
             if digests is not None:
                 check_digests(folder, digests)
             self.device = choose_device(device)
             self.dtype = choose_dtype(dtype, self.device)
             self._torch: Any = import_module("torch")
-            self._model, index = load_pipeline(folder, dtype=self.dtype)
+            self._model, index = loading.load_pipeline(folder, dtype=self.dtype)
             if scheduler:
-                use_scheduler(self._model, scheduler)
-            self._settings = settings_of(
+                loading.use_scheduler(self._model, scheduler)
+            self._settings = loading.settings_of(
                 self._model, steps=steps, guidance=guidance, negative=negative, size=size
             )
             self._place(compile=compile, offload=offload)
-            self.noise_shape, self.size = noise_of(self._model, self._settings)
+            self.noise_shape, self.size = loading.noise_of(self._model, self._settings)
         self._folder, self._components = folder, tuple(index.parts)
         self.revision = revision_of(folder)
-        many = batch or fitting_batch(free_memory(self.device), size=self.size, dtype=self.dtype)
+        many = batch or loading.fitting_batch(free_memory(self.device), size=self.size, dtype=self.dtype)
         self._batches = Batches(
             self.name,
             many,
@@ -144,7 +136,7 @@ class DiffusersGenerator(Batched):
                 f"{self.name} is too large for the memory of {self.device}", fix="try offload=yes"
             ) from error
         if not offload:
-            lay_out(pipe, self.device)
+            loading.lay_out(pipe, self.device)
         if compile:
             (getattr(pipe, "unet", None) or pipe.transformer).compile()
 

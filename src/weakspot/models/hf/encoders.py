@@ -15,22 +15,12 @@ from numpy.typing import NDArray
 from weakspot.core import WeakspotError, nearest
 from weakspot.models.compute import autocast, computing
 from weakspot.models.errors import explained, system_reason
-from weakspot.models.hf.loading import (
-    FolderModel,
-    How,
-    Trust,
-    find_folder,
-    load_beside,
-    read_config,
-    read_options,
-    reading,
-    refuse_pickles,
-)
+from weakspot.models.hf import loading
 from weakspot.models.preprocess import Preprocess, by_name, prepare_of, prepared_by
 from weakspot.models.vectors import in_batches, unit
 
 
-class TextTower(FolderModel, ABC):
+class TextTower(loading.FolderModel, ABC):
     """See `weakspot.core.TextEncoder`. Texts longer than the model reads are cut."""
 
     _width: int | None = None
@@ -65,12 +55,12 @@ _PADDED: Final = ("siglip", "siglip2")
 class HfClip(TwoTowers):
     """A folder with config, safetensors, tokenizer and, for pictures, preprocessor_config.json."""
 
-    def __init__(self, folder: Path, **how: Unpack[How]) -> None:
+    def __init__(self, folder: Path, **how: Unpack[loading.How]) -> None:
         super().__init__(folder, usual=BATCH, **how)
-        config = read_config(folder)
+        config = loading.read_config(folder)
         self._prepare = prepare_of(folder, trust=self.trust)
         self._model = self._network("AutoModel")
-        self._tokenizer: Any = load_beside("AutoTokenizer", folder, trust=self.trust)
+        self._tokenizer: Any = loading.load_beside("AutoTokenizer", folder, trust=self.trust)
         settings = self._model.config
         said = int(config.get("text_config", {}).get("max_position_embeddings", 0))
         self._longest = said or int(settings.text_config.max_position_embeddings)
@@ -181,11 +171,11 @@ def _beyond(folder: Path, what: str) -> WeakspotError:
 class HfSentences(TextTower):
     """A folder as transformers or sentence-transformers saves it: config, safetensors, tokenizer."""
 
-    def __init__(self, folder: Path, **how: Unpack[How]) -> None:
+    def __init__(self, folder: Path, **how: Unpack[loading.How]) -> None:
         super().__init__(folder, usual=BATCH, **how)
-        self.reading, config = read_modules(folder), read_config(folder)
+        self.reading, config = read_modules(folder), loading.read_config(folder)
         self._model = self._network("AutoModel", unused="pooler.")
-        self._tokenizer: Any = load_beside("AutoTokenizer", folder, trust=self.trust)
+        self._tokenizer: Any = loading.load_beside("AutoTokenizer", folder, trust=self.trust)
         self._tokenizer.padding_side = "right"
         places = int(config.get("max_position_embeddings") or LONGEST)
         places -= 2 if config.get("model_type") in _SHIFTED else 0
@@ -214,14 +204,14 @@ OWNER: Final = "sentence-transformers"
 class SentenceEncoder(TextTower):
     """A folder with modules.json, as the library saves it."""
 
-    def __init__(self, folder: Path, **how: Unpack[How]) -> None:
+    def __init__(self, folder: Path, **how: Unpack[loading.How]) -> None:
         library: Any = import_module("sentence_transformers")
         super().__init__(folder, usual=BATCH, **how)
         _check_modules(folder, self.trust)
         if not self.trust.pickle:
-            refuse_pickles(folder)
+            loading.refuse_pickles(folder)
         safe = not self.trust.pickle or any(folder.glob("*.safetensors"))
-        with reading(folder):
+        with loading.reading(folder):
             self._model = library.SentenceTransformer(
                 str(folder),
                 device=self.device,
@@ -242,7 +232,7 @@ class SentenceEncoder(TextTower):
         return np.asarray(rows, np.float32)
 
 
-def _check_modules(folder: Path, trust: Trust) -> None:
+def _check_modules(folder: Path, trust: loading.Trust) -> None:
     """The library would import whatever modules.json names; its own parts alone are let through unasked."""
     path = folder / "modules.json"
     fix = "name a folder that sentence-transformers saved; for CLIP write hf:…"
@@ -268,8 +258,8 @@ def load(
 ) -> SentenceEncoder:
     """`st:all-mpnet-base-v2?device=cuda&batch=256`; names without an owner are the library's own models."""
     import_module("sentence_transformers")  # a missing library is told before anything is fetched
-    how, trust = read_options(device=device, dtype=dtype, batch=batch, pickle=pickle, code=code)
-    folder = find_folder(path, revision=revision or None, owner=OWNER, also=trust.fetched)
+    how, trust = loading.read_options(device=device, dtype=dtype, batch=batch, pickle=pickle, code=code)
+    folder = loading.find_folder(path, revision=revision or None, owner=OWNER, also=trust.fetched)
     return SentenceEncoder(folder, **how, trust=trust)
 
 
@@ -283,13 +273,13 @@ NO_PICKLES: Final = (
 class OpenClip(TwoTowers):
     """Of open_clip: a folder with its configuration, safetensors and, if it has one, its tokenizer."""
 
-    def __init__(self, folder: Path, **how: Unpack[How]) -> None:
+    def __init__(self, folder: Path, **how: Unpack[loading.How]) -> None:
         library: Any = import_module("open_clip")
         super().__init__(folder, usual=BATCH, **how)
-        config = read_config(folder, OPEN_CLIP)
-        refuse_pickles(folder, fix=NO_PICKLES)
+        config = loading.read_config(folder, OPEN_CLIP)
+        loading.refuse_pickles(folder, fix=NO_PICKLES)
         source = f"local-dir:{folder}"
-        with reading(folder):
+        with loading.reading(folder):
             made = library.create_model(source, device=self.device, require_pretrained=True)
             self._model = made.eval()
             self._tokenizer: Any = library.get_tokenizer(source)
@@ -344,5 +334,5 @@ def load_openclip(
         name = "/".join(name.split("/")[:2])
         if not name:
             raise WeakspotError(f"the weights {tag!r} of {model} are there as a pickle only", fix=NO_PICKLES)
-    how, _ = read_options(device=device, dtype=dtype, batch=batch)
-    return OpenClip(find_folder(name, revision=revision or None), **how)
+    how, _ = loading.read_options(device=device, dtype=dtype, batch=batch)
+    return OpenClip(loading.find_folder(name, revision=revision or None), **how)

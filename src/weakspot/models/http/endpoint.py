@@ -181,7 +181,6 @@ def check_url(url: str) -> str:
 
 
 def _filled(headers: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The headers with the environment's values in them; and those values."""
     secrets: list[str] = []
 
     def value(match: re.Match[str]) -> str:

@@ -57,10 +57,9 @@ class Tensor(NamedTuple):
 
 
 class Graph:
-    """A graph and the session that runs it.
+    """An ONNX file, with weights that it keeps in files beside it, and the session that runs it.
 
     Args:
-        path: The ONNX file. Weights that it keeps in files beside it are found there.
         digest: The SHA-256 the file must have, if it is to be checked.
         device: "auto" takes CUDA if onnxruntime offers it; "cpu"; "cuda".
         batch: The largest batch of one run. It halves itself, for good, when memory is short.
@@ -171,7 +170,6 @@ class Graph:
         return feed
 
     def _shrink(self, error: Exception, rows: int) -> None:
-        """Halve the batch if memory was short; everything else is an error."""
         if not isinstance(error, MemoryError) and not _NO_MEMORY.search(str(error)):
             raise WeakspotError(
                 f"{self.path} could not be run: {first_line(error)}",
@@ -186,7 +184,6 @@ class Graph:
         log.warning("%s: out of memory; batches of %d from now on", self.path, self.batch)
 
     def _compare(self, name: str, have: Shape, want: Shape, fix: str) -> None:
-        """An error unless the axes agree where both are known."""
         if len(have) != len(want) or any(
             None not in pair and pair[0] != pair[1] for pair in zip(have, want, strict=True)
         ):

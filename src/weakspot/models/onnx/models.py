@@ -2,8 +2,7 @@
 
 An encoder's folder holds `tokenizer.json`, a graph for texts, and for pictures too if there is one. A graph
 of texts takes `input_ids` (and `attention_mask`, `token_type_ids`) and gives one row each, or one a token,
-which are then averaged. A graph of pictures takes uint8 as they are, or numbers scaled as
-`preprocessor_config.json` says; without that file pictures are stretched to the graph's size.
+which are then averaged. Without `preprocessor_config.json` pictures are stretched to the graph's size.
 """
 
 from __future__ import annotations
@@ -97,12 +96,9 @@ class OnnxPictures(OfGraphs):
 
 
 class OnnxClassifier(OnnxPictures):
-    """A classifier whose graph gives logits or probabilities (n, labels).
+    """A classifier whose graph gives logits or probabilities (n, labels): `outputs` says which, or "auto".
 
-    Args:
-        outputs: "probabilities", "logits", or "auto" to tell them apart; see `weakspot.models.pictures`.
-        graph: The file, if it is open already; device, batch, threads and digest (see `Graph`) then mean
-            nothing.
+    Where a `graph` is given, which is the file already open, options of `Graph` mean nothing.
     """
 
     def __init__(
@@ -141,7 +137,6 @@ class OnnxClassifier(OnnxPictures):
 class _Input(NamedTuple):
     """What a graph wants to be given; `size` is None where it takes any."""
 
-    name: str
     dtype: Any
     channels_last: bool
     size: tuple[int, int] | None
@@ -161,11 +156,10 @@ class _Input(NamedTuple):
             )
         height, width = shape[1:3] if last else shape[2:4]
         size = (height, width) if height is not None and width is not None else None
-        return cls(first.name, first.dtype, last, size)
+        return cls(first.dtype, last, size)
 
 
 def _scores(graph: Graph, name: str) -> Tensor:
-    """The output with the scores; an error if there is none of that name, or if it has no scores."""
     names = [tensor.name for tensor in graph.outputs]
     if name and name not in names:
         raise WeakspotError(

@@ -28,17 +28,7 @@ from weakspot.models.compute import (
     pictures_at_once,
 )
 from weakspot.models.errors import check_choice, explained
-from weakspot.models.hf.loading import (
-    find_folder,
-    folder_digest,
-    offline,
-    on_device,
-    quiet,
-    read_config,
-    read_options,
-    refuse_pickles,
-    revision_of,
-)
+from weakspot.models.hf import loading
 from weakspot.models.pictures import answers, columns, distinct, in_order, read_labels, to_probabilities
 from weakspot.models.preprocess import Prepare, Preprocess, by_name
 
@@ -49,14 +39,9 @@ BATCH: Final = 32
 class ImageClassifier(Batched):
     """See `weakspot.core.Classifier`. Every output is read as logits, as these libraries promise.
 
-    Args:
-        module: On its device and in float32, from what is prepared, mostly (n, 3, height, width), to logits,
-            or to something with `.logits`.
-        prepare: From pictures to what the module takes.
-        batch: Pictures at once; by default what the free memory will do for. Halved by itself when memory
-            is short, and remembered.
-        compile: Make it faster with torch.compile: slow to begin.
-        folder: Where its files are, if they are in one; their digest and revision are then the model's.
+    The module is on its device and in float32; it goes from what is prepared, mostly (n, 3, height, width),
+    to logits, or to something with `.logits`. It is given as many pictures at once as the free memory will
+    do for, unless `batch` says how many. Where its files are in a folder, digest and revision are theirs.
     """
 
     def __init__(
@@ -76,8 +61,8 @@ class ImageClassifier(Batched):
         self.name, self.device, self.dtype, self.prepare = name, device, dtype, prepare
         self.labels = distinct(labels, of=name)
         self.parents: Mapping[str, str] = {}
-        self.digest = f"{folder_digest(folder)}-{dtype}" if folder else digest
-        self.folder, self.revision = folder, revision_of(folder) if folder else ""
+        self.digest = f"{loading.folder_digest(folder)}-{dtype}" if folder else digest
+        self.folder, self.revision = folder, loading.revision_of(folder) if folder else ""
         self._torch: Any = import_module("torch")
         self._model = channels_last(module.eval(), device)
         if compile:
@@ -174,7 +159,7 @@ def load_torchscript(
             fix="add &code=yes where you trust it; or export it as ONNX, or as safetensors with torch:…",
         )
     torch: Any = import_module("torch")
-    how, _ = read_options(device=device, dtype=dtype, batch=batch)
+    how, _ = loading.read_options(device=device, dtype=dtype, batch=batch)
     fix = "make it with torch.jit.save; a plain .pt is a pickle, and is not read"
     with (
         disk_errors(f"{path[:200]} cannot be read", "check the path"),
@@ -268,13 +253,13 @@ def load_timm(
     """`timm:resnet50.a1_in1k?device=cuda&dtype=bfloat16&batch=256`."""
     library: Any = import_module("timm")
     short = "/" not in path and not Path(path).exists()
-    how, trust = read_options(device=device, dtype=dtype, batch=batch, pickle=pickle)
+    how, trust = loading.read_options(device=device, dtype=dtype, batch=batch, pickle=pickle)
     fast = read_yes("compile", compile)
     name = hub_name(library, path) if short else path
-    folder = find_folder(name, revision=revision or None, also=trust.fetched)
-    config = read_config(folder)
+    folder = loading.find_folder(name, revision=revision or None, also=trust.fetched)
+    config = loading.read_config(folder)
     if not trust.pickle:
-        refuse_pickles(folder)
+        loading.refuse_pickles(folder)
     architecture, settings = str(config.get("architecture", "")), config.get("pretrained_cfg") or {}
     if not library.is_model(architecture):
         raise WeakspotError(
@@ -282,7 +267,7 @@ def load_timm(
             fix="update timm, or name a folder that timm saved",
         )
     head = int(config.get("num_classes") or settings.get("num_classes") or 1000)
-    with quiet():
+    with loading.quiet():
         made = library.create_model(
             architecture, pretrained=False, num_classes=head, **(config.get("model_args") or {})
         )
@@ -292,7 +277,7 @@ def load_timm(
     names = read_labels(Path(labels)) if labels else label_names(config, head, of=str(folder))
     columns(head, names, of=str(folder))
     return ImageClassifier(
-        on_device(made, how["device"], of=path),
+        loading.on_device(made, how["device"], of=path),
         name=f"timm:{path}",
         labels=names,
         prepare=timm_preprocess(settings),
@@ -332,9 +317,9 @@ def load_torchvision(
             fix="add ?pickle=yes where you trust it, or ?weights=FILE.safetensors",
         )
     names = read_labels(Path(labels)) if labels else list(entry.meta.get("categories") or ())
-    how, _ = read_options(device=device, dtype=dtype, batch=batch)
+    how, _ = loading.read_options(device=device, dtype=dtype, batch=batch)
     fast = read_yes("compile", compile)
-    with quiet():
+    with loading.quiet():
         made = models.get_model(name, weights=None, num_classes=len(names) or 1000)
         if own:
             read_weights(made, Path(weights))
@@ -346,7 +331,7 @@ def load_torchvision(
     for key, value in sorted(made.state_dict().items()):
         digest.update(key.encode() + value.detach().cpu().contiguous().numpy().tobytes())
     return ImageClassifier(
-        on_device(made, how["device"], of=name),
+        loading.on_device(made, how["device"], of=name),
         name=f"torchvision:{name}",
         labels=names,
         prepare=Preprocess(
@@ -365,7 +350,7 @@ def load_torchvision(
 def _fetched(entry: Any, name: str) -> Any:
     file = str(getattr(entry, "url", "")).rpartition("/")[2]
     kept = Path(import_module("torch").hub.get_dir(), "checkpoints", file)
-    if (known := offline()) and not kept.is_file():
+    if (known := loading.offline()) and not kept.is_file():
         raise WeakspotError(
             f"the weights of {name} are not in torch's cache, and {known} is set, so nothing is fetched",
             fix=f"unset {known} to fetch them once, or give ?weights=FILE.safetensors",
