@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any, Final, TypeVar
 
 from weakspot.core import WeakspotError, nearest
+from weakspot.models.errors import in_one_line
 
 log: Final = logging.getLogger("weakspot.models")
 DTYPES: Final = ("float32", "float16", "bfloat16")
@@ -60,12 +61,6 @@ def free_memory(device: str) -> int | None:
     free, _ = cuda.mem_get_info(device)
     kept = cuda.memory_reserved(device) - cuda.memory_allocated(device)  # by this process, for itself
     return int(free + kept)
-
-
-def in_one_line(error: BaseException, *, most: int = 300) -> str:
-    """The kind of an error and the first line of what it says."""
-    said = (str(error).strip().splitlines() or [""])[0][:most]
-    return f"{type(error).__name__}: {said}"
 
 
 def out_of_memory(error: BaseException) -> bool:

@@ -17,8 +17,14 @@ def kind_and_reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
+def in_one_line(error: BaseException, *, most: int = 300) -> str:
+    """The kind of an error and the first line of what it says."""
+    said = (str(error).strip().splitlines() or [""])[0][:most]
+    return f"{type(error).__name__}: {said}"
+
+
 def first_line(error: BaseException) -> str:
-    lines = str(error).splitlines()
+    lines = str(error).strip().splitlines()
     return lines[0][:200] if lines else "no reason was given"
 
 

@@ -256,7 +256,6 @@ class Benchmark:
 
 
 def case_of(hypothesis: Hypothesis, index: int, seed: int, question: BenchmarkQuestion) -> Case:
-    """A question as a case of the loop."""
     own = case_seed(seed, hypothesis, index)
     return Case(hypothesis, index, own, question, EXPECTED[question.set], question.text)
 

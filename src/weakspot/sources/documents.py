@@ -163,7 +163,6 @@ class EditedTexts(CellSource):
         return cases
 
     def edited(self, text: str, region: Region, own: int) -> str:
-        """A text after the edit of a cell of a region; of several cells, one at random."""
         given = self.space.assignment(cell_of(self.space, region, own))
         share = float(given["amount"]) if "amount" in given else None
         after = edit(text, given["edit"], seed=own, share=share)

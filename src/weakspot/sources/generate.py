@@ -64,10 +64,7 @@ class TextToImage:
         ]
 
     def space(self, hypothesis: Hypothesis) -> NoiseSpace | None:
-        """The noise that a picture begins with; see `weakspot.sources.spaces.Spaced`.
-
-        None for a generator that takes no noise.
-        """
+        """The noise that a picture begins with (see `Spaced`); None for a generator that takes no noise."""
         generator = self.generator
         return NoiseSpace(self, generator, hypothesis) if isinstance(generator, NoiseGenerator) else None
 
@@ -207,7 +204,6 @@ class PromptPictures:
 
 
 def prompt_of(space: ConceptSpace, cell: int) -> str:
-    """A cell as a prompt; see above."""
     given = space.assignment(cell)
     if set(given) != set(_AXES):
         return space.words(cell)

@@ -66,10 +66,9 @@ class LabelledImages:
 
 
 def split(images: LabelledImages, *, seed: int, shares: Mapping[str, float] = PARTS) -> dict[str, list[int]]:
-    """Cut the pictures into parts that share none, not even under another name.
+    """Cut the pictures, in the order of a hash of their content and the seed, into parts that share none.
 
-    Pictures are put in the order of a hash of their content and the seed, and the row is cut; equal pictures
-    stand side by side and stay in one part.
+    Equal pictures stand side by side and stay in one part, whatever their names.
     """
     keys = [hashlib.blake2b(f"{seed}:{d}".encode(), digest_size=8).hexdigest() for d in images.digests]
     row = sorted(range(len(images)), key=lambda i: (keys[i], i))

@@ -45,7 +45,6 @@ class LabelRow(NamedTuple):
 
 
 def read_label_file(path: str | Path) -> list[LabelRow]:
-    """The rows of a labels file, in order."""
     path = Path(path)
     kind = path.suffix.lower()
     # A path with a NUL, and bytes that are not UTF-8, are ValueErrors.
@@ -197,7 +196,6 @@ def spoken(label: str) -> str:
 
 
 def takes_an(noun: str) -> bool:
-    """Whether a noun is said with "an"."""
     if _SPELT.match(noun):
         return noun[0].lower() in "aefhilmnorsx"
     return _AN.match(noun) is not None and _A.match(noun) is None
@@ -217,10 +215,9 @@ def words_of(
     senses: Mapping[str, str] | None = None,
     strict: bool = True,
 ) -> dict[str, LabelWords]:
-    """Name, parent and WordNet id of each label, by the label as it is given.
+    """Name, parent and WordNet id of each label, by the label as the head has it.
 
     Args:
-        labels: As the head has them.
         known: The classifier's own `parents`.
         file: A labels file, whose names may be the head's, or cleaned, or ids. What it says goes before what
             the classifier knows; WordNet comes last.
@@ -305,5 +302,4 @@ def _fields(template: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """One line of what can be printed."""
     return "".join(c for c in " ".join(text.split()) if c.isprintable())

@@ -125,7 +125,6 @@ CHANGES: Final[Mapping[str, tuple[_Change, float, tuple[float, float]]]] = {
 
 
 def amounts_of(assignment: Mapping[str, str]) -> dict[str, float]:
-    """An assignment of named values as amounts."""
     found = {}
     for name, value in assignment.items():
         check_known(name, CHANGES, f"no transformation of pictures is called {name[:60]!r}")

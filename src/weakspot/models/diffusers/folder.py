@@ -97,7 +97,6 @@ def pipeline_kind(index: Index) -> Any:
 
 
 def check_folder(folder: Path) -> Index:
-    """Check that the folder is a pipeline in the diffusers format."""
     if not folder.is_dir():
         raise WeakspotError(f"there is no folder {folder}", fix="check the path")
     if not (folder / INDEX).is_file():

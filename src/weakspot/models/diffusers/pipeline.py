@@ -156,13 +156,11 @@ class DiffusersGenerator(Batched):
     def generate_from(
         self, prompts: Sequence[str], latents: NDArray[np.float32], *, seeds: Sequence[int] | None = None
     ) -> list[NDArray[np.uint8]]:
-        """Pictures from noise of one's own, for methods that move in its space.
+        """Pictures from noise of one's own, of the shape (pictures, *noise_shape).
 
-        Args:
-            prompts: One per picture. What a tokenizer has no room for is cut off.
-            latents: Of the shape (pictures, *noise_shape).
-            seeds: For samplers that add noise on their way (ancestral ones). By default it follows from the
-                latents, so that a small move of the latents is a new draw there; fix the seeds to keep it.
+        What a tokenizer has no room for is cut off. `seeds` are for samplers that add noise on their way
+        (ancestral ones). By default it follows from the latents, so that a small move of the latents is a
+        new draw there; fix the seeds to keep it.
         """
         latents = np.ascontiguousarray(latents, np.float32)
         _same_number(len(prompts), len(latents), "rows of latents")

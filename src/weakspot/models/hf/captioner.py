@@ -142,7 +142,6 @@ _PLAIN: Final = {
 def speaker_of(
     folder: Path, config: Mapping[str, Any], *, device: str, dtype: str, trust: Trust, prompt: str
 ) -> Speaker:
-    """The model in a folder, and how it is asked."""
     kind = str(config.get("model_type", ""))
     how: dict[str, Any] = {"device": device, "dtype": dtype}
     if kind not in _PLAIN:
@@ -177,7 +176,6 @@ _KINDS: Final = ("vision-encoder-decoder", "git")
 
 
 def is_captioner(config: dict[str, Any]) -> bool:
-    """Whether a config.json is that of a model that writes about pictures."""
     writes = any(str(name).endswith("ForConditionalGeneration") for name in config.get("architectures") or ())
     return config.get("model_type") in _KINDS or (writes and "vision_config" in config)
 
@@ -219,7 +217,6 @@ class HfCaptioner(Batched):
         return table
 
     def _score(self, image: NDArray[np.uint8], texts: Sequence[_Text]) -> NDArray[np.float64]:
-        """log P of some texts about one picture."""
         rows = [before + own for before, own in texts]
         longest = max(map(len, rows))
         filled = [row + [self._model.pad] * (longest - len(row)) for row in rows]  # last, so nobody sees it

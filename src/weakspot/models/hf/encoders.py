@@ -113,7 +113,6 @@ class Reading(NamedTuple):
 
 
 def is_text_encoder(config: Mapping[str, Any]) -> bool:
-    """Whether a config.json is that of a network that reads texts and does nothing else."""
     names = [str(name) for name in config.get("architectures") or ()]
     reads = any(n.endswith("ForMaskedLM") or (n.endswith("Model") and "Head" not in n) for n in names)
     strange = config.get("is_encoder_decoder") or "vision_config" in config

@@ -21,16 +21,8 @@ from typing import Any, Final, NamedTuple, TypedDict, Unpack
 
 from weakspot.core import WeakspotError
 from weakspot.core.registry import read_whole, read_yes
-from weakspot.models.compute import (
-    Batched,
-    Batches,
-    choose_device,
-    choose_dtype,
-    free,
-    in_one_line,
-    out_of_memory,
-)
-from weakspot.models.errors import explained, system_reason
+from weakspot.models.compute import Batched, Batches, choose_device, choose_dtype, free, out_of_memory
+from weakspot.models.errors import explained, in_one_line, system_reason
 
 PICKLES: Final = (".bin", ".ckpt", ".pt", ".pth", ".pkl")
 #: What is fetched of a model.
@@ -119,7 +111,6 @@ def revision_of(folder: Path) -> str:
 
 
 def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
-    """A JSON object of the folder."""
     what, broken = f"{folder / name} cannot be read", (OSError, ValueError, RecursionError)
     fix = "name a folder that a model was saved to with save_pretrained"
     with explained(what, *broken, fix=fix, why=system_reason):
@@ -184,10 +175,10 @@ def unloadable(folder: Path, error: Exception) -> WeakspotError:
 
 @contextmanager
 def quiet(*, drawing: bool = False) -> Iterator[None]:
-    """Without the libraries' advice and progress bars. What goes wrong is raised, so nothing is lost.
+    """Without the libraries' advice and progress bars, and without Python's warnings.
 
-    Python's warnings are off too. While pictures are drawn it is one of them alone, since threads share the
-    filters: samplers turn tensors into arrays in a way that numpy 2 warns of.
+    While pictures are drawn it is one warning alone, since threads share the filters: samplers turn tensors
+    into arrays in a way that numpy 2 warns of.
     """
     names = ("transformers.utils.logging", "diffusers.utils.logging")
     with suppress(ImportError):
@@ -239,7 +230,6 @@ class Trust(NamedTuple):
 
     @property
     def fetched(self) -> tuple[str, ...]:
-        """Files that are fetched for it, beyond the safe ones."""
         return (*(("*.bin",) if self.pickle else ()), *(("*.py",) if self.code else ()))
 
 
@@ -289,10 +279,9 @@ def read_options(
 def load_model(
     kind: str, folder: Path, *, device: str, dtype: str, trust: Trust = NOTHING, unused: str = ""
 ) -> Any:
-    """The model, in evaluation mode, on its device.
+    """A model of a class of transformers (`kind`), in evaluation mode, on its device.
 
-    `kind` is a class of transformers, e.g. "AutoModelForImageClassification". Weights whose names begin with
-    `unused` may be missing, since nobody asks for them.
+    Weights whose names begin with `unused` may be missing, since nobody asks for them.
     """
     torch, transformers = import_module("torch"), import_module("transformers")
     named = "dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "torch_dtype"

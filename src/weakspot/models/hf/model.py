@@ -23,7 +23,6 @@ from weakspot.models.torch.classifier import ImageClassifier
 
 
 def is_classifier(config: dict[str, Any]) -> bool:
-    """Whether a config.json is an image classifier's."""
     return any("ForImageClassification" in str(name) for name in config.get("architectures") or ())
 
 

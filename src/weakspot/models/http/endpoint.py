@@ -240,7 +240,6 @@ class Endpoint:
             raise WeakspotError(f"concurrency cannot be {self.concurrency}", fix="choose 1 to 256")
 
     def request(self, pictures: Sequence[Picture]) -> tuple[bytes, str]:
-        """The body for some pictures, and its content type."""
         if self.send == "multipart":
             return form({**self.fields, self.image: png(pictures[0])})
         shown = [self._encoded(picture) for picture in pictures]
@@ -331,7 +330,6 @@ def placed(body: dict[str, Any], path: str, value: Any) -> Any:
 
 
 def found(content: Any, path: str) -> Any:
-    """What lies where a path says."""
     here = content
     for step in filter(None, path.split(".")):
         if isinstance(here, list) and step.isdecimal() and int(step) < len(here):

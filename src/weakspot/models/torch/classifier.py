@@ -24,10 +24,9 @@ from weakspot.models.compute import (
     autocast,
     channels_last,
     computing,
-    in_one_line,
     pictures_at_once,
 )
-from weakspot.models.errors import check_choice, explained
+from weakspot.models.errors import check_choice, explained, first_line, in_one_line
 from weakspot.models.hf import loading
 from weakspot.models.pictures import answers, columns, distinct, in_order, read_labels, to_probabilities
 from weakspot.models.preprocess import Prepare, Preprocess, by_name
@@ -135,10 +134,6 @@ def _last_line(error: BaseException) -> str:
     return str(error).splitlines()[-1].strip()[:200]
 
 
-def _first_words(error: BaseException) -> str:
-    return str(error).strip().splitlines()[0][:200]
-
-
 def load_torchscript(
     path: str,
     *,
@@ -163,7 +158,7 @@ def load_torchscript(
     fix = "make it with torch.jit.save; a plain .pt is a pickle, and is not read"
     with (
         disk_errors(f"{path[:200]} cannot be read", "check the path"),
-        explained(f"{path[:200]} is no TorchScript file", RuntimeError, fix=fix, why=_first_words),
+        explained(f"{path[:200]} is no TorchScript file", RuntimeError, fix=fix, why=first_line),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore")  # newer versions advise against the format
@@ -206,7 +201,6 @@ def hub_name(library: Any, path: str) -> str:
 
 
 def timm_preprocess(said: Mapping[str, Any]) -> Preprocess:
-    """How pictures are prepared, from a pretrained_cfg."""
     what, fix = "pictures are prepared in a way not known here", "use another model"
     with explained(what, TypeError, ValueError, fix=fix):
         channels, height, width = map(int, said.get("input_size") or (3, 224, 224))
