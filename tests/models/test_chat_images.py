@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from weakspot.core import WeakspotError
-from weakspot.models.chat.images import RULES, ImageRule, prepare
+from weakspot.models.chat.images import RULES, ImageRule, data_uri, prepare
 
 
 def picture(kind: str, size: tuple[int, int] = (40, 30), **how: Any) -> bytes:
@@ -39,7 +39,7 @@ def test_what_a_provider_takes_is_sent_as_it_is_and_named_by_its_bytes(
     for given in (content, bytearray(content), tmp_path / "photo.bmp", str(tmp_path / "photo.bmp")):
         sent = prepare(given, RULES["openai"])
         assert (sent.content, sent.mime, sent.note) == (content, f"image/{mime}", "")
-        assert sent.uri == f"data:image/{mime};base64,{base64.b64encode(content).decode()}"
+        assert data_uri(sent) == f"data:image/{mime};base64,{base64.b64encode(content).decode()}"
 
 
 @pytest.mark.parametrize("kind", ["WEBP", "GIF", "BMP", "TIFF"])

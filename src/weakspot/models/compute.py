@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any, Final, TypeVar
 
 from weakspot.core import WeakspotError, nearest
+from weakspot.models.errors import in_one_line
 
 log: Final = logging.getLogger("weakspot.models")
 DTYPES: Final = ("float32", "float16", "bfloat16")
@@ -62,12 +63,6 @@ def free_memory(device: str) -> int | None:
     return int(free + kept)
 
 
-def in_one_line(error: BaseException, *, most: int = 300) -> str:
-    """The kind of an error and the first line of what it says."""
-    said = (str(error).strip().splitlines() or [""])[0][:most]
-    return f"{type(error).__name__}: {said}"
-
-
 def out_of_memory(error: BaseException) -> bool:
     """Whether an error means that memory ran out: a GPU's or the machine's."""
     said = str(error).lower()
@@ -79,10 +74,7 @@ def out_of_memory(error: BaseException) -> bool:
 
 
 def autocast(device: str, dtype: str) -> AbstractContextManager[Any]:
-    """Multiplications in half precision, with weights in float32; sums, norms and softmax stay in float32.
-
-    With the dtype "float32" everything is left as it is.
-    """
+    """Multiplications in half precision, if wanted; weights, sums, norms and softmax stay in float32."""
     if dtype == "float32":
         return nullcontext()
     torch: Any = import_module("torch")
@@ -170,10 +162,8 @@ _T = TypeVar("_T")
 class Batches:
     """How many items a model is given at once.
 
-    Args:
-        filled: Every batch is filled up to this size, so that the last one is as large as any.
-        note: More for the line that says what runs where.
-        fix: The way out where not even one item fits into memory.
+    If `filled`, every batch is filled up to the size. `note` is more for the line that says what runs where,
+    `fix` the way out where not even one item fits into memory.
     """
 
     def __init__(

@@ -54,7 +54,6 @@ def load(name: str) -> Extractor:
 
 
 def checked(extract: Extractor, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float64]:
-    """The features of some pictures, one finite row each."""
     rows = np.asarray(extract(images), np.float64)
     if rows.ndim != 2 or len(rows) != len(images) or not rows.shape[1]:
         raise WeakspotError(

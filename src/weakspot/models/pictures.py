@@ -1,10 +1,9 @@
 """Pictures in, labels and probabilities out: what models of pictures have in common.
 
 Logits and probabilities are told apart row by row, so that no answer depends on what else is in the batch.
-Numbers between 0 and 1 that do not sum to 1 could be either: logits of a small head, the sigmoids of one with
-several labels, probabilities that were cut. Rows without negative numbers that all have one sum may be
-percentages. Both are read as logits, which keeps the order of the labels but not how sure the model is; that
-is a doubt, which is logged once and shown by `weakspot doctor`, until the user says which.
+Numbers between 0 and 1 that do not sum to 1, and rows of one sum that may be percentages, are read as logits,
+which keeps the order of the labels but not how sure the model is; that is a doubt, which is logged once and
+shown by `weakspot doctor`, until the user says which.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import io
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from weakspot.core import Output, Scores, WeakspotError, nearest
+from weakspot.core import Output, Scores, WeakspotError
+from weakspot.models.errors import check_choice, explained, system_reason
 
 #: From bytes to [0, 1]. A product, because all adapters are to give a graph the very same numbers.
 SCALE: Final = np.float32(1 / 255)
@@ -132,11 +133,7 @@ class Reading:
     """Reads what a classifier gives; `doubt` is of the first row that gave reason for it."""
 
     def __init__(self, labels: Sequence[str], *, outputs: str = "auto", of: str = "the model") -> None:
-        if outputs not in OUTPUTS:
-            raise WeakspotError(
-                f"outputs cannot be {outputs[:80]!r}",
-                fix=nearest(outputs, OUTPUTS) or f"choose one of: {', '.join(OUTPUTS)}",
-            )
+        check_choice(outputs, OUTPUTS, f"outputs cannot be {outputs[:80]!r}")
         self.labels, self.outputs, self.of = tuple(labels), outputs, of
         self.doubt = ""
 
@@ -199,13 +196,9 @@ LONGEST: Final = 4_000_000
 
 def read_labels(path: Path) -> list[str]:
     """One label a line; blank lines are an error, since the order carries the meaning."""
-    try:
+    what, fix = f"the labels file {path} cannot be read", "one label a line, in UTF-8"
+    with explained(what, OSError, UnicodeDecodeError, fix=fix, why=system_reason):
         lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise WeakspotError(
-            f"the labels file {path} cannot be read: {why}", fix="one label a line, in UTF-8"
-        ) from error
     if not lines or any(not line.strip() for line in lines):
         what = "has an empty line" if lines else "is empty"
         raise WeakspotError(f"the labels file {path} {what}", fix="one label a line, in the model's order")
@@ -218,11 +211,9 @@ def label_names(text: str, *, of: object) -> tuple[str, ...]:
         return ()
     found: Any = None
     for read in (json.loads, ast.literal_eval):  # literals alone: nothing is run
-        try:
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
             found = read(text)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-        break
+            break
     if isinstance(found, Mapping):
         return in_order(found, of=of)
     return distinct(found if isinstance(found, list) else text.splitlines(), of=str(of))

@@ -1,9 +1,8 @@
 """Pictures as a network was trained on them: size, crop and scale, read from its configuration.
 
-The same arithmetic for every library, with Pillow and numpy alone. A model of transformers says its settings
-by the library's own image processor. Where all that does is resize, cut, scale and normalise, `Preprocess`
-does the same for a whole batch at once; everything else the processor does itself, in its variant for Pillow,
-so that torchvision is not needed.
+Where an image processor of transformers does no more than resize, cut, scale and normalise, `Preprocess` does
+the same for a whole batch at once, with Pillow and numpy alone; everything else the processor does itself, in
+its variant for Pillow, so that torchvision is not needed.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from weakspot.core import WeakspotError
-from weakspot.models.compute import in_one_line
-from weakspot.models.hf.loading import NOTHING, Trust, quiet
+from weakspot.models.errors import explained, in_one_line, kind_and_reason
+from weakspot.models.hf.loading import NOTHING, Trust, quiet, reading
 from weakspot.models.pictures import stack_images
 
 CONFIG: Final = "preprocessor_config.json"
@@ -102,19 +101,15 @@ def read_preprocess(folder: Path) -> Preprocess | None:
     path = folder / CONFIG
     if not path.is_file():
         return None
-    try:
+    broken = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+    unknown = f"{path} asks for pictures in a way that is not known here"
+    options = "say it by options of the name where there are some (onnx: has mean, std and size)"
+    with (
+        explained(f"{path} cannot be read", *broken, fix="copy the folder again", why=kind_and_reason),
+        explained(unknown, Unprepared, fix=f"{options}, or load the model with hf:"),
+    ):
         content = json.loads(path.read_bytes())
         return of_settings(content.get("image_processor", content))
-    except Unprepared as error:
-        raise WeakspotError(
-            f"{path} asks for pictures in a way that is not known here: {error}",
-            fix="say it by options of the name where there are some (onnx: has mean, std and size), "
-            "or load the model with hf:",
-        ) from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise WeakspotError(
-            f"{path} cannot be read: {type(error).__name__}: {error}", fix="copy the folder again"
-        ) from error
 
 
 class Unprepared(ValueError):
@@ -122,12 +117,7 @@ class Unprepared(ValueError):
 
 
 def of_settings(content: Mapping[str, Any]) -> Preprocess:
-    """From the settings of an image processor of transformers.
-
-    Raises:
-        Unprepared: Its class is not one of `PLAIN`, or it does more than is known here.
-        KeyError: A setting is missing.
-    """
+    """From the settings of an image processor of transformers; a missing one is a KeyError."""
     named = str(content.get("image_processor_type") or content.get("feature_extractor_type") or "")
     kind = named.removesuffix("Fast").removesuffix("ImageProcessor").removesuffix("FeatureExtractor")
     if named and kind not in PLAIN:
@@ -191,26 +181,23 @@ class Processor:
     The size is height and width of what it makes of a square picture.
     """
 
-    def __init__(self, library: Any, *, of: str) -> None:
+    def __init__(self, library: Any, *, of: Path) -> None:
         self._library, self._of = library, of
         shape = next(iter(self([np.zeros((64, 64, 3), np.uint8)]).values())).shape
         self.size: tuple[int, int] = (shape[2], shape[3]) if len(shape) == 4 else (224, 224)
 
     def __call__(self, images: Sequence[Any]) -> dict[str, NDArray[Any]]:
         shown = [stack_images([image])[0] for image in images]
-        with quiet():
-            try:
-                made = self._library(images=shown, return_tensors="np", input_data_format="channels_last")
-                fields = {str(name): np.asarray(value) for name, value in made.items()}
-            except ImportError:
-                raise
-            except Exception as error:  # whatever a processor raises: mostly sizes that differ
-                raise WeakspotError(
-                    f"{type(self._library).__name__}, which prepares the pictures of {self._of[:200]}, "
-                    f"failed: {in_one_line(error, most=200)}",
-                    fix="use a source whose pictures have one size, or another model",
-                ) from error
+        with reading(self._of, self._failed):
+            made = self._library(images=shown, return_tensors="np", input_data_format="channels_last")
+            fields = {str(name): np.asarray(value) for name, value in made.items()}
         return {n: np.asarray(v, np.float32) if v.dtype.kind == "f" else v for n, v in fields.items()}
+
+    def _failed(self, of: Path, error: Exception) -> WeakspotError:
+        who = f"{type(self._library).__name__}, which prepares the pictures of {str(of)[:200]}"
+        said = in_one_line(error, most=200)  # mostly that sizes differ
+        fix = "use a source whose pictures have one size, or another model"
+        return WeakspotError(f"{who}, failed: {said}", fix=fix)
 
 
 #: What prepares pictures: one array, or several by name.
@@ -224,22 +211,17 @@ def prepare_of(folder: Path, *, trust: Trust = NOTHING) -> Prepare | None:
     transformers = import_module("transformers")
     new = int(transformers.__version__.split(".")[0]) >= 5
     without_torchvision: dict[str, Any] = {"backend": "pil"} if new else {"use_fast": False}
-    with quiet():
-        try:
-            library = transformers.AutoImageProcessor.from_pretrained(
-                folder, local_files_only=True, trust_remote_code=trust.code, **without_torchvision
-            )
-            settings = {key: value for key, value in library.to_dict().items() if value is not None}
-        except Exception as error:  # of the files, or of a library that a processor needs
-            raise WeakspotError(
-                f"nobody knows how pictures are prepared for {folder}: {in_one_line(error)}",
-                fix=f"check its {CONFIG}; some processors need torchvision, and one that comes with "
-                "the model needs ?code=yes",
-            ) from error
+    what = f"nobody knows how pictures are prepared for {folder}"
+    needs = "some processors need torchvision, and one that comes with the model needs ?code=yes"
+    with quiet(), explained(what, Exception, fix=f"check its {CONFIG}; {needs}", why=in_one_line):
+        library = transformers.AutoImageProcessor.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=trust.code, **without_torchvision
+        )
+        settings = {key: value for key, value in library.to_dict().items() if value is not None}
     try:
         return of_settings(settings)
     except (Unprepared, KeyError, TypeError, ValueError):
-        return Processor(library, of=str(folder))
+        return Processor(library, of=folder)
 
 
 def prepared_by(prepare: Prepare | None, *, of: object) -> Prepare:

@@ -23,11 +23,8 @@ class FunctionClassifier(Batched):
 
     It may answer with arrays, lists, or tensors of torch on any device.
 
-    Args:
-        function: Called with one batch of images.
-        outputs: "probabilities", "logits", or "auto" to tell them apart; see `weakspot.models.pictures`.
-        batch: The most pictures at once; halved by itself when memory is short, and remembered.
-        size: Height and width that pictures are stretched to; by default they are left alone.
+    `outputs` says which ("probabilities", "logits"), or "auto". At most `batch` pictures are given at once,
+    fewer when memory is short. They are stretched to `size`, if there is one: height and width.
     """
 
     def __init__(

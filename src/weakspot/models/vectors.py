@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError, nearest
 from weakspot.models.compute import Batches
+from weakspot.models.errors import explained
 from weakspot.models.hf.loading import sha256
 from weakspot.stats.overlap import tokens
 from weakspot.text.plain import normal_form
@@ -165,11 +166,9 @@ def load_precomputed(path: str, *, vectors: str = "", texts: str = "") -> Precom
         if not (texts and Path(texts).is_file()):
             words = _array(found, texts, TEXTS, f"npz:{path}", "texts")
     if words is None:
-        try:
+        what = f"the texts in {str(Path(texts))[:200]!r} cannot be read"
+        with explained(what, OSError, UnicodeDecodeError, fix="one text a line, in UTF-8"):
             lines = Path(texts).read_text("utf-8-sig").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            what = f"the texts in {str(Path(texts))[:200]!r} cannot be read: {error}"
-            raise WeakspotError(what, fix="one text a line, in UTF-8") from error
         digest = hashlib.sha256("\n".join([digest, *lines]).encode()).hexdigest()
     else:
         lines = [str(word) for word in words.tolist()]
@@ -177,17 +176,12 @@ def load_precomputed(path: str, *, vectors: str = "", texts: str = "") -> Precom
 
 
 def _read(file: Path) -> NDArray[Any] | dict[str, NDArray[Any]]:
-    try:
-        with file.open("rb") as opened:  # numpy leaves a file open that is no archive
-            found = np.load(opened, allow_pickle=False)
-            if isinstance(found, np.ndarray):
-                return found
-            return {name: found[name] for name in found}
-    except (OSError, ValueError, EOFError, BadZipFile) as error:
-        raise WeakspotError(
-            f"the matrix {str(file)[:200]!r} cannot be read: {error}",
-            fix="save it with numpy.savez(file, embeddings=…, captions=…), without objects",
-        ) from error
+    what = f"the matrix {str(file)[:200]!r} cannot be read"
+    broken = (OSError, ValueError, EOFError, BadZipFile)
+    fix = "save it with numpy.savez(file, embeddings=…, captions=…), without objects"
+    with explained(what, *broken, fix=fix), file.open("rb") as opened:  # numpy leaves open what is no archive
+        found = np.load(opened, allow_pickle=False)
+        return found if isinstance(found, np.ndarray) else {name: found[name] for name in found}
 
 
 def _array(

@@ -1,13 +1,8 @@
 """A benchmark as data: items in two sets, benign and contrast, and slices that cut across them.
 
-As a source, a hypothesis is a slice (its concepts say which: `set`, or any slice column) and its cases are
-the items of that slice: case i is item i of the slice in a spread order, and after the last the first again,
-which is how an item is asked repeatedly.
-
-A benchmark's pictures lie about themselves (WebP named .png) and providers refuse what is too large, which a
-careless harness then counts as a refusal of the model. So a picture is read, its kind is taken from its first
-bytes, and if it is larger than any provider takes it is made smaller and the change noted. What cannot be
-read is an error of that item, in words.
+A hypothesis is a slice; case i is its item i in a spread order, and after the last the first again, which is
+how an item is asked repeatedly. The kind of a picture is taken from its first bytes, since its name may lie,
+and one that is larger than any provider takes is made smaller: a refusal of the picture is none of the model.
 """
 
 from __future__ import annotations
@@ -64,20 +59,15 @@ def mime_of(content: bytes) -> str:
     return next((mime for start, mime in _STARTS.items() if head.startswith(start)), "")
 
 
-def load_image(image: Path | bytes, limits: ImageLimits = DEFAULT) -> QuestionImage:
-    """A picture from its file or its bytes, ready to be sent.
-
-    Raises:
-        Unusable: It is not there, damaged, no picture, or beyond Pillow's limit on pixels.
-    """
-    return prepare_image(read(image) if isinstance(image, Path) else image, limits)
+def load_image(image: Path | bytes) -> QuestionImage:
+    """A picture from its file or its bytes, ready to be sent; see `prepare_image`."""
+    return prepare_image(read(image) if isinstance(image, Path) else image)
 
 
 def prepare_image(content: bytes, limits: ImageLimits = DEFAULT) -> QuestionImage:
     """A picture that fits the limits: as it is where it can be, else smaller, else as JPEG.
 
-    Raises:
-        Unusable: It is damaged, no picture, or beyond Pillow's limit on pixels.
+    It is `Unusable` if it is damaged, no picture, or beyond Pillow's limit on pixels.
     """
     mime = mime_of(content)
     width, height = _size(content)
@@ -166,11 +156,8 @@ class Item(NamedTuple):
 class Benchmark:
     """Items of both sets, with ids unique within a set, and the `Source` that draws them."""
 
-    def __init__(
-        self, name: str, items: Iterable[Item], *, images: Images = "needed", limits: ImageLimits = DEFAULT
-    ) -> None:
-        self.name, self.items = name, tuple(items)
-        self.images, self.limits = images, limits
+    def __init__(self, name: str, items: Iterable[Item], *, images: Images = "needed") -> None:
+        self.name, self.items, self.images = name, tuple(items), images
         #: What was changed in pictures that were drawn, by set and id.
         self.changed: dict[tuple[str, str], str] = {}
         if not self.items:
@@ -207,7 +194,7 @@ class Benchmark:
         unpaired = [i for i in contrast if not i.pair or not benign][: max(limit - len(paired), 0)]
         kept = {(i.set, i.id) for i in (*benign, *paired, *unpaired)}
         items = [i for i in self.items if (i.set, i.id) in kept]
-        return Benchmark(self.name, items, images=self.images, limits=self.limits)
+        return Benchmark(self.name, items, images=self.images)
 
     def hypotheses(self) -> list[Hypothesis]:
         """The sets, and every slice of the benign one."""
@@ -258,7 +245,7 @@ class Benchmark:
                 raise Unusable(item.missing)
             if self.images == "raw":
                 return item.image
-            found = load_image(item.image, self.limits)
+            found = load_image(item.image)
         except Unusable as error:
             if self.images == "wanted":
                 return None
@@ -269,7 +256,6 @@ class Benchmark:
 
 
 def case_of(hypothesis: Hypothesis, index: int, seed: int, question: BenchmarkQuestion) -> Case:
-    """A question as a case of the loop."""
     own = case_seed(seed, hypothesis, index)
     return Case(hypothesis, index, own, question, EXPECTED[question.set], question.text)
 
@@ -278,7 +264,4 @@ def golden_order(items: Sequence[Item]) -> list[Item]:
     """The items in an order whose every beginning is spread evenly over them (a golden-ratio sequence)."""
     order = sorted(range(len(items)), key=lambda i: (((i + 1) * _GOLDEN) % 1.0, i))
     # `order` is where the sequence falls when sorted; its inverse visits the items in the sequence's order.
-    ranks = [0] * len(items)
-    for rank, i in enumerate(order):
-        ranks[i] = rank
-    return [items[rank] for rank in ranks]
+    return [items[rank] for _, rank in sorted((i, rank) for rank, i in enumerate(order))]

@@ -2,10 +2,7 @@
 
 Labels: CSV with a header (`file,label,caption`) or just two columns; JSON, an object from files to labels or
 to objects, or a list of objects; JSON lines. A file is named by its path below the folder or by its own name.
-
-Captions lie beside the pictures or among them, in `captions.jsonl` (or .json, .csv, .tsv, or `metadata.jsonl`
-as the Hugging Face hub has it), with a column for the file and one for a caption or a list of them; a COCO
-file of captions will do, too. Several rows may speak of one picture.
+Captions: one of `NAMES` with a column for the file and one for a caption or a list of them, or a COCO file.
 """
 
 from __future__ import annotations
@@ -23,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import Encoder, WeakspotError, nearest
+from weakspot.models.errors import explained
 from weakspot.models.vectors import unit
 from weakspot.sources.folder import files_in, read_text
 from weakspot.sources.pool import BATCH, Progress, Skipped, read_pool
@@ -107,8 +105,8 @@ def _rows(path: Path, column: str) -> Iterator[tuple[str, Annotation]]:
 
 
 def _entries(path: Path) -> Iterator[dict[str, Any]]:
-    """The entries, each an object with a file."""
-    try:
+    broken, fix = (OSError, ValueError, RecursionError, csv.Error), "name a CSV, JSON or JSONL file in UTF-8"
+    with explained(f"the labels in {str(path)[:200]!r} cannot be read", *broken, fix=fix):
         text = read_text(path, most=LARGEST)
         kind = path.suffix.lower()
         if kind in (".jsonl", ".ndjson"):
@@ -117,11 +115,6 @@ def _entries(path: Path) -> Iterator[dict[str, Any]]:
             data = json.loads(text)
         else:
             data = _table(text, "," if kind == ".csv" else "\t")
-    except (OSError, ValueError, RecursionError, csv.Error) as error:
-        raise WeakspotError(
-            f"the labels in {str(path)[:200]!r} cannot be read: {error}",
-            fix="name a CSV, JSON or JSONL file in UTF-8",
-        ) from error
     if isinstance(data, Mapping):
         said = {key: value if isinstance(value, Mapping) else {"label": value} for key, value in data.items()}
         data = [{**value, FILE[0]: key} for key, value in said.items()]
@@ -269,7 +262,6 @@ def read_captioned(folder: str | Path, *, captions: str | Path | None = None) ->
 
 
 def _read(path: Path) -> dict[str, list[Any]]:
-    """File → captions."""
     entries = list(_entries(path))
     parts = {entry.get(FILE[0]): entry.get("label") for entry in entries}  # of one JSON object
     images, notes = parts.get("images"), parts.get("annotations")

@@ -6,8 +6,7 @@
     datasets:owner/name?column=caption&split=train     a data set of the Hugging Face hub, or a folder of one
     any other name of `weakspot list corpora`
 
-Two texts are the same if they differ in case, white space or punctuation alone. The form that came first is
-kept as it was written, on one line.
+Two texts are the same if they differ in case, white space or punctuation alone; the first form is kept.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple, Protocol, runtime_checkable
 
 from weakspot.core import CORPORA, WeakspotError
+from weakspot.models.errors import explained, system_reason
 from weakspot.text.plain import normal_form, one_line
 
 #: Characters of the longest text that is kept; captions have about 50.
@@ -141,67 +141,53 @@ def gather(
 
 def read_phrases(path: Path) -> list[str]:
     """Phrases of a file, one a line, without remarks."""
-    try:
+    what = f"the phrases in {str(path)[:200]!r} cannot be read"
+    with explained(what, OSError, UnicodeDecodeError, fix="one phrase a line, in UTF-8"):
         lines = path.read_text("utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise WeakspotError(
-            f"the phrases in {str(path)[:200]!r} cannot be read: {error}", fix="one phrase a line, in UTF-8"
-        ) from error
     return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 
 def _open(path: Path) -> BinaryIO:
-    """A file, unpacked if it is one of gzip by its first bytes."""
-    try:
+    what, fix = f"the corpus {str(path)[:200]!r} cannot be read", "name a text file, or one of "
+    fix += ", ".join(entry.example for entry in CORPORA)
+    with explained(what, OSError, ValueError, fix=fix, why=system_reason):
         if path.exists() and not path.is_file():
             raise OSError("it is not a file")
         with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
         return gzip.open(path) if packed else path.open("rb")  # type: ignore[return-value]
-    except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
-        raise WeakspotError(
-            f"the corpus {str(path)[:200]!r} cannot be read: {getattr(error, 'strerror', None) or error}",
-            fix=f"name a text file, or one of {', '.join(entry.example for entry in CORPORA)}",
-        ) from error
 
 
 def _raw_lines(path: Path) -> Iterator[str | None]:
     """Lines; None for one that is too long, of which no more than needed is ever in memory."""
     most = 4 * LONGEST + 2  # bytes of so many characters
-    with _open(path) as file:
-        try:
-            while line := file.readline(most):
-                whole = line.endswith(b"\n") or len(line) < most
+    corpus, damage = f"the corpus {str(path)[:200]!r}", (OSError, EOFError, zlib.error)
+    with (
+        _open(path) as file,
+        explained(f"{corpus} is not text", UnicodeError, fix="save it as UTF-8, one text a line"),
+        explained(f"{corpus} is damaged", *damage, fix="copy or download it again"),
+    ):
+        while line := file.readline(most):
+            whole = line.endswith(b"\n") or len(line) < most
+            if b"\0" in line:
+                raise UnicodeError("it has zero bytes")
+            if whole:
+                yield line.decode("utf-8-sig")
+                continue
+            while not line.endswith(b"\n") and (line := file.readline(1 << 16)):
                 if b"\0" in line:
                     raise UnicodeError("it has zero bytes")
-                if whole:
-                    yield line.decode("utf-8-sig")
-                    continue
-                while not line.endswith(b"\n") and (line := file.readline(1 << 16)):
-                    if b"\0" in line:
-                        raise UnicodeError("it has zero bytes")
-                yield None
-        except UnicodeError as error:
-            raise WeakspotError(
-                f"the corpus {str(path)[:200]!r} is not text: {error}",
-                fix="save it as UTF-8, one text a line",
-            ) from error
-        except (OSError, EOFError, zlib.error) as error:
-            raise WeakspotError(
-                f"the corpus {str(path)[:200]!r} is damaged: {error}", fix="copy or download it again"
-            ) from error
+            yield None
 
 
 def coco(path: str) -> Iterator[Text]:
-    with _open(Path(path)) as file:
-        try:
-            whole = file.read(LARGEST + 1)
-            if len(whole) > LARGEST:
-                raise ValueError(f"it has more than {LARGEST >> 20} MiB")
-            content = json.loads(whole)
-        except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
-            what = f"{str(Path(path))[:200]!r} is no JSON file: {error}"
-            raise WeakspotError(what, fix="name COCO's captions_….json") from error
+    what = f"{str(Path(path))[:200]!r} is no JSON file"
+    broken = (OSError, EOFError, zlib.error, ValueError, RecursionError)
+    with _open(Path(path)) as file, explained(what, *broken, fix="name COCO's captions_….json"):
+        whole = file.read(LARGEST + 1)
+        if len(whole) > LARGEST:
+            raise ValueError(f"it has more than {LARGEST >> 20} MiB")
+        content = json.loads(whole)
     rows = content.get("annotations") if isinstance(content, dict) else None
     if not isinstance(rows, list) or not any(isinstance(r, dict) and "caption" in r for r in rows):
         raise WeakspotError(
@@ -240,22 +226,18 @@ def snli(path: str) -> Iterator[Text]:
             yield Text(text if isinstance(text, str) else "", str(row.get("captionID") or "").split("#")[0])
 
 
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+
+
 def datasets(path: str, *, column: str = "", split: str = "train", config: str = "") -> Iterator[Text]:
     """`datasets:owner/name?column=caption&split=train`."""
-    try:
+    missing = "'datasets:' needs a library that is missing"
+    with explained(missing, ImportError, fix="pip install 'weakspot[hf]'"):
         library: Any = import_module("datasets")
-    except ImportError as error:
-        raise WeakspotError(
-            f"'datasets:' needs a library that is missing: {error}", fix="pip install 'weakspot[hf]'"
-        ) from error
-    try:
+    what, fix = f"the data set {path[:200]!r} cannot be loaded", "check the name, the split, the network"
+    with explained(what, Exception, fix=fix, why=_first_line):  # of the network, the hub or the files
         rows = library.load_dataset(path, config or None, split=split, streaming=False)
-    except Exception as error:  # of the network, the hub's client, or the files
-        said = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise WeakspotError(
-            f"the data set {path[:200]!r} cannot be loaded: {said}",
-            fix="check the name, the split, the network",
-        ) from error
     names = list(rows.column_names)
     chosen = column or next(
         (c for c in ("caption", "captions", "text", "sentence", "sentence1") if c in names), ""

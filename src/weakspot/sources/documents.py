@@ -6,10 +6,8 @@
 - "" or `own`: twenty short texts that come with weakspot.
 
 As cases they are edited as a cell of a concept space says. An axis `edit` names the edit; an axis `amount`,
-if there is one, the share of what the edit can change. An edit of one text can be drawn again and again, each
-time at other places. A cell's draws therefore go through the texts of a part in rounds, until each has been
-shown often enough for rates to be told apart. With few texts a rate is one of these texts, not of all that
-there might be.
+if there is one, the share of what the edit can change. An edit can be drawn again at other places of the
+text, so a cell's draws go through the texts of a part in rounds, until rates can be told apart.
 """
 
 from __future__ import annotations
@@ -26,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.concepts.space import ConceptSpace, Region
-from weakspot.core import Case, Hypothesis, Stage, WeakspotError, case_seed
+from weakspot.core import Case, Hypothesis, Stage, WeakspotError, case_seed, disk_errors
+from weakspot.models.errors import explained
 from weakspot.models.vectors import Ngrams
 from weakspot.sources.cells import CellSource, cell_of
 from weakspot.sources.transform import Destroyed
@@ -62,11 +61,8 @@ class Documents:
 def documents(where: str = "") -> Documents:
     path = OWN if where in ("", "own") else Path(where)
     fix = "name a .jsonl file, or a folder of NAME.txt and NAME.summary.txt"
-    try:
+    with disk_errors(f"the texts in {str(path)[:200]!r} cannot be read", fix):
         rows = _folder(path) if path.is_dir() else _lines(path)
-    except OSError as error:
-        what = f"the texts in {str(path)[:200]!r} cannot be read: {error.strerror}"
-        raise WeakspotError(what, fix=fix) from error
     if not rows:
         raise WeakspotError(f"there are no texts in {str(path)[:200]!r}", fix=fix)
     names, texts, summaries = zip(*rows, strict=True)
@@ -80,23 +76,21 @@ def _lines(path: Path) -> list[tuple[str, str, str]]:
     if path.stat().st_size > LARGEST:
         raise WeakspotError(f"{path} is larger than {LARGEST >> 30} GiB", fix="give a part of it")
     rows: list[tuple[str, str, str]] = []
-    with path.open(encoding="utf-8", errors="strict") as file:
-        try:
-            for number, line in enumerate(file, start=1):
-                if not line.strip() or len(rows) >= MOST:
-                    continue
-                data, where = json.loads(line), f"line {number} of {path}"
-                if not isinstance(data, Mapping):
-                    raise WeakspotError(f"{where} is no object", fix='write {"text": …, "summary": …}')
-                text = next((data[key] for key in TEXTS if key in data), None)
-                summary = next((data[key] for key in SUMMARIES if key in data), None)
-                name = str(data.get("name", data.get("id", str(number))))
-                rows.append(_checked(name[:200], text, summary, where))
-        except (ValueError, RecursionError) as error:
-            raise WeakspotError(
-                f"{path} is not lines of JSON in UTF-8: {str(error)[:200]}",
-                fix='write one {"text": …, "summary": …} per line',
-            ) from error
+    what, fix = f"{path} is not lines of JSON in UTF-8", 'write one {"text": …, "summary": …} per line'
+    with (
+        path.open(encoding="utf-8", errors="strict") as file,
+        explained(what, ValueError, RecursionError, fix=fix, why=lambda error: str(error)[:200]),
+    ):
+        for number, line in enumerate(file, start=1):
+            if not line.strip() or len(rows) >= MOST:
+                continue
+            data, where = json.loads(line), f"line {number} of {path}"
+            if not isinstance(data, Mapping):
+                raise WeakspotError(f"{where} is no object", fix='write {"text": …, "summary": …}')
+            text = next((data[key] for key in TEXTS if key in data), None)
+            summary = next((data[key] for key in SUMMARIES if key in data), None)
+            name = str(data.get("name", data.get("id", str(number))))
+            rows.append(_checked(name[:200], text, summary, where))
     return rows
 
 
@@ -169,11 +163,6 @@ class EditedTexts(CellSource):
         return cases
 
     def edited(self, text: str, region: Region, own: int) -> str:
-        """A text after the edit of a cell of a region; of several cells, one at random.
-
-        Raises:
-            Destroyed: The edit leaves no word.
-        """
         given = self.space.assignment(cell_of(self.space, region, own))
         share = float(given["amount"]) if "amount" in given else None
         after = edit(text, given["edit"], seed=own, share=share)

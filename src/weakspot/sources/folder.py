@@ -85,11 +85,7 @@ def files_in(folder: str | Path) -> list[tuple[str, Path]]:
 
 
 def read(path: Path) -> bytes:
-    """The bytes of a file.
-
-    Raises:
-        Unusable: It cannot be read, is not a plain file, or is too large.
-    """
+    """The bytes of a file; `Unusable` where it cannot be read, is not a plain file, or is too large."""
     try:
         if not path.is_file():
             raise Unusable("it is not a plain file" if path.exists() else "it is not there")
@@ -114,8 +110,7 @@ def read_text(path: Path, *, most: int) -> str:
 def decode(content: bytes, *, longest: int = LONGEST) -> NDArray[np.uint8]:
     """The pixels of a picture: RGB, uint8, (height, width, 3).
 
-    Raises:
-        Unusable: It is damaged, too large, or nothing that can be shown in RGB.
+    It is `Unusable` if it is damaged, too large, or nothing that can be shown in RGB.
     """
     try:
         with warnings.catch_warnings():

@@ -2,8 +2,7 @@
 images endpoint: `https://HOST/v1/images/generations?model=…&cache=pictures`.
 
 They are of a hypothesis' words, or of the prompts of a concept space: with the axes adjective, profession and
-place "a photo of a friendly doctor in the office."; otherwise the words of the cell, one after the other, so
-a space whose phrases are sentences gives a text of sentences.
+place "a photo of a friendly doctor in the office."; otherwise the words of the cell, one after the other.
 """
 
 from __future__ import annotations
@@ -32,12 +31,8 @@ class TextToImage:
     """Draws what a hypothesis says with a generator.
 
     A generator knows neither whether it obeyed nor what else it drew. What is expected of its pictures is
-    therefore said by the one who uses it, and their captions say what was asked for, no more.
-
-    Args:
-        expected: The right answer to every picture, e.g. the label that is hunted.
-        template: How a hypothesis becomes a prompt; {text} stands for its words.
-        captioner: See `weakspot.core.Captioned`; "" where nobody knows.
+    therefore said by the one who uses it, and their captions say what was asked for, no more. In the template
+    of prompts, {text} stands for the hypothesis' words. For `captioner` see `weakspot.core.Captioned`.
     """
 
     #: Networks have threads and a GPU of their own, and must not be copied into drawing processes.
@@ -69,10 +64,7 @@ class TextToImage:
         ]
 
     def space(self, hypothesis: Hypothesis) -> NoiseSpace | None:
-        """The noise that a picture begins with; see `weakspot.sources.spaces.Spaced`.
-
-        None for a generator that takes no noise.
-        """
+        """The noise that a picture begins with (see `Spaced`); None for a generator that takes no noise."""
         generator = self.generator
         return NoiseSpace(self, generator, hypothesis) if isinstance(generator, NoiseGenerator) else None
 
@@ -212,7 +204,6 @@ class PromptPictures:
 
 
 def prompt_of(space: ConceptSpace, cell: int) -> str:
-    """A cell as a prompt; see above."""
     given = space.assignment(cell)
     if set(given) != set(_AXES):
         return space.words(cell)

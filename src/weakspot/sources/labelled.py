@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import PICTURES, WeakspotError
+from weakspot.models.errors import explained
 from weakspot.sources.folder import Unusable, decode, files_in, read
 from weakspot.sources.prompts import read_label_file
 
@@ -65,10 +66,9 @@ class LabelledImages:
 
 
 def split(images: LabelledImages, *, seed: int, shares: Mapping[str, float] = PARTS) -> dict[str, list[int]]:
-    """Cut the pictures into parts that share none, not even under another name.
+    """Cut the pictures, in the order of a hash of their content and the seed, into parts that share none.
 
-    Pictures are put in the order of a hash of their content and the seed, and the row is cut; equal pictures
-    stand side by side and stay in one part.
+    Equal pictures stand side by side and stay in one part, whatever their names.
     """
     keys = [hashlib.blake2b(f"{seed}:{d}".encode(), digest_size=8).hexdigest() for d in images.digests]
     row = sorted(range(len(images)), key=lambda i: (keys[i], i))
@@ -106,12 +106,10 @@ def _names(labels_file: str, known: set[str]) -> dict[str, str]:
 def labelled_images(
     where: str, *, labels: Sequence[str] = (), labels_file: str | None = None
 ) -> LabelledImages:
-    """Read pictures and their labels from a folder, an .npz, or a registered name.
+    """Read pictures and their labels from a folder, an .npz, or a registered name; see above.
 
-    Args:
-        where: See above.
-        labels: The target's, if they are known: a picture with another label is refused.
-        labels_file: Names by WordNet id, for folders called by such ids.
+    Where the target's `labels` are known, a picture with another label is refused. `labels_file` has names by
+    WordNet id, for folders called by such ids.
     """
     if PICTURES.knows(where):
         images: LabelledImages = PICTURES.load(where)
@@ -133,16 +131,14 @@ def labelled_images(
 
 
 def _packed(path: Path) -> LabelledImages:
-    try:
-        with np.load(path, allow_pickle=False) as pack:
-            if not {"images", "labels", "names"} <= set(pack.files):
-                raise WeakspotError(
-                    f"{path} has no images, labels and names", fix="save all three with numpy.savez"
-                )
-            pixels, numbers, names = pack["images"], pack["labels"], [str(n) for n in pack["names"]]
-            index = pack["index"] if "index" in pack.files else np.arange(len(pixels))
-    except (OSError, ValueError, EOFError) as error:
-        raise WeakspotError(f"{path} cannot be read: {error}", fix="name an .npz without pickles") from error
+    broken, fix = (OSError, ValueError, EOFError), "name an .npz without pickles"
+    with explained(f"{path} cannot be read", *broken, fix=fix), np.load(path, allow_pickle=False) as pack:
+        if not {"images", "labels", "names"} <= set(pack.files):
+            raise WeakspotError(
+                f"{path} has no images, labels and names", fix="save all three with numpy.savez"
+            )
+        pixels, numbers, names = pack["images"], pack["labels"], [str(n) for n in pack["names"]]
+        index = pack["index"] if "index" in pack.files else np.arange(len(pixels))
     right = pixels.dtype == np.uint8 and pixels.ndim == 4 and pixels.shape[3] == 3
     fits = len(numbers) == len(pixels) == len(index) and numbers.dtype.kind in "iu"
     if not right or not fits or (len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(names)):
@@ -185,11 +181,12 @@ def _folder(root: Path, by_id: Mapping[str, str]) -> LabelledImages:
 
 
 def _table(root: Path) -> dict[str, str]:
-    """Labels by the name of the file, from labels.jsonl or labels.csv; {} if there is neither."""
+    """Labels by the name of the file."""
     for path in (root / "labels.jsonl", root / "labels.csv"):
         if not path.is_file():
             continue
-        try:
+        broken = (OSError, ValueError, AttributeError, csv.Error)
+        with explained(f"{path} cannot be read", *broken, fix="each row has file and label"):
             lines = path.read_text("utf-8").splitlines()
             rows: Iterable[Any] = (json.loads(line) for line in lines if line.strip())
             found = {}
@@ -198,9 +195,5 @@ def _table(root: Path) -> dict[str, str]:
                 if label is None or not row.get("file"):
                     raise ValueError("a row has no file, or no label")
                 found[str(row["file"]).replace("\\", "/")] = str(label)
-        except (OSError, ValueError, AttributeError, csv.Error) as error:
-            raise WeakspotError(
-                f"{path} cannot be read: {error}", fix="each row has file and label"
-            ) from error
         return found
     return {}

@@ -65,15 +65,10 @@ def read_pool(
     longest: int = LONGEST,
     progress: Progress | None = None,
 ) -> Pool:
-    """Read a folder, embedding what is not in the cache.
+    """Read a folder, embedding what is not in the cache, at most `longest` pixels wide and high.
 
-    Args:
-        folder: With pictures.
-        encoder: Whose vectors are wanted. Without a `digest` nobody knows whether it is still the same, and
-            nothing is cached.
-        cache: The folder of the cache; None for no cache. One that cannot be written is not used.
-        longest: Pixels of the longer side that the encoder is shown at most.
-        progress: Called after each file.
+    Without an encoder's `digest` nobody knows whether it is still the same, and nothing is cached. A cache
+    that cannot be written is not used.
     """
     digest = digest_of(encoder)
     file = None
@@ -102,8 +97,6 @@ class _Row(NamedTuple):
 
 
 class _Reader:
-    """Goes through a folder; knows what the cache has."""
-
     def __init__(self, encoder: ImageEncoder, file: Path | None, longest: int) -> None:
         self.encoder, self.file, self.longest = encoder, file, longest
         self.old = _load(file)
@@ -219,7 +212,6 @@ def _layout(width: int) -> np.dtype[Any]:
 
 
 def _load(file: Path | None) -> NDArray[Any]:
-    """The cache's rows; none where they cannot be read."""
     nothing = np.zeros(0, _layout(0))
     try:
         found = nothing if file is None else np.load(file, mmap_mode="r", allow_pickle=False)

@@ -20,6 +20,7 @@ from string import Formatter
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import WeakspotError, nearest
+from weakspot.models.errors import explained
 from weakspot.sources.folder import read_text
 from weakspot.text.wordnet import AmbiguousLabel, LabelParts, Sense, UnknownWord, WordNet
 
@@ -44,19 +45,18 @@ class LabelRow(NamedTuple):
 
 
 def read_label_file(path: str | Path) -> list[LabelRow]:
-    """The rows of a labels file, in order."""
     path = Path(path)
     kind = path.suffix.lower()
-    try:
+    # A path with a NUL, and bytes that are not UTF-8, are ValueErrors.
+    what = f"the labels file {str(path)[:200]!r} cannot be read"
+    with explained(what, OSError, ValueError, fix="name a file in UTF-8"):
         if path.exists() and not path.is_file():
             raise OSError("it is not a file")
         text = read_text(path, most=LARGEST)
-    except (OSError, ValueError) as error:  # a path with a NUL, and bytes that are not UTF-8, are ValueErrors
-        raise WeakspotError(
-            f"the labels file {str(path)[:200]!r} cannot be read: {error}", fix="name a file in UTF-8"
-        ) from error
     entries: list[Any]
-    try:
+    what, broken = f"the labels file {path} cannot be read", (ValueError, RecursionError, csv.Error)
+    fix = "write name, parent and WordNet id in columns, or one label a line in a .txt"
+    with explained(what, *broken, fix=fix):
         if kind == ".json":
             entries = list(_json_entries(json.loads(text)))
         elif kind in (".jsonl", ".ndjson"):
@@ -67,18 +67,12 @@ def read_label_file(path: str | Path) -> list[LabelRow]:
             entries = [line.strip() for line in text.splitlines() if line.strip()]
             listed = [_LISTED.fullmatch(line) for line in entries]
             entries = [list(found.groups()) for found in listed if found] if all(listed) else entries
-    except (ValueError, RecursionError, csv.Error) as error:
-        raise WeakspotError(
-            f"the labels file {path} cannot be read: {error}",
-            fix="write name, parent and WordNet id in columns, or one label a line in a .txt",
-        ) from error
     if not entries:
         raise WeakspotError(f"the labels file {path} has no labels", fix="one label a line will do")
     return [_row(entry, f"entry {i} of the labels file {path}") for i, entry in enumerate(entries, start=1)]
 
 
 def _json_entries(data: Any) -> Iterator[Any]:
-    """The entries of any of the forms that JSON files of labels have."""
     if isinstance(data, list):
         yield from data
     elif isinstance(data, dict):
@@ -104,7 +98,6 @@ def _columns(table: Iterable[list[str]]) -> list[Any]:
 
 
 def _row(entry: Any, where: str) -> LabelRow:
-    """An entry as a row: a name, a list of cells, or an object."""
     if isinstance(entry, str):
         entry = [entry]
     if isinstance(entry, list):
@@ -203,7 +196,6 @@ def spoken(label: str) -> str:
 
 
 def takes_an(noun: str) -> bool:
-    """Whether a noun is said with "an"."""
     if _SPELT.match(noun):
         return noun[0].lower() in "aefhilmnorsx"
     return _AN.match(noun) is not None and _A.match(noun) is None
@@ -223,10 +215,9 @@ def words_of(
     senses: Mapping[str, str] | None = None,
     strict: bool = True,
 ) -> dict[str, LabelWords]:
-    """Name, parent and WordNet id of each label, by the label as it is given.
+    """Name, parent and WordNet id of each label, by the label as the head has it.
 
     Args:
-        labels: As the head has them.
         known: The classifier's own `parents`.
         file: A labels file, whose names may be the head's, or cleaned, or ids. What it says goes before what
             the classifier knows; WordNet comes last.
@@ -301,19 +292,14 @@ def _cells(row: LabelRow) -> str:
 
 def _fields(template: str) -> list[str]:
     """The fields of a format string; one with a conversion or a format is not plain and shows as it is."""
-    try:
+    what, fix = f"the prompt {template[:80]!r} cannot be read", "write {{ and }} for braces themselves"
+    with explained(what, ValueError, fix=fix):
         return [
             name + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
             for _, name, form, conversion in Formatter().parse(template)
             if name is not None
         ]
-    except ValueError as error:
-        raise WeakspotError(
-            f"the prompt {template[:80]!r} cannot be read: {error}",
-            fix="write {{ and }} for braces themselves",
-        ) from None
 
 
 def _plain(text: str) -> str:
-    """One line of what can be printed."""
     return "".join(c for c in " ".join(text.split()) if c.isprintable())

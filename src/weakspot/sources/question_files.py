@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -312,7 +313,6 @@ def items_of(data: Any, which: str) -> list[Item]:
 
 
 def _bytes(image: Any) -> bytes | None:
-    """A picture of a data set, decoded or not, as the bytes of a file."""
     if isinstance(image, Mapping):
         content = image.get("bytes")
         return content if isinstance(content, bytes) else None
@@ -325,9 +325,7 @@ def _bytes(image: Any) -> bytes | None:
 
 def _datasets() -> Any:
     try:
-        import datasets  # type: ignore[import-not-found,unused-ignore]
+        return import_module("datasets")
     except ImportError as error:
-        raise WeakspotError(
-            "this layout needs the library 'datasets', which is missing", fix="pip install 'weakspot[hf]'"
-        ) from error
-    return datasets
+        what = "this layout needs the library 'datasets', which is missing"
+        raise WeakspotError(what, fix="pip install 'weakspot[hf]'") from error

@@ -1,14 +1,9 @@
 """Real pictures, found by text instead of drawn: `retrieve:photos?encoder=world:encoder&top=100`.
 
-An encoder compares the words of a hypothesis with every picture in a folder; the best matches, in a random
-order, are its cases. A folder ends, so three things differ from sources that draw:
-
-- No picture comes twice in one stage of a hypothesis, and after the last one there is `Exhausted`.
-- Every picture belongs to one stage for the whole run: half of them can be seen by exploration, half by
-  confirmation. Draws for confirmation are fresh, whatever hypothesis asked for a picture before.
-- What is expected is known from labels, or it is taken on trust that the matches show the hunted label.
-
-Where captions are known, pictures whose captions say what a sentence does come before those that look so.
+The pictures of a folder that match the words of a hypothesis best, in a random order, are its cases; those
+whose captions say the words come before those that look so. No picture comes twice in one stage, and after
+the last there is `Exhausted`. Every picture belongs to one stage for the whole run, so that draws for
+confirmation are fresh. What is expected is known from labels, or the matches are trusted to show the label.
 """
 
 from __future__ import annotations
@@ -19,7 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,22 +110,11 @@ class Retrieval:
         self._rows: dict[tuple[str, int, Stage], list[int]] = {}
 
     def expecting(self, label: str) -> Retrieval:
-        return Retrieval(
-            self.pool,
-            self.encoder,
-            expected=label,
-            known=self._known,
-            top=self.top,
-            least=self.least,
-            longest=self.longest,
-        )
+        how: dict[str, Any] = {"top": self.top, "least": self.least, "longest": self.longest}
+        return Retrieval(self.pool, self.encoder, expected=label, known=self._known, **how)
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
-        """See `Source`. The caption of a case is what its annotation says, or "".
-
-        Raises:
-            Exhausted: An index is beyond the last match.
-        """
+        """See `Source`. The caption of a case is what its annotation says, or ""."""
         cases = []
         for index in indices:
             stage = Stage.of(index)
@@ -160,7 +144,6 @@ class Retrieval:
         return self._known.get(self.pool.names[i], Annotation())
 
     def _row(self, hypothesis: Hypothesis, seed: int, stage: Stage) -> list[int]:
-        """The pictures of a stage of a hypothesis in the order in which they are drawn."""
         key = (hypothesis.id, seed, stage)
         if key not in self._rows:
             if len(self._rows) >= _REMEMBERED:
@@ -261,7 +244,6 @@ def _cache(option: str) -> Path | None:
 
 @contextmanager
 def _shown(folder: str) -> Iterator[Progress | None]:
-    """Shows how far the reading of a folder is, to a person at a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -1,12 +1,8 @@
 """Labelled pictures, transformed as a cell of a concept space says: rotate, darken, saturation, hue, blur, …
 
-Transformations are applied in one fixed order, whatever the order of the names: first what moves the picture,
-then its colours and its light, then what the air and the camera add. What is random (where something is
-covered, the noise, the fog's texture) follows from the case's seed alone. Batches of one size are transformed
-together.
-
-A cell's draws go through the pictures of a part in an order of its own, each picture once: so a cell has as
-many draws as the part has pictures, and a rate over all of them is the cell's true rate on these pictures.
+They are applied in one fixed order: first what moves the picture, then its colours and its light, then what
+the air and the camera add. What is random follows from the case's seed alone. A cell's draws show each
+picture of a part once, so a rate over all of them is the cell's true rate on these pictures.
 """
 
 from __future__ import annotations
@@ -129,7 +125,6 @@ CHANGES: Final[Mapping[str, tuple[_Change, float, tuple[float, float]]]] = {
 
 
 def amounts_of(assignment: Mapping[str, str]) -> dict[str, float]:
-    """An assignment of named values as amounts."""
     found = {}
     for name, value in assignment.items():
         check_known(name, CHANGES, f"no transformation of pictures is called {name[:60]!r}")
@@ -209,11 +204,7 @@ class TransformedImages(CellSource):
         return own
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
-        """See `Source`. The caption says which picture it is.
-
-        Raises:
-            Destroyed: A transformation leaves nothing of a picture.
-        """
+        """See `Source`. The caption says which picture it is."""
         region = self.space.read(hypothesis)
         found: dict[int, Case] = {}
         by_cell: dict[int | None, list[tuple[int, int, int]]] = {}
@@ -245,11 +236,7 @@ class TransformedImages(CellSource):
         return np.stack(rows)
 
     def probe(self) -> None:
-        """Look, before a run, whether a single value destroys the pictures.
-
-        Raises:
-            Destroyed: One does; it says which.
-        """
+        """Refuse, before a run, a single value that destroys the pictures."""
         some = [self.images.picture(i) for i in self.parts[Stage.EXPLORE][:PROBED]]
         for axis in self.space.axes:
             for place, value in enumerate(axis.values):

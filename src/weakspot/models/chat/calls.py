@@ -239,15 +239,11 @@ O = TypeVar("O")  # noqa: E741
 class AsAnswered:
     """See `weakspot.engine.Executor`; results come as they are ready, **not** in the order of the work.
 
-    The engine bears that with a batch of one, where every piece of work stands for itself.
-
-    Args:
-        width: How many pieces may be under way; asked again before each, so that it can change.
-        most: The largest that `width` will ever say.
-        ahead: So many more are begun and wait for their turn at the model's own gate, so that a call that
-            ends is followed by the next at once, however long drawing, judging and recording take. With 0, no
-            more calls are ever made than were under way when the work ended.
-        stop: Called when the iteration is left early, so that threads that wait come back.
+    The engine bears that with a batch of one, where every piece of work stands for itself. `width`, at most
+    `most`, says how many pieces may be under way; it is asked again before each. `ahead` more are begun and
+    wait at the model's own gate, so that a call that ends is followed by the next at once, however long
+    drawing, judging and recording take. `stop` is called when the iteration is left early, so that threads
+    that wait come back.
     """
 
     def __init__(

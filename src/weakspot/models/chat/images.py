@@ -14,7 +14,7 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from weakspot.core import WeakspotError
-from weakspot.core.question import ImageFile, Noted
+from weakspot.core.question import ImageFile, Noted, QuestionImage
 from weakspot.models.pictures import png
 
 _MIME: Final = {
@@ -53,21 +53,11 @@ RULES: Final[Mapping[str | None, ImageRule]] = {
 }
 
 
-class Prepared(NamedTuple):
-    """A picture as it is sent; its note says what was changed."""
-
-    content: bytes
-    mime: str
-    width: int
-    height: int
-    note: str = ""
-
-    @property
-    def uri(self) -> str:
-        return f"data:{self.mime};base64,{base64.b64encode(self.content).decode()}"
+def data_uri(picture: QuestionImage) -> str:
+    return f"data:{picture.mime};base64,{base64.b64encode(picture.content).decode()}"
 
 
-def prepare(image: Any, rule: ImageRule) -> Prepared:
+def prepare(image: Any, rule: ImageRule) -> QuestionImage:
     """A picture as a provider takes it; the very bytes that were given wherever it takes those.
 
     It is given as RGB of uint8, the bytes of a file, its path, or an object with such bytes as `content`.
@@ -88,7 +78,7 @@ def prepare(image: Any, rule: ImageRule) -> Prepared:
                 fits = max(width, height) <= rule.side and len(content) <= rule.size
                 if fits and kind in rule.formats and not getattr(opened, "is_animated", False):
                     opened.load()  # a damaged file is an error here, not at the provider's
-                    return Prepared(content, _MIME[kind], width, height, note)
+                    return QuestionImage(content, _MIME[kind], width, height, note)
                 sent = _fit(opened, rule, lossless=kind != "JPEG")
     except (OSError, ValueError, SyntaxError, EOFError, MemoryError, Image.DecompressionBombError) as error:
         raise WeakspotError(
@@ -125,7 +115,7 @@ def _content(image: Any) -> bytes:
     )
 
 
-def _fit(opened: Image.Image, rule: ImageRule, *, lossless: bool) -> Prepared:
+def _fit(opened: Image.Image, rule: ImageRule, *, lossless: bool) -> QuestionImage:
     """Upright, flat, and as small as the rule asks: PNG where that fits and the original is no JPEG."""
     opened.draft("RGB", (rule.side, rule.side))  # JPEG only: large ones are decoded small
     picture = ImageOps.exif_transpose(opened)
@@ -141,7 +131,6 @@ def _fit(opened: Image.Image, rule: ImageRule, *, lossless: bool) -> Prepared:
             file = io.BytesIO()
             picture.save(file, kind, **how)
             if file.tell() <= rule.size or max(picture.size) <= 64:
-                return Prepared(file.getvalue(), _MIME[kind], *picture.size)
-        picture = picture.resize(
-            (max(picture.width * 7 // 10, 1), max(picture.height * 7 // 10, 1)), Image.Resampling.LANCZOS
-        )
+                return QuestionImage(file.getvalue(), _MIME[kind], *picture.size)
+        wide, high = (max(side * 7 // 10, 1) for side in picture.size)
+        picture = picture.resize((wide, high), Image.Resampling.LANCZOS)

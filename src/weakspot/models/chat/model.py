@@ -17,30 +17,9 @@ from typing import Any, Final
 
 from weakspot.core import Case, Output, Question, Status, Usage, WeakspotError
 from weakspot.core.registry import read_number, read_whole
-from weakspot.models.chat.calls import (
-    LONGEST_WAIT,
-    Fault,
-    Gate,
-    close_interface,
-    event_loop,
-    fault_of,
-    pause,
-    reading_of,
-    run_on_loop,
-)
+from weakspot.models.chat import calls, costs
 from weakspot.models.chat.captioner import CaptionsWhenAsked
-from weakspot.models.chat.costs import (
-    TYPICAL_ANSWER,
-    Estimate,
-    Price,
-    Spent,
-    image_tokens,
-    price_of,
-    read_price,
-    text_tokens,
-    usage_of,
-)
-from weakspot.models.chat.images import RULES, prepare
+from weakspot.models.chat.images import RULES, data_uri, prepare
 from weakspot.models.chat.provider import Secrets, connect, who
 
 #: Calls at once: (to begin with, at most). A server of one's own seldom works on more than a few.
@@ -88,7 +67,7 @@ class ChatModel(CaptionsWhenAsked):
         temperature: float | None = None,
         seed: int | None = None,
         system: str = "",
-        price: Price | None = None,
+        price: costs.Price | None = None,
         max_calls: int | None = None,
         max_dollars: float | None = None,
         image_side: int | None = None,
@@ -97,20 +76,20 @@ class ChatModel(CaptionsWhenAsked):
         self.name, self.system, self.on_progress = name, system, on_progress
         self._who = who(name, base_url=base_url)
         self._timeout, self._attempts, self._max_tokens = timeout, attempts, max_tokens
-        self.price = price or price_of(name) or (Price(0, 0) if self._who.local else None)
+        self.price = price or costs.price_of(name) or (costs.Price(0, 0) if self._who.local else None)
         if max_dollars is not None and self.price is None:
             raise WeakspotError(
                 f"the price of chat:{name[:80]} is not known, so dollars cannot be limited",
                 fix="add price=2.5,10: dollars per million tokens read and written",
             )
-        self.spent = Spent(
+        self.spent = costs.Spent(
             max_calls=math.inf if max_calls is None else max_calls,
             max_dollars=math.inf if max_dollars is None else max_dollars,
         )
         rule = RULES.get(self._who.provider, RULES[None])
         self._rule = rule._replace(side=min(rule.side, image_side or rule.side))
         start, most = (concurrency, concurrency) if concurrency else OWN if self._who.small else REMOTE
-        self._gate = Gate(start=start, most=most)
+        self._gate = calls.Gate(start=start, most=most)
         self._secrets = Secrets(self._who)
         settings = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
         self._api, self._config = connect(self._who, settings)
@@ -119,10 +98,8 @@ class ChatModel(CaptionsWhenAsked):
         self._chance = random.Random()  # noqa: S311 - jitter
         self._over = ""
         self._tasks: set[asyncio.Task[Output]] = set()
-        self._closing = weakref.finalize(self, close_interface, self._api)
+        self._closing = weakref.finalize(self, calls.close_interface, self._api)
         self._answered = False
-
-    # -- the target ------------------------------------------------------------------------------------
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
         """A case's input is a text, or anything that `Question.of` takes."""
@@ -132,9 +109,7 @@ class ChatModel(CaptionsWhenAsked):
         self, questions: Sequence[object], *, schema: Mapping[str, Any] | None = None
     ) -> list[Output]:
         """As `answer`, from the questions themselves."""
-        return run_on_loop(self._all(list(questions), schema)) if questions else []
-
-    # -- the helper ------------------------------------------------------------------------------------
+        return calls.run_on_loop(self._all(list(questions), schema)) if questions else []
 
     def ask(
         self,
@@ -146,8 +121,7 @@ class ChatModel(CaptionsWhenAsked):
     ) -> list[str | None]:
         """One text per prompt; None where none could be had (`ask_detailed` says why).
 
-        Images are one per prompt, or None. Providers that can do so hold the answers to a
-        JSON schema, an object's.
+        Images are one per prompt, or None. Providers that can do so hold the answers to a JSON schema.
         """
         return [o.answer for o in self.ask_detailed(prompts, images, system=system, schema=schema)]
 
@@ -168,8 +142,6 @@ class ChatModel(CaptionsWhenAsked):
         questions = [Question(p, i, system) for p, i in zip(prompts, shown, strict=True)]
         return self.answer_questions(questions, schema=schema)
 
-    # -- before and after ------------------------------------------------------------------------------
-
     @property
     def width(self) -> int:
         return self._gate.limit
@@ -188,13 +160,13 @@ class ChatModel(CaptionsWhenAsked):
     def __repr__(self) -> str:
         return f"<ChatModel {self.about}>"
 
-    def estimate(self, questions: Sequence[object]) -> Estimate:
+    def estimate(self, questions: Sequence[object]) -> costs.Estimate:
         """What asking these (cases, texts, questions) would send, where, and at what cost. Sends nothing."""
         read = images = resized = unreadable = 0
         for value in questions:
             question = Question.of(value.input if isinstance(value, Case) else value)
             system = self.system if question.system is None else question.system
-            read += text_tokens(question.text) + text_tokens(system) + 10
+            read += costs.text_tokens(question.text) + costs.text_tokens(system) + 10
             if question.image is not None:
                 images += 1
                 try:
@@ -203,11 +175,11 @@ class ChatModel(CaptionsWhenAsked):
                     unreadable += 1
                     continue
                 resized += bool(sent.note)
-                read += image_tokens(self.name, sent.width, sent.height)
+                read += costs.image_tokens(self.name, sent.width, sent.height)
         n = len(questions)
-        written, most = n * min(TYPICAL_ANSWER, self._max_tokens), n * self._max_tokens
-        costs = (self.price.of(read, written), self.price.of(read, most)) if self.price else (None, None)
-        return Estimate(self._who.host, n, images, resized, unreadable, read, written, *costs)
+        written, most = n * min(costs.TYPICAL_ANSWER, self._max_tokens), n * self._max_tokens
+        dollars = (self.price.of(read, written), self.price.of(read, most)) if self.price else (None, None)
+        return costs.Estimate(self._who.host, n, images, resized, unreadable, read, written, *dollars)
 
     def probe(self) -> None:
         """One short call, to learn whether there will be answers at all."""
@@ -226,9 +198,7 @@ class ChatModel(CaptionsWhenAsked):
             for task in self._tasks:
                 task.cancel()
 
-        event_loop().call_soon_threadsafe(end)
-
-    # -- one question, within the event loop -----------------------------------------------------------
+        calls.event_loop().call_soon_threadsafe(end)
 
     async def _all(self, questions: list[object], schema: Mapping[str, Any] | None) -> list[Output]:
         config, done = self._config, 0
@@ -268,7 +238,7 @@ class ChatModel(CaptionsWhenAsked):
             messages, note = await self._prepared(value)
         except WeakspotError as error:
             return Output(None, status=Status.ERROR, detail=self._secrets.scrub(error.what))
-        paid, fault = Usage(), Fault("")
+        paid, fault = Usage(), calls.Fault("")
         for attempt in range(self._attempts):
             async with self._gate:
                 if over := self._over or self.spent.full():
@@ -280,12 +250,12 @@ class ChatModel(CaptionsWhenAsked):
                 except WeakspotError as error:
                     return Output(None, status=Status.ERROR, detail=self._secrets.scrub(error.what))
                 except Exception as error:  # of the provider's library; `fault_of` tells them apart
-                    fault = fault_of(error, self._api)
+                    fault = calls.fault_of(error, self._api)
                 else:
-                    usage = usage_of(reply.usage, self.price)
+                    usage = costs.usage_of(reply.usage, self.price)
                     self.spent.add(usage)
                     paid = Usage(paid.tokens + usage.tokens, paid.dollars + usage.dollars)
-                    found = reading_of(reply, paid, max_tokens=self._max_tokens)
+                    found = calls.reading_of(reply, paid, max_tokens=self._max_tokens)
                     if isinstance(found, Output):
                         self._answered = True
                         if attempt == 0:
@@ -301,10 +271,10 @@ class ChatModel(CaptionsWhenAsked):
                 self._over = self._over or fault.what
             if not fault.again or attempt + 1 == self._attempts:
                 break
-            if (fault.wait or 0) > LONGEST_WAIT:
+            if (fault.wait or 0) > calls.LONGEST_WAIT:
                 fault = fault._replace(what=f"{fault.what}; it asks to wait {fault.wait:.0f} s")
                 break
-            await asyncio.sleep(pause(attempt, fault, chance=self._chance))
+            await asyncio.sleep(calls.pause(attempt, fault, chance=self._chance))
         tried = f" ({attempt + 1} attempts)" if attempt else ""
         return Output(None, status=Status.ERROR, detail=f"{fault.what}{tried}", usage=paid)
 
@@ -327,7 +297,7 @@ class ChatModel(CaptionsWhenAsked):
         if question.image is not None:
             sent = await asyncio.to_thread(prepare, question.image, self._rule)
             note = sent.note
-            content = [make.ContentImage(image=sent.uri), make.ContentText(text=content)]
+            content = [make.ContentImage(image=data_uri(sent)), make.ContentText(text=content)]
         first = [make.ChatMessageSystem(content=_utf8(system))] if system else []
         return [*first, make.ChatMessageUser(content=content)], note
 
@@ -370,7 +340,7 @@ def load(
         max_tokens=read_whole("max_tokens", max_tokens, most=1_000_000) or MAX_TOKENS,
         temperature=read_number("temperature", temperature, most=2),
         seed=read_whole("seed", seed, most=2**31 - 1),
-        price=read_price(price),
+        price=costs.read_price(price),
         max_calls=read_whole("max_calls", max_calls, most=10**9),
         max_dollars=read_number("max_dollars", max_dollars, most=1e6),
         image_side=read_whole("image_side", image_side, most=8192),

@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import WeakspotError, nearest
+from weakspot.models.errors import explained, kind_and_reason
 from weakspot.models.hf.loading import PICKLES, sha256
 
 INDEX: Final = "model_index.json"
+_AGAIN: Final = "copy the folder again"
 _LIBRARIES: Final = ("diffusers", "transformers")
 #: What a text-to-image pipeline is called with; `latents` are the noise it begins with.
 _CALLED_WITH: Final = {
@@ -45,17 +47,14 @@ class Index(NamedTuple):
 
 def read_index(path: Path) -> Index:
     """Read a model_index.json; an error if it names code that does not come with diffusers."""
-    try:
+    broken = (OSError, ValueError, KeyError, TypeError, AttributeError)
+    with explained(f"{path} cannot be read", *broken, fix=_AGAIN, why=kind_and_reason):
         content = json.loads(path.read_text("utf-8"))
         kind = content["_class_name"]
         rows = {k: v for k, v in content.items() if not k.startswith("_") and isinstance(v, list)}
         parts = {
             name: (row[0], row[1]) for name, row in rows.items() if len(row) == 2 and row != [None, None]
         }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise WeakspotError(
-            f"{path} cannot be read: {type(error).__name__}: {error}", fix="copy the folder again"
-        ) from error
     # diffusers would import whatever is named here; its own pipelines' modules are written without a package.
     home = Path(import_module("diffusers").__file__ or "").parent / "pipelines"
     strange = [] if isinstance(kind, str) else [kind]
@@ -98,7 +97,6 @@ def pipeline_kind(index: Index) -> Any:
 
 
 def check_folder(folder: Path) -> Index:
-    """Check that the folder is a pipeline in the diffusers format."""
     if not folder.is_dir():
         raise WeakspotError(f"there is no folder {folder}", fix="check the path")
     if not (folder / INDEX).is_file():
@@ -116,9 +114,7 @@ def parts(folder: Path, index: Index) -> list[Part]:
     found = []
     for name, (library, class_name) in index.parts.items():
         if not (folder / name).is_dir():
-            raise WeakspotError(
-                f"{folder} lacks the component {name!r}; {_contents(folder)}", fix="copy the folder again"
-            )
+            raise WeakspotError(f"{folder} lacks the component {name!r}; {_contents(folder)}", fix=_AGAIN)
         module = library if library in _LIBRARIES else f"diffusers.pipelines.{library}"
         kind: Any = getattr(import_module(module), class_name, None)
         if kind is None and library != "transformers":  # diffusers knows the new names of old classes there
@@ -155,34 +151,27 @@ def _check_vocabulary(folder: Path, files: Mapping[str, str]) -> None:
     if len(lacks) == len(apart):
         lacks = [" or ".join(filter(None, ("tokenizer.json", " with ".join(apart))))]
     raise WeakspotError(
-        f"{folder / lacks[0]} is missing, so the tokenizer has no words; {_contents(folder)}",
-        fix="copy the folder again",
+        f"{folder / lacks[0]} is missing, so the tokenizer has no words; {_contents(folder)}", fix=_AGAIN
     )
 
 
 def _check_json(path: Path) -> None:
     if not path.is_file():
-        raise WeakspotError(f"{path} is missing; {_contents(path.parent)}", fix="copy the folder again")
-    try:
+        raise WeakspotError(f"{path} is missing; {_contents(path.parent)}", fix=_AGAIN)
+    with explained(f"{path} cannot be read", OSError, ValueError, fix=_AGAIN):
         content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise WeakspotError(f"{path} cannot be read: {error}", fix="copy the folder again") from error
     if not isinstance(content, dict):
-        raise WeakspotError(
-            f"{path} holds a {type(content).__name__}, not an object of settings", fix="copy the folder again"
-        )
+        raise WeakspotError(f"{path} holds a {type(content).__name__}, not an object of settings", fix=_AGAIN)
 
 
 def _weights(folder: Path, stem: str) -> tuple[Path, ...]:
-    """The safetensors files of a network, in one piece or in shards that an index lists."""
     files = [path] if (path := folder / f"{stem}.safetensors").is_file() else []
     listing = folder / f"{stem}.safetensors.index.json"
     if listing.is_file():
-        try:
+        broken = (ValueError, KeyError, TypeError, AttributeError)
+        with explained(f"{listing} cannot be read", *broken, fix=_AGAIN):
             names = set(json.loads(listing.read_bytes())["weight_map"].values())
             files += [folder / name for name in sorted(names)]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise WeakspotError(f"{listing} cannot be read: {error}", fix="copy the folder again") from error
     pickles = sorted(p.name for p in folder.iterdir() if p.suffix in PICKLES)
     if not files and pickles:
         raise WeakspotError(
@@ -192,9 +181,7 @@ def _weights(folder: Path, stem: str) -> tuple[Path, ...]:
         )
     missing = [path for path in files or [folder / f"{stem}.safetensors"] if not path.is_file()]
     if missing:
-        raise WeakspotError(
-            f"the weights {missing[0]} are missing; {_contents(folder)}", fix="copy the folder again"
-        )
+        raise WeakspotError(f"the weights {missing[0]} are missing; {_contents(folder)}", fix=_AGAIN)
     for path in files:
         _check_safetensors(path)
     return tuple(files)
@@ -206,13 +193,9 @@ def _check_safetensors(path: Path) -> None:
         start = file.read(64)
     if start.startswith(b"version https://git-lfs"):
         raise WeakspotError(f"{path} is only a pointer of Git LFS", fix="run: git lfs pull")
-    try:
-        with safetensors.safe_open(path, framework="numpy"):
-            pass
-    except (safetensors.SafetensorError, OSError) as error:
-        raise WeakspotError(
-            f"{path} is no whole safetensors file: {error}", fix="copy or download it again"
-        ) from error
+    what, broken = f"{path} is no whole safetensors file", (safetensors.SafetensorError, OSError)
+    with explained(what, *broken, fix="copy or download it again"), safetensors.safe_open(path, "numpy"):
+        pass
 
 
 def check_digests(folder: Path, digests: Mapping[str, str]) -> None:

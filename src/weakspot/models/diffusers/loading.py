@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from weakspot.core import WeakspotError, nearest
-from weakspot.models.compute import channels_last, in_one_line, out_of_memory, power_of_two
+from weakspot.models.compute import channels_last, out_of_memory, power_of_two
 from weakspot.models.diffusers.folder import (
     INDEX,
     Index,
@@ -23,6 +23,7 @@ from weakspot.models.diffusers.folder import (
     pipeline_kind,
     read_index,
 )
+from weakspot.models.errors import in_one_line
 from weakspot.models.hf.loading import hushed, local_folder, not_given, quiet, reading, revision_of
 
 _UNSEEDED: Final = ("DPMSolverSDEScheduler", "CosineDPMSolverMultistepScheduler")
@@ -219,13 +220,10 @@ def noise_of(pipe: Any, settings: Mapping[str, Any]) -> tuple[tuple[int, ...], t
 
 
 def fitting_batch(free: int | None, *, size: tuple[int, int], dtype: str) -> int:
-    """How many pictures to make at once: a first guess, to be halved where it was too bold.
+    """How many pictures to make at once: a first guess, to be halved; one where nobody knows what is free.
 
     A power of two, since with these most kernels treat all places of a batch alike. No more than keeps a
-    GPU busy, because requests for fewer pictures are filled up: 8 of 512 × 512 pixels, and more of smaller
-    ones.
-
-    One at a time where nobody knows how many bytes are free.
+    GPU busy, because requests for fewer pictures are filled up: 8 of 512 × 512 pixels, more of smaller ones.
     """
     if free is None:
         return 1

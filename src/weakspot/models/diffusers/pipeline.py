@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -25,16 +24,9 @@ from weakspot.models.compute import (
     free_memory,
     out_of_memory,
 )
+from weakspot.models.diffusers import loading
 from weakspot.models.diffusers.folder import check_digests, folder_digest
-from weakspot.models.diffusers.loading import (
-    find,
-    fitting_batch,
-    lay_out,
-    load_pipeline,
-    noise_of,
-    settings_of,
-    use_scheduler,
-)
+from weakspot.models.errors import explained
 from weakspot.models.hf.loading import quiet, revision_of
 
 
@@ -101,24 +93,25 @@ class DiffusersGenerator(Batched):
         self.on_progress = on_progress
         self._lock = threading.RLock()  # a pipeline's sampler counts its steps, so one request at a time
         self._negative = negative
-        with _libraries():
-            folder = find(self.name, revision=revision)
+        missing = "'diffusers' needs a library that is missing"
+        with explained(missing, ImportError, fix="pip install 'weakspot[hf]'"):
+            folder = loading.find(self.name, revision=revision)
             if digests is not None:
                 check_digests(folder, digests)
             self.device = choose_device(device)
             self.dtype = choose_dtype(dtype, self.device)
             self._torch: Any = import_module("torch")
-            self._model, index = load_pipeline(folder, dtype=self.dtype)
+            self._model, index = loading.load_pipeline(folder, dtype=self.dtype)
             if scheduler:
-                use_scheduler(self._model, scheduler)
-            self._settings = settings_of(
+                loading.use_scheduler(self._model, scheduler)
+            self._settings = loading.settings_of(
                 self._model, steps=steps, guidance=guidance, negative=negative, size=size
             )
             self._place(compile=compile, offload=offload)
-            self.noise_shape, self.size = noise_of(self._model, self._settings)
+            self.noise_shape, self.size = loading.noise_of(self._model, self._settings)
         self._folder, self._components = folder, tuple(index.parts)
         self.revision = revision_of(folder)
-        many = batch or fitting_batch(free_memory(self.device), size=self.size, dtype=self.dtype)
+        many = batch or loading.fitting_batch(free_memory(self.device), size=self.size, dtype=self.dtype)
         self._batches = Batches(
             self.name,
             many,
@@ -143,7 +136,7 @@ class DiffusersGenerator(Batched):
                 f"{self.name} is too large for the memory of {self.device}", fix="try offload=yes"
             ) from error
         if not offload:
-            lay_out(pipe, self.device)
+            loading.lay_out(pipe, self.device)
         if compile:
             (getattr(pipe, "unet", None) or pipe.transformer).compile()
 
@@ -163,13 +156,11 @@ class DiffusersGenerator(Batched):
     def generate_from(
         self, prompts: Sequence[str], latents: NDArray[np.float32], *, seeds: Sequence[int] | None = None
     ) -> list[NDArray[np.uint8]]:
-        """Pictures from noise of one's own, for methods that move in its space.
+        """Pictures from noise of one's own, of the shape (pictures, *noise_shape).
 
-        Args:
-            prompts: One per picture. What a tokenizer has no room for is cut off.
-            latents: Of the shape (pictures, *noise_shape).
-            seeds: For samplers that add noise on their way (ancestral ones). By default it follows from the
-                latents, so that a small move of the latents is a new draw there; fix the seeds to keep it.
+        What a tokenizer has no room for is cut off. `seeds` are for samplers that add noise on their way
+        (ancestral ones). By default it follows from the latents, so that a small move of the latents is a
+        new draw there; fix the seeds to keep it.
         """
         latents = np.ascontiguousarray(latents, np.float32)
         _same_number(len(prompts), len(latents), "rows of latents")
@@ -229,24 +220,12 @@ class DiffusersGenerator(Batched):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over all files the pipeline was read from, which takes seconds where they are gigabytes;
-        and the number format where it is not float32.
-        """
+        """SHA-256 over all its files, which takes seconds for gigabytes; and a format other than float32."""
         found = folder_digest(self._folder, self._components)
         return found if self.dtype == "float32" else f"{found}-{self.dtype}"
 
     def __repr__(self) -> str:
         return f"<DiffusersGenerator {self.about}>"
-
-
-@contextmanager
-def _libraries() -> Iterator[None]:
-    try:
-        yield
-    except ImportError as error:
-        raise WeakspotError(
-            f"'diffusers' needs a library that is missing: {error}", fix="pip install 'weakspot[hf]'"
-        ) from error
 
 
 def seed_of(latents: NDArray[np.float32]) -> int:

@@ -21,16 +21,8 @@ from scipy.special import log_softmax
 from weakspot.core import WeakspotError
 from weakspot.core.registry import read_whole
 from weakspot.models.compute import Batched, Batches, computing
-from weakspot.models.hf.loading import (
-    How,
-    Trust,
-    folder_digest,
-    load_beside,
-    load_model,
-    quiet,
-    read_config,
-    revision_of,
-)
+from weakspot.models.hf import loading
+from weakspot.models.hf.loading import How, Trust
 from weakspot.models.pictures import stack_images
 from weakspot.models.preprocess import Prepare, by_name, prepare_of, prepared_by
 
@@ -150,12 +142,11 @@ _PLAIN: Final = {
 def speaker_of(
     folder: Path, config: Mapping[str, Any], *, device: str, dtype: str, trust: Trust, prompt: str
 ) -> Speaker:
-    """The model in a folder, and how it is asked."""
     kind = str(config.get("model_type", ""))
     how: dict[str, Any] = {"device": device, "dtype": dtype}
     if kind not in _PLAIN:
-        processor = load_beside("AutoProcessor", folder, trust=trust)
-        model = load_model("AutoModelForImageTextToText", folder, trust=trust, **how)
+        processor = loading.load_beside("AutoProcessor", folder, trust=trust)
+        model = loading.load_model("AutoModelForImageTextToText", folder, trust=trust, **how)
         if getattr(processor, "chat_template", None):
             said = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": prompt}]}]
             question = processor.apply_chat_template(said, add_generation_prompt=True)
@@ -164,9 +155,9 @@ def speaker_of(
         how |= {"processor": processor, "question": question, "longest": LONGEST}
         return Converses(model, processor.tokenizer, **how)
     prepare = prepared_by(prepare_of(folder, trust=trust), of=folder)
-    tokenizer = load_beside("AutoTokenizer", folder, trust=trust)
+    tokenizer = loading.load_beside("AutoTokenizer", folder, trust=trust)
     name, text, first = _PLAIN[kind]
-    model = load_model(name, folder, trust=trust, **how)
+    model = loading.load_model(name, folder, trust=trust, **how)
     inner = getattr(model.config, text) if text else model.config
     says = {"vision-encoder-decoder": model.config, "blip": inner, "git": tokenizer}[kind]
     known = (getattr(says, first, None), tokenizer.bos_token_id)
@@ -185,7 +176,6 @@ _KINDS: Final = ("vision-encoder-decoder", "git")
 
 
 def is_captioner(config: dict[str, Any]) -> bool:
-    """Whether a config.json is that of a model that writes about pictures."""
     writes = any(str(name).endswith("ForConditionalGeneration") for name in config.get("architectures") or ())
     return config.get("model_type") in _KINDS or (writes and "vision_config" in config)
 
@@ -196,11 +186,11 @@ class HfCaptioner(Batched):
     def __init__(
         self, folder: Path, *, prompt: str = "", tokens: int = TOKENS, beams: int = 1, **how: Unpack[How]
     ) -> None:
-        self.name, self.revision, self.device = str(folder), revision_of(folder), how["device"]
+        self.name, self.revision, self.device = str(folder), loading.revision_of(folder), how["device"]
         place: dict[str, Any] = {"device": self.device, "dtype": how["dtype"]}
-        config, asked = read_config(folder), prompt or PROMPT
+        config, asked = loading.read_config(folder), prompt or PROMPT
         speaker = speaker_of(folder, config, trust=how["trust"], prompt=asked, **place)
-        self.digest = f"{folder_digest(folder)}-{how['dtype']}-{tokens}-{beams}-{prompt}"
+        self.digest = f"{loading.folder_digest(folder)}-{how['dtype']}-{tokens}-{beams}-{prompt}"
         self._model, self._tokens, self._beams = speaker, tokens, beams
         self._batches = Batches(self.name, 1 if speaker.one_by_one else how["batch"] or BATCH, **place)
 
@@ -209,7 +199,7 @@ class HfCaptioner(Batched):
         begun = self._words(prefix)
         shown = len(self._decoded(begun))
         how = {"max_new_tokens": self._tokens, "num_beams": self._beams, "do_sample": False}
-        with quiet():
+        with loading.quiet():
             rows = self._batches.run(images, lambda some: self._model.write(some, begun, **how))
         return [prefix + self._decoded(row)[shown:].rstrip() for some in rows for row in some]
 
@@ -219,7 +209,7 @@ class HfCaptioner(Batched):
         texts = [self._tokens_of(" ".join(prefix.split()), " ".join(s.split())) for s in sentences]
         table = np.zeros((len(images), len(sentences)))
         order = sorted((i for i, (_, own) in enumerate(texts) if own), key=lambda i: len(texts[i][1]))
-        with quiet():
+        with loading.quiet():
             for row, image in zip(table, images, strict=True):
                 together = Batches("", SENTENCES, device=self.device)
                 parts = together.run([texts[i] for i in order], partial(self._score, image))
@@ -227,7 +217,6 @@ class HfCaptioner(Batched):
         return table
 
     def _score(self, image: NDArray[np.uint8], texts: Sequence[_Text]) -> NDArray[np.float64]:
-        """log P of some texts about one picture."""
         rows = [before + own for before, own in texts]
         longest = max(map(len, rows))
         filled = [row + [self._model.pad] * (longest - len(row)) for row in rows]  # last, so nobody sees it
@@ -238,8 +227,6 @@ class HfCaptioner(Batched):
             places = np.arange(len(before), len(before) + len(own))
             sums.append(table[places, own].sum())
         return np.array(sums, np.float64)
-
-    # -- words and tokens -----------------------------------------------------------------------------
 
     def _words(self, text: str) -> list[int]:
         found: list[int] = self._model.tokenizer(text, add_special_tokens=False)["input_ids"] if text else []

@@ -14,22 +14,13 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError, nearest
 from weakspot.models.compute import autocast, computing
-from weakspot.models.hf.loading import (
-    FolderModel,
-    How,
-    Trust,
-    find_folder,
-    load_beside,
-    read_config,
-    read_options,
-    reading,
-    refuse_pickles,
-)
+from weakspot.models.errors import explained, system_reason
+from weakspot.models.hf import loading
 from weakspot.models.preprocess import Preprocess, by_name, prepare_of, prepared_by
 from weakspot.models.vectors import in_batches, unit
 
 
-class TextTower(FolderModel, ABC):
+class TextTower(loading.FolderModel, ABC):
     """See `weakspot.core.TextEncoder`. Texts longer than the model reads are cut."""
 
     _width: int | None = None
@@ -64,12 +55,12 @@ _PADDED: Final = ("siglip", "siglip2")
 class HfClip(TwoTowers):
     """A folder with config, safetensors, tokenizer and, for pictures, preprocessor_config.json."""
 
-    def __init__(self, folder: Path, **how: Unpack[How]) -> None:
+    def __init__(self, folder: Path, **how: Unpack[loading.How]) -> None:
         super().__init__(folder, usual=BATCH, **how)
-        config = read_config(folder)
+        config = loading.read_config(folder)
         self._prepare = prepare_of(folder, trust=self.trust)
         self._model = self._network("AutoModel")
-        self._tokenizer: Any = load_beside("AutoTokenizer", folder, trust=self.trust)
+        self._tokenizer: Any = loading.load_beside("AutoTokenizer", folder, trust=self.trust)
         settings = self._model.config
         said = int(config.get("text_config", {}).get("max_position_embeddings", 0))
         self._longest = said or int(settings.text_config.max_position_embeddings)
@@ -103,6 +94,8 @@ class HfClip(TwoTowers):
 
 
 MODULES: Final = "modules.json"
+#: What comes of reading a file that is not as it should be.
+_BROKEN: Final = (OSError, ValueError, KeyError, TypeError, RecursionError)
 _POOLING: Final = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
 #: Their first places belong to the padding.
 _SHIFTED: Final = ("roberta", "xlm-roberta", "camembert", "mpnet")
@@ -120,7 +113,6 @@ class Reading(NamedTuple):
 
 
 def is_text_encoder(config: Mapping[str, Any]) -> bool:
-    """Whether a config.json is that of a network that reads texts and does nothing else."""
     names = [str(name) for name in config.get("architectures") or ()]
     reads = any(n.endswith("ForMaskedLM") or (n.endswith("Model") and "Head" not in n) for n in names)
     strange = config.get("is_encoder_decoder") or "vision_config" in config
@@ -133,7 +125,8 @@ def read_modules(folder: Path) -> Reading:
     """What a folder says of how a sentence becomes a row; the mean where it says nothing."""
     if not (folder / MODULES).is_file():
         return Reading()
-    try:
+    what = f"{folder / MODULES} or a file it names cannot be read"
+    with explained(what, *_BROKEN, fix="copy the folder again", why=system_reason):
         modules = [(str(m["type"]).rpartition(".")[2], str(m["path"])) for m in _json(folder, MODULES, list)]
         kinds = [kind for kind, _ in modules]
         if kinds[:2] != ["Transformer", "Pooling"] or set(kinds[2:]) - {"Normalize"}:
@@ -151,11 +144,6 @@ def read_modules(folder: Path) -> Reading:
             raise _beyond(folder, "puts words of its own before every text")
         longest = said.get("max_seq_length")
         return Reading(pooling, None if longest is None else int(longest), bool(said.get("do_lower_case")))
-    except (KeyError, TypeError, ValueError, OSError, RecursionError) as error:
-        said = getattr(error, "strerror", None) or error
-        raise WeakspotError(
-            f"{folder / MODULES} or a file it names cannot be read: {said}", fix="copy the folder again"
-        ) from error
 
 
 def _json(folder: Path, name: str, kind: type) -> Any:
@@ -182,11 +170,11 @@ def _beyond(folder: Path, what: str) -> WeakspotError:
 class HfSentences(TextTower):
     """A folder as transformers or sentence-transformers saves it: config, safetensors, tokenizer."""
 
-    def __init__(self, folder: Path, **how: Unpack[How]) -> None:
+    def __init__(self, folder: Path, **how: Unpack[loading.How]) -> None:
         super().__init__(folder, usual=BATCH, **how)
-        self.reading, config = read_modules(folder), read_config(folder)
+        self.reading, config = read_modules(folder), loading.read_config(folder)
         self._model = self._network("AutoModel", unused="pooler.")
-        self._tokenizer: Any = load_beside("AutoTokenizer", folder, trust=self.trust)
+        self._tokenizer: Any = loading.load_beside("AutoTokenizer", folder, trust=self.trust)
         self._tokenizer.padding_side = "right"
         places = int(config.get("max_position_embeddings") or LONGEST)
         places -= 2 if config.get("model_type") in _SHIFTED else 0
@@ -215,14 +203,14 @@ OWNER: Final = "sentence-transformers"
 class SentenceEncoder(TextTower):
     """A folder with modules.json, as the library saves it."""
 
-    def __init__(self, folder: Path, **how: Unpack[How]) -> None:
+    def __init__(self, folder: Path, **how: Unpack[loading.How]) -> None:
         library: Any = import_module("sentence_transformers")
         super().__init__(folder, usual=BATCH, **how)
         _check_modules(folder, self.trust)
         if not self.trust.pickle:
-            refuse_pickles(folder)
+            loading.refuse_pickles(folder)
         safe = not self.trust.pickle or any(folder.glob("*.safetensors"))
-        with reading(folder):
+        with loading.reading(folder):
             self._model = library.SentenceTransformer(
                 str(folder),
                 device=self.device,
@@ -243,16 +231,12 @@ class SentenceEncoder(TextTower):
         return np.asarray(rows, np.float32)
 
 
-def _check_modules(folder: Path, trust: Trust) -> None:
+def _check_modules(folder: Path, trust: loading.Trust) -> None:
     """The library would import whatever modules.json names; its own parts alone are let through unasked."""
     path = folder / "modules.json"
-    try:
+    fix = "name a folder that sentence-transformers saved; for CLIP write hf:…"
+    with explained(f"{path} cannot be read", *_BROKEN, fix=fix, why=system_reason):
         kinds = [str(row["type"]) for row in json.loads(path.read_bytes())]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise WeakspotError(
-            f"{path} cannot be read: {getattr(error, 'strerror', None) or error}",
-            fix="name a folder that sentence-transformers saved; for CLIP write hf:…",
-        ) from error
     strange = [kind for kind in kinds if not kind.startswith("sentence_transformers.")]
     if strange and not trust.code:
         raise WeakspotError(
@@ -273,8 +257,8 @@ def load(
 ) -> SentenceEncoder:
     """`st:all-mpnet-base-v2?device=cuda&batch=256`; names without an owner are the library's own models."""
     import_module("sentence_transformers")  # a missing library is told before anything is fetched
-    how, trust = read_options(device=device, dtype=dtype, batch=batch, pickle=pickle, code=code)
-    folder = find_folder(path, revision=revision or None, owner=OWNER, also=trust.fetched)
+    how, trust = loading.read_options(device=device, dtype=dtype, batch=batch, pickle=pickle, code=code)
+    folder = loading.find_folder(path, revision=revision or None, owner=OWNER, also=trust.fetched)
     return SentenceEncoder(folder, **how, trust=trust)
 
 
@@ -288,13 +272,13 @@ NO_PICKLES: Final = (
 class OpenClip(TwoTowers):
     """Of open_clip: a folder with its configuration, safetensors and, if it has one, its tokenizer."""
 
-    def __init__(self, folder: Path, **how: Unpack[How]) -> None:
+    def __init__(self, folder: Path, **how: Unpack[loading.How]) -> None:
         library: Any = import_module("open_clip")
         super().__init__(folder, usual=BATCH, **how)
-        config = read_config(folder, OPEN_CLIP)
-        refuse_pickles(folder, fix=NO_PICKLES)
+        config = loading.read_config(folder, OPEN_CLIP)
+        loading.refuse_pickles(folder, fix=NO_PICKLES)
         source = f"local-dir:{folder}"
-        with reading(folder):
+        with loading.reading(folder):
             made = library.create_model(source, device=self.device, require_pretrained=True)
             self._model = made.eval()
             self._tokenizer: Any = library.get_tokenizer(source)
@@ -349,5 +333,5 @@ def load_openclip(
         name = "/".join(name.split("/")[:2])
         if not name:
             raise WeakspotError(f"the weights {tag!r} of {model} are there as a pickle only", fix=NO_PICKLES)
-    how, _ = read_options(device=device, dtype=dtype, batch=batch)
-    return OpenClip(find_folder(name, revision=revision or None), **how)
+    how, _ = loading.read_options(device=device, dtype=dtype, batch=batch)
+    return OpenClip(loading.find_folder(name, revision=revision or None), **how)

@@ -21,15 +21,8 @@ from typing import Any, Final, NamedTuple, TypedDict, Unpack
 
 from weakspot.core import WeakspotError
 from weakspot.core.registry import read_whole, read_yes
-from weakspot.models.compute import (
-    Batched,
-    Batches,
-    choose_device,
-    choose_dtype,
-    free,
-    in_one_line,
-    out_of_memory,
-)
+from weakspot.models.compute import Batched, Batches, choose_device, choose_dtype, free, out_of_memory
+from weakspot.models.errors import explained, in_one_line, system_reason
 
 PICKLES: Final = (".bin", ".ckpt", ".pt", ".pth", ".pkl")
 #: What is fetched of a model.
@@ -45,11 +38,10 @@ def local_folder(path: str, *, revision: str | None, name: str, no_folder: str) 
 
     `no_folder` is the way out where the path is a file.
     """
-    try:
+    odd = (OSError, RuntimeError, ValueError)  # too long, not ours to see, of an unknown user
+    with explained(f"{path[:200]} cannot be read", *odd, fix="check the path"):
         folder = Path(path).expanduser()
         is_folder, is_there = folder.is_dir(), folder.exists()
-    except (OSError, RuntimeError, ValueError) as error:  # too long, not ours to see, of an unknown user
-        raise WeakspotError(f"{path[:200]} cannot be read: {error}", fix="check the path") from error
     if is_folder:
         if revision is not None:
             raise WeakspotError(f"{folder} is a folder, which has no revisions", fix="leave revision out")
@@ -119,14 +111,10 @@ def revision_of(folder: Path) -> str:
 
 
 def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
-    """A JSON object of the folder."""
-    try:
+    what, broken = f"{folder / name} cannot be read", (OSError, ValueError, RecursionError)
+    fix = "name a folder that a model was saved to with save_pretrained"
+    with explained(what, *broken, fix=fix, why=system_reason):
         content = json.loads((folder / name).read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise WeakspotError(
-            f"{folder / name} cannot be read: {getattr(error, 'strerror', None) or error}",
-            fix="name a folder that a model was saved to with save_pretrained",
-        ) from error
     if not isinstance(content, dict):
         raise WeakspotError(f"{folder / name} is no object", fix="copy the folder again")
     return content
@@ -187,10 +175,10 @@ def unloadable(folder: Path, error: Exception) -> WeakspotError:
 
 @contextmanager
 def quiet(*, drawing: bool = False) -> Iterator[None]:
-    """Without the libraries' advice and progress bars. What goes wrong is raised, so nothing is lost.
+    """Without the libraries' advice and progress bars, and without Python's warnings.
 
-    Python's warnings are off too. While pictures are drawn it is one of them alone, since threads share the
-    filters: samplers turn tensors into arrays in a way that numpy 2 warns of.
+    While pictures are drawn it is one warning alone, since threads share the filters: samplers turn tensors
+    into arrays in a way that numpy 2 warns of.
     """
     names = ("transformers.utils.logging", "diffusers.utils.logging")
     with suppress(ImportError):
@@ -242,7 +230,6 @@ class Trust(NamedTuple):
 
     @property
     def fetched(self) -> tuple[str, ...]:
-        """Files that are fetched for it, beyond the safe ones."""
         return (*(("*.bin",) if self.pickle else ()), *(("*.py",) if self.code else ()))
 
 
@@ -292,10 +279,9 @@ def read_options(
 def load_model(
     kind: str, folder: Path, *, device: str, dtype: str, trust: Trust = NOTHING, unused: str = ""
 ) -> Any:
-    """The model, in evaluation mode, on its device.
+    """A model of a class of transformers (`kind`), in evaluation mode, on its device.
 
-    `kind` is a class of transformers, e.g. "AutoModelForImageClassification". Weights whose names begin with
-    `unused` may be missing, since nobody asks for them.
+    Weights whose names begin with `unused` may be missing, since nobody asks for them.
     """
     torch, transformers = import_module("torch"), import_module("transformers")
     named = "dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "torch_dtype"

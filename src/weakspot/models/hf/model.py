@@ -14,37 +14,28 @@ from typing import Any, Final, NamedTuple, Unpack
 
 from weakspot.core import WeakspotError
 from weakspot.core.registry import read_yes
+from weakspot.models.hf import loading
 from weakspot.models.hf.captioner import is_captioner
 from weakspot.models.hf.encoders import is_text_encoder
-from weakspot.models.hf.loading import (
-    Place,
-    Trust,
-    find_folder,
-    load_model,
-    read_config,
-    read_options,
-    refuse_pickles,
-)
 from weakspot.models.pictures import columns, in_order, read_labels
 from weakspot.models.preprocess import prepare_of, prepared_by
 from weakspot.models.torch.classifier import ImageClassifier
 
 
 def is_classifier(config: dict[str, Any]) -> bool:
-    """Whether a config.json is an image classifier's."""
     return any("ForImageClassification" in str(name) for name in config.get("architectures") or ())
 
 
 def load_classifier(
-    folder: Path, *, trust: Trust, labels: str = "", compile: str = "", **how: Unpack[Place]
+    folder: Path, *, trust: loading.Trust, labels: str = "", compile: str = "", **how: Unpack[loading.Place]
 ) -> ImageClassifier:
     """`hf:FOLDER?labels=labels.txt&compile=yes`; by default the labels are those of config.json."""
     fast = read_yes("compile", compile or "no")
     prepare = prepared_by(prepare_of(folder, trust=trust), of=folder)
-    config = read_config(folder)
+    config = loading.read_config(folder)
     names = read_labels(Path(labels)) if labels else in_order(config.get("id2label") or {}, of=folder)
     kind = "AutoModelForImageClassification"
-    model = load_model(kind, folder, device=how["device"], dtype="float32", trust=trust)
+    model = loading.load_model(kind, folder, device=how["device"], dtype="float32", trust=trust)
     columns(int(model.config.num_labels), names, of=str(folder))
     return ImageClassifier(
         model,
@@ -121,9 +112,9 @@ def load(
 ) -> Any:
     """`hf:microsoft/resnet-50`, `hf:openai/clip-vit-large-patch14?device=cuda`, `hf:FOLDER`."""
     import_module("transformers")  # a missing library is told before anything is fetched
-    how, trust = read_options(device=device, dtype=dtype, batch=batch, pickle=pickle, code=code)
-    folder = find_folder(path, revision=revision or None, also=trust.fetched)
-    config = read_config(folder)
+    how, trust = loading.read_options(device=device, dtype=dtype, batch=batch, pickle=pickle, code=code)
+    folder = loading.find_folder(path, revision=revision or None, also=trust.fetched)
+    config = loading.read_config(folder)
     kind = next((kind for kind in KINDS if kind.fits(config)), None)
     if kind is None:
         said = str(config.get("model_type") or "a model of no known type")
@@ -141,7 +132,7 @@ def load(
     if strange:
         raise WeakspotError(f"{kind.name} has no option {strange[0]!r}", fix="leave it out")
     if not trust.pickle:
-        refuse_pickles(folder)
+        loading.refuse_pickles(folder)
     module, _, attribute = kind.target.partition(":")
     loader: Callable[..., Any] = getattr(import_module(module), attribute)
     return loader(folder, **how, trust=trust, **{name: own[name] for name in kind.options})

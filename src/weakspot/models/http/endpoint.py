@@ -39,8 +39,9 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from weakspot.core import WeakspotError, nearest
+from weakspot.core import WeakspotError, disk_errors, nearest
 from weakspot.models.chat.calls import LONGEST_WAIT, Fault, pause
+from weakspot.models.errors import check_choice, explained, first_line
 from weakspot.models.pictures import png
 
 TIMEOUT: Final = 60.0
@@ -50,6 +51,7 @@ CONCURRENCY: Final = 4
 LARGEST: Final = 256 << 20
 _AGAIN: Final = (408, 425, 429, 500, 502, 503, 504)
 _VARIABLE: Final = re.compile(r"\$\{(\w+)\}")
+_SEE: Final = "see docs/models.md"
 _T = TypeVar("_T")
 
 
@@ -110,7 +112,7 @@ class Caller:
         elif fault.what.startswith("it points"):
             fix = "name the address it points to"
         elif "HTTP 4" in fault.what and not fault.busy:
-            fix = "check the address and how pictures are sent; see docs/models.md"
+            fix = f"check the address and how pictures are sent; {_SEE}"
         raise Unanswered(f"{self.url} does not answer: {fault.what}{tried}", fix=fix)
 
     def _once(self, body: bytes, kind: str) -> tuple[bytes, str] | Fault:
@@ -179,7 +181,6 @@ def check_url(url: str) -> str:
 
 
 def _filled(headers: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The headers with the environment's values in them; and those values."""
     secrets: list[str] = []
 
     def value(match: re.Match[str]) -> str:
@@ -229,11 +230,7 @@ class Endpoint:
 
     def __post_init__(self) -> None:
         for what, value, known in (("send", self.send, SEND), ("encoding", self.encoding, ENCODINGS)):
-            if value not in known:
-                raise WeakspotError(
-                    f"{what} cannot be {str(value)[:80]!r}",
-                    fix=nearest(str(value), known) or f"choose one of: {', '.join(known)}",
-                )
+            check_choice(str(value), known, f"{what} cannot be {str(value)[:80]!r}")
         if self.send == "multipart" and self.batch > 1:
             raise WeakspotError("a form holds one picture", fix="leave batch out, or say send=json")
         for what, count in (("batch", self.batch), ("attempts", self.attempts), ("timeout", self.timeout)):
@@ -243,7 +240,6 @@ class Endpoint:
             raise WeakspotError(f"concurrency cannot be {self.concurrency}", fix="choose 1 to 256")
 
     def request(self, pictures: Sequence[Picture]) -> tuple[bytes, str]:
-        """The body for some pictures, and its content type."""
         if self.send == "multipart":
             return form({**self.fields, self.image: png(pictures[0])})
         shown = [self._encoded(picture) for picture in pictures]
@@ -286,19 +282,13 @@ def read_endpoint(rest: str, *, scheme: str, given: Mapping[str, Any]) -> Endpoi
 
 
 def _file(path: Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(path.read_bytes())
-    except OSError as error:
-        raise WeakspotError(
-            f"{str(path)[:200]} cannot be read: {error.strerror}",
-            fix="name a file, or write the address: http://HOST:PORT/PATH",
-        ) from error
-    except (yaml.YAMLError, RecursionError) as error:
-        raise WeakspotError(
-            f"{path} is not YAML: {str(error).splitlines()[0][:200]}", fix="see docs/models.md"
-        ) from error
+    either = "name a file, or write the address: http://HOST:PORT/PATH"
+    with disk_errors(f"{str(path)[:200]} cannot be read", either):
+        text = path.read_bytes()
+    with explained(f"{path} is not YAML", yaml.YAMLError, RecursionError, fix=_SEE, why=first_line):
+        content = yaml.safe_load(text)
     if not isinstance(content, dict):
-        raise WeakspotError(f"{path} says nothing of an endpoint", fix="see docs/models.md")
+        raise WeakspotError(f"{path} says nothing of an endpoint", fix=_SEE)
     return {str(key): value for key, value in content.items()}
 
 
@@ -340,7 +330,6 @@ def placed(body: dict[str, Any], path: str, value: Any) -> Any:
 
 
 def found(content: Any, path: str) -> Any:
-    """What lies where a path says."""
     here = content
     for step in filter(None, path.split(".")):
         if isinstance(here, list) and step.isdecimal() and int(step) < len(here):

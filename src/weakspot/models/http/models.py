@@ -44,11 +44,7 @@ class HttpImages:
     which name it is sent). Others draw anew each time; with a `cache` the first picture of a prompt and seed
     is kept, and so is the promise on every machine that has the folder. What is asked twice is paid once.
 
-    Args:
-        model: As the server calls it; "" where it has one alone.
-        size: "1024x1024", as the server writes it.
-        seed: The field of the seed, which is sent with 31 bits; "" where the server knows none.
-        cache: A folder for pictures that were made.
+    `model` and `size` ("1024x1024") are as the server writes them; a seed is sent with 31 bits.
     """
 
     def __init__(

@@ -12,8 +12,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import WeakspotError
+from weakspot.core import WeakspotError, disk_errors
 from weakspot.models.compute import computing, log
+from weakspot.models.errors import explained, first_line
 
 #: The largest batch of one run unless said otherwise; beyond it nothing gets faster on a CPU.
 BATCH: Final = 64
@@ -56,10 +57,9 @@ class Tensor(NamedTuple):
 
 
 class Graph:
-    """A graph and the session that runs it.
+    """An ONNX file, with weights that it keeps in files beside it, and the session that runs it.
 
     Args:
-        path: The ONNX file. Weights that it keeps in files beside it are found there.
         digest: The SHA-256 the file must have, if it is to be checked.
         device: "auto" takes CUDA if onnxruntime offers it; "cpu"; "cuda".
         batch: The largest batch of one run. It halves itself, for good, when memory is short.
@@ -170,11 +170,9 @@ class Graph:
         return feed
 
     def _shrink(self, error: Exception, rows: int) -> None:
-        """Halve the batch if memory was short; everything else is an error."""
-        text = str(error)
-        if not isinstance(error, MemoryError) and not _NO_MEMORY.search(text):
+        if not isinstance(error, MemoryError) and not _NO_MEMORY.search(str(error)):
             raise WeakspotError(
-                f"{self.path} could not be run: {_first_line(text)}",
+                f"{self.path} could not be run: {first_line(error)}",
                 fix="check the shape and type of what it is given",
             ) from error
         if self._fixed is not None or rows == 1:
@@ -186,7 +184,6 @@ class Graph:
         log.warning("%s: out of memory; batches of %d from now on", self.path, self.batch)
 
     def _compare(self, name: str, have: Shape, want: Shape, fix: str) -> None:
-        """An error unless the axes agree where both are known."""
         if len(have) != len(want) or any(
             None not in pair and pair[0] != pair[1] for pair in zip(have, want, strict=True)
         ):
@@ -233,14 +230,12 @@ def _read(path: Path) -> tuple[bytes, str, bool]:
         raise WeakspotError(f"{path} is a pickle by its name, and pickles are not loaded", fix=_EXPORT)
     if path.suffix.lower() == ".safetensors":
         raise WeakspotError(f"{path} has weights but no graph, so it cannot be run", fix=_EXPORT)
-    try:
+    with disk_errors(f"the model {path} cannot be read", "check the path"):
         content = path.read_bytes()
-    except OSError as error:
-        what = f"the model {path} cannot be read: {error.strerror}"
-        raise WeakspotError(what, fix="check the path") from error
     if _PICKLE_START.match(content):
-        what = f"{path} is a pickle or an archive of one, and pickles are not loaded"
-        raise WeakspotError(what, fix=_EXPORT)
+        raise WeakspotError(
+            f"{path} is a pickle or an archive of one, and pickles are not loaded", fix=_EXPORT
+        )
     digest = hashlib.sha256(content)
     pieces = sorted({_text(content, match.end()) for match in _LOCATION.finditer(content)})
     for name in pieces:
@@ -291,13 +286,9 @@ def _session(path: Path, model: bytes | str, device: str, threads: int) -> Any:
                 f"onnxruntime could not start {path} on CUDA",
                 fix="check the driver and the CUDA libraries (or the model, with device=cpu)",
             )
-    try:
+    what, fix = f"{path} is not an ONNX model that can be run", "export it again; is the file whole?"
+    with explained(what, Exception, fix=fix, why=first_line):  # its exceptions share no public base class
         return session or onnxruntime.InferenceSession(model, options, providers=[_CPU])
-    except Exception as error:  # onnxruntime's exceptions share no public base class
-        raise WeakspotError(
-            f"{path} is not an ONNX model that can be run: {_first_line(str(error))}",
-            fix="export it again; is the file whole?",
-        ) from error
 
 
 def _tensor(value: Any) -> Tensor:
@@ -307,8 +298,3 @@ def _tensor(value: Any) -> Tensor:
 
 def _axes(shape: Shape) -> str:
     return f"({', '.join('any' if d is None else str(d) for d in shape)})"
-
-
-def _first_line(text: str) -> str:
-    lines = text.splitlines()
-    return lines[0][:200] if lines else "no reason was given"

@@ -2,8 +2,7 @@
 
 An encoder's folder holds `tokenizer.json`, a graph for texts, and for pictures too if there is one. A graph
 of texts takes `input_ids` (and `attention_mask`, `token_type_ids`) and gives one row each, or one a token,
-which are then averaged. A graph of pictures takes uint8 as they are, or numbers scaled as
-`preprocessor_config.json` says; without that file pictures are stretched to the graph's size.
+which are then averaged. Without `preprocessor_config.json` pictures are stretched to the graph's size.
 """
 
 from __future__ import annotations
@@ -21,8 +20,17 @@ from numpy.typing import NDArray
 
 from weakspot.core import Case, Output, WeakspotError, nearest
 from weakspot.core.registry import read_size, read_three, read_whole
+from weakspot.models.errors import explained
 from weakspot.models.onnx.graph import Graph, OfGraphs, Tensor
-from weakspot.models.pictures import Reading, distinct, in_order, label_names, read_labels, stack_images
+from weakspot.models.pictures import (
+    Reading,
+    columns,
+    distinct,
+    in_order,
+    label_names,
+    read_labels,
+    stack_images,
+)
 from weakspot.models.preprocess import CONFIG, Preprocess, read_preprocess
 from weakspot.models.vectors import of_one_length, unit
 
@@ -88,12 +96,9 @@ class OnnxPictures(OfGraphs):
 
 
 class OnnxClassifier(OnnxPictures):
-    """A classifier whose graph gives logits or probabilities (n, labels).
+    """A classifier whose graph gives logits or probabilities (n, labels): `outputs` says which, or "auto".
 
-    Args:
-        outputs: "probabilities", "logits", or "auto" to tell them apart; see `weakspot.models.pictures`.
-        graph: The file, if it is open already; device, batch, threads and digest (see `Graph`) then mean
-            nothing.
+    Where a `graph` is given, which is the file already open, options of `Graph` mean nothing.
     """
 
     def __init__(
@@ -116,12 +121,9 @@ class OnnxClassifier(OnnxPictures):
         super().__init__(graph, **pictures)
         self.labels = tuple(labels)
         self.parents: Mapping[str, str] = parents or {}
-        columns = self._gives.shape[-1] if self._gives.shape else None
-        if columns is not None and columns != len(self.labels):
-            raise WeakspotError(
-                f"{path} has {columns} outputs, and there are {len(self.labels)} labels",
-                fix="check the labels file: one label a line, in the model's order",
-            )
+        head = self._gives.shape[-1] if self._gives.shape else None
+        if head is not None:
+            columns(head, self.labels, of=str(path))
         self._made_of(name or str(path), graph)
 
     @property
@@ -135,7 +137,6 @@ class OnnxClassifier(OnnxPictures):
 class _Input(NamedTuple):
     """What a graph wants to be given; `size` is None where it takes any."""
 
-    name: str
     dtype: Any
     channels_last: bool
     size: tuple[int, int] | None
@@ -155,11 +156,10 @@ class _Input(NamedTuple):
             )
         height, width = shape[1:3] if last else shape[2:4]
         size = (height, width) if height is not None and width is not None else None
-        return cls(first.name, first.dtype, last, size)
+        return cls(first.dtype, last, size)
 
 
 def _scores(graph: Graph, name: str) -> Tensor:
-    """The output with the scores; an error if there is none of that name, or if it has no scores."""
     names = [tensor.name for tensor in graph.outputs]
     if name and name not in names:
         raise WeakspotError(
@@ -314,19 +314,12 @@ def _output(graph: Graph) -> str:
 
 
 def _tokenizer(path: Path) -> tuple[Any, str]:
-    try:
+    missing, broken = "a text tower needs a library that is missing", f"the tokenizer {path} cannot be read"
+    with explained(missing, ImportError, fix="pip install tokenizers"):
         library: Any = import_module("tokenizers")
-    except ImportError as error:
-        raise WeakspotError(
-            f"a text tower needs a library that is missing: {error}", fix="pip install tokenizers"
-        ) from error
-    try:
+    with explained(broken, Exception, fix="put the model's tokenizer.json there"):
         content = path.read_bytes()
         tokenizer = library.Tokenizer.from_str(content.decode())
-    except Exception as error:  # tokenizers raises plain Exception
-        raise WeakspotError(
-            f"the tokenizer {path} cannot be read: {error}", fix="put the model's tokenizer.json there"
-        ) from error
     tokenizer.no_padding()
     if tokenizer.truncation is None:
         tokenizer.enable_truncation(LONGEST)

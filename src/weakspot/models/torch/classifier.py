@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.core import Case, Output, WeakspotError, nearest
+from weakspot.core import Case, Output, WeakspotError, disk_errors, nearest
 from weakspot.core.registry import read_size, read_three, read_yes
 from weakspot.models.compute import (
     Batched,
@@ -23,20 +24,10 @@ from weakspot.models.compute import (
     autocast,
     channels_last,
     computing,
-    in_one_line,
     pictures_at_once,
 )
-from weakspot.models.hf.loading import (
-    find_folder,
-    folder_digest,
-    offline,
-    on_device,
-    quiet,
-    read_config,
-    read_options,
-    refuse_pickles,
-    revision_of,
-)
+from weakspot.models.errors import check_choice, explained, first_line, in_one_line
+from weakspot.models.hf import loading
 from weakspot.models.pictures import answers, columns, distinct, in_order, read_labels, to_probabilities
 from weakspot.models.preprocess import Prepare, Preprocess, by_name
 
@@ -47,14 +38,9 @@ BATCH: Final = 32
 class ImageClassifier(Batched):
     """See `weakspot.core.Classifier`. Every output is read as logits, as these libraries promise.
 
-    Args:
-        module: On its device and in float32, from what is prepared, mostly (n, 3, height, width), to logits,
-            or to something with `.logits`.
-        prepare: From pictures to what the module takes.
-        batch: Pictures at once; by default what the free memory will do for. Halved by itself when memory
-            is short, and remembered.
-        compile: Make it faster with torch.compile: slow to begin.
-        folder: Where its files are, if they are in one; their digest and revision are then the model's.
+    The module is on its device and in float32; it goes from what is prepared, mostly (n, 3, height, width),
+    to logits, or to something with `.logits`. It is given as many pictures at once as the free memory will
+    do for, unless `batch` says how many. Where its files are in a folder, digest and revision are theirs.
     """
 
     def __init__(
@@ -74,8 +60,8 @@ class ImageClassifier(Batched):
         self.name, self.device, self.dtype, self.prepare = name, device, dtype, prepare
         self.labels = distinct(labels, of=name)
         self.parents: Mapping[str, str] = {}
-        self.digest = f"{folder_digest(folder)}-{dtype}" if folder else digest
-        self.folder, self.revision = folder, revision_of(folder) if folder else ""
+        self.digest = f"{loading.folder_digest(folder)}-{dtype}" if folder else digest
+        self.folder, self.revision = folder, loading.revision_of(folder) if folder else ""
         self._torch: Any = import_module("torch")
         self._model = channels_last(module.eval(), device)
         if compile:
@@ -115,44 +101,37 @@ class ImageClassifier(Batched):
 
 def read_weights(module: Any, path: Path, *, pickle: bool = False) -> None:
     """Fill a module from a file of safetensors, or of another kind where `pickle` allows it."""
-    if path.suffix != ".safetensors":
-        if not pickle:
-            raise WeakspotError(
-                f"{str(path)[:200]} is not a safetensors file",
-                fix="convert it; pickles can run code and are not read",
-            )
-        try:
+    weights = f"the weights {str(path)[:200]}"
+    if path.suffix == ".safetensors":
+        broken = import_module("safetensors").SafetensorError
+        with explained(f"{weights} cannot be read", OSError, broken, fix="check the file"):
+            tensors = import_module("safetensors.torch").load_file(str(path))
+    elif pickle:
+        fix = "check the file; convert it to safetensors where you trust it"
+        short = partial(in_one_line, most=200)
+        with explained(f"{weights} are no pickle of tensors alone", Exception, fix=fix, why=short):
             tensors = import_module("torch").load(path, map_location="cpu", weights_only=True)
-        except Exception as error:  # of the file, or of what it would have run
-            said = in_one_line(error, most=200)
-            raise WeakspotError(
-                f"the weights {str(path)[:200]} are no pickle of tensors alone: {said}",
-                fix="check the file; convert it to safetensors where you trust it",
-            ) from error
-        fill(module, tensors, of=str(path))
-        return
-    library: Any = import_module("safetensors")
-    try:
-        tensors = import_module("safetensors.torch").load_file(str(path))
-    except (OSError, library.SafetensorError) as error:
+    else:
         raise WeakspotError(
-            f"the weights {str(path)[:200]} cannot be read: {error}", fix="check the file"
-        ) from error
+            f"{str(path)[:200]} is not a safetensors file",
+            fix="convert it; pickles can run code and are not read",
+        )
     fill(module, tensors, of=str(path))
 
 
 def fill(module: Any, tensors: Any, *, of: str) -> None:
     """Fill a module with tensors by name; one that lacks or is left over is an error."""
-    fix = "name the network they were made with"
-    try:
+    what, fix = f"the weights {of[:200]} do not fit", "name the network they were made with"
+    with explained(what, RuntimeError, fix=fix, why=_last_line):  # shapes differ
         lacking, strange = module.load_state_dict(tensors, strict=False)
-    except RuntimeError as error:  # shapes differ
-        said = str(error).splitlines()[-1].strip()[:200]
-        raise WeakspotError(f"the weights {of[:200]} do not fit: {said}", fix=fix) from error
     lacking = [key for key in lacking if not key.endswith("num_batches_tracked")]
     if lacking or strange:
         which = f"{lacking[0]} is missing" if lacking else f"{strange[0]} is not the network's"
-        raise WeakspotError(f"the weights {of[:200]} do not fit: {which}", fix=fix)
+        raise WeakspotError(f"{what}: {which}", fix=fix)
+
+
+def _last_line(error: BaseException) -> str:
+    return str(error).splitlines()[-1].strip()[:200]
 
 
 def load_torchscript(
@@ -175,19 +154,16 @@ def load_torchscript(
             fix="add &code=yes where you trust it; or export it as ONNX, or as safetensors with torch:…",
         )
     torch: Any = import_module("torch")
-    how, _ = read_options(device=device, dtype=dtype, batch=batch)
-    try:
+    how, _ = loading.read_options(device=device, dtype=dtype, batch=batch)
+    fix = "make it with torch.jit.save; a plain .pt is a pickle, and is not read"
+    with (
+        disk_errors(f"{path[:200]} cannot be read", "check the path"),
+        explained(f"{path[:200]} is no TorchScript file", RuntimeError, fix=fix, why=first_line),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")  # newer versions advise against the format
         content = Path(path).read_bytes()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # newer versions advise against the format
-            module = torch.jit.load(path, map_location=how["device"])
-    except OSError as error:
-        raise WeakspotError(f"{path[:200]} cannot be read: {error.strerror}", fix="check the path") from error
-    except RuntimeError as error:
-        raise WeakspotError(
-            f"{path[:200]} is no TorchScript file: {str(error).strip().splitlines()[0][:200]}",
-            fix="make it with torch.jit.save; a plain .pt is a pickle, and is not read",
-        ) from error
+        module = torch.jit.load(path, map_location=how["device"])
     half = "" if how["dtype"] == "float32" else f"-{how['dtype']}"
     assert side is not None  # noqa: S101 (it has a default)
     return ImageClassifier(
@@ -225,8 +201,8 @@ def hub_name(library: Any, path: str) -> str:
 
 
 def timm_preprocess(said: Mapping[str, Any]) -> Preprocess:
-    """How pictures are prepared, from a pretrained_cfg."""
-    try:
+    what, fix = "pictures are prepared in a way not known here", "use another model"
+    with explained(what, TypeError, ValueError, fix=fix):
         channels, height, width = map(int, said.get("input_size") or (3, 224, 224))
         part = float(said.get("crop_pct") or 0.875)
         how, mode = str(said.get("interpolation") or "bicubic"), str(said.get("crop_mode") or "center")
@@ -239,10 +215,6 @@ def timm_preprocess(said: Mapping[str, Any]) -> Preprocess:
             mean=tuple(map(float, said.get("mean") or (0.485, 0.456, 0.406))),
             std=tuple(map(float, said.get("std") or (0.229, 0.224, 0.225))),
         )
-    except (TypeError, ValueError) as error:
-        raise WeakspotError(
-            f"pictures are prepared in a way not known here: {error}", fix="use another model"
-        ) from error
 
 
 def label_names(config: Mapping[str, Any], head: int, *, of: str) -> Sequence[str]:
@@ -275,13 +247,13 @@ def load_timm(
     """`timm:resnet50.a1_in1k?device=cuda&dtype=bfloat16&batch=256`."""
     library: Any = import_module("timm")
     short = "/" not in path and not Path(path).exists()
-    how, trust = read_options(device=device, dtype=dtype, batch=batch, pickle=pickle)
+    how, trust = loading.read_options(device=device, dtype=dtype, batch=batch, pickle=pickle)
     fast = read_yes("compile", compile)
     name = hub_name(library, path) if short else path
-    folder = find_folder(name, revision=revision or None, also=trust.fetched)
-    config = read_config(folder)
+    folder = loading.find_folder(name, revision=revision or None, also=trust.fetched)
+    config = loading.read_config(folder)
     if not trust.pickle:
-        refuse_pickles(folder)
+        loading.refuse_pickles(folder)
     architecture, settings = str(config.get("architecture", "")), config.get("pretrained_cfg") or {}
     if not library.is_model(architecture):
         raise WeakspotError(
@@ -289,7 +261,7 @@ def load_timm(
             fix="update timm, or name a folder that timm saved",
         )
     head = int(config.get("num_classes") or settings.get("num_classes") or 1000)
-    with quiet():
+    with loading.quiet():
         made = library.create_model(
             architecture, pretrained=False, num_classes=head, **(config.get("model_args") or {})
         )
@@ -299,7 +271,7 @@ def load_timm(
     names = read_labels(Path(labels)) if labels else label_names(config, head, of=str(folder))
     columns(head, names, of=str(folder))
     return ImageClassifier(
-        on_device(made, how["device"], of=path),
+        loading.on_device(made, how["device"], of=path),
         name=f"timm:{path}",
         labels=names,
         prepare=timm_preprocess(settings),
@@ -312,18 +284,9 @@ def load_timm(
 def weights_of(models: Any, name: str, version: str) -> Any:
     """The library's entry of a model's weights, e.g. "IMAGENET1K_V2"."""
     known = models.list_models(module=models)
-    if name not in known:
-        raise WeakspotError(
-            f"torchvision has no classifier {name[:80]!r}",
-            fix=nearest(name, known) or f"choose one of: {', '.join(known)[:300]}",
-        )
+    check_choice(name, known, f"torchvision has no classifier {name[:80]!r}", most=300)
     every = models.get_model_weights(name)
-    names = list(every.__members__)
-    if version not in names:
-        raise WeakspotError(
-            f"torchvision has no weights {version[:80]!r} of {name}",
-            fix=nearest(version, names) or f"choose one of: {', '.join(names)}",
-        )
+    check_choice(version, list(every.__members__), f"torchvision has no weights {version[:80]!r} of {name}")
     return every[version]
 
 
@@ -348,9 +311,9 @@ def load_torchvision(
             fix="add ?pickle=yes where you trust it, or ?weights=FILE.safetensors",
         )
     names = read_labels(Path(labels)) if labels else list(entry.meta.get("categories") or ())
-    how, _ = read_options(device=device, dtype=dtype, batch=batch)
+    how, _ = loading.read_options(device=device, dtype=dtype, batch=batch)
     fast = read_yes("compile", compile)
-    with quiet():
+    with loading.quiet():
         made = models.get_model(name, weights=None, num_classes=len(names) or 1000)
         if own:
             read_weights(made, Path(weights))
@@ -362,7 +325,7 @@ def load_torchvision(
     for key, value in sorted(made.state_dict().items()):
         digest.update(key.encode() + value.detach().cpu().contiguous().numpy().tobytes())
     return ImageClassifier(
-        on_device(made, how["device"], of=name),
+        loading.on_device(made, how["device"], of=name),
         name=f"torchvision:{name}",
         labels=names,
         prepare=Preprocess(
@@ -381,15 +344,13 @@ def load_torchvision(
 def _fetched(entry: Any, name: str) -> Any:
     file = str(getattr(entry, "url", "")).rpartition("/")[2]
     kept = Path(import_module("torch").hub.get_dir(), "checkpoints", file)
-    if (known := offline()) and not kept.is_file():
+    if (known := loading.offline()) and not kept.is_file():
         raise WeakspotError(
             f"the weights of {name} are not in torch's cache, and {known} is set, so nothing is fetched",
             fix=f"unset {known} to fetch them once, or give ?weights=FILE.safetensors",
         )
-    try:
+    fix = "check the network, or give ?weights=FILE.safetensors"
+    with explained(
+        f"the weights of {name} could not be had", Exception, fix=fix, why=in_one_line
+    ):  # of the network, the cache or the file
         return entry.get_state_dict(progress=True, check_hash=True, weights_only=True, map_location="cpu")
-    except Exception as error:  # of the network, the cache or the file
-        raise WeakspotError(
-            f"the weights of {name} could not be had: {in_one_line(error)}",
-            fix="check the network, or give ?weights=FILE.safetensors",
-        ) from error
