@@ -133,7 +133,6 @@ def compare(
 
 
 def compare_folders(first: Path, second: Path, **how: Any) -> Compared:
-    """`compare` of two folders."""
     with Run.read(first) as one, Run.read(second) as two:
         return compare(one, two, **how)
 
@@ -276,7 +275,6 @@ def _side(run: Run) -> Side:
 
 
 def model_of(config: RunConfig) -> str:
-    """The model under test."""
     return clean(str(config.settings.get("target") or config.settings.get("encoder") or ""))
 
 

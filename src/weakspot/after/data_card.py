@@ -130,7 +130,6 @@ def table_card(
 def provenance(
     config: RunConfig, findings: Sequence[Finding], counts: Counts, *, settings: Mapping[str, Any]
 ) -> str:
-    """provenance.json of a data set: everything that the pictures depend on."""
     told = {
         "format": 1,
         "run": config.model_dump(),

@@ -144,7 +144,6 @@ def check(settings: ExportSettings, folder: Path) -> None:
 
 
 def judge_name(hunt: FinishedHunt) -> str:
-    """The run's judge as it can be named."""
     if hunt.settings.judge is not None:
         return hunt.settings.judge
     return "label" if hunt.settings.target_label is None else f"label?target={hunt.settings.target_label}"
@@ -162,7 +161,6 @@ class _Collected:
 
     @property
     def counts(self) -> Counts:
-        """How the pictures came together so far."""
         return Counts(**self.counted, limit=self.limit)
 
     def content(self, record: Record) -> bytes:
@@ -185,7 +183,6 @@ class _Collected:
                     self._take(at, trial, "kept")
 
     def wanted(self, at: int) -> int:
-        """How many more pictures a finding may have."""
         return self.settings.per_caption - self._number[at]
 
     def draw(
@@ -310,7 +307,6 @@ def _is_about(finding: Finding, answer: str | None) -> bool:
 
 
 def _write(folder: Path, collected: _Collected, progress: Progress | None) -> None:
-    """All files of the data set."""
     collected.records.sort(key=lambda r: r.finding)  # stable: what was kept stays before what was drawn
     records, settings = collected.records, collected.settings
     if not records:

@@ -193,7 +193,6 @@ def rule(found: Gate) -> str:
 
 
 def conclusion(found: Gate) -> str:
-    """The verdict in a sentence."""
     n, bad = len(found.checks), found.failed
     if not bad:
         return f"passed: {show.plural(n, 'check')}"
@@ -203,7 +202,6 @@ def conclusion(found: Gate) -> str:
 
 
 def cells(check: Check) -> tuple[str, str]:
-    """What was seen and the limit, for people."""
     if check.what == FINDINGS:
         return f"{check.value:.0f}", f"{check.limit:.0f}"
     if check.what == INCREASE:

@@ -64,7 +64,6 @@ def _groups(runs: Sequence[Run]) -> list[list[int]]:
 
 
 def _head(title: str, runs: Sequence[Run]) -> Markup:
-    """The list of all runs, and those of one study set against each other."""
     lines = [_line(i, run) for i, run in enumerate(runs, start=1)]
     found, figures, groups = comparisons(runs), {}, []
     for numbers in _groups(runs):
@@ -92,7 +91,6 @@ def _head(title: str, runs: Sequence[Run]) -> Markup:
 
 
 def _line(number: int, run: Run) -> dict[str, Any]:
-    """A run in the list at the top."""
     settings = run.config.settings
     model = str(settings.get("target") or settings.get("encoder") or run.config.subject)
     return {

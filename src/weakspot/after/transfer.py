@@ -215,8 +215,6 @@ def _asked(members: Sequence[Member], drawn: Answered) -> tuple[Batch, list[list
 
 
 class _Measured:
-    """Draws, and keeps what the models said."""
-
     def __init__(
         self,
         hunt: FinishedHunt,
@@ -318,7 +316,6 @@ class _Measured:
                     self._failing[hypothesis.id, trial.index] = heard
 
     def cells(self, sources: Sequence[str]) -> Iterator[Cell]:
-        """The matrix, source by source, row by row, model by model."""
         for source in sources:
             for place, row in enumerate(self.rows):
                 columns = self._columns(source, row.hypothesis, row.answer)

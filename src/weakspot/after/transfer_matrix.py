@@ -85,7 +85,6 @@ class Transfer:
     limit: str = ""  # the budget that cut it short; "" if none did
 
     def cell(self, source: str, target: str, hypothesis: str, answer: str = "") -> Cell:
-        """One of the cells, by names and by the id of the hypothesis."""
         for cell in self.cells:
             row = self.rows[cell.row]
             if (cell.source, cell.target) == (source, target) and (row.hypothesis.id, row.answer) == (
@@ -124,7 +123,6 @@ class Transfer:
 
 
 def _plain(value: Cell | Shared) -> Any:
-    """Plain values of it and of what it holds."""
     return plain({k: v._asdict() if isinstance(v, Rate | Versus) else v for k, v in value._asdict().items()})
 
 
@@ -181,7 +179,6 @@ def adjusted(cells: Sequence[Cell]) -> tuple[Cell, ...]:
 
 
 def rate_of(cell: Mapping[str, Any]) -> Rate:
-    """The rate of a cell of transfer.json."""
     found = cell["rate"]
     value = found["value"] if found["value"] is not None else float("nan")
     return Rate(value, found["low"], found["high"], found["n"], found["failures"])

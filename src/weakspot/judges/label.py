@@ -94,7 +94,6 @@ class LabelJudge:
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """The names of the rules in force."""
         given = [name for name in RULES[1:] if getattr(self, name) is not None]
         missed = not given if self.missed is None else self.missed
         return (*(["missed"] if missed else []), *given)

@@ -55,7 +55,6 @@ class PeopleJudge:
 
     @property
     def to_do(self) -> str:
-        """What is to be done."""
         return f"outputs wait for people's ratings in {self.folder / FILE} (weakspot label RUN)"
 
     def hold(self) -> None:

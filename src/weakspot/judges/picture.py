@@ -54,7 +54,6 @@ class Viewer:
         self._rows: NDArray[np.float32] | None = None
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`."""
         outputs = [_looked(case.input) for case in cases]
         shown = [i for i, output in enumerate(outputs) if output.status is Status.OK]
         if self.encoder is None or not self.attribute or not shown:
@@ -79,7 +78,6 @@ class Viewer:
 
 
 def softmax(cosines: NDArray[Any]) -> NDArray[np.float32]:
-    """Rows of probabilities."""
     sharp = SHARP * np.asarray(cosines, dtype=float)
     powers = np.exp(sharp - sharp.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True), np.float32)
@@ -149,7 +147,6 @@ class PictureJudge:
         return judge_by(deltas, cases, outputs, epsilon=self.epsilon, what=self.measure)
 
     def deltas(self, cases: Sequence[Case]) -> list[float]:
-        """Δ of each picture."""
         seen = np.asarray(self.encoder.embed_images([case.input for case in cases]), dtype=float)
         if self.measure == "match":
             asked = np.stack([self._embedded(case.expected) for case in cases])

@@ -33,7 +33,6 @@ STATIC: Final = {
 
 
 def page(template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """A template as a response."""
     return HTMLResponse(environment().get_template(template).render(**values), status)
 
 
@@ -45,13 +44,11 @@ def problem(request: Request, error: Exception) -> Response:
 
 
 def missing(request: Request, error: Exception) -> Response:
-    """There is nothing at this address."""
     del request, error
     return page("problem.html.j2", status=404, what="There is nothing here.", fix="", title="Not found")
 
 
 def static(request: Request) -> Response:
-    """A style or a script, by its name in the list."""
     found = STATIC.get(request.path_params["name"])
     if found is None:
         return missing(request, KeyError())
@@ -77,7 +74,6 @@ def with_query(path: str, *queries: Mapping[str, str]) -> str:
 
 @cache
 def environment() -> Environment:
-    """The templates of this package."""
     made = Environment(
         loader=PackageLoader("weakspot.web"),
         autoescape=True,

@@ -89,7 +89,6 @@ def serve(app: ASGIApp, *, host: str, port: int | None, ready: Callable[[str], N
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach it."""
     if host == "localhost":
         return True
     try:
@@ -140,7 +139,6 @@ class Guard:
         self._session = secrets.token_urlsafe(32)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or say why not."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return

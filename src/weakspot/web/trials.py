@@ -173,12 +173,10 @@ class Trials:
         return known
 
     def total(self) -> Tally:
-        """The counts of all hypotheses together."""
         sums = ", ".join(f"COALESCE(SUM({count}), 0)" for count in Tally._fields)
         return Tally(*self._all(f"SELECT {sums} FROM tallies")[0])  # noqa: S608
 
     def count(self) -> int:
-        """How many hypotheses there are."""
         return int(self._all("SELECT COUNT(*) FROM hypotheses")[0][0])
 
     def tallies(self, stage: str = "") -> dict[int, Tally]:

@@ -70,12 +70,10 @@ class RuleJudge:
 
 
 def rules() -> RuleJudge:
-    """`rules`: needs no model."""
     return RuleJudge()
 
 
 def differs(spec: str = "rules") -> DiffersJudge:
-    """The judge that a name names."""
     found: object = DIFFERS.load(spec, spec=spec)
     if not isinstance(found, DiffersJudge):
         raise WeakspotError(f"{spec[:200]} cannot judge pairs", fix="it must have: differ")

@@ -84,7 +84,6 @@ class LlmJudge:
 
 
 def question(pairs: Sequence[tuple[str, str]]) -> str:
-    """The prompt for some pairs."""
     rows = (f"{i}. {_quoted(a)} and {_quoted(b)}" for i, (a, b) in enumerate(pairs, 1))
     return _QUESTION.format(pairs="\n".join(rows))
 

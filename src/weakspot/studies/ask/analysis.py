@@ -64,7 +64,6 @@ class Asked(NamedTuple):
 
     @property
     def became(self) -> str:
-        """The one kind of outcome that it counts as."""
         unjudged = {Status.ERROR: "errors", Status.BLOCKED: "blocked", Status.EMPTY: "empty"}
         judged = {None: "undecided", True: "refused", False: "answered"}
         return unjudged.get(self.status) or judged[self.refused]
@@ -180,7 +179,6 @@ def compared(one: Sequence[Asked], other: Sequence[Asked]) -> Compared | None:
 
 
 def comparisons(named: Mapping[str, Sequence[Asked]]) -> tuple[Comparison, ...]:
-    """Every pair of models or arms."""
     found = [
         Comparison(first=first, second=second, **versus.model_dump())
         for first, second in combinations(named, 2)

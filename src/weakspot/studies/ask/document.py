@@ -33,13 +33,11 @@ class AskDocument(Document):
 
     @property
     def title(self) -> str:
-        """The model and what it was asked; the subject of a run mostly ends with the model's name."""
         rest = self.run.config.subject.removesuffix(self.result.model).strip()
         return f"{self.result.model} · {rest}" if rest else self.result.model
 
     @property
     def conclusion(self) -> str:
-        """How many are refused, which kinds more often than the rest, and what that buys."""
         result = self.result
         if result.scenarios:
             return _of_scenarios(result, result.scenarios)
@@ -63,7 +61,6 @@ class AskDocument(Document):
         return f"{said}."
 
     def tiles(self) -> Sequence[Tile]:
-        """The rates, and what stands outside of them."""
         result = self.result
         if not _begun(result):
             return ()
@@ -80,7 +77,6 @@ class AskDocument(Document):
         return found + [Tile(name, show.count(n), "outside every rate") for name, n in beside.items()]
 
     def sections(self, _: Allowance) -> Iterable[Section]:
-        """Rates, the trade-off, slices, causes, answers; then what is known of the judge and the pictures."""
         result = self.result
         arms = [(f"{result.model}, system prompt {name}", arm) for name, arm in result.arms.items()]
         note = (
@@ -118,14 +114,12 @@ class AskDocument(Document):
         return Section("Answers with their verdicts", blocks, note)
 
     def values(self) -> Mapping[str, Any]:
-        """The figures at the top, then what was asked of whom, and what it cost."""
         settings = self.run.config.settings
         named = {name: settings.get(name) or "" for name in ("benchmark", "judge")}
         found = self.result.model_dump(mode="json", exclude={"items", "order"})
         return named | found | {"error_kinds": errors(self.run), "spend": spent(self.run)}
 
     def lines(self, wide: int) -> Iterable[str]:
-        """The tables, the conclusion, and what was asked."""
         result, cost = self.result, spent(self.run)
         for section in (*_found(result), *_why(result), *_beside(result)):
             for table in (block for block in section.blocks if isinstance(block, Table)):

@@ -61,7 +61,6 @@ def trade_off(some: Sequence[Point]) -> list[Figure | Table]:
 
 
 def slices(result: PromptRates) -> list[Figure]:
-    """Refusals by slice, of benign and of harmful questions."""
     sets = {"harmful": result.contrast.slices if result.contrast else {}, "benign": result.slices}
     series = tuple(name for name, found in sets.items() if found)
     marks, rows = [], []

@@ -58,7 +58,6 @@ class Replay:
         return len(self._answers)
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`."""
         return [self._output(case.input) for case in cases]
 
     def check(self, questions: Iterable[BenchmarkQuestion]) -> None:

@@ -245,7 +245,6 @@ class ScenarioSource:
             self._ended.add((hypothesis.id, stage))
 
     def of(self, hypothesis: Hypothesis, stage: Stage) -> list[Scenario]:
-        """The scenarios of a description in a stage."""
         return self._written.get((hypothesis.id, stage), [])
 
     def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:

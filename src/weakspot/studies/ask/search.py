@@ -48,7 +48,6 @@ _BATCH: Final = 16
 
 
 def search(context: Context[AskSettings, Any], parts: ScenarioParts) -> AskResult:
-    """Descriptions, scenarios, race, fresh scenarios, counterparts."""
     settings, n = context.settings, context.settings.scenarios or 0
     how = asking(settings, parts.target, Refusals(parts.judge), batch=_BATCH)
     source = ScenarioSource(parts.source)
@@ -100,7 +99,6 @@ class Writing(Engine):
 
     @property
     def stimulus(self) -> str:
-        """The type of the questions."""
         return self.settings.stimulus or ""
 
     def descriptions(self, n: int) -> list[Hypothesis]:
@@ -120,7 +118,6 @@ class Writing(Engine):
         return found
 
     def draw(self, wants: Sequence[Want], *, phase: str = "asking") -> None:
-        """See `Engine.draw`."""
         self._write([want for want in wants if want.hypothesis.id in self._kinds])
         super().draw(wants, phase=phase)
 

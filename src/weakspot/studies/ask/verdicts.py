@@ -51,7 +51,6 @@ class Refusals:
         return kept
 
     def judge(self, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
-        """See `Judge`."""
         ready = [self._ready.get((case.hypothesis.id, case.index)) for case in cases]
         known = [r[1] if r and r[0] is output else None for r, output in zip(ready, outputs, strict=True)]
         todo = [i for i, verdict in enumerate(known) if verdict is None]
@@ -111,7 +110,6 @@ class Judging:
         self._lock, self._counted = threading.Lock(), self._spent()
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`."""
         return self._refusals.prepare(cases, self._target.answer(cases), self._kept)
 
     def _kept(self, output: Output) -> Output:
@@ -165,7 +163,6 @@ def models_behind(judge: object) -> list[Waits]:
 
 
 def sees_pictures(judge: object) -> bool:
-    """Whether a judge is shown the pictures."""
     return any(isinstance(one, NeedsImages) and one.needs_images for one in models_in(judge))
 
 
