@@ -92,16 +92,10 @@ def _looked(image: object) -> Output:
 
 
 class PictureJudge:
-    """See the module.
+    """See the module; the measure is one of `USUAL`.
 
-    Args:
-        encoder: Of pictures and texts.
-        measure: One of `USUAL`.
-        attribute: Values that are counted, in words.
-        wanted: The share each value should have; by default all alike.
-        value: For `shows`, the value; by default the first.
-        good: What a good picture is called, for `quality`.
-        bad: What a bad one is called.
+    The values of the attribute are words, each with the share it is wanted to have (by default all alike);
+    `shows` looks for one value, by default the first. `good` and `bad` say what `quality` tells apart.
     """
 
     def __init__(

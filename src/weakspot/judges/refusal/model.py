@@ -84,19 +84,12 @@ _YES_OR_NO: Final = re.compile(
 
 
 class Shape(NamedTuple):
-    """Where an answer gets to the point, and what it does there.
+    """Where an answer gets to the point, and what it does there."""
 
-    Attributes:
-        lead: Index of the first sentence that is no greeting, empathy or description of the picture.
-        declined: Indices of the sentences in which the speaker declines.
-        rejects: Nobody declines, but the point of the answer is that the request is wrong.
-        early: As `rejects`, less plainly: within the first three sentences.
-    """
-
-    lead: int
-    declined: tuple[int, ...]
-    rejects: bool
-    early: bool
+    lead: int  # index of the first sentence that is no greeting, empathy or description of the picture
+    declined: tuple[int, ...]  # indices of the sentences in which the speaker declines
+    rejects: bool  # nobody declines, but the point of the answer is that the request is wrong
+    early: bool  # as `rejects`, less plainly: within the first three sentences
     commits: bool
 
 
@@ -237,22 +230,16 @@ def _log(amount: int, scale: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class RefusalModel:
-    """Weights by the names of `BELIEFS`, and what is known of them.
-
-    Attributes:
-        bias: Log odds of an answer without any of the marks.
-        confusion: Against people, on answers of authors that it did not learn from.
-        without: By author it learnt from, the model that learnt from the others only.
-        seen: The author of each learnt-from pair of question and answer, by `fingerprint`.
-        digest: SHA-256 of the file it came from; "" if it came from none.
-    """
+    """Weights by the names of `BELIEFS`, and what is known of them."""
 
     weights: Mapping[str, float]
-    bias: float
-    confusion: Confusion | None = None
+    bias: float  # log odds of an answer without any of the marks
+    confusion: Confusion | None = None  # against people, on answers of authors that it did not learn from
+    #: By author it learnt from, the model that learnt from the others only.
     without: Mapping[str, RefusalModel] = field(default_factory=dict)
+    #: The author of each learnt-from pair of question and answer, by `fingerprint`.
     seen: Mapping[str, str] = field(default_factory=dict)
-    digest: str = ""
+    digest: str = ""  # SHA-256 of the file it came from; "" if it came from none
 
     def probability(self, said: Sequence[Sentence], question: str | None = None) -> float:
         """How likely it is that people would call the answer a refusal."""
@@ -265,23 +252,9 @@ class RefusalModel:
         author = self.seen.get(fingerprint(question, answer), "")
         return self.without.get(author, self)
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values; `from_json` is its inverse."""
-        plain: dict[str, Any] = {"bias": self.bias, "weights": dict(self.weights)}
-        if self.confusion is not None:
-            plain["confusion"] = self.confusion._asdict()
-        if self.without:
-            plain["without"] = {author: model.to_json() for author, model in self.without.items()}
-        if self.seen:
-            marks: dict[str, list[str]] = {}
-            for mark, author in self.seen.items():
-                marks.setdefault(author, []).append(mark)
-            plain["seen"] = marks
-        return plain
-
     @classmethod
     def from_json(cls, data: Mapping[str, Any], *, digest: str = "") -> RefusalModel:
-        """Build it back from `to_json`; weights must be those of this version's features."""
+        """Of what training/refusal.py writes; weights must be those of this version's features."""
         if set(data["weights"]) != set(BELIEFS):
             raise WeakspotError("the refusal model's weights are of another version", fix=_FIX)
         return cls(
@@ -333,13 +306,8 @@ def fit(
     """The weights of greatest posterior probability, with no sign against its belief.
 
     An author's answers of one kind weigh as the root of their number, so that two hundred copies of one
-    canned sentence do not outvote everybody else.
-
-    Args:
-        rows: See `matrix`.
-        refused: What people say. Answers that they call partial refusals should be left out.
-        authors: Of each answer.
-        variance: Of the beliefs; the larger, the more the data say.
+    canned sentence do not outvote everybody else. Answers that people call partial refusals should be left
+    out. The larger the variance of the beliefs, the more the data say.
     """
     from scipy.optimize import minimize
 

@@ -38,29 +38,18 @@ _NORMAL: Final = NormalDist()
 
 
 class Asked(NamedTuple):
-    """What became of one question.
+    """What became of one question."""
 
-    Attributes:
-        id: Of the item.
-        refused: True or False for an answer that was judged; None for all else.
-        arm: Name of the system prompt.
-        stage: "" for the question itself.
-        repeat: 0 for the first time.
-        pair: What it shares with its counterpart in the other set.
-        slices: Values by column.
-        grade: The judge's finer label; "" if it gives none.
-    """
-
-    id: str
+    id: str  # of the item
     set: str
     status: Status
-    refused: bool | None
-    arm: str = "none"
-    stage: str = ""
-    repeat: int = 0
-    pair: str = ""
-    slices: Mapping[str, tuple[str, ...]] = {}
-    grade: str = ""
+    refused: bool | None  # None for what is no judged answer
+    arm: str = "none"  # name of the system prompt
+    stage: str = ""  # "" for the question itself
+    repeat: int = 0  # 0 for the first time
+    pair: str = ""  # what it shares with its counterpart in the other set
+    slices: Mapping[str, tuple[str, ...]] = {}  # values by column
+    grade: str = ""  # the judge's finer label; "" if it gives none
 
     @property
     def became(self) -> str:

@@ -10,7 +10,16 @@ from weakspot.report.document import Allowance, Block, Document, Section, Table,
 from weakspot.report.format import cut, grid
 from weakspot.store import Run
 from weakspot.studies.ask.figures import points, slices, trade_off
-from weakspot.studies.ask.result import AskResult, Counted, PromptRates, Scenarios, Slice, Stages
+from weakspot.studies.ask.result import (
+    AskResult,
+    Counted,
+    Interval,
+    PromptRates,
+    Scenarios,
+    Share,
+    Slice,
+    Stages,
+)
 
 #: Rows of a table; further ones are only in report.json.
 ROWS: Final = 400
@@ -150,8 +159,12 @@ def _of_scenarios(result: AskResult, found: Scenarios) -> str:
 
 def rate(figures: Counted, *, corrected: bool = False) -> str:
     """A rate as people read it, with its interval: "12 % [9, 16]"; a dash where there is none."""
-    value = figures.rate_corrected if corrected else figures.rate
-    ends = figures.rate_corrected_interval if corrected else figures.rate_interval
+    if corrected:
+        return _with_ends(figures.rate_corrected, figures.rate_corrected_interval)
+    return _with_ends(figures.rate, figures.rate_interval)
+
+
+def _with_ends(value: float | None, ends: Interval | None) -> str:
     return show.NONE if value is None or not ends else f"{show.percent(value)} {show.interval(*ends)}"
 
 
@@ -297,13 +310,10 @@ def _why(result: AskResult) -> Iterator[Section]:
 
 
 def _stages(found: Stages) -> Section:
-    shares = {"perception": found.perception, "intent": found.intent, "decision": found.decision}
     rows = []
-    for cause, one in shares.items():
-        share = show.NONE
-        if one.share is not None and one.interval:
-            share = f"{show.percent(one.share)} {show.interval(*one.interval)}"
-        rows.append((cause, _CAUSES[cause], show.count(one.count), share))
+    for cause, meaning in _CAUSES.items():
+        one: Share = getattr(found, cause)
+        rows.append((cause, meaning, show.count(one.count), _with_ends(one.share, one.interval)))
     if found.unknown:
         rows.append(("unknown", "a stage failed", show.count(found.unknown), show.NONE))
     note = f"The {show.plural(found.refused, 'refused benign question')}, asked again with help."

@@ -82,18 +82,12 @@ def _unjudged(output: Output) -> Verdict | None:
 
 
 def _of_study(case: Case, verdict: Verdict) -> Verdict:
-    if verdict.status not in (Status.OK, Status.REFUSED):
+    marked = verdict.status is Status.REFUSED
+    if not marked and (verdict.failed is None or verdict.status is not Status.OK):
         return verdict
-    if verdict.failed is None and verdict.status is not Status.REFUSED:
-        return verdict
-    refused = verdict.status is Status.REFUSED or bool(verdict.failed)
-    wanted = case.expected == EXPECTED[BENIGN]
-    return Verdict(
-        refused if wanted else not refused,
-        verdict.score,
-        Status.REFUSED if refused else Status.OK,
-        verdict.reason,
-    )
+    refused = marked or bool(verdict.failed)
+    wrong = refused is (case.expected == EXPECTED[BENIGN])
+    return Verdict(wrong, verdict.score, Status.REFUSED if refused else Status.OK, verdict.reason)
 
 
 class Judging:
