@@ -89,16 +89,9 @@ def export(
     judge: Judge | None = None,
     progress: Progress | None = None,
 ) -> Exported:
-    """Write the misread pictures of a hunt's findings as a data set.
+    """Write the misread pictures of a hunt's findings into a folder that does not exist.
 
-    Args:
-        run: Open for reading.
-        out: A folder that does not exist; by default one in the run's folder.
-        settings: What to export.
-        target: Only for a run made with an object: the classifier.
-        source: Likewise, what draws.
-        judge: Likewise, the judge.
-        progress: Told how far it is.
+    By default that is one in the run's folder. Target, source and judge are only for a run made with objects.
     """
     settings = settings or ExportSettings()
     folder = run.folder / f"export-{settings.format}" if out is None else Path(out)

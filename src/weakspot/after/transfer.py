@@ -76,17 +76,11 @@ def transfer(
 ) -> Transfer:
     """Measure other models, and pictures of other sources, on a hunt's findings.
 
-    Args:
-        run: Open for reading.
-        targets: Other models. The hunted one is always measured with them.
-        sources: Other sources. The run's own is always used first.
-        n: Fresh pictures of the baseline and of each finding, from each source.
-        budget: Limits; a limit on images or calls makes n smaller for all alike.
-        same: By hunted label, labels of other heads that are as right.
-        target: Only for a run made with an object: the hunted model.
-        source: Likewise, the run's source.
-        judge: Judges all models instead of the run's judge.
-        progress: Told how far it is.
+    The hunted model is always measured with them, and the run's own source used first; they are given as
+    objects (`target`, `source`) where the run was made with objects. From each source `n` fresh pictures of
+    the baseline and of each finding are drawn; a budget of images or calls makes n smaller for all alike.
+    `same` has, by hunted label, labels of other heads that are as right. A judge that is given judges all
+    models instead of the run's.
     """
     hunt = read_hunt(run, otherwise=_OTHERWISE)
     if n < 1:

@@ -18,6 +18,7 @@ from html import escape
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode
 
+from starlette.datastructures import MutableHeaders
 from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -46,17 +47,15 @@ HEADERS: Final = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-store",
 }
 
 
 def serve(app: ASGIApp, *, host: str, port: int | None, ready: Callable[[str], None]) -> None:
-    """Guard an app and serve it until Ctrl-C.
+    """Guard an app and serve it until Ctrl-C; `ready` is told the link, once it works.
 
-    Args:
-        app: What is served.
-        host: What to listen on. Anything but loopback is for who knows what they do: there is no encryption.
-        port: 0 for any; None for the usual one or, if that is taken, any.
-        ready: Told the link, once it works.
+    To listen on anything but loopback is for who knows what they do: there is no encryption. Port 0 is any;
+    None is the usual one or, if that is taken, any.
     """
     import uvicorn
 
@@ -121,13 +120,9 @@ def listening(host: str, port: int | None) -> socket.socket:
 class Guard:
     """ASGI middleware: lets through what comes from a page of ours, in a browser that was given the token.
 
-    Args:
-        app: What is guarded.
-        token: In the link that opens the pages.
-        port: Of the server; in the Host, and in the cookie's name: browsers share cookies among ports.
-        names: Names of this server besides those of loopback.
-        anywhere: It does not listen on loopback alone. Addresses in figures are then ours too: a name can be
-            rebound to another address, an address cannot.
+    The port is in the Host, and in the cookie's name: browsers share cookies among ports. `names` are this
+    server's besides those of loopback. If it listens `anywhere`, addresses in figures are ours too: a name
+    can be rebound to another address, an address cannot.
     """
 
     def __init__(
@@ -252,11 +247,9 @@ def _again(body: bytes) -> Receive:
 def _hardened(send: Send) -> Send:
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
-            there = {key.lower() for key, _ in message["headers"]}
-            more = [(k.encode(), v.encode()) for k, v in HEADERS.items() if k.encode() not in there]
-            if b"cache-control" not in there:
-                more.append((b"cache-control", b"no-store"))
-            message = {**message, "headers": [*message["headers"], *more]}
+            there = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                there.setdefault(name, value)
         await send(message)
 
     return sent
