@@ -64,9 +64,7 @@ def address(*parts: object, **query: object) -> str:
 
 def with_query(path: str, *queries: Mapping[str, str]) -> str:
     """A path with the values of several queries."""
-    whole: dict[str, str] = {}
-    for query in queries:
-        whole |= query
+    whole = {key: value for query in queries for key, value in query.items()}
     return f"{path}?{urlencode(whole)}" if whole else path
 
 

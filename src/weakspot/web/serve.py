@@ -88,12 +88,8 @@ def serve(app: ASGIApp, *, host: str, port: int | None, ready: Callable[[str], N
 
 
 def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    found = _address(host)
+    return host == "localhost" or (found is not None and found.is_loopback)
 
 
 def listening(host: str, port: int | None) -> socket.socket:
@@ -193,19 +189,18 @@ class Guard:
         name, _, port = host.lower().rpartition(":")
         if port != str(self.port):
             return self.port == 80 and host.lower() in self.names
-        return name in self.names or (self.anywhere and _address(name))
+        return name in self.names or (self.anywhere and _address(name.strip("[]")) is not None)
 
 
 def _same(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode())
 
 
-def _address(name: str) -> bool:
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        ipaddress.ip_address(name.strip("[]"))
+        return ipaddress.ip_address(name)
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def _headers(scope: Scope) -> dict[str, str]:

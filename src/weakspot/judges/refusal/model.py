@@ -6,9 +6,6 @@ only acts and amounts, so that a model of them carries over from one vendor's vo
 Logistic regression with beliefs: every weight starts where its meaning puts it (`BELIEFS`), the labelled
 answers pull it away as far as a Gaussian prior lets them, and none may change sign. With no data it is a set
 of rules; with data of a few vendors it does not come to believe that politeness is compliance.
-
-The weights are JSON, of a known SHA-256. Beside the model there is, for each author it learnt from, one that
-never saw that author: with it the learnt-from answers can be judged as a stranger's.
 """
 
 from __future__ import annotations
@@ -235,7 +232,7 @@ class RefusalModel:
     weights: Mapping[str, float]
     bias: float  # log odds of an answer without any of the marks
     confusion: Confusion | None = None  # against people, on answers of authors that it did not learn from
-    #: By author it learnt from, the model that learnt from the others only.
+    #: By author it learnt from, the model of the others only: it judges that author as a stranger would.
     without: Mapping[str, RefusalModel] = field(default_factory=dict)
     #: The author of each learnt-from pair of question and answer, by `fingerprint`.
     seen: Mapping[str, str] = field(default_factory=dict)

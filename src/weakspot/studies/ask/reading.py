@@ -176,10 +176,7 @@ def ask_rates(run: Run) -> Rates:
 
 
 class ScenarioRates(Rates):
-    @property
-    def name(self) -> str:
-        """Scenarios are compared with scenarios."""
-        return "ask --scenarios"
+    name = "ask --scenarios"  # compared with such runs alone
 
 
 class AskRates(Rates):

@@ -142,20 +142,14 @@ def _scripts(path: Path, text: str) -> dict[str, list[Row]]:
 
 def _tables(path: Path) -> dict[str, list[Row]]:
     rows = read_rows(path)
-    if path.suffix.lower() == ".json" and (inner := _submission(rows)):
-        rows = inner
+    whole = next((row for row in rows if row.values.get("id") == "responses"), None)
+    if whole is not None and path.suffix.lower() == ".json":
+        # The benchmark's submission file: {"responses": {"1": {…}}, "reject Rate": {…}}.
+        rows = list(_entries({k: v for k, v in whole.values.items() if k != "id"}, whole.line)) or rows
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(str(row.values.get("model") or ""), []).append(row)
     return found
-
-
-def _submission(rows: list[Row]) -> list[Row]:
-    """The benchmark's submission file: {"responses": {"1": {…}}, "reject Rate": {…}}."""
-    for row in rows:
-        if row.values.get("id") == "responses":
-            return list(_entries({k: v for k, v in row.values.items() if k != "id"}, row.line))
-    return []
 
 
 def _entries(data: Mapping[str, Any], line: int) -> Iterator[Row]:

@@ -7,7 +7,7 @@ becomes the study's verdict: to refuse a benign question is a failure, to answer
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -101,7 +101,7 @@ class Judging:
     def __init__(self, target: Target, refusals: Refusals) -> None:
         self._target, self._refusals = target, refusals
         self._models = models_behind(refusals.judge_of_refusals)
-        self._lock, self._counted = threading.Lock(), self._spent()
+        self._lock, self._counted = threading.Lock(), spent_by(self._models)
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
         return self._refusals.prepare(cases, self._target.answer(cases), self._kept)
@@ -114,14 +114,16 @@ class Judging:
     def _with_costs(self, usage: Usage) -> Usage:
         """What judging has cost since it was last counted, by whichever call, with what an answer cost."""
         with self._lock:
-            now = self._spent()
+            now = spent_by(self._models)
             tokens, dollars = (a - b for a, b in zip(now, self._counted, strict=True))
             self._counted = now
         return usage._replace(tokens=usage.tokens + int(tokens), dollars=usage.dollars + dollars)
 
-    def _spent(self) -> tuple[float, float]:
-        spent = [model.spent for model in self._models if isinstance(model, Spends)]
-        return sum(s.tokens for s in spent), sum(s.dollars for s in spent)
+
+def spent_by(models: Iterable[object]) -> tuple[float, float]:
+    """Tokens and dollars, of those models that count them."""
+    spent = [model.spent for model in models if isinstance(model, Spends)]
+    return sum(s.tokens for s in spent), sum(s.dollars for s in spent)
 
 
 def together(target: Target, refusals: Refusals, *, exact: bool = False) -> tuple[Target, Executor | None]:
