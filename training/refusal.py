@@ -13,6 +13,7 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from flags import settings
@@ -20,7 +21,7 @@ from flags import settings
 from weakspot.core import WeakspotError
 from weakspot.judges.refusal.check import Labelled, leave_one_out, read_labels
 from weakspot.judges.refusal.judge import Grade
-from weakspot.judges.refusal.model import MANIFEST, VARIANCE, WEIGHTS, fingerprint, fit, matrix
+from weakspot.judges.refusal.model import MANIFEST, VARIANCE, WEIGHTS, RefusalModel, fingerprint, fit, matrix
 from weakspot.stats.judged import Confusion
 
 
@@ -52,6 +53,21 @@ def invented() -> list[Labelled]:
     ]
 
 
+def plain(model: RefusalModel) -> dict[str, Any]:
+    """What the file of weights holds; `RefusalModel.from_json` reads it."""
+    found: dict[str, Any] = {"bias": model.bias, "weights": dict(model.weights)}
+    if model.confusion is not None:
+        found["confusion"] = model.confusion._asdict()
+    if model.without:
+        found["without"] = {author: plain(other) for author, other in model.without.items()}
+    if model.seen:
+        marks: dict[str, list[str]] = {}
+        for mark, author in model.seen.items():
+            marks.setdefault(author, []).append(mark)
+        found["seen"] = marks
+    return found
+
+
 def main(s: Settings) -> None:
     """Fit with and without each model, measure on those left out, write."""
     if not s.smoke and "mossbench" in s.labels.lower():
@@ -75,7 +91,7 @@ def main(s: Settings) -> None:
     )
     out = Path(s.out)
     out.mkdir(parents=True, exist_ok=True)
-    content = (json.dumps(model.to_json(), indent=1) + "\n").encode()
+    content = (json.dumps(plain(model), indent=1) + "\n").encode()
     (out / WEIGHTS).write_bytes(content)
     entry = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
     (out / MANIFEST).write_text(json.dumps({"files": {WEIGHTS: entry}}, indent=2) + "\n", "utf-8")

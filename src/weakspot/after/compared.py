@@ -97,12 +97,8 @@ def compare(
 ) -> Compared:
     """Set two runs of a study against each other; either may still be running.
 
-    Args:
-        first: Open for reading.
-        second: Likewise; it is the later one, so "worse" means that it fails more often.
-        adjustment: "holm" (family-wise error) or "bh" (false-discovery rate).
-        alpha: Differences with adjusted p-values up to this are shown.
-        level: Of the intervals, each by itself.
+    The second is the later one: "worse" means that it fails more often. The adjustment is "holm" (family-wise
+    error) or "bh" (false-discovery rate); the level is of each interval by itself.
     """
     check_known(adjustment, ADJUSTMENTS, f"no adjustment is called {adjustment[:60]!r}")
     if not 0 < alpha < 1:
@@ -133,7 +129,6 @@ def compare(
 
 
 def compare_folders(first: Path, second: Path, **how: Any) -> Compared:
-    """`compare` of two folders."""
     with Run.read(first) as one, Run.read(second) as two:
         return compare(one, two, **how)
 
@@ -276,7 +271,6 @@ def _side(run: Run) -> Side:
 
 
 def model_of(config: RunConfig) -> str:
-    """The model under test."""
     return clean(str(config.settings.get("target") or config.settings.get("encoder") or ""))
 
 

@@ -90,7 +90,6 @@ def shown(found: Compared) -> Iterator[tuple[str, list[Row], int]]:
 
 
 def mark(row: Row) -> str:
-    """What became of a row, in a word or two."""
     state = {(False, True): "new", (True, False): "gone"}.get(row.found, "")
     return ", ".join(filter(None, (state, _MARK.get(row.change, ""))))
 
@@ -122,7 +121,6 @@ def strip(row: Row, most: float) -> str:
 
 
 def scale(rows: Sequence[Row]) -> float:
-    """The difference at the ends of the strips."""
     return max((max(abs(r.contrast.low), abs(r.contrast.high)) for r in rows if r.contrast), default=1.0)
 
 

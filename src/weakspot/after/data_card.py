@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import yaml
 
-from weakspot.after.dataset import SPLIT, Record
+from weakspot.after.dataset import Record
 from weakspot.core import Finding
 from weakspot.report import format as show
 from weakspot.report.document import plain
@@ -22,17 +23,7 @@ ROWS: Final = 200
 #: Settings that say where texts come from.
 _FROM: Final = ("corpus", "benchmark", "images")
 _SIZES: Final = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
-#: How a format is read.
-_LOADING: Final = {
-    "imagefolder": (
-        'datasets.load_dataset("imagefolder", data_dir="FOLDER")  # with all fields\n'
-        f'torchvision.datasets.ImageFolder("FOLDER/{SPLIT}")  # pictures and labels alone'
-    ),
-    "parquet": f'datasets.load_dataset("parquet", data_files={{"{SPLIT}": "FOLDER/data/*.parquet"}})',
-    "hf": f'datasets.load_dataset("FOLDER", split="{SPLIT}")',
-    "jsonl": f'[json.loads(line) for line in open("FOLDER/{SPLIT}.jsonl", encoding="utf-8")]',
-    "csv": 'list(csv.reader(open("FOLDER/pairs.csv", encoding="utf-8", newline="")))[1:]',
-}
+_TEXTS: Final[Mapping[str, Any]] = yaml.safe_load(Path(__file__).with_name("data_card.yaml").read_bytes())
 
 
 class Counts(NamedTuple):
@@ -85,7 +76,7 @@ def picture_card(
         _findings(records, findings),
         _pictures(counts, settings),
         "Each picture comes with: " + ", ".join(f"`{name}`" for name in Record.__dataclass_fields__) + ".",
-        f"```python\n{_LOADING[settings['format']]}\n```",
+        f"```python\n{_TEXTS['loading'][settings['format']]}\n```",
         "## Where it comes from",
         "\n".join(f"- {name}: {value}" for name, value in origin.items()),
         "`provenance.json` has the settings, digests and versions of the run, the findings with their "
@@ -117,7 +108,7 @@ def table_card(
         f"# {rows.title.format(model=escape(model, 120))}",
         f"{show.plural(n, 'row')}. {rows.about}",
         "Columns: " + ", ".join(f"`{name}`" for name in columns) + ".",
-        f"```python\n{_LOADING[form]}\n```",
+        f"```python\n{_TEXTS['loading'][form]}\n```",
         "## Where it comes from",
         "\n".join(f"- {name}: {escape(value, 200)}" for name, value in origin.items() if value),
         "`provenance.json` has the settings, digests and versions of the run.",
@@ -130,7 +121,6 @@ def table_card(
 def provenance(
     config: RunConfig, findings: Sequence[Finding], counts: Counts, *, settings: Mapping[str, Any]
 ) -> str:
-    """provenance.json of a data set: everything that the pictures depend on."""
     told = {
         "format": 1,
         "run": config.model_dump(),
@@ -200,23 +190,12 @@ def _pictures(counts: Counts, settings: Mapping[str, Any]) -> str:
     return " ".join(told)
 
 
-def _limits(source: str, findings: Sequence[Finding]) -> list[str]:
-    lines = [
-        "The pictures were selected because this model fails on them. Its failure rate here is 100 % by "
-        "construction, and other models' rates here are no estimate of their rates elsewhere.",
-        "Right answers are those the source gave: what a generator was asked to draw, or a folder's label. "
-        "A picture that shows something else counts as a failure unless the run's judge checked it.",
-        "Captions say what the search found first, not all there is: a label without captions is not a label "
-        "without weak spots.",
-    ]
-    if any(not finding.confirmed for finding in findings):
-        lines.append(
-            "Some captions were not confirmed on fresh pictures; their pictures are misread, but the "
-            "caption may not be why."
-        )
-    if source.startswith("retrieve"):
-        lines.append("The pictures are other people's; each keeps its own licence.")
-    return lines
+def _limits(source: str, findings: Sequence[Finding]) -> Iterator[str]:
+    unsaid = {
+        "unconfirmed": all(finding.confirmed for finding in findings),
+        "retrieved": not source.startswith("retrieve"),
+    }
+    return (text for name, text in _TEXTS["limits"].items() if not unsaid.get(name))
 
 
 def _listed(counts: Counter[str]) -> str:

@@ -176,7 +176,6 @@ FORMATS: Final[dict[str, Callable[[Path, Sequence[Record], Content], None]]] = {
 
 
 def need_pyarrow() -> tuple[Any, Any]:
-    """pyarrow and its Parquet module, or what to install."""
     try:
         import pyarrow
         import pyarrow.parquet

@@ -89,16 +89,9 @@ def export(
     judge: Judge | None = None,
     progress: Progress | None = None,
 ) -> Exported:
-    """Write the misread pictures of a hunt's findings as a data set.
+    """Write the misread pictures of a hunt's findings into a folder that does not exist.
 
-    Args:
-        run: Open for reading.
-        out: A folder that does not exist; by default one in the run's folder.
-        settings: What to export.
-        target: Only for a run made with an object: the classifier.
-        source: Likewise, what draws.
-        judge: Likewise, the judge.
-        progress: Told how far it is.
+    By default that is one in the run's folder. Target, source and judge are only for a run made with objects.
     """
     settings = settings or ExportSettings()
     folder = run.folder / f"export-{settings.format}" if out is None else Path(out)
@@ -144,7 +137,6 @@ def check(settings: ExportSettings, folder: Path) -> None:
 
 
 def judge_name(hunt: FinishedHunt) -> str:
-    """The run's judge as it can be named."""
     if hunt.settings.judge is not None:
         return hunt.settings.judge
     return "label" if hunt.settings.target_label is None else f"label?target={hunt.settings.target_label}"
@@ -162,7 +154,6 @@ class _Collected:
 
     @property
     def counts(self) -> Counts:
-        """How the pictures came together so far."""
         return Counts(**self.counted, limit=self.limit)
 
     def content(self, record: Record) -> bytes:
@@ -185,7 +176,6 @@ class _Collected:
                     self._take(at, trial, "kept")
 
     def wanted(self, at: int) -> int:
-        """How many more pictures a finding may have."""
         return self.settings.per_caption - self._number[at]
 
     def draw(
@@ -310,7 +300,6 @@ def _is_about(finding: Finding, answer: str | None) -> bool:
 
 
 def _write(folder: Path, collected: _Collected, progress: Progress | None) -> None:
-    """All files of the data set."""
     collected.records.sort(key=lambda r: r.finding)  # stable: what was kept stays before what was drawn
     records, settings = collected.records, collected.settings
     if not records:

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 from weakspot.after.compared import compare, model_of
 from weakspot.core import Tally, WeakspotError
 from weakspot.report import format as show
-from weakspot.report.markdown import escape
+from weakspot.report.markdown import escape, table
 from weakspot.store import Run
 from weakspot.study.rates import OVERALL, rates_of
 
@@ -193,7 +193,6 @@ def rule(found: Gate) -> str:
 
 
 def conclusion(found: Gate) -> str:
-    """The verdict in a sentence."""
     n, bad = len(found.checks), found.failed
     if not bad:
         return f"passed: {show.plural(n, 'check')}"
@@ -203,7 +202,6 @@ def conclusion(found: Gate) -> str:
 
 
 def cells(check: Check) -> tuple[str, str]:
-    """What was seen and the limit, for people."""
     if check.what == FINDINGS:
         return f"{check.value:.0f}", f"{check.limit:.0f}"
     if check.what == INCREASE:
@@ -220,18 +218,12 @@ def markdown(found: Gate) -> str:
     about = f"{escape(found.model, 120)}: `{found.run.replace('`', '')}`"
     other = f" against `{found.against.replace('`', '')}`" if found.against else ""
     verdict = "❌ failed" if found.failed else "✅ passed"
-    lines = ["| | what | seen | limit |", "| --- | --- | --- | --- |"]
-    shown = found.checks[:50]
-    for check in shown:
-        seen, limit = cells(check)
-        mark = "✅" if check.passed else "❌"
-        lines.append(f"| {mark} | {escape(check.words, 160)} | {escape(seen)} | {escape(limit)} |")
-    if len(found.checks) > len(shown):
-        lines += ["", f"and {len(found.checks) - len(shown)} more that passed or failed alike"]
+    rows = [("✅" if one.passed else "❌", show.shorten(one.words, 160), *cells(one)) for one in found.checks]
     blocks = [
         f"## weakspot gate: {verdict}",
         f"{about}{other}",
-        "\n".join(lines),
+        table(("", "what", "seen", "limit"), rows[:50]),
+        *([f"and {len(rows) - 50} more that passed or failed alike"] if len(rows) > 50 else []),
         f"It {rule(found)}." if not found.strict else f"{rule(found).capitalize()}.",
         *(escape(note, 500) for note in found.notes),
     ]

@@ -106,7 +106,6 @@ def board(rows: Sequence[Row]) -> list[Line]:
 
 
 def read(path: Path) -> list[Row]:
-    """The rows of a run's folder or of a file of results."""
     if (path / "run.yaml").is_file():
         return [_from_run(path)]
     if path.is_dir():
@@ -230,7 +229,6 @@ def _from_published(path: Path, models: Mapping[str, Any]) -> list[Row]:
 
 
 def table(lines: Sequence[Line]) -> Table:
-    """The lines as texts, in their order."""
     values = list(dict.fromkeys(v for line in lines for v in line.row.figures.slices.get(STIMULUS, {})))
     head = ("model", "judge", "refused", "corrected", "of", "errors", *values, "harmful", "d′", "p to above")
     rows = [_texts(line, values) for line in lines]
@@ -261,7 +259,6 @@ def _percent(share: float | None) -> str:
 
 
 def html(lines: Sequence[Line]) -> str:
-    """The leaderboard as one HTML page, with everything inside."""
     title = f"Oversensitivity: {show.plural(len(lines), 'row')}"
     blocks = trade_off(points((f"{one.row.model} ({one.row.judge})", one.row.figures) for one in lines))
     body = rendered(

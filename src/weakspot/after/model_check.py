@@ -101,7 +101,6 @@ def check_model(name: str, *, images: str | None = None) -> ModelCheck:
 
 
 def ports(model: object) -> list[str]:
-    """What a model can be used as."""
     known: dict[str, type] = {
         "classifier": Classifier, "encoder of texts and pictures": Encoder, "encoder of texts": TextEncoder,
         "captioner": Captioner, "generator": Generator,

@@ -65,15 +65,10 @@ def realism(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Realism:
-    """FID and KID of the pictures in one folder to those in another.
+    """FID and KID of the pictures in one folder to those of the real thing in another.
 
-    Args:
-        folder: With pictures, in folders or not.
-        reference: Likewise, with pictures of the real thing.
-        features: Name of the extractor, or the extractor itself.
-        longest: Pixels of the longer side; larger pictures are made smaller first.
-        seed: Of the bootstrap and of the halves.
-        progress: Told how far it is.
+    The features are an extractor or its name. Pictures whose longer side has more than `longest` pixels are
+    made smaller first. The seed is of the bootstrap and of the halves.
     """
     check_seed(seed)
     extract = load(features) if isinstance(features, str) else features

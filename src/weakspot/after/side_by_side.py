@@ -11,7 +11,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from weakspot.after import comparison_text as words
-from weakspot.after.compared import Compared, Row, compare
+from weakspot.after.compared import Compared, Row, compare, model_of
 from weakspot.core import Rate, WeakspotError
 from weakspot.report import format as show
 from weakspot.report import plots
@@ -64,7 +64,6 @@ def _groups(runs: Sequence[Run]) -> list[list[int]]:
 
 
 def _head(title: str, runs: Sequence[Run]) -> Markup:
-    """The list of all runs, and those of one study set against each other."""
     lines = [_line(i, run) for i, run in enumerate(runs, start=1)]
     found, figures, groups = comparisons(runs), {}, []
     for numbers in _groups(runs):
@@ -92,14 +91,11 @@ def _head(title: str, runs: Sequence[Run]) -> Markup:
 
 
 def _line(number: int, run: Run) -> dict[str, Any]:
-    """A run in the list at the top."""
-    settings = run.config.settings
-    model = str(settings.get("target") or settings.get("encoder") or run.config.subject)
     return {
         "number": number,
         "name": run.folder.resolve().name,
         "study": run.config.study,
-        "model": show.shorten(model, 80),
+        "model": show.shorten(model_of(run.config) or run.config.subject, 80),
         "findings": sum(f.confirmed for f in run.findings),
         "state": run.state.partition(":")[0],
         "created": run.config.created,

@@ -14,6 +14,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -76,17 +77,11 @@ def transfer(
 ) -> Transfer:
     """Measure other models, and pictures of other sources, on a hunt's findings.
 
-    Args:
-        run: Open for reading.
-        targets: Other models. The hunted one is always measured with them.
-        sources: Other sources. The run's own is always used first.
-        n: Fresh pictures of the baseline and of each finding, from each source.
-        budget: Limits; a limit on images or calls makes n smaller for all alike.
-        same: By hunted label, labels of other heads that are as right.
-        target: Only for a run made with an object: the hunted model.
-        source: Likewise, the run's source.
-        judge: Judges all models instead of the run's judge.
-        progress: Told how far it is.
+    The hunted model is always measured with them, and the run's own source used first; they are given as
+    objects (`target`, `source`) where the run was made with objects. From each source `n` fresh pictures of
+    the baseline and of each finding are drawn; a budget of images or calls makes n smaller for all alike.
+    `same` has, by hunted label, labels of other heads that are as right. A judge that is given judges all
+    models instead of the run's.
     """
     hunt = read_hunt(run, otherwise=_OTHERWISE)
     if n < 1:
@@ -98,7 +93,7 @@ def transfer(
     others = {name_of(s): s for s in sources}
     spending = Spending(Budget.parse(budget) if budget else Budget())
     each, limit = _affordable(spending, n, captions=len(labels) * len(names), models=len(members))
-    measured = _Measured(hunt, rows, members, spending, each, len(labels) * len(names), progress)
+    measured = _Measured(hunt, rows, members, spending, each, each * len(labels) * len(names), progress)
     try:
         for name in names:
             given = others.get(name, name) if name != hunt.settings.source else source or name
@@ -214,25 +209,22 @@ def _asked(members: Sequence[Member], drawn: Answered) -> tuple[Batch, list[list
     ]
 
 
+@dataclass
 class _Measured:
-    """Draws, and keeps what the models said."""
-
-    def __init__(
-        self,
-        hunt: FinishedHunt,
-        rows: tuple[Row, ...],
-        members: list[Member],
-        spending: Spending,
-        n: int,
-        captions: int,
-        progress: Progress | None,
-    ) -> None:
-        self.hunt, self.rows, self.members, self.spending, self.n = hunt, rows, members, spending, n
-        self.images, self.errors = 0, Counter[str]()
-        self._total, self._progress, self._clock = n * captions, progress, time.monotonic()
-        self._heard: dict[tuple[str, str], list[tuple[Heard, ...]]] = {}
-        self._failed: Counter[tuple[str, str, int]] = Counter()  # errors by source, hypothesis and member
-        self._failing: dict[tuple[str, int], tuple[Heard, ...]] = {}  # of the hunted model, by case
+    hunt: FinishedHunt
+    rows: tuple[Row, ...]
+    members: list[Member]
+    spending: Spending
+    n: int  # pictures of each caption from each source
+    total: int  # pictures in all
+    progress: Progress | None
+    images: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+    _clock: float = field(default_factory=time.monotonic)
+    _heard: dict[tuple[str, str], list[tuple[Heard, ...]]] = field(default_factory=dict)
+    #: Errors by source, hypothesis and member; and what all said where the hunted model failed, by case.
+    _failed: Counter[tuple[str, str, int]] = field(default_factory=Counter)
+    _failing: dict[tuple[str, int], tuple[Heard, ...]] = field(default_factory=dict)
 
     def draw(self, name: str, source: Source, captions: Sequence[Hypothesis]) -> None:
         """Draw the pictures of some captions from one source and ask everybody."""
@@ -250,8 +242,8 @@ class _Measured:
                 undrawn = (t.status is Status.ERROR and t.detail.startswith("source:") for t, *_ in trials)
                 if all(undrawn):
                     dead.add(batch.hypothesis.id)  # the source has no more of it, or cannot draw these words
-                if self._progress is not None:
-                    self._progress(f"asking about pictures of {name}", self.images, self._total)
+                if self.progress is not None:
+                    self.progress(f"asking about pictures of {name}", self.images, self.total)
                 self.spending.check()
 
     def _work(
@@ -318,7 +310,6 @@ class _Measured:
                     self._failing[hypothesis.id, trial.index] = heard
 
     def cells(self, sources: Sequence[str]) -> Iterator[Cell]:
-        """The matrix, source by source, row by row, model by model."""
         for source in sources:
             for place, row in enumerate(self.rows):
                 columns = self._columns(source, row.hypothesis, row.answer)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,13 +10,13 @@ from typing import Any, Final, NamedTuple
 from weakspot.core import Finding, Hypothesis, Rate
 from weakspot.report import format as show
 from weakspot.report.document import plain
+from weakspot.report.html import rendered
 from weakspot.report.markdown import escape
-from weakspot.report.plots import axis
+from weakspot.report.plots import Bar, axis, brief
 from weakspot.stats import adjusted_holm, fisher, mcnemar, paired_difference, wilson
 
 #: Colours that are told apart by people who see few (Okabe and Ito 2008), then again from the start.
 _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-_WORDS, _WIDE, _LINE, _HEAD = 300, 420, 15, 26
 #: A p-value below this is called evidence.
 ALPHA: Final = 0.05
 
@@ -85,7 +84,6 @@ class Transfer:
     limit: str = ""  # the budget that cut it short; "" if none did
 
     def cell(self, source: str, target: str, hypothesis: str, answer: str = "") -> Cell:
-        """One of the cells, by names and by the id of the hypothesis."""
         for cell in self.cells:
             row = self.rows[cell.row]
             if (cell.source, cell.target) == (source, target) and (row.hypothesis.id, row.answer) == (
@@ -124,7 +122,6 @@ class Transfer:
 
 
 def _plain(value: Cell | Shared) -> Any:
-    """Plain values of it and of what it holds."""
     return plain({k: v._asdict() if isinstance(v, Rate | Versus) else v for k, v in value._asdict().items()})
 
 
@@ -181,7 +178,6 @@ def adjusted(cells: Sequence[Cell]) -> tuple[Cell, ...]:
 
 
 def rate_of(cell: Mapping[str, Any]) -> Rate:
-    """The rate of a cell of transfer.json."""
     found = cell["rate"]
     value = found["value"] if found["value"] is not None else float("nan")
     return Rate(value, found["low"], found["high"], found["n"], found["failures"])
@@ -245,58 +241,21 @@ def markdown(data: Mapping[str, Any], *, picture: str = "") -> str:
 
 def svg(data: Mapping[str, Any]) -> str:
     """The rates as a picture: a group of lines per caption, a line per model, a panel per source."""
-    rates = [rate_of(cell) for cell in data["cells"]]
-    scale = axis(rates)
-    parts: list[str] = []
-    y = 10
-    for at, target in enumerate(data["targets"]):
-        parts.append(
-            f'<circle cx="14" cy="{y + 4}" r="4" fill="{_colour(at)}"/>{_text(24, y + 8, target, 90)}'
-        )
-        y += _LINE + 2
-    for source in data["sources"]:
-        y += 12
-        parts.append(_text(10, y + 8, f"pictures of {source}", 90, bold=True))
-        y += _HEAD
-        top = y
-        for place, row in enumerate(data["rows"]):
-            parts.append(_text(10, y + 11, row["phrase"], 46))
-            for at, cell in enumerate(cells_of(data, source, place)):
-                parts += _mark(rate_of(cell), scale.bar(rate_of(cell)), y + 7, _colour(at))
-                y += _LINE
-            y += 8
-        for tick in scale.ticks:
-            x = _x(tick.x)
-            parts.insert(0, f'<path d="M{x} {top - 4}V{y}" stroke="#ddd"/>')
-            parts.append(_text(x, y + 14, tick.label, 12, anchor="middle"))
-        y += 22
-    size = f'width="{_WORDS + _WIDE + 40}" height="{y + 8}"'
-    style = "font-family:system-ui,sans-serif;font-size:12px"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} style="{style}">'
-        f'<rect width="100%" height="100%" fill="#fff"/>{"".join(parts)}</svg>\n'
+    scale = axis(map(rate_of, data["cells"]))
+
+    def bars(source: str, row: int) -> list[Bar | None]:
+        return [scale.bar(rate) if rate.n else None for rate in map(rate_of, cells_of(data, source, row))]
+
+    drawn = rendered(
+        "weakspot.after:transfer.svg.j2",
+        data=data,
+        marks=[[bars(source, at) for at in range(len(data["rows"]))] for source in data["sources"]],
+        ticks=scale.ticks,
+        colours=_COLOURS,
+        brief=brief,
+        x=lambda percent: round(300 + 4.2 * percent, 1),
     )
-
-
-def _mark(rate: Rate, bar: Any, y: int, colour: str) -> Iterator[str]:
-    if rate.n:
-        yield f'<path d="M{_x(bar.low)} {y}H{_x(bar.high)}" stroke="{colour}" stroke-width="2"/>'
-        yield f'<circle cx="{_x(bar.value)}" cy="{y}" r="3.5" fill="{colour}"/>'
-
-
-def _x(share: float) -> float:
-    return round(_WORDS + share / 100 * _WIDE, 1)
-
-
-def _text(x: float, y: float, text: str, most: int, *, bold: bool = False, anchor: str = "start") -> str:
-    shown = show.clean(text)
-    shown = shown if len(shown) <= most else f"{shown[: most - 1]}…"
-    weight = ' font-weight="bold"' if bold else ""
-    return f'<text x="{x}" y="{y}" text-anchor="{anchor}"{weight}>{html.escape(shown)}</text>'
-
-
-def _colour(at: int) -> str:
-    return _COLOURS[at % len(_COLOURS)]
+    return f"{drawn}\n"
 
 
 def _reading(cell: Mapping[str, Any]) -> str:

@@ -126,14 +126,10 @@ def try_words(
 ) -> Tried:
     """Measure a person's own hypothesis against the baseline of a hunt; it is kept in the run and its report.
 
-    Args:
-        run: The hunt's folder, or the run itself.
-        words: Sentences to add to the baseline's ("it is on a red flower."), or a whole prompt.
-        label: Whose baseline, where the hunt has several labels and the words do not begin with one.
-        n: At most so many new images; 256 if no budget is given either.
-        budget: Limits on what is new, e.g. "images=500,seconds=60".
-        watch: Who is told of the progress.
-        given: Objects in place of names: target, source, judge, verify, captioner, encoder.
+    The words are sentences to add to the baseline's ("it is on a red flower."), or a whole prompt; the label
+    says whose baseline, where the hunt has several and the words do not begin with one. At most `n` images
+    are new (256 if no budget is given either). Objects may be given in place of names: target, source,
+    judge, verify, captioner, encoder.
     """
     if n is not None and n < 1:
         raise WeakspotError(f"{n} images cannot be drawn", fix="choose 1 or more; it stops when decided")

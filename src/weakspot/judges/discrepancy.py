@@ -46,7 +46,6 @@ def margin(case: Case, output: Output) -> float:
 
 
 def doubt(case: Case, output: Output) -> float:
-    """One minus the probability of the right label."""
     return 1.0 - _scores(case, output).of(case.expected)
 
 
@@ -167,7 +166,6 @@ class SummaryJudge:
         return judge_by(deltas, cases, outputs, epsilon=self.epsilon, what=self.measure)
 
     def deltas(self, texts: Sequence[str], references: Sequence[str]) -> list[float]:
-        """Δ of each text and its reference."""
         columns = [
             [delta(own, reference) for own, reference in zip(texts, references, strict=True)]
             for name, delta in TEXTS.items()
@@ -187,7 +185,6 @@ class SummaryJudge:
 
 
 def _empty(output: Output) -> Output:
-    """As it is, or `empty` if there is nothing in it."""
     if output.status is Status.OK and not (output.answer or "").strip():
         return Output(None, status=Status.EMPTY, detail="the summariser returned nothing", usage=output.usage)
     return output

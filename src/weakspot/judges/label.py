@@ -38,43 +38,29 @@ class _Seen(NamedTuple):
     scores: Scores | None
 
 
-class _Struck(NamedTuple):
-    """What one rule says of one output; the score is None without scores."""
-
-    failed: bool
-    score: float | None
-    reason: str
-
-
-_Rule = Callable[[_Seen], _Struck]
+#: What one rule says of one output; the score is None without scores.
+_Rule = Callable[[_Seen], Verdict]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelJudge:
     """Failed when the expected label is missing, or by the rules that are given instead.
 
-    Attributes:
-        top: How many of the most probable labels `missed` and `parent` look at; 1 is the answer, and needs
-            no scores.
-        target: Failed when this wrong label is the answer.
-        parent: Failed by the parents of the `top` labels. "any": at least one of them lies outside the
-            expected label's parent. "all": every one does, so none of them is even of the right kind.
-            For top=1 the two are the same.
-        below: Failed when the expected label's probability is below this.
-        missed: Failed when the expected label is not among the `top`. None: if no other rule is given.
-        combine: "any": one rule is enough for a failure. "all": every rule must say so.
-        same: Labels of the head that are as right as the expected one (all the breeds, for "dog"); they
-            need not include it. It widens the target too.
-        kin: Labels of the head under the same parent as the expected one; `kin_of` makes it of parents,
-            `WordNet.covered` of a meaning's. Needed by `parent`; what is `same` is always kin.
+    `parent` asks whether "any" of the `top` labels lies outside the expected label's parent, or "all" do, so
+    that none is even of the right kind; for top=1 the two are the same. `same` are labels of the head that
+    are as right as the expected one (all the breeds, for "dog"); they need not include it, and widen the
+    target too. `kin` are labels under the same parent, which `parent` needs: `kin_of` makes it of parents,
+    `WordNet.covered` of a meaning's; what is `same` is always kin.
     """
 
-    top: int = 1
-    target: str | None = None
+    top: int = 1  # labels that `missed` and `parent` look at; 1 is the answer, and needs no scores
+    target: str | None = None  # failed when this wrong label is the answer
     parent: Literal["any", "all"] | None = None
-    below: float | None = None
-    missed: bool | None = None
-    combine: Literal["any", "all"] = "any"
+    below: float | None = None  # failed when the expected label's probability is below this
+    missed: bool | None = None  # failed when it is not among the `top`; None: if no other rule is given
+    combine: Literal["any", "all"] = (
+        "any"  # whether one rule is enough for a failure, or every one must say so
+    )
     same: Relation | None = field(default=None, repr=False)
     kin: Relation | None = field(default=None, repr=False)
     _columns: dict[tuple[str, str], tuple[tuple[str, ...], NDArray[np.bool_]]] = field(
@@ -94,7 +80,6 @@ class LabelJudge:
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """The names of the rules in force."""
         given = [name for name in RULES[1:] if getattr(self, name) is not None]
         missed = not given if self.missed is None else self.missed
         return (*(["missed"] if missed else []), *given)
@@ -148,7 +133,7 @@ class LabelJudge:
             top = [label for label, _ in scores.top(self.top)]
         seen = _Seen(case.expected, output.answer, top, scores)
         struck = [rule(seen) for rule in rules]
-        failed = _QUANTIFIERS[self.combine](one.failed for one in struck)
+        failed = _QUANTIFIERS[self.combine](bool(one.failed) for one in struck)
         known = [one.score for one in struck if one.score is not None]
         worst = max if self.combine == "any" else min
         return Verdict(
@@ -159,28 +144,29 @@ class LabelJudge:
 
     # -- the rules ---------------------------------------------------------------------------------
 
-    def _missed(self, seen: _Seen) -> _Struck:
+    def _missed(self, seen: _Seen) -> Verdict:
         failed = not any(self._related("same", seen.expected, label) for label in seen.top)
         where = "the answer" if self.top == 1 else f"in the top {self.top}"
         score = _rest(self._probability("same", seen.expected, seen.scores))
-        return _Struck(failed, score, f"{seen.expected[:80]} is not {where}")
+        return Verdict(failed, score, reason=f"{seen.expected[:80]} is not {where}")
 
-    def _parent(self, seen: _Seen) -> _Struck:
+    def _parent(self, seen: _Seen) -> Verdict:
         self._need_kin(seen.expected)
         outside = [not self._related("kin", seen.expected, label) for label in seen.top]
         failed = _QUANTIFIERS[self.parent or "any"](outside)
         score = _rest(self._probability("kin", seen.expected, seen.scores))
         which = "the answer lies" if self.top == 1 else f"{sum(outside)} of the top {self.top} lie"
-        return _Struck(failed, score, f"{which} outside the parent of {seen.expected[:80]}")
+        return Verdict(failed, score, reason=f"{which} outside the parent of {seen.expected[:80]}")
 
-    def _target(self, seen: _Seen) -> _Struck:
+    def _target(self, seen: _Seen) -> Verdict:
         wrong, said = self.target or "", seen.answer
         failed = self._related("same", wrong, said) and not self._related("same", seen.expected, said)
-        return _Struck(failed, self._probability("same", wrong, seen.scores), f"the answer is {said[:80]}")
+        score = self._probability("same", wrong, seen.scores)
+        return Verdict(failed, score, reason=f"the answer is {said[:80]}")
 
-    def _below(self, seen: _Seen) -> _Struck:
+    def _below(self, seen: _Seen) -> Verdict:
         p, least = self._probability("same", seen.expected, seen.scores) or 0.0, self.below or 0.0
-        return _Struck(p < least, 1 - p, f"p({seen.expected[:80]}) = {p:.3g} is below {least:g}")
+        return Verdict(p < least, 1 - p, reason=f"p({seen.expected[:80]}) = {p:.3g} is below {least:g}")
 
     # -- relations ---------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from weakspot.core import Case, Output, Status, Verdict, WeakspotError
+from weakspot.core import Case, Output, Status, Verdict, WeakspotError, disk_errors
 from weakspot.judges.discrepancy import Discrepancy, limit
 
 FILE: Final = "ratings.csv"
@@ -55,7 +55,6 @@ class PeopleJudge:
 
     @property
     def to_do(self) -> str:
-        """What is to be done."""
         return f"outputs wait for people's ratings in {self.folder / FILE} (weakspot label RUN)"
 
     def hold(self) -> None:
@@ -82,13 +81,9 @@ class PeopleJudge:
         table = csv.DictWriter(text, list(columns), restval="")
         table.writeheader()
         table.writerows(self._rows.values())
-        try:
+        with disk_errors(f"{self.folder / FILE} cannot be written", "name another folder"):
             self.folder.mkdir(parents=True, exist_ok=True)
             write_whole(self.folder / FILE, text.getvalue().encode("utf-8", "backslashreplace"))
-        except OSError as error:
-            raise WeakspotError(
-                f"{self.folder / FILE} cannot be written: {error.strerror}", fix="name another folder"
-            ) from error
 
 
 def _key(case: Case) -> str:

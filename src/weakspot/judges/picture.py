@@ -54,7 +54,6 @@ class Viewer:
         self._rows: NDArray[np.float32] | None = None
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`."""
         outputs = [_looked(case.input) for case in cases]
         shown = [i for i, output in enumerate(outputs) if output.status is Status.OK]
         if self.encoder is None or not self.attribute or not shown:
@@ -79,7 +78,6 @@ class Viewer:
 
 
 def softmax(cosines: NDArray[Any]) -> NDArray[np.float32]:
-    """Rows of probabilities."""
     sharp = SHARP * np.asarray(cosines, dtype=float)
     powers = np.exp(sharp - sharp.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True), np.float32)
@@ -94,16 +92,10 @@ def _looked(image: object) -> Output:
 
 
 class PictureJudge:
-    """See the module.
+    """See the module; the measure is one of `USUAL`.
 
-    Args:
-        encoder: Of pictures and texts.
-        measure: One of `USUAL`.
-        attribute: Values that are counted, in words.
-        wanted: The share each value should have; by default all alike.
-        value: For `shows`, the value; by default the first.
-        good: What a good picture is called, for `quality`.
-        bad: What a bad one is called.
+    The values of the attribute are words, each with the share it is wanted to have (by default all alike);
+    `shows` looks for one value, by default the first. `good` and `bad` say what `quality` tells apart.
     """
 
     def __init__(
@@ -149,7 +141,6 @@ class PictureJudge:
         return judge_by(deltas, cases, outputs, epsilon=self.epsilon, what=self.measure)
 
     def deltas(self, cases: Sequence[Case]) -> list[float]:
-        """Δ of each picture."""
         seen = np.asarray(self.encoder.embed_images([case.input for case in cases]), dtype=float)
         if self.measure == "match":
             asked = np.stack([self._embedded(case.expected) for case in cases])

@@ -58,7 +58,6 @@ class ClassifierOpinion:
             )
 
     def doubts(self, cases: Sequence[Case]) -> list[str]:
-        """See `Opinion`."""
         found = []
         for case, output in zip(cases, self.classifier.answer(cases), strict=True):
             if output.answer is None:
@@ -101,7 +100,6 @@ class EncoderOpinion:
             )
 
     def doubts(self, cases: Sequence[Case]) -> list[str]:
-        """See `Opinion`."""
         if self._rows is None:
             self._rows = self.encoder.embed_texts(self._texts)
         near = self.encoder.embed_images([case.input for case in cases]) @ self._rows.T
@@ -124,7 +122,6 @@ class Verified:
 
     @property
     def models(self) -> tuple[object, ...]:
-        """See `weakspot.core.ports.Composed`."""
         return self.judge_alone, *self.opinions
 
     def judge(self, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:

@@ -87,7 +87,6 @@ class Explorer:
         return pages.page("runs.html.j2", rows=rows, root=str(self.shelf.given))
 
     def run(self, request: Request, template: str = "run.html.j2") -> Response:
-        """One run, or what changes on its page."""
         name, folder = self._folder(request)
         command = shell(["weakspot", "report", str(folder), "--open"])
         return pages.page(template, sight=sight(name, folder), command=command)
@@ -142,7 +141,6 @@ class Explorer:
     # -- pictures ----------------------------------------------------------------------------------
 
     def picture(self, request: Request, longest: int = LARGE) -> Response:
-        """An input."""
         _, folder = self._folder(request)
         return self.pictures.response((_kept(folder),), request.path_params["digest"], longest)
 
@@ -258,7 +256,6 @@ class Job:
 
     @property
     def done(self) -> bool:
-        """Nothing more will happen."""
         return self.result is not None or bool(self.error)
 
 
@@ -270,11 +267,9 @@ class Trying:
         self._jobs: dict[str, Job] = {}
 
     def job(self, run: str) -> Job | None:
-        """The last try of a run since the page was opened."""
         return self._jobs.get(run)
 
     def start(self, run: str, folder: Path, words: str, *, label: str | None, most: int) -> Job:
-        """Begin a try, unless another one is under way."""
         words = words.strip()
         if self.measure is None:
             raise WeakspotError("nothing can be tried here", fix="start the page with: weakspot view")

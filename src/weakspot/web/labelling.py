@@ -110,7 +110,6 @@ class Labelling:
         return RedirectResponse(pages.address("as", name), 303)
 
     def undo(self, request: Request) -> Response:
-        """Take back the last answer and show its item again."""
         name = self._name(request)
         with self._lock:
             item = self.labels.undo(self.task.name, name)

@@ -7,7 +7,7 @@ import io
 from pathlib import Path
 from typing import Any, Final
 
-from weakspot.core import WeakspotError
+from weakspot.core import WeakspotError, disk_errors
 from weakspot.report.format import clean, neutral, shorten
 from weakspot.report.people.labels import Labels, annotator_name
 from weakspot.report.people.tasks import Item, Task
@@ -30,12 +30,8 @@ def write_csv(folder: Path, task: Task, path: Path) -> int:
         about = (item.question, _shown(item)) if item is not None else ("", "")
         row = (one.task, one.item, one.annotator, one.label, one.at, *about)
         writer.writerow([neutral(clean(value)) for value in row])
-    try:
+    with disk_errors(f"{path} cannot be written", "choose another --out"):
         write_whole(path, file.getvalue().encode())
-    except OSError as error:
-        raise WeakspotError(
-            f"{path} cannot be written: {error.strerror}", fix="choose another --out"
-        ) from error
     return len(labels)
 
 

@@ -7,21 +7,19 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from weakspot.core import WeakspotError
 from weakspot.report import format as show
+from weakspot.report.html import templates
 from weakspot.report.plots import brief
 
-#: Characters of one piece of text.
-TEXT: Final = 4_000
 #: What is served by name, and where it lies.
 STATIC: Final = {
     "report.css": ("weakspot.report", "templates/report.css", "text/css"),
@@ -33,7 +31,6 @@ STATIC: Final = {
 
 
 def page(template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """A template as a response."""
     return HTMLResponse(environment().get_template(template).render(**values), status)
 
 
@@ -45,13 +42,11 @@ def problem(request: Request, error: Exception) -> Response:
 
 
 def missing(request: Request, error: Exception) -> Response:
-    """There is nothing at this address."""
     del request, error
     return page("problem.html.j2", status=404, what="There is nothing here.", fix="", title="Not found")
 
 
 def static(request: Request) -> Response:
-    """A style or a script, by its name in the list."""
     found = STATIC.get(request.path_params["name"])
     if found is None:
         return missing(request, KeyError())
@@ -69,51 +64,15 @@ def address(*parts: object, **query: object) -> str:
 
 def with_query(path: str, *queries: Mapping[str, str]) -> str:
     """A path with the values of several queries."""
-    whole: dict[str, str] = {}
-    for query in queries:
-        whole |= query
+    whole = {key: value for query in queries for key, value in query.items()}
     return f"{path}?{urlencode(whole)}" if whole else path
 
 
 @cache
 def environment() -> Environment:
-    """The templates of this package."""
-    made = Environment(
-        loader=PackageLoader("weakspot.web"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_shown,
-    )
-    made.filters.update(
-        percent=show.percent,
-        count=show.count,
-        times=show.times,
-        date=show.date,
-        seconds=show.seconds,
-        shorten=show.shorten,
-        e_value=show.e_value,
-        bound=_bound,
-        lines=_lines,
-        as_pair=_as_pair,
-        brief=brief,
-        as_is=escape,
-    )
-    made.globals.update(interval=_interval, plural=show.plural, address=address, with_query=with_query)
+    made = templates(PackageLoader("weakspot.web"), lines=_lines, as_pair=_as_pair, brief=brief, as_is=escape)
+    made.globals.update(interval=_interval, address=address, with_query=with_query)
     return made
-
-
-def _shown(value: Any) -> Any:
-    """Whatever a template prints passes here, so no text reaches a page uncleaned or at full length."""
-    if isinstance(value, Markup) or not isinstance(value, str | Path):
-        return value
-    return show.shorten(str(value), TEXT)
-
-
-def _bound(text: str) -> Markup:
-    """Keep numbers and their units on one line."""
-    return escape(show.shorten(text, TEXT)).replace(" %", "\u00a0%")
 
 
 def _as_pair(caption: str) -> str:

@@ -26,6 +26,7 @@ SMALL, LARGE = 192, 1600
 PIXELS: Final = 50_000_000
 #: Bytes of made pictures that are kept in memory.
 ROOM: Final = 32 * 1024 * 1024
+NO_FILES: Final[Mapping[str, Path]] = MappingProxyType({})
 
 
 class Made(NamedTuple):
@@ -43,12 +44,7 @@ class Pictures:
         self._made: OrderedDict[tuple[str, int], Made] = OrderedDict()
 
     def get(
-        self,
-        places: tuple[Blobs, ...],
-        digest: str,
-        longest: int,
-        *,
-        files: Mapping[str, Path] = MappingProxyType({}),
+        self, places: tuple[Blobs, ...], digest: str, longest: int, *, files: Mapping[str, Path] = NO_FILES
     ) -> Made | None:
         """The input of this digest, at most so large; None if neither a place nor a file has it."""
         with self._lock:
@@ -71,12 +67,7 @@ class Pictures:
         return made
 
     def response(
-        self,
-        places: tuple[Blobs, ...],
-        digest: str,
-        longest: int,
-        *,
-        files: Mapping[str, Path] = MappingProxyType({}),
+        self, places: tuple[Blobs, ...], digest: str, longest: int, *, files: Mapping[str, Path] = NO_FILES
     ) -> Response:
         """As `get`, for a browser; 404 for anything else."""
         made = None

@@ -18,6 +18,7 @@ from html import escape
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode
 
+from starlette.datastructures import MutableHeaders
 from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -46,17 +47,15 @@ HEADERS: Final = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-store",
 }
 
 
 def serve(app: ASGIApp, *, host: str, port: int | None, ready: Callable[[str], None]) -> None:
-    """Guard an app and serve it until Ctrl-C.
+    """Guard an app and serve it until Ctrl-C; `ready` is told the link, once it works.
 
-    Args:
-        app: What is served.
-        host: What to listen on. Anything but loopback is for who knows what they do: there is no encryption.
-        port: 0 for any; None for the usual one or, if that is taken, any.
-        ready: Told the link, once it works.
+    To listen on anything but loopback is for who knows what they do: there is no encryption. Port 0 is any;
+    None is the usual one or, if that is taken, any.
     """
     import uvicorn
 
@@ -89,13 +88,8 @@ def serve(app: ASGIApp, *, host: str, port: int | None, ready: Callable[[str], N
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach it."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    found = _address(host)
+    return host == "localhost" or (found is not None and found.is_loopback)
 
 
 def listening(host: str, port: int | None) -> socket.socket:
@@ -122,13 +116,9 @@ def listening(host: str, port: int | None) -> socket.socket:
 class Guard:
     """ASGI middleware: lets through what comes from a page of ours, in a browser that was given the token.
 
-    Args:
-        app: What is guarded.
-        token: In the link that opens the pages.
-        port: Of the server; in the Host, and in the cookie's name: browsers share cookies among ports.
-        names: Names of this server besides those of loopback.
-        anywhere: It does not listen on loopback alone. Addresses in figures are then ours too: a name can be
-            rebound to another address, an address cannot.
+    The port is in the Host, and in the cookie's name: browsers share cookies among ports. `names` are this
+    server's besides those of loopback. If it listens `anywhere`, addresses in figures are ours too: a name
+    can be rebound to another address, an address cannot.
     """
 
     def __init__(
@@ -140,7 +130,6 @@ class Guard:
         self._session = secrets.token_urlsafe(32)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or say why not."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -200,19 +189,18 @@ class Guard:
         name, _, port = host.lower().rpartition(":")
         if port != str(self.port):
             return self.port == 80 and host.lower() in self.names
-        return name in self.names or (self.anywhere and _address(name))
+        return name in self.names or (self.anywhere and _address(name.strip("[]")) is not None)
 
 
 def _same(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode())
 
 
-def _address(name: str) -> bool:
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        ipaddress.ip_address(name.strip("[]"))
+        return ipaddress.ip_address(name)
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def _headers(scope: Scope) -> dict[str, str]:
@@ -254,11 +242,9 @@ def _again(body: bytes) -> Receive:
 def _hardened(send: Send) -> Send:
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
-            there = {key.lower() for key, _ in message["headers"]}
-            more = [(k.encode(), v.encode()) for k, v in HEADERS.items() if k.encode() not in there]
-            if b"cache-control" not in there:
-                more.append((b"cache-control", b"no-store"))
-            message = {**message, "headers": [*message["headers"], *more]}
+            there = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                there.setdefault(name, value)
         await send(message)
 
     return sent

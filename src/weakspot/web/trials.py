@@ -15,7 +15,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -93,13 +93,8 @@ class Wanted:
 
     def query(self) -> dict[str, str]:
         """As a query; `of` is its inverse."""
-        names = ("hypothesis", "verdict", "answer", "slice", "stage")
-        found = {name: getattr(self, name) for name in names if getattr(self, name)}
-        return (
-            found
-            | ({"kept": "1"} if self.kept else {})
-            | ({"order": self.order} if self.order != "drawn" else {})
-        )
+        given = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        return given | ({"kept": "1"} if self.kept else {})
 
 
 class Page(NamedTuple):
@@ -173,12 +168,10 @@ class Trials:
         return known
 
     def total(self) -> Tally:
-        """The counts of all hypotheses together."""
         sums = ", ".join(f"COALESCE(SUM({count}), 0)" for count in Tally._fields)
         return Tally(*self._all(f"SELECT {sums} FROM tallies")[0])  # noqa: S608
 
     def count(self) -> int:
-        """How many hypotheses there are."""
         return int(self._all("SELECT COUNT(*) FROM hypotheses")[0][0])
 
     def tallies(self, stage: str = "") -> dict[int, Tally]:

@@ -1,14 +1,9 @@
 """Do two texts differ in what one would see? Only then is it a failure to embed them alike.
 
 "A happy man" and "a joyful man" are near each other in every good encoder, and should be. A judge says of
-each pair True (they differ), False (they do not) or None (it cannot tell):
-
-    rules                       words and their order; no model, the same everywhere (the default)
-    hf:cross-encoder/nli-…      a model of natural-language inference (transformers)
-    chat:openai/gpt-4o          a language model
-    python:package.module:attr  your own, with `differ(pairs)`
-
-and what else `weakspot list differs` shows. A text that says more than the other differs: one would see more.
+each pair True (they differ), False (they do not) or None (it cannot tell): by rules on words and their order
+(the default), by a model of natural-language inference (`hf:`), by a language model (`chat:`), or your own
+with `differ(pairs)` (`python:`). A text that says more than the other differs: one would see more.
 """
 
 from __future__ import annotations
@@ -70,12 +65,10 @@ class RuleJudge:
 
 
 def rules() -> RuleJudge:
-    """`rules`: needs no model."""
     return RuleJudge()
 
 
 def differs(spec: str = "rules") -> DiffersJudge:
-    """The judge that a name names."""
     found: object = DIFFERS.load(spec, spec=spec)
     if not isinstance(found, DiffersJudge):
         raise WeakspotError(f"{spec[:200]} cannot judge pairs", fix="it must have: differ")

@@ -74,7 +74,6 @@ class NliJudge:
         self._longest = min(LONGEST, most - 2 if most > 8 else most)  # some count from their padding on
 
     def differ(self, pairs: Sequence[tuple[str, str]]) -> list[bool | None]:
-        """See `DiffersJudge`."""
         if not pairs:
             return []
         both = [*pairs, *((b, a) for a, b in pairs)]

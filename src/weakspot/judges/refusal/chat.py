@@ -37,9 +37,7 @@ _RUBRIC: Final = Path(__file__).with_name("rubric.txt").read_text("utf-8").strip
 class Asker(Protocol):
     """What can be asked: one text per prompt, None where none could be had."""
 
-    def ask(self, prompts: Sequence[str], images: Sequence[Any]) -> Sequence[str | None]:
-        """Ask all prompts, each with its picture or None."""
-        ...
+    def ask(self, prompts: Sequence[str], images: Sequence[Any]) -> Sequence[str | None]: ...
 
 
 class Judgement(NamedTuple):
@@ -69,12 +67,10 @@ class ChatJudge:
 
     @property
     def models(self) -> tuple[object, ...]:
-        """See `weakspot.core.ports.Composed`."""
         return (self.model,)
 
     @property
     def needs_images(self) -> bool:
-        """See `image`."""
         return self.image
 
     def judge(self, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:

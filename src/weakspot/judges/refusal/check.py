@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import yaml
 
 from weakspot.core import Case, Hypothesis, Judge, Output, Question, Status, Verdict, WeakspotError, nearest
 from weakspot.core.rows import Row, read_rows
@@ -27,18 +28,9 @@ LABEL: Final = ("final_label", "label", "human", "refused", "refusal", "annotati
 QUESTION: Final = ("prompt", "question", "query", "text")
 GROUP: Final = ("model", "author", "target")
 _KINDS: Final = (".jsonl", ".json", ".csv", ".tsv")
-_WORDS: Final = {
-    Grade.REFUSES: (
-        "refuses", "refused", "refusal", "full_refusal", "2_full_refusal", "refuse", "1", "true", "yes",
-    ),
-    Grade.PARTIAL: ("partial", "partial_refusal", "3_partial_refusal", "partially refuses"),
-    Grade.COMPLIES: (
-        "complies", "complied", "compliance", "full_compliance", "1_full_compliance", "comply", "0",
-        "false", "no", "answer", "answered", "caveat", "misreads",
-    ),
-}  # fmt: skip
 _UNANSWERED: Final = (Status.ERROR, Status.EMPTY, Status.BLOCKED)
-_GRADES: Final = {word: grade for grade, words in _WORDS.items() for word in words}
+_WORDS: Final = yaml.safe_load(Path(__file__).with_name("label_words.yaml").read_bytes())
+_GRADES: Final = {word: Grade(grade) for grade, words in _WORDS.items() for word in words}
 
 
 class Labelled(NamedTuple):

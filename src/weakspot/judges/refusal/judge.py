@@ -52,7 +52,6 @@ class Graded(NamedTuple):
 
     @property
     def refused(self) -> bool:
-        """The binary projection."""
         return self.grade is Grade.REFUSES
 
     @property
@@ -89,7 +88,6 @@ class RefusalJudge:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of its weights."""
         return self.model.digest
 
     def grade(self, answer: str, *, question: str | None = None) -> Graded:

@@ -48,11 +48,9 @@ class Panel:
 
     @property
     def models(self) -> tuple[object, ...]:
-        """See `weakspot.core.ports.Composed`."""
         return tuple(self.judges.values())
 
     def opinions(self, cases: Sequence[Case], outputs: Sequence[Output]) -> dict[str, list[Verdict]]:
-        """What each judge says of every case."""
         return {name: judge.judge(cases, outputs) for name, judge in self.judges.items()}
 
     def judge(self, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
@@ -62,7 +60,6 @@ class Panel:
 
 
 def agreement(opinions: Mapping[str, Sequence[Verdict]]) -> Agreement:
-    """How far the judges of `Panel.opinions` agree."""
     failed = {name: [verdict.failed for verdict in each] for name, each in opinions.items()}
     cases = list(zip(*failed.values(), strict=True))
     kappas = {}

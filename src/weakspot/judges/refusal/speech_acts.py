@@ -141,7 +141,6 @@ def acts_in(sentence: str) -> frozenset[Act]:
 
 
 def acts_of(text: str) -> list[Sentence]:
-    """Every sentence of an answer with its acts."""
     return [Sentence(s, acts_in(s), item, len(_WORD.findall(s))) for s, item in sentences(text)]
 
 

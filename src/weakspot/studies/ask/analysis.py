@@ -6,7 +6,7 @@ Pure functions on outcomes; no ledger, no models.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import combinations
 from statistics import NormalDist
 from typing import Any, Final, NamedTuple
@@ -38,33 +38,21 @@ _NORMAL: Final = NormalDist()
 
 
 class Asked(NamedTuple):
-    """What became of one question.
+    """What became of one question."""
 
-    Attributes:
-        id: Of the item.
-        refused: True or False for an answer that was judged; None for all else.
-        arm: Name of the system prompt.
-        stage: "" for the question itself.
-        repeat: 0 for the first time.
-        pair: What it shares with its counterpart in the other set.
-        slices: Values by column.
-        grade: The judge's finer label; "" if it gives none.
-    """
-
-    id: str
+    id: str  # of the item
     set: str
     status: Status
-    refused: bool | None
-    arm: str = "none"
-    stage: str = ""
-    repeat: int = 0
-    pair: str = ""
-    slices: Mapping[str, tuple[str, ...]] = {}
-    grade: str = ""
+    refused: bool | None  # None for what is no judged answer
+    arm: str = "none"  # name of the system prompt
+    stage: str = ""  # "" for the question itself
+    repeat: int = 0  # 0 for the first time
+    pair: str = ""  # what it shares with its counterpart in the other set
+    slices: Mapping[str, tuple[str, ...]] = {}  # values by column
+    grade: str = ""  # the judge's finer label; "" if it gives none
 
     @property
     def became(self) -> str:
-        """The one kind of outcome that it counts as."""
         unjudged = {Status.ERROR: "errors", Status.BLOCKED: "blocked", Status.EMPTY: "empty"}
         judged = {None: "undecided", True: "refused", False: "answered"}
         return unjudged.get(self.status) or judged[self.refused]
@@ -131,16 +119,19 @@ def _d_prime(hits: int, n1: int, alarms: int, n0: int) -> tuple[float, float]:
     return values[0] - values[1], variance**0.5
 
 
+def _both(
+    some: Iterable[Asked], others: Iterable[Asked], key: Callable[[Asked], Hashable]
+) -> tuple[Counter[tuple[bool, bool]], int]:
+    """How often which two verdicts meet, where both of a key were judged; and how many keys these are."""
+    known = {key(one): one.refused for one in others if one.refused is not None}
+    times = Counter((o.refused, known[key(o)]) for o in some if o.refused is not None and key(o) in known)
+    return times, times.total()
+
+
 def _pairs(benign: Sequence[Asked], contrast: Sequence[Asked]) -> Pairs | None:
-    others = {one.pair: one for one in contrast if one.pair and one.refused is not None}
-    both = [
-        (one.refused, others[one.pair].refused)
-        for one in benign
-        if one.refused is not None and one.pair in others
-    ]
-    if not both:
+    times, n = _both(benign, (one for one in contrast if one.pair), lambda one: one.pair)
+    if not n:
         return None
-    times, n = Counter(both), len(both)
     right, wrong = times[False, True], times[True, False]
     return Pairs(
         n=n,
@@ -156,15 +147,10 @@ def _pairs(benign: Sequence[Asked], contrast: Sequence[Asked]) -> Pairs | None:
 
 def compared(one: Sequence[Asked], other: Sequence[Asked]) -> Compared | None:
     """Two models or system prompts on the items that were judged in both; None if there are none."""
-    second = {(a.set, a.id): a.refused for a in other if a.refused is not None and not a.repeat}
-    both = [
-        (a.refused, second[a.set, a.id])
-        for a in one
-        if a.refused is not None and not a.repeat and (a.set, a.id) in second
-    ]
-    if not both:
+    first, second = ((a for a in asked if not a.repeat) for asked in (one, other))
+    times, n = _both(first, second, lambda a: (a.set, a.id))
+    if not n:
         return None
-    times, n = Counter(both), len(both)
     only_first, only_second = times[True, False], times[False, True]
     yes, no = times[True, True] + only_first, times[True, True] + only_second
     return Compared(
@@ -180,7 +166,6 @@ def compared(one: Sequence[Asked], other: Sequence[Asked]) -> Compared | None:
 
 
 def comparisons(named: Mapping[str, Sequence[Asked]]) -> tuple[Comparison, ...]:
-    """Every pair of models or arms."""
     found = [
         Comparison(first=first, second=second, **versus.model_dump())
         for first, second in combinations(named, 2)

@@ -43,14 +43,12 @@ class Arm(NamedTuple):
 
     @property
     def n(self) -> int:
-        """Trials in all."""
         return len(self.items) * self.repeats
 
 
 def arm_of(
     benchmark: str, items: Sequence[Item], *, which: str, system: str, stage: str = "", repeats: int = 1
 ) -> Arm:
-    """The arm in which a set's items are asked under a system prompt."""
     concepts = [("set", which), ("system", system)]
     words = f"{benchmark}: {which}"
     if system != PLAIN:
@@ -120,7 +118,6 @@ class Questions:
         )
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
-        """See `Source`."""
         arm = self._arms[hypothesis.id]
         cases = []
         for index in indices:
@@ -130,7 +127,6 @@ class Questions:
 
 
 def worded(item: Item, stage: str) -> str:
-    """The question as a stage puts it."""
     if stage == DESCRIBE:
         return str(PROMPTS["describe"])
     if not stage:

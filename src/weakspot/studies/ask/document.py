@@ -10,7 +10,16 @@ from weakspot.report.document import Allowance, Block, Document, Section, Table,
 from weakspot.report.format import cut, grid
 from weakspot.store import Run
 from weakspot.studies.ask.figures import points, slices, trade_off
-from weakspot.studies.ask.result import AskResult, Counted, PromptRates, Scenarios, Slice, Stages
+from weakspot.studies.ask.result import (
+    AskResult,
+    Counted,
+    Interval,
+    PromptRates,
+    Scenarios,
+    Share,
+    Slice,
+    Stages,
+)
 
 #: Rows of a table; further ones are only in report.json.
 ROWS: Final = 400
@@ -33,13 +42,11 @@ class AskDocument(Document):
 
     @property
     def title(self) -> str:
-        """The model and what it was asked; the subject of a run mostly ends with the model's name."""
         rest = self.run.config.subject.removesuffix(self.result.model).strip()
         return f"{self.result.model} · {rest}" if rest else self.result.model
 
     @property
     def conclusion(self) -> str:
-        """How many are refused, which kinds more often than the rest, and what that buys."""
         result = self.result
         if result.scenarios:
             return _of_scenarios(result, result.scenarios)
@@ -63,7 +70,6 @@ class AskDocument(Document):
         return f"{said}."
 
     def tiles(self) -> Sequence[Tile]:
-        """The rates, and what stands outside of them."""
         result = self.result
         if not _begun(result):
             return ()
@@ -80,7 +86,6 @@ class AskDocument(Document):
         return found + [Tile(name, show.count(n), "outside every rate") for name, n in beside.items()]
 
     def sections(self, _: Allowance) -> Iterable[Section]:
-        """Rates, the trade-off, slices, causes, answers; then what is known of the judge and the pictures."""
         result = self.result
         arms = [(f"{result.model}, system prompt {name}", arm) for name, arm in result.arms.items()]
         note = (
@@ -118,14 +123,12 @@ class AskDocument(Document):
         return Section("Answers with their verdicts", blocks, note)
 
     def values(self) -> Mapping[str, Any]:
-        """The figures at the top, then what was asked of whom, and what it cost."""
         settings = self.run.config.settings
         named = {name: settings.get(name) or "" for name in ("benchmark", "judge")}
         found = self.result.model_dump(mode="json", exclude={"items", "order"})
         return named | found | {"error_kinds": errors(self.run), "spend": spent(self.run)}
 
     def lines(self, wide: int) -> Iterable[str]:
-        """The tables, the conclusion, and what was asked."""
         result, cost = self.result, spent(self.run)
         for section in (*_found(result), *_why(result), *_beside(result)):
             for table in (block for block in section.blocks if isinstance(block, Table)):
@@ -156,8 +159,12 @@ def _of_scenarios(result: AskResult, found: Scenarios) -> str:
 
 def rate(figures: Counted, *, corrected: bool = False) -> str:
     """A rate as people read it, with its interval: "12 % [9, 16]"; a dash where there is none."""
-    value = figures.rate_corrected if corrected else figures.rate
-    ends = figures.rate_corrected_interval if corrected else figures.rate_interval
+    if corrected:
+        return _with_ends(figures.rate_corrected, figures.rate_corrected_interval)
+    return _with_ends(figures.rate, figures.rate_interval)
+
+
+def _with_ends(value: float | None, ends: Interval | None) -> str:
     return show.NONE if value is None or not ends else f"{show.percent(value)} {show.interval(*ends)}"
 
 
@@ -303,13 +310,10 @@ def _why(result: AskResult) -> Iterator[Section]:
 
 
 def _stages(found: Stages) -> Section:
-    shares = {"perception": found.perception, "intent": found.intent, "decision": found.decision}
     rows = []
-    for cause, one in shares.items():
-        share = show.NONE
-        if one.share is not None and one.interval:
-            share = f"{show.percent(one.share)} {show.interval(*one.interval)}"
-        rows.append((cause, _CAUSES[cause], show.count(one.count), share))
+    for cause, meaning in _CAUSES.items():
+        one: Share = getattr(found, cause)
+        rows.append((cause, meaning, show.count(one.count), _with_ends(one.share, one.interval)))
     if found.unknown:
         rows.append(("unknown", "a stage failed", show.count(found.unknown), show.NONE))
     note = f"The {show.plural(found.refused, 'refused benign question')}, asked again with help."

@@ -11,15 +11,13 @@ from weakspot.core import Rate
 from weakspot.report import format as show
 from weakspot.report import plots
 from weakspot.report.document import Table
+from weakspot.report.html import rendered
 from weakspot.report.plots import Figure, Lanes, Mark, axis
 from weakspot.studies.ask.result import Counted, PromptRates
 
 #: Slices in one picture, and models in the trade-off; more could not be told apart.
 SLICES: Final = 60
 POINTS: Final = 40
-#: The plot of the trade-off: left, top, width, height; and the whole picture.
-_LEFT, _TOP, _WIDTH, _HEIGHT = 64.0, 16.0, 560.0, 320.0
-_SIZE: Final = (640.0, 392.0)
 
 
 class Point(NamedTuple):
@@ -61,7 +59,6 @@ def trade_off(some: Sequence[Point]) -> list[Figure | Table]:
 
 
 def slices(result: PromptRates) -> list[Figure]:
-    """Refusals by slice, of benign and of harmful questions."""
     sets = {"harmful": result.contrast.slices if result.contrast else {}, "benign": result.slices}
     series = tuple(name for name, found in sets.items() if found)
     marks, rows = [], []
@@ -98,34 +95,15 @@ def _ends(rate: Rate) -> tuple[float | int, ...]:
 
 def _drawn(some: Sequence[Point], title: str) -> Markup:
     wide, high = axis([p.benign for p in some]), axis([p.harmful for p in some])
-    bottom, right = _TOP + _HEIGHT, _LEFT + _WIDTH
-
-    def x(share: float) -> float:
-        return round(_LEFT + _WIDTH * min(share / wide.top, 1.0), 2)
-
-    def y(share: float) -> float:
-        return round(_TOP + _HEIGHT * (1 - min(share / high.top, 1.0)), 2)
-
-    line = Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" stroke="{}" stroke-width="{}"/>')
-    parts = []
-    for tick in high.ticks:
-        at = y(high.top * tick.x / 100)
-        parts.append(line.format(_LEFT, right, at, at, "var(--line)", 1))
-        parts.append(plots.text(_LEFT - 6, at + 4, tick.label, "end"))
-    for tick in wide.ticks:
-        at = x(wide.top * tick.x / 100)
-        parts.append(line.format(at, at, _TOP, bottom, "var(--line)", 1))
-        parts.append(plots.text(at, bottom + 18, tick.label, "middle"))
-    ink = "var(--ink)"
-    parts.append(plots.text(_LEFT + _WIDTH / 2, bottom + 46, "benign questions refused", "middle", ink))
-    up = Markup('<g transform="rotate(-90 16 176)">{}</g>')
-    parts.append(up.format(plots.text(16, 176, "harmful questions answered", "middle", ink)))
-    dot = Markup('<circle cx="{}" cy="{}" r="4.5" fill="var(--fail)"><title>{}</title></circle>')
-    for i, (name, b, h) in enumerate(some, 1):
-        across, above = x(b.value), y(h.value)
-        parts += [line.format(x(b.low), x(b.high), above, above, "var(--fail-bar)", 1.5)]
-        parts += [line.format(across, across, y(h.high), y(h.low), "var(--fail-bar)", 1.5)]
-        tip = f"{plots.brief(name, 120)}: {show.rate(b)} benign refused, {show.rate(h)} harmful answered"
-        parts += [dot.format(across, above, tip)]
-        parts += [plots.text(across + 8, above - 7, str(i), ink=ink, bold=True)]
-    return plots.svg(*_SIZE, title, parts)
+    return rendered(
+        "weakspot.studies.ask:trade_off.svg.j2",
+        title=title,
+        points=some,
+        wide=wide,
+        high=high,
+        x=lambda share: round(64 + 560 * min(share / wide.top, 1.0), 2),
+        y=lambda share: round(16 + 320 * (1 - min(share / high.top, 1.0)), 2),
+        text=plots.text,
+        brief=plots.brief,
+        rate=show.rate,
+    )

@@ -94,12 +94,10 @@ def helped(context: Context[AskSettings, Any], plain: Arm, benchmark: str) -> li
 
 
 def order_of(arms: Sequence[Arm]) -> dict[str, tuple[str, ...]]:
-    """The ids of the items, by hypothesis."""
     return {arm.hypothesis.id: tuple(item.id for item in arm.items) for arm in arms}
 
 
 def progress(_: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> str:
-    """How far a run is, in one line."""
     begun = [lane for lane in lanes if lane.tally.drawn]
     if len(begun) > _LISTED:  # descriptions of scenarios: the worst
         begun = sorted(begun, key=lambda lane: -lane.tally.rate if lane.tally.n else 0.0)[:_LISTED]

@@ -88,7 +88,6 @@ def _for_scenarios(settings: AskSettings, objects: Mapping[str, Any]) -> Scenari
 
 
 def shown_pictures(target: Target) -> bool:
-    """Whether the target is shown the pictures of questions."""
     return not isinstance(target, NeedsImages) or target.needs_images
 
 
@@ -105,7 +104,6 @@ def _check_prices(settings: AskSettings, *models: object) -> None:
 
 
 def subject(settings: AskSettings, parts: AskParts | ScenarioParts) -> str:
-    """A word for people."""
     if isinstance(parts, ScenarioParts):
         return f"scenarios {settings.stimulus}"[:200]
     name = settings.target.partition("?")[0].rpartition("/")[2]

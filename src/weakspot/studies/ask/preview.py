@@ -21,7 +21,6 @@ TOKENS_PER_RUBRIC: Final = 250
 
 
 def preview(settings: AskSettings, parts: AskParts | ScenarioParts) -> dict[str, Any]:
-    """What a run would send where, and what it may cost."""
     if isinstance(parts, ScenarioParts):
         raise WeakspotError(
             "what scenarios will cost is not known before they are written", fix="leave --dry-run out"

@@ -56,7 +56,6 @@ def answers(run: Run, order: Mapping[str, Sequence[str]] | None = None) -> Itera
 
 
 def outcome(one: Answered, about: Item) -> Asked:
-    """What became of a question."""
     said, grade = refused(one.trial), one.trial.detail.partition(":")[0]
     return Asked(
         id=one.item,
@@ -130,8 +129,6 @@ def items_of(benchmark: Benchmark) -> dict[str, dict[str, Item]]:
 
 
 class AskRows(Rows):
-    """See `Rows`."""
-
     columns: ClassVar[Mapping[str, str]] = {
         "item": "string", "set": "string", "question": "string", "system": "string", "stage": "string",
         "repeat": "int64", **TRIAL, "slices": "string", "model": "string",
@@ -148,13 +145,11 @@ class AskRows(Rows):
     )
 
     def why_none(self) -> str:
-        """Scenarios are kept in the report."""
         if self.run.config.settings.get("scenarios") is None:
             return ""
         return "its scenarios are kept in its report; only runs over a benchmark have rows"
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """See `Rows`."""
         result = AskResult.of(self.run)
         if result is None:
             return
@@ -181,17 +176,10 @@ def ask_rates(run: Run) -> Rates:
 
 
 class ScenarioRates(Rates):
-    """See `Rates`."""
-
-    @property
-    def name(self) -> str:
-        """Scenarios are compared with scenarios."""
-        return "ask --scenarios"
+    name = "ask --scenarios"  # compared with such runs alone
 
 
 class AskRates(Rates):
-    """See `Rates`."""
-
     part = SLICE
     watched = False
 
@@ -239,7 +227,6 @@ class AskRates(Rates):
         return ""
 
     def order(self, hypothesis: Hypothesis) -> Sequence[str] | None:
-        """The ids of its items."""
         return None if self._result is None else self._result.order.get(hypothesis.id)
 
 

@@ -38,27 +38,18 @@ class Key(NamedTuple):
     repeat: int = 0
 
 
-class Recorded(NamedTuple):
-    """A recorded answer: its text (None where the call failed), status and what was said about it."""
-
-    text: str | None
-    status: Status
-    detail: str = ""
-
-
 class Replay:
     """A target that answers from a recording of a model, or of what the file is called, with its SHA-256."""
 
     needs_images = False  # what was shown when it was recorded does not matter now
 
-    def __init__(self, answers: Mapping[Key, Recorded], *, model: str = "", digest: str = "") -> None:
+    def __init__(self, answers: Mapping[Key, Output], *, model: str = "", digest: str = "") -> None:
         self._answers, self.model, self.digest = dict(answers), model, digest
 
     def __len__(self) -> int:
         return len(self._answers)
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
-        """See `Target`."""
         return [self._output(case.input) for case in cases]
 
     def check(self, questions: Iterable[BenchmarkQuestion]) -> None:
@@ -80,9 +71,9 @@ class Replay:
         if not isinstance(question, BenchmarkQuestion):
             raise WeakspotError("a recording answers questions only", fix="use it with: weakspot ask")
         found = self._answers.get(_key(question))
-        if found is None:
-            return Output(None, status=Status.ERROR, detail="the recording has no answer to this question")
-        return Output(found.text, status=found.status, detail=found.detail)
+        return found or Output(
+            None, status=Status.ERROR, detail="the recording has no answer to this question"
+        )
 
 
 def _key(question: BenchmarkQuestion) -> Key:
@@ -151,20 +142,14 @@ def _scripts(path: Path, text: str) -> dict[str, list[Row]]:
 
 def _tables(path: Path) -> dict[str, list[Row]]:
     rows = read_rows(path)
-    if path.suffix.lower() == ".json" and (inner := _submission(rows)):
-        rows = inner
+    whole = next((row for row in rows if row.values.get("id") == "responses"), None)
+    if whole is not None and path.suffix.lower() == ".json":
+        # The benchmark's submission file: {"responses": {"1": {…}}, "reject Rate": {…}}.
+        rows = list(_entries({k: v for k, v in whole.values.items() if k != "id"}, whole.line)) or rows
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(str(row.values.get("model") or ""), []).append(row)
     return found
-
-
-def _submission(rows: list[Row]) -> list[Row]:
-    """The benchmark's submission file: {"responses": {"1": {…}}, "reject Rate": {…}}."""
-    for row in rows:
-        if row.values.get("id") == "responses":
-            return list(_entries({k: v for k, v in row.values.items() if k != "id"}, row.line))
-    return []
 
 
 def _entries(data: Mapping[str, Any], line: int) -> Iterator[Row]:
@@ -172,8 +157,8 @@ def _entries(data: Mapping[str, Any], line: int) -> Iterator[Row]:
         yield Row(line, {"id": key, **(value if isinstance(value, Mapping) else {"response": value})})
 
 
-def _indexed(path: Path, rows: Iterable[Row]) -> dict[Key, Recorded]:
-    answers: dict[Key, Recorded] = {}
+def _indexed(path: Path, rows: Iterable[Row]) -> dict[Key, Output]:
+    answers: dict[Key, Output] = {}
     lines: dict[Key, int] = {}
     for row in rows:
         given = row.first(ID)
@@ -204,7 +189,7 @@ def _set(row: Row) -> str:
     return str(row.values.get("set") or (CONTRAST if contrast else BENIGN))
 
 
-def _recorded(path: Path, row: Row) -> Recorded:
+def _recorded(path: Path, row: Row) -> Output:
     text, said = row.first(RESPONSE), row.values.get("status")
     detail = str(row.values.get("detail") or row.values.get("error") or "")[:500]
     if said not in (None, ""):
@@ -216,30 +201,32 @@ def _recorded(path: Path, row: Row) -> Recorded:
         # Whether an answer refuses is for the judge to say, each time anew.
         status = Status.OK if said == Status.REFUSED and text is not None else Status(said)
         if status is Status.ERROR:
-            return Recorded(None, status, detail or "the call failed when it was recorded")
+            said = detail or "the call failed when it was recorded"
+            return Output(None, status=status, detail=said)
         if status is not Status.OK:
-            return Recorded(None if text is None else str(text), status, detail)
+            return Output(None if text is None else str(text), status=status, detail=detail)
     if text is None:
-        return Recorded(None, Status.ERROR, detail or "the recorded answer is null: the call failed then")
+        said = detail or "the recorded answer is null: the call failed then"
+        return Output(None, status=Status.ERROR, detail=said)
     if not isinstance(text, str):
         raise WeakspotError(f"{path}: line {row.line}: the response is no text", fix="write text, or null")
     if not text.strip():
-        return Recorded(text, Status.EMPTY, detail)
-    return Recorded(text[:LONGEST], Status.OK, detail)
+        return Output(text, status=Status.EMPTY, detail=detail)
+    return Output(text[:LONGEST], detail=detail)
 
 
 def _whole(said: Any) -> int:
     return int(said) if isinstance(said, int) or str(said or "").isdigit() else 0
 
 
-def _of_run(folder: Path) -> tuple[dict[Key, Recorded], str, str]:
+def _of_run(folder: Path) -> tuple[dict[Key, Output], str, str]:
     """The answers of a run, to be judged again at no cost, with the model's name and a digest of them.
 
     They are as the ledger keeps them: beyond 32,768 characters they were cut.
     """
     from weakspot.studies.ask.reading import answers
 
-    found: dict[Key, Recorded] = {}
+    found: dict[Key, Output] = {}
     with Run.read(folder) as run:
         if run.config.study != "ask":
             raise WeakspotError(
@@ -250,9 +237,10 @@ def _of_run(folder: Path) -> tuple[dict[Key, Recorded], str, str]:
             trial, key = one.trial, Key(one.set, one.item, one.system, one.stage, one.repeat)
             judged = trial.status is Status.REFUSED and trial.answer is not None
             status = Status.OK if judged else trial.status
-            found[key] = Recorded(trial.answer, status, trial.detail if status is not Status.OK else "")
+            detail = trial.detail if status is not Status.OK else ""
+            found[key] = Output(trial.answer, status=status, detail=detail)
         model = str(run.config.settings.get("target", ""))
     if not found:
         raise WeakspotError(f"{folder} holds no answers", fix="finish the run first: weakspot resume")
-    rows = [[*key, recorded.text, recorded.status] for key, recorded in found.items()]
+    rows = [[*key, recorded.answer, recorded.status] for key, recorded in found.items()]
     return found, model, hashlib.sha256(json.dumps(rows).encode("utf-8", "backslashreplace")).hexdigest()

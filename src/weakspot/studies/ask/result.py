@@ -145,25 +145,16 @@ class Described(Value):
 
 
 class Stages(Value):
-    """Why the refused questions were refused, by the help that turned the refusal into an answer.
+    """Why the refused questions were refused, by the help that turned the refusal into an answer."""
 
-    Attributes:
-        refused: How many were asked again; of `n` the cause is known.
-        perception: Answered once told what the picture shows.
-        intent: Answered once also told what it is for.
-        decision: Refused even then.
-        unknown: A stage failed, or the benchmark does not describe the picture.
-        items: The cause by item.
-    """
-
-    refused: int
-    n: int
-    perception: Share
-    intent: Share
-    decision: Share
-    unknown: int
+    refused: int  # how many were asked again
+    n: int  # of how many the cause is known
+    perception: Share  # answered once told what the picture shows
+    intent: Share  # answered once also told what it is for
+    decision: Share  # refused even then
+    unknown: int  # a stage failed, or the benchmark does not describe the picture
     described: Described
-    items: dict[str, str]
+    items: dict[str, str]  # the cause by item
 
 
 class Agreement(Value):
@@ -228,28 +219,17 @@ class Item(Value):
 
 
 class AskResult(Result, PromptRates):
-    """A run's figures; those at the top are of the first system prompt, or of scenarios of any kind.
-
-    Attributes:
-        arms: By system prompt, where there are several.
-        comparisons: Every two of them.
-        judge_error: What is known of the judge's error against people, as counts.
-        images_missing: Items without the picture that they should have.
-        images_changed: What was changed in pictures to make them fit, by item.
-        scenarios: Of a run without a benchmark.
-        items: By set and id.
-        order: By hypothesis, the ids of its items: the trial with index i is about item i, and after the last
-            about the first again.
-    """
+    """A run's figures; those at the top are of the first system prompt, or of scenarios of any kind."""
 
     model: str
-    arms: dict[str, PromptRates] = Field(default_factory=dict)
-    comparisons: tuple[Comparison, ...] = ()
-    judge_error: dict[str, int] | None = None
+    arms: dict[str, PromptRates] = Field(default_factory=dict)  # by system prompt, where there are several
+    comparisons: tuple[Comparison, ...] = ()  # every two of them
+    judge_error: dict[str, int] | None = None  # what is known of the judge's error against people, as counts
     stages: Stages | None = None
-    images_missing: tuple[str, ...] = ()
-    images_changed: dict[str, str] = Field(default_factory=dict)
+    images_missing: tuple[str, ...] = ()  # items without the picture that they should have
+    images_changed: dict[str, str] = Field(default_factory=dict)  # to make pictures fit, by item
     agreement: Agreement | None = None
-    scenarios: Scenarios | None = None
-    items: dict[str, dict[str, Item]] = Field(default_factory=dict)
+    scenarios: Scenarios | None = None  # of a run without a benchmark
+    items: dict[str, dict[str, Item]] = Field(default_factory=dict)  # by set and id
+    #: By hypothesis, the ids of its items: trial i is about item i, and after the last about the first again.
     order: dict[str, tuple[str, ...]] = Field(default_factory=dict)

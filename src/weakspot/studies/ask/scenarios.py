@@ -76,12 +76,9 @@ def write(
 ) -> list[Written]:
     """Scenarios for descriptions, each judged; fewer than wanted where the model has no more.
 
-    Args:
-        llm: Writes.
-        wanted: Per description: its words ("" for any of the type), how many, and those there are already.
-        stimulus: The type.
-        pictures: Whether the scene will be a picture; without, the question must stand by itself.
-        judge: Judges; the writer itself, asked anew, if None.
+    Wanted are, per description: its words ("" for any of the type), how many, and those there are already.
+    Without pictures of the scenes each question must stand by itself. The writer itself, asked anew, judges
+    if nobody else does.
     """
     done = [Written([], [], Answers()) for _ in wanted]
     seen = [{key(s.question) for s in known} for _, _, known in wanted]
@@ -159,6 +156,11 @@ def descriptions(text: str) -> list[str]:
     return [said for said in found if 8 <= len(said) <= LONGEST]
 
 
+_FAULTS: Final = {
+    "benign": "the question is not harmless",
+    "fits": "it does not fit the description",
+    "contrast_harmful": "the contrast is not harmful",
+}
 _KIND: Final = ("description", "kind", "name", "title", "category")
 _SCENE: Final = ("scene", "picture", "image", "image_description")
 _QUESTION: Final = ("question", "benign", "benign_question", "query")
@@ -166,10 +168,14 @@ _CONTRAST: Final = ("contrast", "harmful", "harmful_question", "harmful_contrast
 
 
 def _field(item: Mapping[str, Any], *names: str) -> str:
-    lower = {str(k).strip().lower(): v for k, v in item.items()}
+    lower = _by_lower(item)
     said = next((lower[n] for n in names if isinstance(lower.get(n), str)), "")
     text = _clean(said)
     return text if 3 <= len(text) <= LONGEST else ""
+
+
+def _by_lower(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {str(k).strip().lower(): v for k, v in item.items()}
 
 
 def _clean(text: str) -> str:
@@ -178,16 +184,10 @@ def _clean(text: str) -> str:
 
 def _wrong(text: str, *, has_contrast: bool) -> str | None:
     """What is wrong, by a judgement in JSON; None if it cannot be read."""
-    for item in items(text):
-        said = {str(k).strip().lower(): v for k, v in item.items()}
-        wanted = ("benign", "fits", *(("contrast_harmful",) if has_contrast else ()))
+    wanted = [name for name in _FAULTS if has_contrast or name != "contrast_harmful"]
+    for said in map(_by_lower, items(text)):
         if all(isinstance(said.get(name), bool) for name in wanted):
-            names = {
-                "benign": "the question is not harmless",
-                "fits": "it does not fit the description",
-                "contrast_harmful": "the contrast is not harmful",
-            }
-            return "; ".join(names[name] for name in wanted if not said[name])
+            return "; ".join(_FAULTS[name] for name in wanted if not said[name])
     return None
 
 
@@ -245,7 +245,6 @@ class ScenarioSource:
             self._ended.add((hypothesis.id, stage))
 
     def of(self, hypothesis: Hypothesis, stage: Stage) -> list[Scenario]:
-        """The scenarios of a description in a stage."""
         return self._written.get((hypothesis.id, stage), [])
 
     def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:

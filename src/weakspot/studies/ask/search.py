@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, Final
 
 from weakspot.core import Hypothesis, Stage, Trial, WeakspotError
-from weakspot.core.question import BENIGN, CONTRAST, Spends
+from weakspot.core.question import BENIGN, CONTRAST
 from weakspot.engine import (
     Budget,
     BudgetSpent,
@@ -34,7 +34,7 @@ from weakspot.studies.ask.parts import ScenarioParts, asking, model_name
 from weakspot.studies.ask.result import AskResult, Counted, Description, Example, Scenarios, Writer
 from weakspot.studies.ask.scenarios import Scenario, ScenarioSource, propose, write
 from weakspot.studies.ask.settings import AskSettings
-from weakspot.studies.ask.verdicts import Refusals, error_of
+from weakspot.studies.ask.verdicts import Refusals, error_of, spent_by
 from weakspot.study import Context
 
 #: Scenarios for each description that is proposed, over the whole run.
@@ -48,7 +48,6 @@ _BATCH: Final = 16
 
 
 def search(context: Context[AskSettings, Any], parts: ScenarioParts) -> AskResult:
-    """Descriptions, scenarios, race, fresh scenarios, counterparts."""
     settings, n = context.settings, context.settings.scenarios or 0
     how = asking(settings, parts.target, Refusals(parts.judge), batch=_BATCH)
     source = ScenarioSource(parts.source)
@@ -94,13 +93,12 @@ class Writing(Engine):
         self.rejected = Counter[str](context.noted("rejected", {}))
         before = context.noted("llm spent", {"tokens": 0, "dollars": 0.0})
         self.spent = (before["tokens"], before["dollars"])
-        self._own = self._counted()
+        self._own = spent_by([llm])
         for kind, amount in before.items():
             self.spending.amounts[kind] += amount
 
     @property
     def stimulus(self) -> str:
-        """The type of the questions."""
         return self.settings.stimulus or ""
 
     def descriptions(self, n: int) -> list[Hypothesis]:
@@ -120,7 +118,6 @@ class Writing(Engine):
         return found
 
     def draw(self, wants: Sequence[Want], *, phase: str = "asking") -> None:
-        """See `Engine.draw`."""
         self._write([want for want in wants if want.hypothesis.id in self._kinds])
         super().draw(wants, phase=phase)
 
@@ -181,14 +178,9 @@ class Writing(Engine):
             found[kind] = other
         return found
 
-    def _counted(self) -> tuple[int, float]:
-        if not isinstance(self.llm, Spends):
-            return 0, 0.0
-        return int(self.llm.spent.tokens), float(self.llm.spent.dollars)
-
     def _pay(self) -> None:
         """Count what writing has cost since it was last counted."""
-        now = self._counted()
+        now = spent_by([self.llm])
         tokens, dollars = (a - b for a, b in zip(now, self._own, strict=True))
         self._own, self.spent = now, (self.spent[0] + int(tokens), self.spent[1] + dollars)
         self.spending.amounts["tokens"] += tokens

@@ -164,5 +164,4 @@ def resolve(settings: AskSettings, _: dict[str, Any]) -> AskSettings:
 
 
 def title(settings: AskSettings) -> str:
-    """The first line on the screen."""
     return f"{'asking' if settings.scenarios is None else 'new questions for'} {settings.target}"
