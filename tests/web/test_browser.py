@@ -45,7 +45,7 @@ def test_explore_a_live_run(chromium: Any, toy: Path) -> None:
         page.get_by_label("Verdict").select_option("failed")
         page.wait_for_url("**verdict=failed**")
         assert page.locator(".tile.failed").count() == page.locator(".tile").count() == 60
-        assert page.locator(".tile img").first.evaluate("i => i.complete && i.naturalWidth") == 24
+        assert page.locator(".tile img").first.evaluate("i => i.decode().then(() => i.naturalWidth)") == 24
         page.keyboard.press("n")
         page.wait_for_url("**after=**")
         assert page.locator(".tile").count() == 4 + 20 + 20 + 20 + 1 - 60
