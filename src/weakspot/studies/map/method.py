@@ -19,9 +19,9 @@ from weakspot.studies.map.asking import Asking
 from weakspot.studies.map.landscape import Believed
 from weakspot.studies.map.parts import MapParts
 from weakspot.studies.map.result import Compared, MapResult
-from weakspot.studies.map.search.bandit import narrow
 from weakspot.studies.map.search.problem import Log
-from weakspot.studies.map.search.searches import DEFAULT, SEARCHES, search
+from weakspot.studies.map.search.rl import AGENTS, part
+from weakspot.studies.map.search.searches import DEFAULT, find, narrow, search
 from weakspot.studies.map.settings import LEARNED, SEARCHED, MapSettings
 from weakspot.study import Context
 
@@ -62,7 +62,7 @@ def map_failures(context: MapContext) -> MapResult:
         _need_verdicts(context.run, parts, int(log.n.sum()), "the search's queries")
         believed = Believed(log, least=threshold(usual), above=settings.above)
         landscape = believed.landscape(
-            context.random(3), search=search_of(settings), compared=compared, note=note(log, parts)
+            context.random(3), search=find(settings.search), compared=compared, note=note(log, parts)
         )
         result = MapResult(parts=parts.counts, landscape=landscape, every_cell=believed.every_cell())
         context.publish(result)
@@ -86,11 +86,9 @@ def spend(log: Log, context: MapContext) -> Compared | None:
 
     Returns how a learned agent did, if one was asked for.
     """
-    name, rng = search_of(context.settings), context.random(1)
+    name, rng = find(context.settings.search), context.random(1)
     whole, compared = log.budget, None
-    if SEARCHES[name].learned:
-        from weakspot.studies.map.search.rl import part
-
+    if name in AGENTS:
         log.budget = part(log, LEARNED, name)
         source = context.parts.source
         about = {"agent": name, "sees": source.sees if isinstance(source, Visible) else ""}
@@ -101,10 +99,6 @@ def spend(log: Log, context: MapContext) -> Compared | None:
     log.budget = whole
     narrow(log, context.random(4))
     return compared
-
-
-def search_of(settings: MapSettings) -> str:
-    return DEFAULT if settings.search == "auto" else settings.search
 
 
 def threshold(usual: Tally) -> float:

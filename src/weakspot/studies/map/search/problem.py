@@ -37,26 +37,6 @@ class Answers(NamedTuple):
 NOTHING: Final = Answers(np.zeros(0), np.zeros(0))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnvSettings:
-    """How episodes of `weakspot.studies.map.search.environment` go: "macro" or "micro".
-
-    A joint action chooses all axes at once. A microscopic episode has at most `longest` steps, each of which
-    costs `cost`: the published α of 5 is half of the published 10 for a failure.
-    """
-
-    kind: str = "macro"
-    joint: bool = False
-    longest: int = 8
-    cost: float = 0.1
-    policy: str = "agent"
-
-    @property
-    def queries(self) -> int:
-        """The most queries of one episode."""
-        return self.longest if self.kind == "micro" else 1
-
-
 class Problem(Protocol):
     """A target under a concept space."""
 
