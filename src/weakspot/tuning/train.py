@@ -5,7 +5,7 @@ blended with each other, the rate is small, the network's own former answer to t
 where it was wrong) is what it is to answer to the changed one, for many rounds (Beyer et al., 2022: a good
 teacher is patient and consistent), the weights that are kept are averages over the last steps, training ends
 when pictures that took no part in it get worse beyond chance, and such pictures say how far the weights are
-moved (`weakspot.tuning.guard`). The head goes on from where it is, unless it is to begin anew.
+moved (`weakspot.tuning.rounds`). The head goes on from where it is, unless it is to begin anew.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ from torch import nn
 from torch.nn import functional as F  # noqa: N812
 
 from weakspot.core import WeakspotError, check_known
-from weakspot.tuning.guard import Guards, Place, farthest
 from weakspot.tuning.head import adapted, last_layer, merged, reaching
 from weakspot.tuning.lessons import Lessons, Moves, Shown
 from weakspot.tuning.network import Network
-from weakspot.tuning.rounds import Progress, rounds
+from weakspot.tuning.rounds import Guards, Place, Progress, farthest, rounds
 
 METHODS: Final = ("last-layer", "full", "lora")
 #: Peak rates of learning that a method is given, unless one is named.
