@@ -50,7 +50,6 @@ class Summary:
     seconds: float  # of processor time
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values: each share with its interval beside it."""
         plain: dict[str, Any] = {}
         for name in self.__slots__:
             value = getattr(self, name)
@@ -108,7 +107,6 @@ class BenchResult:
         return {own[0].method: summarise(own) for own in zip(*rows, strict=True)}
 
     def to_json(self) -> dict[str, Any]:
-        """The figures by method, those of trained classifiers below "retrained", and every world."""
         retrained = {m: s.to_json() for m, s in self.summaries(trained=True).items()}
         return {
             **self.settings,
@@ -138,7 +136,6 @@ def _by_method(scores: Sequence[Score]) -> dict[str, Any]:
 
 
 def check(*, worlds: int, retrained: int, methods: Sequence[str], budget: int, workers: int = 1) -> None:
-    """Refuse what cannot be meant, before the first image."""
     for method in methods:
         check_known(method, METHODS, f"no method is called {method[:80]!r}")
     if not methods or len(set(methods)) != len(methods):

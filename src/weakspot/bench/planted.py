@@ -89,8 +89,6 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """How one method did on one world."""
-
     method: str
     notable: int  # planted failures that should be found
     found: int  # of those, found
@@ -151,7 +149,6 @@ def _asked(
 
 
 def measure_planted(seed: int, *, methods: Sequence[str], budget: int, pictures: bool = False) -> list[Score]:
-    """All methods on the planted world of this seed."""
     world = plant(seed)
     source: Source = Renderer() if pictures else WordsOnly()
     target = PlantedClassifier(world)

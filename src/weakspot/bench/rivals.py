@@ -212,7 +212,6 @@ def mixture_slices(
 
 
 def _texts(said: frozenset[str]) -> list[tuple[str, ...]]:
-    """A picture's sentences, and its pairs of sentences that do not say the same twice."""
     alone: list[tuple[str, ...]] = [(s,) for s in said]
     pairs = [
         (a, b) for a, b in combinations(sorted(said), 2) if without_adjectives(a) != without_adjectives(b)

@@ -111,7 +111,6 @@ def _chosen(known: NDArray[np.bool_], most: int) -> NDArray[np.int64]:
 
 
 def _reduced(unit: Matrix, known: NDArray[np.bool_], dimensions: int, most: int) -> Matrix:
-    """The rows in their principal components."""
     if not known.any():
         return np.zeros((len(unit), 1))
     chosen = _chosen(known, most)
@@ -127,7 +126,6 @@ def _reduced(unit: Matrix, known: NDArray[np.bool_], dimensions: int, most: int)
 
 
 def _numbers(points: Matrix, known: NDArray[np.bool_], least: int, most: int) -> NDArray[np.int64]:
-    """The number of each row's group; -1 for none."""
     numbers = np.full(len(points), -1)
     chosen = _chosen(known, most)
     if len(chosen) < 2 * least:

@@ -42,7 +42,6 @@ class Rule(NamedTuple):
 
     @property
     def text(self) -> str:
-        """All sentences as one text."""
         return " ".join(self.sentences)
 
 
@@ -103,7 +102,6 @@ def _best(
     lift: float,
     fits: Callable[[tuple[str, ...]], bool],
 ) -> tuple[Rule, list[int]] | None:
-    """The rule with the strongest evidence, and its columns."""
     f, p = table[failed].astype(np.float64), table[~failed].astype(np.float64)
     total = float(len(f)), float(len(p))
     one = _evidence(f.sum(0), p.sum(0), *total, lift)

@@ -180,7 +180,6 @@ class _Material:
         return torch.nn.functional.mse_loss(said, wanted)
 
     def evaluated(self, unet: Any, some: NDArray[np.int64]) -> float:
-        """The loss on some examples, under noise that is always the same."""
         rows = some[np.arange(EXAM) % len(some)]
         with torch.no_grad():
             return float(self.loss(unet, rows, [self._seed, 44]))

@@ -129,8 +129,6 @@ def fit_tower(
 
 
 class _Work:
-    """Pairs and captions as tensors, the loss of a step, and the evaluation."""
-
     def __init__(
         self, tower: Tower, pairs: Sequence[Pair], usual: Sequence[Usual], s: TowerSettings, device: str
     ) -> None:
@@ -168,7 +166,6 @@ class _Work:
         return APART * apart + SEEN * matched + KEPT * kept
 
     def evaluate(self) -> dict[str, float]:
-        """Pairs that are still taken for alike, and captions whose picture is nearer to another caption."""
         with torch.no_grad():
             first, second = (self._vectors([self.pairs[i][side] for i in self.held_pairs]) for side in (0, 1))
             alike = (first * second).sum(1)

@@ -105,7 +105,6 @@ def _some(names: Iterable[str]) -> str:
 
 
 def need_peft() -> Any:
-    """The library, or an error that says how to install it."""
     try:
         import peft
     except ImportError as error:

@@ -96,7 +96,6 @@ class OnnxModule(nn.Module):
         return found.flatten(1)
 
     def write(self, path: Path) -> None:
-        """Write the graph with the weights as they are now; checked by ONNX's own checker."""
         import onnx
         from onnx import numpy_helper
 

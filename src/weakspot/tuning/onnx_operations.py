@@ -27,7 +27,6 @@ def product(x: list[Any], _: dict[str, Any]) -> Any:
 
 
 def _given(x: list[Any], i: int, otherwise: Any = None) -> Any:
-    """An input that may be left out."""
     return x[i] if len(x) > i and x[i] is not None else otherwise
 
 

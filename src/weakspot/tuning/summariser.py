@@ -95,15 +95,12 @@ def fit_summariser(
 
 
 def name_of_kept(out: Path, *, was: str, target: Seq2Seq) -> str:
-    """The name of a summariser that was written, with the options of the one it was."""
     options = dict(parse_qsl(was.partition("?")[2])) | {"prefix": target.prefix}
     given = {key: value for key, value in options.items() if value}
     return f"hf:{out}" + (f"?{urlencode(given)}" if given else "")
 
 
 class _Work:
-    """The model in training, the loss of a step, and the evaluation."""
-
     def __init__(
         self,
         target: Seq2Seq,

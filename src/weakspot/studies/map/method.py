@@ -75,7 +75,6 @@ def map_failures(context: MapContext) -> MapResult:
 
 
 def look_at_inputs_as_they_are(engine: Engine, base: Hypothesis, settings: MapSettings) -> Tally:
-    """The usual rate of failures."""
     first = min(BASELINE, int(BASELINE_SHARE * settings.queries))
     usual = engine.test(base, until=stop.drawn(first), phase="baseline")
     return usual if usual.n else engine.test(base, until=stop.drawn(max(first, SILENT)), phase="baseline")
@@ -129,7 +128,6 @@ def confirm_worst(context: MapContext, engine: Engine, believed: Believed, base:
 
 
 def note(log: Log, parts: MapParts) -> str:
-    """What is to be known of the result."""
     notes = []
     asked, size = int((log.n > 0).sum()), parts.space.size
     if asked < size:

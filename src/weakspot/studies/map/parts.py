@@ -60,6 +60,13 @@ class MapParts:
         "target": ("target",), "source": ("source",), "judge": ("judge",),
     }  # fmt: skip
 
+    #: The judge of the task.
+    usual_judge: str = UNCHOSEN
+    #: What is to be known of the result.
+    note: str = ""
+    #: Measures how often a generator shows the values of an attribute.
+    bias: Bias | None = None
+
     def __init__(self, settings: MapSettings, objects: Mapping[str, Any]) -> None:
         self.settings, self.objects = settings, objects
         self.space: ConceptSpace = settings.concept_space
@@ -105,21 +112,6 @@ class MapParts:
     def digests(self) -> Mapping[str, str]:
         """Of the inputs, for run.yaml."""
         return {}
-
-    @property
-    def usual_judge(self) -> str:
-        """The judge of the task."""
-        return UNCHOSEN
-
-    @property
-    def note(self) -> str:
-        """What is to be known of the result."""
-        return ""
-
-    @property
-    def bias(self) -> Bias | None:
-        """Measures how often a generator shows the values of an attribute."""
-        return None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -196,6 +188,7 @@ class Texts(_Collected):
     """Texts with reference summaries, edited."""
 
     kind = "texts"
+    usual_judge = "summary"
     needs: ClassVar = {"source": ("source",), "target": ("target",), "judge": ("judge",)}
 
     @cached_property
@@ -228,11 +221,7 @@ class Texts(_Collected):
         found: Target = Asked(self.model) if isinstance(self.model, AnswersQuestions) else self.model
         return found
 
-    @property
-    def usual_judge(self) -> str:
-        return "summary"
-
-    @property
+    @cached_property
     def note(self) -> str:
         """What rates over few texts are rates of."""
         return FEW_NOTE if self.source.rounds(Stage.CONFIRM) > 1 else ""
@@ -243,7 +232,7 @@ class Prompts(MapParts):
 
     needs: ClassVar = {"judge": ("judge",), "source": ("target",), "target": ("judge",)}
 
-    @property
+    @cached_property
     def usual_judge(self) -> str:
         known = (registry.beside(self.settings.target, "judge") for registry in (MODELS, SOURCES))
         return next(filter(None, known), "picture")
@@ -267,7 +256,7 @@ class Prompts(MapParts):
     def labels(self) -> tuple[str, ...]:
         return ()
 
-    @property
+    @cached_property
     def bias(self) -> Bias | None:
         ours = self.judge if isinstance(self.judge, PictureJudge) else None
         return Bias(self.space, ours.attribute, ours.wanted) if ours and ours.attribute else None

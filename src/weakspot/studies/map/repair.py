@@ -52,7 +52,6 @@ DRAWS: Final = 2_000
 
 
 def job(run: Run, settings: RepairTask, *, target: Target | None = None) -> Job:
-    """The job of the map's task."""
     mapped = Mapped(run, settings, target)
     return JOBS[mapped.space.task](mapped, settings)
 
@@ -92,7 +91,6 @@ class Mapped:
         return teaching, proving
 
     def job(self, **own: Any) -> Job:
-        """A job with what all have in common, and its own."""
         common = {name: getattr(self.parts, name) for name in ("target", "judge", "counts", "digests")}
         common |= {name: getattr(self, name) for name in ("name", "chosen", "others", "clean", "space")}
         return Job(**common | own)
@@ -102,7 +100,6 @@ class Mapped:
 
 
 def picture_job(mapped: Mapped, settings: RepairTask) -> Job:
-    """The modes of a map of pictures."""
     del settings
     parts, space, regions = mapped.parts, mapped.space, mapped.regions
     images: LabelledImages = parts.inputs
@@ -198,7 +195,6 @@ class OnceEach(EditedTexts):
     """Draws every text once per hypothesis."""
 
     def rounds(self, stage: Stage) -> int:
-        """One."""
         del stage
         return 1
 
@@ -276,7 +272,6 @@ def text_job(mapped: Mapped, settings: RepairTask) -> Job:
 
 
 def generator_job(mapped: Mapped, settings: RepairTask) -> Job:
-    """The modes of a map of a text-to-image generator."""
     from weakspot.studies.map import repair_generator
 
     return repair_generator.job(mapped, settings)

@@ -190,7 +190,6 @@ class Looker:
     _limits: dict[tuple[int, int], float] = field(default_factory=dict)
 
     def drawn(self, made: Any, hypothesis: Hypothesis, indices: Sequence[int], seed: int) -> list[Case]:
-        """Pictures of a region's prompts."""
         source = PromptPictures(made, space=self.space)
         return [
             case
@@ -201,7 +200,6 @@ class Looker:
     def judged(
         self, made: Any, hypothesis: Hypothesis, indices: Sequence[int], seed: int
     ) -> list[tuple[Case, Output, bool | None]]:
-        """Pictures of a region's prompts, what is seen in them, and whether they fail."""
         cases = self.drawn(made, hypothesis, indices, seed)
         outputs = self.viewer.answer(cases)
         verdicts = self.judge.judge(cases, outputs)
@@ -209,7 +207,6 @@ class Looker:
 
     @property
     def biased(self) -> bool:
-        """Whether shares of an attribute's values are wanted."""
         return isinstance(self.judge, PictureJudge) and bool(self.judge.attribute)
 
     @property

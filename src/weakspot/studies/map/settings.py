@@ -296,7 +296,6 @@ _DOING: Final = {
 
 
 def progress(phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> str:
-    """How far a run is, in one line: with what fails most so far."""
     from weakspot.report.format import count, percent, shorten
 
     line = f"{_DOING.get(phase, phase)} · {count(spent['images'])} queries"

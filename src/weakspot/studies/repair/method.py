@@ -70,7 +70,6 @@ def _trained(folder: Path, job: Job, network: Any, settings: RepairSettings, pro
 
 
 def _written(folder: Path, job: Job, settings: RepairSettings) -> dict[str, Any]:
-    """The data set alone."""
     if job.write is not None:
         return job.write(folder)
     assert job.samples is not None  # noqa: S101 (a job without has a `write`)

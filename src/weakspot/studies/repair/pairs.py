@@ -82,7 +82,6 @@ def _numbered(changes: Sequence[Change], spots: Sequence[Spot]) -> tuple[Change,
 
 
 def _cells(job: Job, spots: Sequence[Spot]) -> set[int]:
-    """The cells of some modes."""
     if job.space is None:
         return set()
     regions = [job.space.read(hypothesis) for spot in spots for hypothesis in spot.hypotheses]
@@ -90,7 +89,6 @@ def _cells(job: Job, spots: Sequence[Spot]) -> set[int]:
 
 
 def _landscape(space: ConceptSpace, drawn: Drawn, settings: RepairSettings) -> Landscape:
-    """Two landscapes that were measured with the same draws."""
     found = moved(space.distances(), drawn.cells, drawn.before, drawn.after, seed=settings.seed)
     above = halfway(found.before)
     kept, peaks = [], []

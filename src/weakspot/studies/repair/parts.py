@@ -33,7 +33,6 @@ class RepairParts:
 
 
 def load(settings: RepairSettings, *, target: Target | None = None) -> RepairParts:
-    """Open the run and build what is needed to repair it."""
     run = Run.read(Path(settings.run))
     try:
         job = job_of(run, settings, target=target)
@@ -58,7 +57,6 @@ def job_of(run: Run, settings: RepairSettings, *, target: Target | None = None) 
 
 
 def subject(_: RepairSettings, parts: RepairParts) -> str:
-    """A word for people: that of the run."""
     return parts.before.config.subject
 
 

@@ -176,7 +176,6 @@ class Drawn:
         return len(self.cells)
 
     def only(self, chosen: Bools) -> Drawn:
-        """Some of them."""
         names = None if self.clusters is None else tuple(compress(self.clusters, chosen))
         return Drawn(self.cells[chosen], self.before[chosen], self.after[chosen], names)
 

@@ -147,8 +147,6 @@ class Bias(Value):
 
 
 class AxisValues(Value):
-    """An axis of the landscape."""
-
     name: str
     values: tuple[str, ...]
 

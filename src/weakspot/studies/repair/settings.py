@@ -120,12 +120,10 @@ def resolve(settings: RepairSettings, _: dict[str, Any]) -> RepairSettings:
 
 
 def title(settings: RepairSettings) -> str:
-    """The first line on the screen."""
     return f"repairing modes {settings.modes} of {settings.run} · {settings.method}"
 
 
 def _check_device(device: str) -> None:
-    """Refuse a device that is none, or not here."""
     if device in ("auto", "cpu"):
         return
     from weakspot.models.compute import choose_device

@@ -90,7 +90,6 @@ class Log:
 
     @property
     def room(self) -> int:
-        """Queries left."""
         return max(self.budget - self.spent, 0)
 
     def left(self) -> Cells:
@@ -99,12 +98,10 @@ class Log:
 
     @property
     def open(self) -> NDArray[np.bool_]:
-        """Which cells have inputs that they have not shown."""
         return self.left() > 0
 
     @property
     def goes_on(self) -> bool:
-        """Whether there is something left to ask."""
         return self.room > 0 and bool(self.open.any())
 
     def ask(self, cells: Sequence[int] | Cells) -> Answers:
@@ -146,7 +143,6 @@ class Log:
             self.told(self)
 
     def prior(self) -> Smoothness:
-        """Of the space's metric."""
         return smoothness(self.problem.space.distances())
 
     def fit(self, prior: Smoothness, start: Fit | None = None) -> Fit:
@@ -185,7 +181,6 @@ class Log:
 
 
 def _mentions(cells: Cells) -> Cells:
-    """Which mention of its cell each one is: 1, 2, …"""
     order = np.argsort(cells, kind="stable")
     ranked, found = cells[order], np.empty(len(cells), np.int64)
     found[order] = np.arange(len(cells)) - np.searchsorted(ranked, ranked) + 1

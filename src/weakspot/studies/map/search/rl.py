@@ -69,7 +69,6 @@ class AgentSettings:
 
     @property
     def queries(self) -> int:
-        """The most queries of one episode."""
         return self.longest if self.kind == "micro" else 1
 
 
@@ -83,7 +82,6 @@ AGENTS: Final = {
 
 
 def held_out(log: Log, settings: AgentSettings) -> int:
-    """How many of the distinct inputs only the comparison shows."""
     return max(1, int(settings.held_out * min(log.problem.distinct, MOST)))
 
 
@@ -175,7 +173,6 @@ class Played(NamedTuple):
         return Rate(value, found.low, found.high, found.n, int(self.failed.sum()))
 
     def each(self) -> dict[int, float]:
-        """Failures per query of each input."""
         return {int(i): float(self.failed[self.inputs == i].mean()) for i in np.unique(self.inputs)}
 
 

@@ -66,7 +66,6 @@ def search(name: str) -> Search:
 
 
 def at_random(log: Log, rng: np.random.Generator) -> None:
-    """Cells drawn uniformly."""
     while log.goes_on:
         log.ask(rng.choice(np.flatnonzero(log.open), min(BATCH, log.room)))
 
@@ -219,7 +218,6 @@ def narrow(log: Log, rng: np.random.Generator) -> None:
 
 
 def largest(values: Floats, k: int) -> Cells:
-    """The places of the k largest, largest first."""
     k = min(k, len(values))
     top = np.argpartition(-values, k - 1)[:k]
     return np.asarray(top[np.argsort(-values[top], kind="stable")], np.int64)
@@ -248,7 +246,6 @@ def gaussian_process(log: Log, rng: np.random.Generator) -> None:
 
 
 def _distances(log: Log, first: Cells, second: Cells) -> Floats:
-    """Distances in the concept space between two lists of cells."""
     space, far = log.problem.space, np.zeros((len(first), len(second)))
     for axis, d in enumerate(space.distances()):
         far += d[np.ix_(space.grid[first, axis], space.grid[second, axis])]
