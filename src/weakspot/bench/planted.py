@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from weakspot import hunt
 from weakspot.bench import rivals
@@ -43,14 +43,9 @@ FRESH: Final = 1000
 FAILURES: Final = 8
 
 
-class Method(Protocol):
-    """A way to find weak spots of a classifier on one label."""
-
-    def __call__(
-        self, target: Classifier, *, base: Hypothesis, source: Source, budget: int, seed: int
-    ) -> Reported:
-        """The texts it reports, best first, and the images it spent; at most `budget`."""
-        ...
+#: A way to find weak spots of a classifier on one label: the texts it reports, best first, and the images it
+#: spent, at most `budget`.
+Method = Callable[..., Reported]
 
 
 def ours(target: Classifier, *, base: Hypothesis, source: Source, budget: int, seed: int) -> Reported:
@@ -78,15 +73,6 @@ ABOUT: Final[Mapping[str, str]] = {
 }
 
 
-class Judged(NamedTuple):
-    """One reported text against the truth; `truth` is None where it cannot be read, which is false too."""
-
-    text: str
-    truth: Truth | None
-    false: bool
-    exact: bool
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
     method: str
@@ -101,28 +87,27 @@ class Score:
     texts: tuple[tuple[str, float | None], ...] = ()  # what was reported, each with its true rate
 
 
-def judge(world: World, text: str) -> Judged:
+def _truth(world: World, text: str) -> Truth | None:
+    """What is true of a text's scenes; None of one that cannot be read, which is a false discovery too."""
     try:
-        truth = world.truth(text)
+        return world.truth(text)
     except WeakspotError:
-        return Judged(text, None, false=True, exact=False)
-    false = truth.rate <= world.baseline * (1 + 1e-9)
-    return Judged(text, truth, false, any(world.same(text, f) for f in world.failures))
+        return None
 
 
 def score(world: World, method: str, reported: Reported, *, seconds: float = 0.0) -> Score:
     base = base_sentence(world.label)
     nature = world.truth(base).common
-    judged = [judge(world, text) for text in reported.texts]
+    judged = [(text, _truth(world, text)) for text in reported.texts]
+    true = [(text, truth) for text, truth in judged if truth and truth.rate > world.baseline * (1 + 1e-9)]
     found = exact = named = 0
     for i, failure in enumerate(world.failures):
         if failure not in world.notable:
             continue
-        true = [(j, j.truth) for j in judged if j.truth and not j.false]
-        about = [j for j, truth in true if truth.shares[i] > 0.5 and truth.common[i] > nature[i]]
+        about = [text for text, at in true if at.shares[i] > 0.5 and at.common[i] > nature[i]]
         found += bool(about)
-        exact += bool(about) and world.same(about[0].text, failure)
-        named += any(world.same(j.text, failure) for j in about)
+        exact += bool(about) and world.same(about[0], failure)
+        named += any(world.same(text, failure) for text in about)
     return Score(
         method=method,
         notable=len(world.notable),
@@ -130,10 +115,12 @@ def score(world: World, method: str, reported: Reported, *, seconds: float = 0.0
         exact=exact,
         named=named,
         reported=len(judged),
-        false=sum(j.false for j in judged),
+        false=len(judged) - len(true),
         images=reported.images,
         seconds=seconds,
-        texts=tuple((j.text.removeprefix(base).strip(), j.truth.rate if j.truth else None) for j in judged),
+        texts=tuple(
+            (text.removeprefix(base).strip(), truth.rate if truth else None) for text, truth in judged
+        ),
     )
 
 

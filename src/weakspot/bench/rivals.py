@@ -17,7 +17,6 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -190,8 +189,7 @@ def mixture_slices(
         features[row, [column[s] for s in said]] = 1.0
     labels = sorted(set(seen.answers))
     predictions = np.eye(len(labels))[[labels.index(a) for a in seen.answers]]
-    limits: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
-    with limits:
+    with threadpool_limits(1, user_api="blas"):
         member = fit(_reduced(features), predictions, seed=seed)
     weight = member.sum(0) + 1e-9
     errors = member.T @ seen.wrong / weight

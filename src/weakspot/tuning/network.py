@@ -11,6 +11,7 @@ import hashlib
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
@@ -183,9 +184,7 @@ def _of_library(target: ImageClassifier, name: str) -> Network:
     def prepare(images: Sequence[Any]) -> torch.Tensor:
         return torch.from_numpy(target.prepare(images)).float()
 
-    def keep(trained: nn.Module, folder: Path) -> str:
-        return _kept(trained, folder, target=target, name=name)
-
+    keep = partial(_kept, target=target, name=name)
     return Network(name, own, target.labels, prepare, keep, target.parents)
 
 

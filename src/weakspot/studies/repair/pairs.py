@@ -57,7 +57,7 @@ def proof(run: Run, job: Job, after: Target, settings: RepairSettings, told: Pro
         own = _cells(job, job.chosen)
         elsewhere = rest(drawn, own, wanted=job.wanted)
         new = become(job.space, drawn, own | _cells(job, job.others))
-        more = confirmed(new, lambda mode: pairs.anew(mode, most), wanted=job.wanted)
+        more = [confirmed(mode, *pairs.anew(mode, most), wanted=job.wanted) for mode in new]
         more = [elsewhere, *more] if elsewhere else more
     many = len(job.chosen)
     chosen, stayed = adjusted(counted[:many]), adjusted([*counted[many:], *more])

@@ -14,7 +14,7 @@ other need no halves: the place is drawn anew.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Final, NamedTuple
@@ -216,21 +216,10 @@ def become(space: ConceptSpace, drawn: Drawn, known: Iterable[int]) -> list[Mode
 
 
 def confirmed(
-    found: Sequence[Mode],
-    ask: Callable[[Mode], tuple[Bools, Bools, tuple[str, ...] | None]],
-    *,
-    wanted: float = 0.0,
-) -> list[Change]:
-    """Failures in places that have become modes, on pairs that did not help to find them.
-
-    `ask` gives new pairs of a place, each picture once: failures before, after, and the names of their
-    clusters.
-    """
-    rows = []
-    for mode in found:
-        before, after, names = ask(mode)
-        if names is not None:
-            other = np.array([not looks(name) for name in names], bool)
-            before, after = before[other], after[other]
-        rows.append(change(mode.words, before, after, wanted=wanted))
-    return rows
+    mode: Mode, before: Bools, after: Bools, clusters: Sequence[str] | None, *, wanted: float = 0.0
+) -> Change:
+    """Failures in a place that has become a mode, on pairs that did not help to find it."""
+    if clusters is not None:
+        other = np.array([not looks(name) for name in clusters], bool)
+        before, after = before[other], after[other]
+    return change(mode.words, before, after, wanted=wanted)

@@ -145,13 +145,13 @@ class Log:
     def prior(self) -> Smoothness:
         return smoothness(self.problem.space.distances())
 
-    def fit(self, prior: Smoothness, start: Fit | None = None) -> Fit:
-        """The landscape as it is known now, from plain counts."""
+    def fit(self, prior: Smoothness, start: Fit | None = None, *, counts: Adjusted | None = None) -> Fit:
+        """The landscape as it is known now, from plain counts or adjusted ones."""
         from threadpoolctl import threadpool_limits
 
-        cells = np.flatnonzero(self.n)
+        cells, found = np.flatnonzero(self.n), counts or self
         with threadpool_limits(1):  # the matrices are small: more threads only wait for each other
-            return fit(prior, cells, self.failures[cells], self.n[cells], start=start)
+            return fit(prior, cells, found.failures[cells], found.n[cells], start=start)
 
     def sharpened(self, prior: Smoothness, start: Fit | None = None) -> Fit:
         """The landscape with less chance in it, where it is known which inputs were shown."""
@@ -165,10 +165,7 @@ class Log:
         cells, inputs, failed, delta = (np.concatenate(column) for column in zip(*self._shown, strict=True))
         with threadpool_limits(1):
             self._adjusted = self._model.adjust(cells, inputs, failed, delta)
-            if self._adjusted is None:
-                return self.fit(prior, start)
-            asked = np.flatnonzero(self.n)
-            return fit(prior, asked, self._adjusted.failures[asked], self._adjusted.n[asked], start=start)
+        return self.fit(prior, start, counts=self._adjusted)
 
     def finite(self, rates: Floats) -> Floats:
         """Rates over all inputs of a cell: what was seen, and for the rest the rate that is believed."""
