@@ -3,14 +3,11 @@
 A planted failure is *found* when a reported text fails more often than the baseline, is about it (its scenes
 are commoner there than in nature) and owes most of its failures to it. It is *named exactly* when the first
 such text, in the order in which a person reads them, says its attributes, no more and no fewer. A reported
-text is a *false discovery* when its true rate is not above the baseline's. All three follow from the world by
-arithmetic, not from samples.
+text is a *false discovery* when its true rate is not above the baseline's. All three follow from the world.
 
-The weak spots of trained networks, the world's own classifiers, were not planted but come from data, and
-`world.classifier.truth` knows how often they fail on each sentence. A sentence is a known weak spot of a
-label under the conditions of a planted one: captions say it, it fails at least five times as often as the
-label does, and makes one natural picture in a thousand fail. What a method reports beyond these may be as
-true, so its rate is measured on fresh pictures.
+The weak spots of trained networks, the world's own classifiers, come from data: sentences that captions say,
+that fail at least five times as often as the label and make one natural picture in a thousand fail, by the
+table `world.classifier.truth`. What a method reports beyond these may be as true, so it is measured.
 """
 
 from __future__ import annotations

@@ -15,16 +15,16 @@ given what it can only approximate: the sentences that are true of each picture.
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from itertools import combinations
+from itertools import combinations, compress
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from weakspot.concepts.rules import said_more_often
 from weakspot.core import Classifier, Hypothesis, Source, Stage
 from weakspot.engine import (
     Budget,
@@ -163,13 +163,8 @@ def look(target: Classifier, *, base: Hypothesis, source: Source, budget: int, s
 def keywords(target: Classifier, *, base: Hypothesis, source: Source, budget: int, seed: int) -> Reported:
     """The sentences whose share among wrong pictures exceeds that among right ones by most."""
     seen = look(target, base=base, source=source, budget=budget, seed=seed)
-    counts: dict[bool, Counter[str]] = {False: Counter(), True: Counter()}
-    for said, failed in zip(seen.said, seen.wrong, strict=True):
-        counts[bool(failed)].update(said)
-    failures = max(int(seen.wrong.sum()), 1)
-    passes = max(len(seen.wrong) - failures, 1)
-    score = {s: n / failures - counts[False][s] / passes for s, n in counts[True].items() if n > 1}
-    best = sorted((s for s in score if score[s] > 0), key=lambda s: (-score[s], s))[:REPORTED]
+    failing, passing = (list(compress(seen.said, some)) for some in (seen.wrong, ~seen.wrong))
+    best = said_more_often(failing, passing, least=2)[:REPORTED]
     return Reported([f"{base.text} {s}" for s in best], budget)
 
 

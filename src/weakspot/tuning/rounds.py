@@ -150,11 +150,10 @@ def _put(parameters: Sequence[torch.Tensor], values: Sequence[torch.Tensor]) -> 
 
 # -- how far the weights are moved ------------------------------------------------------------------
 
-# Between a model's old and new weights, most of a repair comes early on the way and most of what is forgotten
-# late (Wortsman et al., 2022). So weights at several places of the way are asked about pictures that took no
-# part in training and will take none in the proof, and those are kept that fail least in the weak spots among
-# all that fail on plain pictures no oftener than before, but for a margin; nor on what the weak spots are
-# mistaken for, where that is known.
+# Between old and new weights, most of a repair comes early and most of what is forgotten late (Wortsman et
+# al., 2022). So places on the way are asked about pictures of neither training nor proof. Kept are weights
+# that fail least in the weak spots, among those that fail no oftener than before, but for a margin, on plain
+# pictures and on what the weak spots are mistaken for.
 
 
 class Place(NamedTuple):

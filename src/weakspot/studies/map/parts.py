@@ -13,17 +13,7 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Final
 
 from weakspot.concepts.space import ConceptSpace
-from weakspot.core import (
-    JUDGES,
-    MODELS,
-    SOURCES,
-    Classifier,
-    Judge,
-    Source,
-    Stage,
-    Target,
-    WeakspotError,
-)
+from weakspot.core import JUDGES, MODELS, SOURCES, Classifier, Judge, Source, Stage, Target, WeakspotError
 from weakspot.core.ports import Probing, Waiting
 from weakspot.core.question import AnswersQuestions
 from weakspot.judges.picture import PictureJudge, Viewer

@@ -57,9 +57,7 @@ def job(run: Run, settings: RepairTask, *, target: Target | None = None) -> Job:
 
 
 class Mapped:
-    """A map, the modes of it that are to be repaired, and what it was made with: some inputs it did not
-    draw.
-    """
+    """A map, its modes that are to be repaired, and what it was made with: some inputs it did not draw."""
 
     def __init__(self, run: Run, settings: RepairTask, target: Target | None) -> None:
         self.settings: MapSettings = rooted(settings_of(run), settings.here, target=settings.target)

@@ -1,13 +1,10 @@
 """The job that a map of a text-to-image generator leaves: LoRA on its own better pictures, and the proof.
 
-What is learnt from is drawn by the generator itself, under the prompts of the modes. Where an attribute and
-the wanted shares of its values are named (a bias), as many pictures of each value are kept as are wanted; a
-value that hardly ever comes by itself is asked for in words, and learnt under the prompt without them. So are
-pictures of any prompt, since the shares are wanted of all. Otherwise those pictures are kept that the judge
-lets pass, and other prompts of the space are learnt as they are drawn, so that nothing else moves.
-
-What is learnt from, what says which round is kept, and what proves it have seeds of their own. The proof
-draws each prompt with the same noise before and after.
+The generator draws what it learns from, under the prompts of the modes. Of an attribute whose shares are
+wanted (a bias), as many pictures of each value are kept as are wanted, of any prompt too; a value that hardly
+ever comes by itself is asked for in words, and learnt under the prompt without them. Otherwise pictures are
+kept that the judge lets pass, and other prompts are learnt as they are drawn, so that nothing else moves.
+Learning, the choice of a round and the proof have seeds of their own.
 """
 
 from __future__ import annotations

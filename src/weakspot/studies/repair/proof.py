@@ -1,14 +1,10 @@
-"""What a repair moved: the same cases before and after, counted in pairs.
+"""What a repair moved: the same cases before and after, counted in pairs. A negative difference is a success.
 
-A negative difference is a success. Whether failures were reduced is decided by McNemar's exact test on
-cases that are independent of each other (each picture once per mode), adjusted over the modes that were to
-be repaired (Holm). What must not get worse is tested likewise, all of it together: the other modes, the
-inputs as they are, the rest of the landscape and places that have become modes. If any of it did, failures
-were traded for others, and that is what is said.
-
-A place that has become a mode is found on some pairs and confirmed on others. Pictures are therefore cut in
-two halves: one is looked through for such places, the other one decides. Draws that are independent of each
-other need no halves: the place is drawn anew.
+Whether failures were reduced is decided by McNemar's exact test on cases that are independent of each other
+(each picture once per mode), adjusted over the repaired modes (Holm). What must not get worse is tested
+likewise, all of it together: other modes, the inputs as they are, the rest of the landscape, and places that
+have become modes. These are found on half of the pictures and confirmed on the other; draws that are
+independent of each other need no halves: the place is drawn anew.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """What an input's answers in some cells say of it in the others: some pictures fail everywhere.
 
-Much of the chance in a cell's rate is which inputs it happened to show. Where it is known which input a query
-showed, the Δ of each input is modelled over the cells, Δ_i(c) = φ(c)·β_i + e with β_i ~ N(μ, Σ), all of it
-learnt by EM. A cell's rate is then what the model expects over *all* inputs, plus the mean of what the model
-got wrong on those that were shown, each expected without its own answer (leave-one-out). That stays right if
-the model is wrong: a bad model only saves nothing. What is left of the chance says how many plain queries a
-query is now worth.
+Where it is known which input a query showed, the Δ of each input is modelled over the cells,
+Δ_i(c) = φ(c)·β_i + e with β_i ~ N(μ, Σ), all of it learnt by EM. A cell's rate is then what the model expects
+over *all* inputs, plus the mean of what it got wrong on those that were shown, each expected without its own
+answer (leave-one-out). That stays right if the model is wrong: a bad model only saves nothing. What is left
+of the chance says how many plain queries a query is now worth.
 """
 
 from __future__ import annotations

@@ -2,11 +2,8 @@
 
 The published agents began to learn at a step that their runs never reached, and their 'landscapes' were a
 random network's preference. Here learning begins after a few batches, and every run compares the agent with
-its own untrained copy, and with random cells, on inputs that no training saw.
-
-Each input is shown to each of the three once: to ask the same cell and input again tells nothing new, and to
-count it again would make chance look like a win. A microscopic episode counts as one, whatever it takes, and
-begins at the same cell for all three. The test is over inputs.
+its own untrained copy, and with random cells, on inputs that no training saw. Each shows an input once: to
+count the same cell and input again would make chance look like a win. The test is over inputs.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """The searches by name. All spend the same budget of queries; `auto` is what wins in the benchmark.
 
-Bandits (`thompson`, `ucb`) have a smoothness prior: what one cell answers says something of the cells beside
-it. Each round the landscape is fitted to all answers (`weakspot.stats.landscape`) and the next batch goes to
-cells that may be among the worst. Where a cell can show only so many inputs, only the rest is in doubt: a
-cell that has shown them all is asked no more.
-
-Two more model by how much a cell fails (`gp`, `tpe`). That is more to learn from a query where Δ tells near
-misses from sure answers, and misleading where a few large Δ are not many failures.
+Bandits (`thompson`, `ucb`) fit a landscape that is smooth over the metric (`weakspot.stats.landscape`) to all
+answers in each round, and ask where the worst cells may be. `gp` and `tpe` model by how much a cell fails:
+more to learn from where Δ tells near misses from sure answers, misleading where a few large Δ are not many
+failures. Where a cell can show only so many inputs, what it has shown is known, and only the rest in doubt.
 """
 
 from __future__ import annotations
