@@ -246,7 +246,6 @@ def true_rate(target: Classifier, text: str, *, fresh: int, seed: int) -> float 
 
 
 def _part_of(spot: Spot, text: str, label: str) -> float:
-    """How much of a text's scenes lie in a weak spot."""
     asked = parse(text)
     try:
         return probability(asked & spot.where, label) / probability(asked, label)
@@ -255,6 +254,5 @@ def _part_of(spot: Spot, text: str, label: str) -> float:
 
 
 def _same(spot: Spot, text: str, label: str) -> bool:
-    """Whether a text says exactly a weak spot."""
     whole = probability(spot.where & SceneSet.of({"subject": [label]}), label)
     return _part_of(spot, text, label) > 1 - 1e-9 and probability(parse(text), label) > (1 - 1e-9) * whole

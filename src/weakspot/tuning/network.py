@@ -270,8 +270,7 @@ def last_layer(module: nn.Module, batch: torch.Tensor, *, labels: int, name: str
         if said is None or said.shape != (len(batch), labels):
             given = "no numbers" if said is None else f"{said.shape[1]:,} numbers a picture"
             found = f"gives {given}" if ran else "does not run"
-            width = {key: layer.weight.shape[0] for key, layer in layers.items()}
-            fitting = [key for key in layers if width[key] == labels]
+            fitting = [key for key, layer in layers.items() if layer.weight.shape[0] == labels]
             raise WeakspotError(
                 f"the layer {name[:80]!r} {found}; the last one gives one number per label ({labels})",
                 fix=f"choose from: {_some(fitting) or _some(layers) or 'none'}",

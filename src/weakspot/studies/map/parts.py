@@ -50,13 +50,6 @@ class MapParts:
         "target": ("target",), "source": ("source",), "judge": ("judge",),
     }  # fmt: skip
 
-    #: The judge of the task.
-    usual_judge: str = UNCHOSEN
-    #: What is to be known of the result.
-    note: str = ""
-    #: Measures how often a generator shows the values of an attribute.
-    bias: Bias | None = None
-
     def __init__(self, settings: MapSettings, objects: Mapping[str, Any]) -> None:
         self.settings, self.objects = settings, objects
         self.space: ConceptSpace = settings.concept_space
@@ -77,7 +70,6 @@ class MapParts:
 
     @cached_property
     def judge(self) -> Judge:
-        """Says what a failure is: Δ > ε."""
         name, given = self.settings.judge, self.objects.get("judge")
         own = name == UNCHOSEN and given is None
         found: Judge = part(given, self.usual_judge if own else name, JUDGES, Judge)
@@ -100,8 +92,22 @@ class MapParts:
 
     @property
     def digests(self) -> Mapping[str, str]:
-        """Of the inputs, for run.yaml."""
         return {}
+
+    @property
+    def usual_judge(self) -> str:
+        """The judge of the task."""
+        return UNCHOSEN
+
+    @property
+    def note(self) -> str:
+        """What is to be known of the result."""
+        return ""
+
+    @property
+    def bias(self) -> Bias | None:
+        """Measures how often a generator shows the values of an attribute."""
+        return None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -117,14 +123,12 @@ class _Collected(MapParts):
 
     @property
     def digests(self) -> Mapping[str, str]:
-        """Of all inputs, and of each part."""
         parts = self.shared_out.items()
         each = {f"{self.kind} for {name}": part_digest(self.inputs, some) for name, some in parts}
         return {self.kind: self.inputs.digest} | each
 
     @property
     def drawn(self) -> dict[Stage, list[int]]:
-        """The inputs that each stage draws."""
         parts = self.shared_out
         return {Stage.EXPLORE: parts["discovery"], Stage.CONFIRM: parts["confirmation"]}
 
@@ -145,8 +149,6 @@ class _Collected(MapParts):
 
 
 class Pictures(_Collected):
-    """Labelled pictures, transformed."""
-
     kind = "images"
 
     @cached_property
@@ -203,7 +205,6 @@ class Texts(_Collected):
 
     @cached_property
     def model(self) -> Any:
-        """A summariser, or a chat model that is asked for summaries."""
         return part(self.objects.get("target"), self.settings.target, MODELS, Target)
 
     @cached_property
@@ -211,7 +212,7 @@ class Texts(_Collected):
         found: Target = Asked(self.model) if isinstance(self.model, AnswersQuestions) else self.model
         return found
 
-    @cached_property
+    @property
     def note(self) -> str:
         """What rates over few texts are rates of."""
         return FEW_NOTE if self.source.rounds(Stage.CONFIRM) > 1 else ""
@@ -222,7 +223,7 @@ class Prompts(MapParts):
 
     needs: ClassVar = {"judge": ("judge",), "source": ("target",), "target": ("judge",)}
 
-    @cached_property
+    @property
     def usual_judge(self) -> str:
         known = (registry.beside(self.settings.target, "judge") for registry in (MODELS, SOURCES))
         return next(filter(None, known), "picture")
@@ -233,12 +234,10 @@ class Prompts(MapParts):
 
     @property
     def model(self) -> Any:
-        """The generator."""
         return self.source.generator
 
     @cached_property
     def target(self) -> Target:
-        """Looks at the pictures, for the judge."""
         ours = self.judge if isinstance(self.judge, PictureJudge) else None
         return Viewer(ours.encoder if ours else None, attribute=ours.attribute if ours else ())
 
@@ -246,7 +245,7 @@ class Prompts(MapParts):
     def labels(self) -> tuple[str, ...]:
         return ()
 
-    @cached_property
+    @property
     def bias(self) -> Bias | None:
         ours = self.judge if isinstance(self.judge, PictureJudge) else None
         return Bias(self.space, ours.attribute, ours.wanted) if ours and ours.attribute else None

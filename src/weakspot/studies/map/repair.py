@@ -23,6 +23,7 @@ from weakspot.sources.documents import EditedTexts
 from weakspot.sources.labelled import LabelledImages
 from weakspot.sources.transform import Destroyed, TransformedImages, amounts_of, destroyed, transform
 from weakspot.store import Run, write_whole
+from weakspot.studies.map import repair_generator
 from weakspot.studies.map.parts import MapParts, parts_of
 from weakspot.studies.map.settings import MapSettings
 from weakspot.study.lifecycle import settings_of
@@ -269,16 +270,10 @@ def text_job(mapped: Mapped, settings: RepairTask) -> Job:
     )
 
 
-def generator_job(mapped: Mapped, settings: RepairTask) -> Job:
-    from weakspot.studies.map import repair_generator
-
-    return repair_generator.job(mapped, settings)
-
-
 #: By the task of a space.
 JOBS: Final[Mapping[str, Callable[[Mapped, RepairTask], Job]]] = {
     "image": picture_job,
     "world": scene_job,
     "text": text_job,
-    "prompt": generator_job,
+    "prompt": repair_generator.job,
 }

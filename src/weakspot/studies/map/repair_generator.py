@@ -13,7 +13,7 @@ import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
@@ -25,8 +25,10 @@ from weakspot.judges.picture import PictureJudge, Viewer
 from weakspot.sources.cells import cell_of
 from weakspot.sources.generate import PromptPictures, prompt_of
 from weakspot.stats.distances import total_variation
-from weakspot.studies.map.repair import Mapped
 from weakspot.study.repairs import Answers, Fitted, Job, Pair, Progress, RepairTask, Spot, derived
+
+if TYPE_CHECKING:
+    from weakspot.studies.map.repair import Mapped
 
 #: A picture, its prompt, and what it is.
 Example = tuple[NDArray[np.uint8], str, str]

@@ -257,7 +257,6 @@ def _descend(
 
 
 def _plain(space: Space, meter: _Meter, rng: np.random.Generator, note: str) -> Rare:
-    """What is left of the budget as independent draws, counted."""
     n, found = _independent(space, meter, rng)
     return counted(len(found), n, evaluations=meter.used, found=found, note=note)
 

@@ -30,8 +30,13 @@ def repair(context: Context[RepairSettings, RepairParts]) -> RepairResult:
     known = RepairResult(method=settings.method, parts=dict(job.counts), chosen=chosen, target=job.name)
     context.publish(known)
     if settings.method == "data":
-        written = DataSet.model_validate(_written(folder / "data", job, settings))
-        return known.model_copy(update={"data": written})
+        if job.write is not None:
+            written = job.write(folder / "data")
+        else:
+            assert job.samples is not None  # noqa: S101 (a job without has a `write`)
+            rows = job.samples(settings.rate, settings.seed)
+            written = write_folder(folder / "data", rows, spots=chosen, model=job.name)
+        return known.model_copy(update={"data": DataSet.model_validate(written)})
     began = time.monotonic()
     if job.fit is None:
         fitted = _trained(folder, job, context.parts.network, settings, progress)
@@ -66,11 +71,3 @@ def _trained(folder: Path, job: Job, network: Any, settings: RepairSettings, pro
     network.module.to(network.device)
     after: Target = MODELS.load(name) if name else network
     return Fitted(after, name, {**trained._asdict(), "pictures": len(lessons)})
-
-
-def _written(folder: Path, job: Job, settings: RepairSettings) -> dict[str, Any]:
-    if job.write is not None:
-        return job.write(folder)
-    assert job.samples is not None  # noqa: S101 (a job without has a `write`)
-    rows = job.samples(settings.rate, settings.seed)
-    return write_folder(folder, rows, spots=[spot.words for spot in job.chosen], model=job.name)
