@@ -55,7 +55,7 @@ def map_failures(context: MapContext) -> MapResult:
         usual = look_at_inputs_as_they_are(engine, base, settings)
         _need_verdicts(context.run, parts, usual.n, "the inputs as they are")
         asking = Asking(engine, space=parts.space)
-        log = Log(asking, int(SEARCHED * settings.queries), told=asking.show_worst)
+        log = Log(asking, int(SEARCHED * settings.queries), watch=asking.show_worst)
         compared = spend(log, context)
         if not log.n.any():
             _wait_for_people(parts)

@@ -70,12 +70,12 @@ class Log:
     """Spends a budget of queries on a problem and counts.
 
     Per cell, `n`, `failures` and the sum of Δ are of answers at random inputs; `spent` and `failed` are of
-    all queries. `told` is called after each batch.
+    all queries. `watch` is called after each batch.
     """
 
     problem: Problem
     budget: int
-    told: Callable[[Log], None] | None = None
+    watch: Callable[[Log], None] | None = None
     spent: int = 0
     failed: int = 0
 
@@ -139,8 +139,8 @@ class Log:
         self.spent += len(answers.failed)
         self.failed += int(np.nansum(answers.failed))
         self.trace.append((self.spent, self.failed))
-        if self.told is not None and len(answers.failed):
-            self.told(self)
+        if self.watch is not None and len(answers.failed):
+            self.watch(self)
 
     def prior(self) -> Smoothness:
         return smoothness(self.problem.space.distances())
