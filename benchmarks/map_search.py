@@ -47,8 +47,8 @@ from benchmarks.map_truth import LANDSCAPES, Truth, truth
 from weakspot.concepts.space import ConceptSpace
 from weakspot.stats.landscape import rates
 from weakspot.studies.map.search.problem import Answers, Cells, Log
-from weakspot.studies.map.search.rl import LEAST
-from weakspot.studies.map.search.searches import SEARCHES, search
+from weakspot.studies.map.search.rl import AGENTS, LEAST
+from weakspot.studies.map.search.searches import search
 
 WORST: Final = 5
 #: Landscapes with more cells are measured with other numbers of seeds.
@@ -125,7 +125,7 @@ def measure(found: Truth, name: str, share: float, seed: int) -> dict[str, Any]:
         "per_query": log.failed / log.spent,
         "seconds": round(time.process_time() - began, 2),
     }
-    if SEARCHES[name].learned:
+    if name in AGENTS:
         row |= {"compared": compared.model_dump(exclude={"agent", "sees"}), "pairs": asked.pairs(name)}
         log = asked.own()
     every = np.arange(space.size)
@@ -155,7 +155,7 @@ def planned(given: argparse.Namespace, landscape: str) -> Iterator[tuple[str, fl
         for name in searches:
             most = given.large_seeds if cells > LARGE else int(of.get(name, given.seeds))
             for share in map(float, given.shares.split(",")):
-                fits = LEAST <= share * cells * pictures <= given.most or not SEARCHES[name].learned
+                fits = LEAST <= share * cells * pictures <= given.most or name not in AGENTS
                 if seed < most and fits:
                     yield name, share, seed
 

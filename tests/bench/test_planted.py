@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from weakspot.bench import bench, rivals, trained
+from weakspot.bench import bench, planted, rivals
 from weakspot.bench.planted import METHODS, Score, score
 from weakspot.bench.rivals import Reported
 from weakspot.core import MODELS, Classifier, Hypothesis, WeakspotError
@@ -121,20 +121,20 @@ def test_figures_and_their_intervals() -> None:
 
 
 def test_known_weak_spots_of_a_trained_classifier() -> None:
-    fly = trained.spots(trained.TrainedClassifier("classifier", "fly"))
+    fly = planted.spots(planted.TrainedClassifier("classifier", "fly"))
     assert fly[0].sentence == "it is on a flower."
     assert all(spot.sentence == "it is on a flower." or "flower" not in spot.sentence for spot in fly)
-    some = trained.worlds(5, seed=1)
-    assert some == trained.worlds(5, seed=1)
+    some = planted.trained_classifiers(5, seed=1)
+    assert some == planted.trained_classifiers(5, seed=1)
     assert len(set(some)) == 5
-    for world in trained.worlds(10_000, seed=2):
-        for spot in trained.spots(world):
+    for world in planted.trained_classifiers(10_000, seed=2):
+        for spot in planted.spots(world):
             assert parse(spot.sentence) == spot.where
 
 
 def test_a_classifier_that_looks_answers_as_on_the_renderer_s_pictures() -> None:
     words, inner = Hypothesis(f"{BASE} it is on a flower."), MODELS.load("world:classifier")
-    looking = trained.Drawing(inner)
+    looking = planted.Drawing(inner)
     scenes = WordsOnly().draw(words, range(12), seed=2)
     expected = [o.answer for o in inner.answer(Renderer().draw(words, range(12), seed=2))]
     assert [o.answer for o in looking.answer(scenes[:5] + scenes)] == expected[:5] + expected
@@ -143,11 +143,11 @@ def test_a_classifier_that_looks_answers_as_on_the_renderer_s_pictures() -> None
 
 def test_a_trained_classifier_is_measured_against_its_table(monkeypatch: pytest.MonkeyPatch) -> None:
     told = Reported([f"{BASE} {t}" for t in ("it is on a flower.", "it is day.", "it is a unicorn.")], 7)
-    monkeypatch.setattr("weakspot.bench.trained.METHODS", {"fixed": lambda *_, **__: told})
-    [found] = trained.measure(
-        trained.TrainedClassifier("classifier", "fly"), methods=["fixed"], budget=100, seed=1, fresh=200
+    monkeypatch.setattr("weakspot.bench.planted.METHODS", {"fixed": lambda *_, **__: told})
+    [found] = planted.measure_trained(
+        planted.TrainedClassifier("classifier", "fly"), methods=["fixed"], budget=100, seed=1, fresh=200
     )
-    assert found.notable == len(trained.spots(trained.TrainedClassifier("classifier", "fly")))
+    assert found.notable == len(planted.spots(planted.TrainedClassifier("classifier", "fly")))
     assert (found.found, found.exact, found.named, found.reported) == (1, 1, 1, 3)
     assert found.texts[0][1] is not None
     assert 0.3 < found.texts[0][1] < 0.65

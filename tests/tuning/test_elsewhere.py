@@ -58,7 +58,7 @@ class World:
     def proved(self) -> tuple[Verdict, list[Change]]:
         drawn = self.drawn()
         found = become(SPACE, drawn, CORNER)
-        more = confirmed(found, lambda mode: self.once(SPACE.cells(mode.region).tolist()))
+        more = [confirmed(mode, *self.once(SPACE.cells(mode.region).tolist())) for mode in found]
         chosen = change("corner", *self.once(CORNER)[:2])
         elsewhere = rest(drawn, CORNER)
         assert elsewhere is not None
@@ -105,9 +105,9 @@ def test_half_of_the_pictures_find_and_the_others_confirm() -> None:
     before, after = np.zeros(4, bool), np.array([True, False, True, False])
     names = tuple(f"picture {i}" for i in range(4))
     mode = become(SPACE, World(0, lambda r: r[::-1]).drawn(), [])[0]
-    row = confirmed([mode], lambda _: (before, after, names))[0]
+    row = confirmed(mode, before, after, names)
     assert row.n == 4 - sum(halves[:4])
-    assert confirmed([mode], lambda _: (before, after, None))[0].n == 4
+    assert confirmed(mode, before, after, None).n == 4
 
 
 def test_nothing_is_said_of_cells_that_were_not_drawn() -> None:

@@ -10,8 +10,8 @@ from tests.tuning.colours import LABELS, Colours, pictures
 from tests.tuning.test_train import dark, failing, network, settings
 
 from weakspot.tuning import train as training
-from weakspot.tuning.guard import STEP, Place, farthest
 from weakspot.tuning.lessons import MARGIN, DrawnLessons, Read, TransformedLessons
+from weakspot.tuning.rounds import STEP, Place, farthest
 from weakspot.tuning.train import train
 
 

@@ -8,8 +8,7 @@ from tests.tuning.colours import Colours, Headless
 from torch import nn
 
 from weakspot.core import MODELS, WeakspotError
-from weakspot.tuning.head import last_layer
-from weakspot.tuning.network import network_of
+from weakspot.tuning.network import last_layer, network_of
 
 BATCH = torch.rand(2, 3, 8, 8)
 

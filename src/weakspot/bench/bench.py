@@ -16,9 +16,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.bench import planted, trained
-from weakspot.bench.planted import METHODS, Score
-from weakspot.bench.trained import TrainedClassifier
+from weakspot.bench import planted
+from weakspot.bench.planted import METHODS, Score, TrainedClassifier
 from weakspot.core import WeakspotError, check_known
 from weakspot.stats import wilson
 from weakspot.world.planted import World, plant
@@ -51,7 +50,6 @@ class Summary:
     seconds: float  # of processor time
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values: each share with its interval beside it."""
         plain: dict[str, Any] = {}
         for name in self.__slots__:
             value = getattr(self, name)
@@ -109,7 +107,6 @@ class BenchResult:
         return {own[0].method: summarise(own) for own in zip(*rows, strict=True)}
 
     def to_json(self) -> dict[str, Any]:
-        """The figures by method, those of trained classifiers below "retrained", and every world."""
         retrained = {m: s.to_json() for m, s in self.summaries(trained=True).items()}
         return {
             **self.settings,
@@ -120,7 +117,7 @@ class BenchResult:
                 *(
                     {
                         **w._asdict(),
-                        "known": [{"words": s.sentence, "rate": s.rate} for s in trained.spots(w)],
+                        "known": [{"words": s.sentence, "rate": s.rate} for s in planted.spots(w)],
                         **_by_method(own),
                     }
                     for w, own in zip(self.trained, self.trained_scores, strict=True)
@@ -139,7 +136,6 @@ def _by_method(scores: Sequence[Score]) -> dict[str, Any]:
 
 
 def check(*, worlds: int, retrained: int, methods: Sequence[str], budget: int, workers: int = 1) -> None:
-    """Refuse what cannot be meant, before the first image."""
     for method in methods:
         check_known(method, METHODS, f"no method is called {method[:80]!r}")
     if not methods or len(set(methods)) != len(methods):
@@ -173,12 +169,15 @@ def run(
     """
     check(worlds=worlds, retrained=retrained, methods=methods, budget=budget, workers=workers)
     seeds = range(seed * SPAN, seed * SPAN + worlds)
-    classifiers = trained.worlds(retrained, seed=seed)
+    classifiers = planted.trained_classifiers(retrained, seed=seed)
     names = tuple(methods)
     # The slow ones begin first, so that no process waits for another at the end.
     jobs: list[Callable[[], list[Score]]] = [
-        *(partial(trained.measure, w, methods=names, budget=budget, seed=seed) for w in classifiers),
-        *(partial(planted.measure, s, methods=names, budget=budget, pictures=pictures) for s in seeds),
+        *(partial(planted.measure_trained, w, methods=names, budget=budget, seed=seed) for w in classifiers),
+        *(
+            partial(planted.measure_planted, s, methods=names, budget=budget, pictures=pictures)
+            for s in seeds
+        ),
     ]
     scores: dict[int, tuple[Score, ...]] = {}
     progress(0, len(jobs))

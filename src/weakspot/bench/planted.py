@@ -3,36 +3,46 @@
 A planted failure is *found* when a reported text fails more often than the baseline, is about it (its scenes
 are commoner there than in nature) and owes most of its failures to it. It is *named exactly* when the first
 such text, in the order in which a person reads them, says its attributes, no more and no fewer. A reported
-text is a *false discovery* when its true rate is not above the baseline's. All three follow from the world by
-arithmetic, not from samples.
+text is a *false discovery* when its true rate is not above the baseline's. All three follow from the world.
+
+The weak spots of trained networks, the world's own classifiers, come from data: sentences that captions say,
+that fail at least five times as often as the label and make one natural picture in a thousand fail, by the
+table `world.classifier.truth`. What a method reports beyond these may be as true, so it is measured.
 """
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from random import Random
+from typing import Final, NamedTuple
 
 from weakspot import hunt
 from weakspot.bench import rivals
 from weakspot.bench.rivals import Reported
-from weakspot.core import Classifier, Hypothesis, Source, WeakspotError
-from weakspot.world.grammar import base_sentence
-from weakspot.world.planted import PlantedClassifier, Truth, WordsOnly, World, plant
+from weakspot.core import Case, Classifier, Hypothesis, Output, Source, WeakspotError
+from weakspot.world import classifier
+from weakspot.world.grammar import base_sentence, parse
+from weakspot.world.nature import probability
+from weakspot.world.planted import LEAST, NOTABLE, PlantedClassifier, Truth, WordsOnly, World, plant
+from weakspot.world.render import render
 from weakspot.world.renderer import Renderer
+from weakspot.world.scene import DEFAULTS, SUBJECTS, SceneSet
+
+#: Of the pictures of trained networks, in pixels, as `world:renderer` draws them and the tables were made.
+SIZE: Final = 64
+#: Fresh pictures by which a reported text is judged.
+FRESH: Final = 1000
+#: A sentence with fewer failures in the table is no known weak spot.
+FAILURES: Final = 8
 
 
-class Method(Protocol):
-    """A way to find weak spots of a classifier on one label."""
-
-    def __call__(
-        self, target: Classifier, *, base: Hypothesis, source: Source, budget: int, seed: int
-    ) -> Reported:
-        """The texts it reports, best first, and the images it spent; at most `budget`."""
-        ...
+#: A way to find weak spots of a classifier on one label: the texts it reports, best first, and the images it
+#: spent, at most `budget`.
+Method = Callable[..., Reported]
 
 
 def ours(target: Classifier, *, base: Hypothesis, source: Source, budget: int, seed: int) -> Reported:
@@ -60,19 +70,8 @@ ABOUT: Final[Mapping[str, str]] = {
 }
 
 
-class Judged(NamedTuple):
-    """One reported text against the truth; `truth` is None where it cannot be read, which is false too."""
-
-    text: str
-    truth: Truth | None
-    false: bool
-    exact: bool
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """How one method did on one world."""
-
     method: str
     notable: int  # planted failures that should be found
     found: int  # of those, found
@@ -85,28 +84,27 @@ class Score:
     texts: tuple[tuple[str, float | None], ...] = ()  # what was reported, each with its true rate
 
 
-def judge(world: World, text: str) -> Judged:
+def _truth(world: World, text: str) -> Truth | None:
+    """What is true of a text's scenes; None of one that cannot be read, which is a false discovery too."""
     try:
-        truth = world.truth(text)
+        return world.truth(text)
     except WeakspotError:
-        return Judged(text, None, false=True, exact=False)
-    false = truth.rate <= world.baseline * (1 + 1e-9)
-    return Judged(text, truth, false, any(world.same(text, f) for f in world.failures))
+        return None
 
 
 def score(world: World, method: str, reported: Reported, *, seconds: float = 0.0) -> Score:
     base = base_sentence(world.label)
     nature = world.truth(base).common
-    judged = [judge(world, text) for text in reported.texts]
+    judged = [(text, _truth(world, text)) for text in reported.texts]
+    true = [(text, truth) for text, truth in judged if truth and truth.rate > world.baseline * (1 + 1e-9)]
     found = exact = named = 0
     for i, failure in enumerate(world.failures):
         if failure not in world.notable:
             continue
-        true = [(j, j.truth) for j in judged if j.truth and not j.false]
-        about = [j for j, truth in true if truth.shares[i] > 0.5 and truth.common[i] > nature[i]]
+        about = [text for text, at in true if at.shares[i] > 0.5 and at.common[i] > nature[i]]
         found += bool(about)
-        exact += bool(about) and world.same(about[0].text, failure)
-        named += any(world.same(j.text, failure) for j in about)
+        exact += bool(about) and world.same(about[0], failure)
+        named += any(world.same(text, failure) for text in about)
     return Score(
         method=method,
         notable=len(world.notable),
@@ -114,28 +112,147 @@ def score(world: World, method: str, reported: Reported, *, seconds: float = 0.0
         exact=exact,
         named=named,
         reported=len(judged),
-        false=sum(j.false for j in judged),
+        false=len(judged) - len(true),
         images=reported.images,
         seconds=seconds,
-        texts=tuple((j.text.removeprefix(base).strip(), j.truth.rate if j.truth else None) for j in judged),
+        texts=tuple(
+            (text.removeprefix(base).strip(), truth.rate if truth else None) for text, truth in judged
+        ),
     )
 
 
-def measure(seed: int, *, methods: Sequence[str], budget: int, pictures: bool = False) -> list[Score]:
-    """All methods on the planted world of this seed; each sees its own draws of the same world."""
+def _asked(
+    methods: Sequence[str], target: Classifier, *, label: str, source: Source, budget: int, seed: int
+) -> Iterator[tuple[str, Reported, float]]:
+    """What each method reports, and the seconds of processor time it took; each makes its own draws."""
+    base = Hypothesis(base_sentence(label), origin="baseline")
+    for method in methods:
+        began = time.process_time()
+        reported = METHODS[method](target, base=base, source=source, budget=budget, seed=seed)
+        yield method, reported, time.process_time() - began
+
+
+def measure_planted(seed: int, *, methods: Sequence[str], budget: int, pictures: bool = False) -> list[Score]:
     world = plant(seed)
     source: Source = Renderer() if pictures else WordsOnly()
-    base = Hypothesis(base_sentence(world.label), origin="baseline")
+    target = PlantedClassifier(world)
+    rows = _asked(methods, target, label=world.label, source=source, budget=budget, seed=seed)
+    return [score(world, method, reported, seconds=seconds) for method, reported, seconds in rows]
+
+
+# -- trained networks ------------------------------------------------------------------------------
+
+
+class TrainedClassifier(NamedTuple):
+    """A trained classifier and a label on which its weak spots are known."""
+
+    model: str
+    label: str
+
+
+class Spot(NamedTuple):
+    sentence: str
+    where: SceneSet
+    rate: float
+
+
+def spots(world: TrainedClassifier) -> list[Spot]:
+    """The known weak spots, worst first; "on a yellow flower" only where "on a flower" is none."""
+    rows = [row for row in classifier.truth(world.model) if row.subject == world.label]
+    base = next(row for row in rows if not row.sentence)
+    found = []
+    for row in rows:
+        where = parse(row.sentence) if row.sentence else SceneSet()
+        said = row.sentence and not any(values == (DEFAULTS[name],) for name, values in where.allowed)
+        common = probability(where, world.label) * row.rate >= LEAST
+        if said and common and row.failures >= FAILURES and row.rate >= NOTABLE * base.rate:
+            found.append(Spot(row.sentence, where, row.rate))
+    general = {spot.where.allowed for spot in found}
+    special = [spot for spot in found if len(spot.where.allowed) > 1 and spot.where.allowed[:1] in general]
+    return sorted((spot for spot in found if spot not in special), key=lambda spot: -spot.rate)
+
+
+def trained_classifiers(n: int, *, seed: int) -> list[TrainedClassifier]:
+    """So many trained classifiers and labels with known weak spots, or all there are; in the seed's order."""
+    every = [TrainedClassifier(model, label) for model in classifier.NATURAL for label in SUBJECTS]
+    known = [world for world in every if spots(world)]
+    Random(f"learnt {seed}").shuffle(known)  # noqa: S311
+    return known[:n]
+
+
+class Drawing:
+    """A classifier that draws the picture of a scene itself, and only once for all methods.
+
+    It goes with `WordsOnly`, whose inputs are the scenes.
+    """
+
+    def __init__(self, inner: Classifier) -> None:
+        self.inner, self.labels, self.parents = inner, inner.labels, inner.parents
+        self._known: dict[int, Output] = {}
+
+    def answer(self, cases: Sequence[Case]) -> list[Output]:
+        new = [case for case in cases if case.seed not in self._known]
+        drawn = [replace(case, input=render(case.input, case.seed, SIZE)) for case in new]
+        if drawn:
+            self._known |= zip((case.seed for case in new), self.inner.answer(drawn), strict=True)
+        return [self._known[case.seed] for case in cases]
+
+
+def measure_trained(
+    world: TrainedClassifier, *, methods: Sequence[str], budget: int, seed: int, fresh: int = FRESH
+) -> list[Score]:
+    target, source = Drawing(classifier.load(world.model)), WordsOnly()
+    base = base_sentence(world.label)
+    usual = classifier.true_rate(world.label, model=world.model).rate
+    known = spots(world)
     scores = []
-    for method in methods:
-        target = PlantedClassifier(world)
-        reported, seconds = timed(METHODS[method], target, base=base, source=source, budget=budget, seed=seed)
-        scores.append(score(world, method, reported, seconds=seconds))
+    rows = _asked(methods, target, label=world.label, source=source, budget=budget, seed=seed)
+    for method, reported, seconds in rows:
+        rates = [true_rate(target, text, fresh=fresh, seed=seed) for text in reported.texts]
+        true = [t for t, rate in zip(reported.texts, rates, strict=True) if rate is not None and rate > usual]
+        about = [(spot, [t for t in true if _part_of(spot, t, world.label) > 0.5]) for spot in known]
+        # A network may be worse still on a part of a weak spot, so the first text about it need not say it.
+        named = sum(any(_same(spot, text, world.label) for text in texts) for spot, texts in about)
+        said = [text.removeprefix(base).strip() for text in reported.texts]
+        scores.append(
+            Score(
+                method=method,
+                notable=len(known),
+                found=sum(bool(texts) for _, texts in about),
+                exact=named,
+                named=named,
+                reported=len(rates),
+                false=len(rates) - len(true),
+                images=reported.images,
+                seconds=seconds,
+                texts=tuple(zip(said, rates, strict=True)),
+            )
+        )
     return scores
 
 
-def timed(method: Method, target: Classifier, **asked: Any) -> tuple[Reported, float]:
-    """What a method reports, and the seconds of processor time it took."""
-    began = time.process_time()
-    reported = method(target, **asked)
-    return reported, time.process_time() - began
+def true_rate(target: Classifier, text: str, *, fresh: int, seed: int) -> float | None:
+    """Failures per picture on so many pictures that no method has seen; None if the text cannot be drawn."""
+    words, failures = Hypothesis(text), 0
+    for start in range(0, fresh, 256):
+        try:
+            # Another seed than any method's, hence other pictures.
+            cases = WordsOnly().draw(words, range(start, min(start + 256, fresh)), seed=~seed)
+        except WeakspotError:
+            return None
+        outputs = target.answer(cases)
+        failures += sum(o.answer != c.expected for c, o in zip(cases, outputs, strict=True))
+    return failures / fresh
+
+
+def _part_of(spot: Spot, text: str, label: str) -> float:
+    asked = parse(text)
+    try:
+        return probability(asked & spot.where, label) / probability(asked, label)
+    except WeakspotError:
+        return 0.0
+
+
+def _same(spot: Spot, text: str, label: str) -> bool:
+    whole = probability(spot.where & SceneSet.of({"subject": [label]}), label)
+    return _part_of(spot, text, label) > 1 - 1e-9 and probability(parse(text), label) > (1 - 1e-9) * whole

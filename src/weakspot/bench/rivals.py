@@ -15,17 +15,16 @@ given what it can only approximate: the sentences that are true of each picture.
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from functools import partial
-from itertools import combinations
+from itertools import combinations, compress
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from weakspot.concepts.rules import said_more_often
 from weakspot.core import Classifier, Hypothesis, Source, Stage
 from weakspot.engine import (
     Budget,
@@ -164,13 +163,8 @@ def look(target: Classifier, *, base: Hypothesis, source: Source, budget: int, s
 def keywords(target: Classifier, *, base: Hypothesis, source: Source, budget: int, seed: int) -> Reported:
     """The sentences whose share among wrong pictures exceeds that among right ones by most."""
     seen = look(target, base=base, source=source, budget=budget, seed=seed)
-    counts: dict[bool, Counter[str]] = {False: Counter(), True: Counter()}
-    for said, failed in zip(seen.said, seen.wrong, strict=True):
-        counts[bool(failed)].update(said)
-    failures = max(int(seen.wrong.sum()), 1)
-    passes = max(len(seen.wrong) - failures, 1)
-    score = {s: n / failures - counts[False][s] / passes for s, n in counts[True].items() if n > 1}
-    best = sorted((s for s in score if score[s] > 0), key=lambda s: (-score[s], s))[:REPORTED]
+    failing, passing = (list(compress(seen.said, some)) for some in (seen.wrong, ~seen.wrong))
+    best = said_more_often(failing, passing, least=2)[:REPORTED]
     return Reported([f"{base.text} {s}" for s in best], budget)
 
 
@@ -190,8 +184,7 @@ def mixture_slices(
         features[row, [column[s] for s in said]] = 1.0
     labels = sorted(set(seen.answers))
     predictions = np.eye(len(labels))[[labels.index(a) for a in seen.answers]]
-    limits: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
-    with limits:
+    with threadpool_limits(1, user_api="blas"):
         member = fit(_reduced(features), predictions, seed=seed)
     weight = member.sum(0) + 1e-9
     errors = member.T @ seen.wrong / weight
@@ -212,7 +205,6 @@ def mixture_slices(
 
 
 def _texts(said: frozenset[str]) -> list[tuple[str, ...]]:
-    """A picture's sentences, and its pairs of sentences that do not say the same twice."""
     alone: list[tuple[str, ...]] = [(s,) for s in said]
     pairs = [
         (a, b) for a, b in combinations(sorted(said), 2) if without_adjectives(a) != without_adjectives(b)

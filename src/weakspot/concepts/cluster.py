@@ -8,7 +8,6 @@ it needs no groups at all, and is the plain method that groups and descriptions 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
@@ -16,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from weakspot.concepts.rules import said_more_often
 from weakspot.core import WeakspotError
 from weakspot.text.sentences import Sentence, rank, sentences
 
@@ -111,7 +111,6 @@ def _chosen(known: NDArray[np.bool_], most: int) -> NDArray[np.int64]:
 
 
 def _reduced(unit: Matrix, known: NDArray[np.bool_], dimensions: int, most: int) -> Matrix:
-    """The rows in their principal components."""
     if not known.any():
         return np.zeros((len(unit), 1))
     chosen = _chosen(known, most)
@@ -127,7 +126,6 @@ def _reduced(unit: Matrix, known: NDArray[np.bool_], dimensions: int, most: int)
 
 
 def _numbers(points: Matrix, known: NDArray[np.bool_], least: int, most: int) -> NDArray[np.int64]:
-    """The number of each row's group; -1 for none."""
     numbers = np.full(len(points), -1)
     chosen = _chosen(known, most)
     if len(chosen) < 2 * least:
@@ -182,12 +180,5 @@ def rank_keywords(
     `words` says what to look for in a caption; `least` is how many wrong images it must be said of.
     """
     failing, passing = ([frozenset(words(caption[:READ])) for caption in some] for some in (wrong, right))
-    in_failing = Counter(word for said in failing for word in said)
-    in_passing = Counter(word for said in passing for word in said)
-
-    def excess(word: str) -> float:
-        return in_failing[word] / len(failing) - in_passing[word] / max(len(passing), 1)
-
-    kept = [word for word, n in in_failing.items() if n >= least and excess(word) > 0]
-    weighed = frozenset(sorted(kept, key=lambda word: (-excess(word), word))[:_WEIGHED])
+    weighed = frozenset(said_more_often(failing, passing, least=least)[:_WEIGHED])
     return rank([said & weighed for said in failing], [said & weighed for said in passing])[:most]

@@ -113,16 +113,13 @@ def minimal_sets(space: ConceptSpace, rate: Floats, *, above: float, most: int =
     everywhere = float(means[()].ravel()[0])
     if everywhere >= above:
         return [FailingSet(space.whole, everywhere, space.words(space.whole))]
-    found: list[FailingSet] = []
+    found: list[tuple[int, FailingSet]] = []
     for chosen, mean in means.items():
         failing = mean >= above
         for dropped in range(len(chosen)):
             failing &= means[chosen[:dropped] + chosen[dropped + 1 :]] < above
         for place in np.argwhere(failing):
             region = tuple((int(place[a]),) if a in chosen else space.whole[a] for a in dimensions)
-            found.append(FailingSet(region, float(mean[tuple(place)]), space.words(region)))
-    return sorted(found, key=lambda one: (_fixed(space, one.region), -one.rate))[:most]
-
-
-def _fixed(space: ConceptSpace, region: Region) -> int:
-    return sum(len(values) < n for values, n in zip(region, space.shape, strict=True))
+            one = FailingSet(region, float(mean[tuple(place)]), space.words(region))
+            found.append((len(chosen), one))
+    return [one for _, one in sorted(found, key=lambda row: (row[0], -row[1].rate))[:most]]

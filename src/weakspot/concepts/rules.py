@@ -1,11 +1,8 @@
 """Rules: which sentences, alone or two together, go with failure; as few of them as explain it.
 
-From captions of failing and passing cases the rule with the strongest evidence is taken, the cases it speaks
-of are set aside, and the search goes on with the rest: sequential covering. A pair of sentences is taken only
-where cases with both fail more often than cases with one of them; so "it is in snow." stands for itself, and
-"it is in snow. it is night." is said only if the night matters.
-
-Rules are guesses from the cases that suggested them: racing and fresh draws decide.
+The rule with the strongest evidence is taken, the cases it speaks of are set aside, and the search goes on
+with the rest: sequential covering. Two sentences are taken only where cases with both fail more often than
+cases with one of them. Rules are guesses from the cases that suggested them: racing and fresh draws decide.
 """
 
 from __future__ import annotations
@@ -42,7 +39,6 @@ class Rule(NamedTuple):
 
     @property
     def text(self) -> str:
-        """All sentences as one text."""
         return " ".join(self.sentences)
 
 
@@ -70,7 +66,7 @@ def rules(
     """
     both = [*failing, *passing]
     failed = np.arange(len(both)) < len(failing)
-    words = _telling(failing, passing)
+    words = said_more_often(failing, passing)[:_WEIGHED]
     if not words:
         return []
     place = {word: i for i, word in enumerate(words)}
@@ -89,11 +85,13 @@ def rules(
     return found
 
 
-def _telling(failing: Sequence[Sentences], passing: Sequence[Sentences]) -> list[str]:
-    """The sentences said of failures more often than of passes, those with the largest difference first."""
+def said_more_often(
+    failing: Sequence[Sentences], passing: Sequence[Sentences], *, least: int = 1
+) -> list[str]:
+    """What is said of failures, of so many at least, more often than of passes, by how much more."""
     a, b = (Counter(s for some in many for s in some) for many in (failing, passing))
-    gap = {s: a[s] / len(failing) - b[s] / max(len(passing), 1) for s in a}
-    return sorted((s for s in gap if gap[s] > 0), key=lambda s: (-gap[s], s))[:_WEIGHED]
+    gap = {s: n / len(failing) - b[s] / max(len(passing), 1) for s, n in a.items() if n >= least}
+    return sorted((s for s in gap if gap[s] > 0), key=lambda s: (-gap[s], s))
 
 
 def _best(
@@ -103,7 +101,6 @@ def _best(
     lift: float,
     fits: Callable[[tuple[str, ...]], bool],
 ) -> tuple[Rule, list[int]] | None:
-    """The rule with the strongest evidence, and its columns."""
     f, p = table[failed].astype(np.float64), table[~failed].astype(np.float64)
     total = float(len(f)), float(len(p))
     one = _evidence(f.sum(0), p.sum(0), *total, lift)

@@ -91,7 +91,6 @@ class ConceptSpace:
         return np.sort(found)
 
     def distances(self) -> list[NDArray[np.float64]]:
-        """How far the values of each axis are from each other. Cells are as far apart as these add up to."""
         return [axis.distances() for axis in self.axes]
 
     def beside(self, number: int) -> list[int]:
@@ -148,7 +147,6 @@ class ConceptSpace:
         return tuple(region)
 
     def assignment(self, number: int) -> dict[str, str]:
-        """The values of a cell by the names of the axes."""
         return {axis.name: axis.values[i] for axis, i in zip(self.axes, self.cell(number), strict=True)}
 
     def to_json(self) -> dict[str, Any]:

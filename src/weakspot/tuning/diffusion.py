@@ -1,8 +1,7 @@
 """LoRA of a text-to-image pipeline on a few pictures with their prompts, as of a bias that is to be undone.
 
-The denoising network gets adapters of low rank (peft) and learns to predict the noise of the wanted
-pictures under their prompts; everything else stays. Kept are the adapters alone, and the whole pipeline
-with the adapters merged, both as safetensors.
+Adapters of low rank (peft) in the denoising network learn to predict the noise of the wanted pictures. Kept
+are they alone, and the whole pipeline with them merged, both as safetensors.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from weakspot.core import WeakspotError
 from weakspot.models.compute import choose_device
 from weakspot.models.pictures import stack_images
 from weakspot.store import write_whole
-from weakspot.tuning.head import merged, need_peft
+from weakspot.tuning.network import merged, need_peft
 from weakspot.tuning.rounds import Progress, Row, rounds
 
 #: Layers of attention that get an adapter.
@@ -38,12 +37,11 @@ ADAPTER: Final = "adapter.safetensors"
 
 
 class Fitted(NamedTuple):
-    """A fine-tuned generator: its whole pipeline in a folder; the loss under fixed noise before and after.
+    """How a generator was fine-tuned; the loss is under the same noise before and after.
 
     `curve` and `best` are as in `weakspot.tuning.rounds.State`; `steps` are those of one round.
     """
 
-    folder: Path
     before: float
     after: float
     parameters: int
@@ -135,7 +133,7 @@ def fit_generator(
     with quiet():
         pipe.to("cpu").save_pretrained(out, safe_serialization=True)
     count = sum(p.numel() for p in trained)
-    return Fitted(out, before, after, count, state.curve, state.best, state.epoch, each)
+    return Fitted(before, after, count, state.curve, state.best, state.epoch, each)
 
 
 class _Material:
@@ -180,7 +178,6 @@ class _Material:
         return torch.nn.functional.mse_loss(said, wanted)
 
     def evaluated(self, unet: Any, some: NDArray[np.int64]) -> float:
-        """The loss on some examples, under noise that is always the same."""
         rows = some[np.arange(EXAM) % len(some)]
         with torch.no_grad():
             return float(self.loss(unet, rows, [self._seed, 44]))

@@ -1,9 +1,8 @@
 """Contrastive fine-tuning of an encoder's text tower on pairs of texts that it takes for alike.
 
-The image tower stays as it is. The text tower learns to keep the two texts of a pair apart (below the
-similarity that counts as alike, with some room) and to put each nearer to a picture of its own than to one of
-the other (hard negatives, as Yuksekgonul et al., 2023), while usual captions stay where they were: that is
-what keeps retrieval as it was, and texts that say the same alike.
+The two texts of a pair are kept apart (below the similarity that counts as alike, with some room), and each
+nearer to a picture of its own than to one of the other (hard negatives, as Yuksekgonul et al., 2023). Usual
+captions stay where they were, which keeps retrieval as it was. The image tower is not changed.
 """
 
 from __future__ import annotations
@@ -129,8 +128,6 @@ def fit_tower(
 
 
 class _Work:
-    """Pairs and captions as tensors, the loss of a step, and the evaluation."""
-
     def __init__(
         self, tower: Tower, pairs: Sequence[Pair], usual: Sequence[Usual], s: TowerSettings, device: str
     ) -> None:
@@ -168,7 +165,6 @@ class _Work:
         return APART * apart + SEEN * matched + KEPT * kept
 
     def evaluate(self) -> dict[str, float]:
-        """Pairs that are still taken for alike, and captions whose picture is nearer to another caption."""
         with torch.no_grad():
             first, second = (self._vectors([self.pairs[i][side] for i in self.held_pairs]) for side in (0, 1))
             alike = (first * second).sum(1)

@@ -1,9 +1,7 @@
 """A classifier's ONNX graph as a torch module that can be trained, and back into a graph, without pickles.
 
-Layers with weights (Conv, Gemm, MatMul, normalisations) become modules of torch, so that the last one can
-be found, frozen or given an adapter as in any other network; what lies between is carried out node by node.
-Weights that a graph computes from constants (8-bit numbers times a scale) are computed once and become
-plain weights.
+Layers with weights become modules of torch, so that they can be found, frozen or given an adapter; what lies
+between is carried out node by node. Weights that a graph computes from constants become plain weights.
 """
 
 from __future__ import annotations
@@ -96,7 +94,6 @@ class OnnxModule(nn.Module):
         return found.flatten(1)
 
     def write(self, path: Path) -> None:
-        """Write the graph with the weights as they are now; checked by ONNX's own checker."""
         import onnx
         from onnx import numpy_helper
 

@@ -27,7 +27,6 @@ def product(x: list[Any], _: dict[str, Any]) -> Any:
 
 
 def _given(x: list[Any], i: int, otherwise: Any = None) -> Any:
-    """An input that may be left out."""
     return x[i] if len(x) > i and x[i] is not None else otherwise
 
 
@@ -40,12 +39,8 @@ def _slice(x: list[Any], _: dict[str, Any]) -> Any:
     axes, steps = _ints(_given(x, 3, range(len(starts)))), _ints(_given(x, 4, [1] * len(starts)))
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         long = data.shape[axis]
-        if step > 0:
-            places = torch.arange(*slice(start, end, step).indices(long), device=data.device)
-        else:
-            places = torch.tensor(
-                list(range(long))[slice(start, end if end > -long - 1 else None, step)], device=data.device
-            )
+        stop = end if step > 0 or end > -long - 1 else None
+        places = torch.tensor(range(long)[start:stop:step], dtype=torch.int64, device=data.device)
         data = data.index_select(axis, places)
     return data
 
@@ -94,11 +89,9 @@ def _gather(x: list[Any], a: dict[str, Any]) -> Any:
     axis, places = int(a.get("axis", 0)), x[1]
     if places.ndim == 0:
         return x[0].select(axis, int(places))
-    return (
-        torch.stack([x[0].select(axis, int(i)) for i in places.flatten()], axis)
-        if places.ndim == 1
-        else x[0][places]
-    )
+    if places.ndim == 1:
+        return x[0].index_select(axis, places % x[0].shape[axis])
+    return x[0][places]
 
 
 def _split(x: list[Any], a: dict[str, Any]) -> Any:

@@ -1,8 +1,7 @@
 """Fine-tuning a summariser of transformers on edited texts, to write what it wrote of the plain ones.
 
-All weights, or adapters of low rank that are merged at the end. What is wanted of a text, edited or not, is
-the summary that the model itself wrote of it as it is, where that was good (Kim and Rush, 2016), and the
-reference otherwise. A part of the texts takes no part in training and says when to end.
+What is wanted of a text, edited or not, is the summary that the model itself wrote of it as it is, where that
+was good (Kim and Rush, 2016), and the reference otherwise.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from weakspot.core import WeakspotError, check_known
 from weakspot.models.compute import choose_device
 from weakspot.models.hf.loading import quiet
 from weakspot.models.summarise import Seq2Seq
-from weakspot.tuning.head import adapted, merged, need_peft
+from weakspot.tuning.network import adapted, merged, need_peft
 from weakspot.tuning.rounds import Progress, rounds
 from weakspot.tuning.train import Trained
 
@@ -95,15 +94,12 @@ def fit_summariser(
 
 
 def name_of_kept(out: Path, *, was: str, target: Seq2Seq) -> str:
-    """The name of a summariser that was written, with the options of the one it was."""
     options = dict(parse_qsl(was.partition("?")[2])) | {"prefix": target.prefix}
     given = {key: value for key, value in options.items() if value}
     return f"hf:{out}" + (f"?{urlencode(given)}" if given else "")
 
 
 class _Work:
-    """The model in training, the loss of a step, and the evaluation."""
-
     def __init__(
         self,
         target: Seq2Seq,

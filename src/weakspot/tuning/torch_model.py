@@ -141,7 +141,6 @@ def load(
 
 
 def _made(path: str) -> nn.Module:
-    """The module that a path names or makes."""
     found = import_part(path)
     if not isinstance(found, nn.Module) and (inspect.isfunction(found) or inspect.ismethod(found)):
         found = found()

@@ -1,11 +1,9 @@
 """Fine-tuning a classifier on pictures of its weak spots, so that it forgets as little as possible.
 
-Few pictures, so everything that keeps a network from learning them by heart: they are shifted, mirrored and
-blended with each other, the rate is small, the network's own former answer to the plain picture (put right
-where it was wrong) is what it is to answer to the changed one, for many rounds (Beyer et al., 2022: a good
-teacher is patient and consistent), the weights that are kept are averages over the last steps, training ends
-when pictures that took no part in it get worse beyond chance, and such pictures say how far the weights are
-moved (`weakspot.tuning.guard`). The head goes on from where it is, unless it is to begin anew.
+Pictures are few, so they are shifted, mirrored and blended; what is wanted of a changed one is the network's
+own former answer to the plain one, put right, for many rounds (Beyer et al., 2022: a good teacher is patient
+and consistent); averages over the last steps are kept; and pictures that take no part end the training and
+say how far the weights are moved (`weakspot.tuning.rounds`).
 """
 
 from __future__ import annotations
@@ -24,11 +22,9 @@ from torch import nn
 from torch.nn import functional as F  # noqa: N812
 
 from weakspot.core import WeakspotError, check_known
-from weakspot.tuning.guard import Guards, Place, farthest
-from weakspot.tuning.head import adapted, last_layer, merged, reaching
 from weakspot.tuning.lessons import Lessons, Moves, Shown
-from weakspot.tuning.network import Network
-from weakspot.tuning.rounds import Progress, rounds
+from weakspot.tuning.network import Network, adapted, last_layer, merged, reaching
+from weakspot.tuning.rounds import Guards, Place, Progress, farthest, rounds
 
 METHODS: Final = ("last-layer", "full", "lora")
 #: Peak rates of learning that a method is given, unless one is named.

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from weakspot.concepts.space import Axis, ConceptSpace
 from weakspot.stats.landscape import logits
-from weakspot.studies.map.search.bandit import largest
 from weakspot.studies.map.search.problem import Log
+from weakspot.studies.map.search.searches import largest
 
 
 def small_space(values: int = 5, axes: int = 3) -> ConceptSpace:

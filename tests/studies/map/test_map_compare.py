@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy.stats import binom, binomtest
 from tests.studies.map.map_parts import small_space, table
 
-from weakspot.studies.map.search.compare import ALPHA, Chooser, Played, better, compare
-from weakspot.studies.map.search.problem import EnvSettings, Log
+from weakspot.studies.map.search.problem import Log
+from weakspot.studies.map.search.rl import ALPHA, AgentSettings, Chooser, Played, better, compare
 
-pytest.importorskip("gymnasium")
+pytest.importorskip("stable_baselines3")
 
 SPACE = small_space(values=4, axes=2)
 
@@ -26,7 +26,7 @@ def three(delta: NDArray[np.float32], rng: np.random.Generator, kind: str = "mac
     log = Log(table(SPACE, delta), budget)
     actions = rng.integers(0, 4 if kind == "micro" else 16, 2)
     choosers = {"trained": always(int(actions[0])), "untrained": always(int(actions[1])), "random": None}
-    return log, compare(log, rng, choosers, np.arange(delta.shape[1]), settings=EnvSettings(kind=kind))
+    return log, compare(log, rng, choosers, np.arange(delta.shape[1]), AgentSettings(kind=kind))
 
 
 @pytest.mark.parametrize("kind", ["macro", "micro"])
@@ -53,7 +53,7 @@ def test_a_policy_that_is_better_is_told(kind: str) -> None:
         best, worst = (1, 0) if kind == "micro" else (12, 0)  # small steps: up or down the first axis
         choosers = {"trained": always(best), "untrained": always(worst), "random": None}
         log = Log(table(SPACE, delta), 100_000)
-        found = compare(log, rng, choosers, np.arange(120), settings=EnvSettings(kind=kind))
+        found = compare(log, rng, choosers, np.arange(120), AgentSettings(kind=kind))
         assert found.rates["trained"].low < found.trained < found.rates["trained"].high
         told += found.won
     assert told >= 27, "of thirty"
@@ -71,7 +71,7 @@ def test_every_input_is_shown_once_to_each_from_the_same_start(kind: str) -> Non
     delta = np.where(rng.random((16, 50)) < 0.3, 1.0, -1.0).astype(np.float32)
     log = Log(Noting(SPACE, delta, np.zeros((50, 1), np.float32)), 10_000)
     choosers = {"trained": always(1), "untrained": always(1), "random": None}
-    found = compare(log, rng, choosers, np.arange(50), settings=EnvSettings(kind=kind), side_by_side=8)
+    found = compare(log, rng, choosers, np.arange(50), AgentSettings(kind=kind, side_by_side=8))
     assert found.inputs == 50
     assert {i for i, _ in noted["random"]} == set(range(50))
     if kind == "macro":
@@ -79,7 +79,7 @@ def test_every_input_is_shown_once_to_each_from_the_same_start(kind: str) -> Non
         assert [i for i, _ in noted["trained"]] == [i for i, _ in noted["random"]]
     else:
         assert sorted(noted["trained"]) == sorted(noted["untrained"])  # the same starts, whatever the order
-        assert max(np.bincount([i for i, _ in noted["random"]])) <= EnvSettings().longest
+        assert max(np.bincount([i for i, _ in noted["random"]])) <= AgentSettings().longest
         assert found.rates["trained"].failures <= 50
     assert found.p_untrained == 1.0
 

@@ -8,7 +8,7 @@ from benchmarks.map_table import Table
 from tests.studies.map.map_parts import planted, small_space, table
 
 from weakspot.core import WeakspotError
-from weakspot.studies.map.search.problem import EnvSettings, Log
+from weakspot.studies.map.search.problem import Log
 from weakspot.studies.map.search.searches import search
 
 pytest.importorskip("stable_baselines3")
@@ -24,13 +24,13 @@ DELTA = planted(SPACE, inputs=200, rough=0.0)
 @pytest.mark.parametrize(
     ("settings", "values"),
     [
-        (EnvSettings(), 4),
-        (EnvSettings(joint=True), 4),
-        (EnvSettings(kind="micro"), 4),
-        (EnvSettings(), 7),  # more cells than one action chooses from: one axis after the other
+        (AgentSettings(), 4),
+        (AgentSettings(algorithm="ppo"), 4),
+        (AgentSettings(kind="micro"), 4),
+        (AgentSettings(), 7),  # more cells than one action chooses from: one axis after the other
     ],
 )
-def test_gymnasiums_own_check_passes(settings: EnvSettings, values: int) -> None:
+def test_gymnasiums_own_check_passes(settings: AgentSettings, values: int) -> None:
     space = small_space(values=values, axes=2)
     log = Log(table(space, planted(space, inputs=50)), 100_000)
     env = MapEnv(log, settings=settings)
@@ -52,7 +52,7 @@ def test_a_microscopic_step_moves_one_axis_and_ends_at_a_failure() -> None:
     delta = np.full((16, 10), -1.0, np.float32)
     delta[15] = 1.0
     log = Log(table(SPACE, delta), 1000)
-    env = MapEnv(log, settings=EnvSettings(kind="micro", longest=20))
+    env = MapEnv(log, settings=AgentSettings(kind="micro", longest=20))
     env.reset(seed=0)
     for step in range(20):
         _, gained, ended, _, told = env.step(1 if step % 2 else 3)  # up along either axis

@@ -68,7 +68,6 @@ class Asking:
         return np.asarray(self._source.contexts([int(i) for i in inputs]), np.float32)
 
     def show_worst(self, log: Log) -> None:
-        """Show whoever watches the cells that fail most so far."""
         shrunk = (log.failures + 0.5) / (log.n + 2)
         worst = np.argsort(-np.where(log.n > 0, shrunk, -1.0), kind="stable")[:SHOWN]
         found = [self.hypothesis(cell) for cell in worst if log.n[cell]]

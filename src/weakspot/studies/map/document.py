@@ -236,7 +236,6 @@ def _missed(landscape: Landscape) -> str:
 
 
 def _estimates(title: str, note: str, what: str, some: Iterable[Any]) -> Section:
-    """Cells or regions with their rates."""
     rows = [(show.shorten(one.words, 200), believed(one), _failed(one)) for one in some]
     head = (what, "believed rate", "failed there")
     return Section(title, [Table("", "", head, rows)] if rows else [], note)
@@ -302,7 +301,6 @@ _RATE: Final = "failure rate"
 
 
 def figures(landscape: Landscape, every_cell: CellRates | None) -> Iterator[Figure]:
-    """All of a landscape, as far as its axes and its size allow."""
     axes = [Axis(axis.name, axis.values) for axis in landscape.axes]
     yield _found(landscape)
     rates = landscape.top if every_cell is None else tuple(enumerate(every_cell.rate))

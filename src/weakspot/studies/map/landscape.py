@@ -166,13 +166,11 @@ class Believed:
 
 
 def _mean(space: ConceptSpace, rate: Floats, kept: Sequence[int]) -> Floats:
-    """Rates averaged over all axes but these."""
     grid = rate.reshape(space.shape)
     return np.asarray(grid.mean(axis=tuple(a for a in range(grid.ndim) if a not in kept)))
 
 
 def thinned(trace: Sequence[tuple[int, int]], most: int = 120) -> tuple[tuple[int, int], ...]:
-    """Some points of a curve, the last among them."""
     if not trace:
         return ()
     places = np.unique(np.linspace(0, len(trace) - 1, most).astype(int))

@@ -19,9 +19,9 @@ from weakspot.studies.map.asking import Asking
 from weakspot.studies.map.landscape import Believed
 from weakspot.studies.map.parts import MapParts
 from weakspot.studies.map.result import Compared, MapResult
-from weakspot.studies.map.search.bandit import narrow
 from weakspot.studies.map.search.problem import Log
-from weakspot.studies.map.search.searches import DEFAULT, SEARCHES, search
+from weakspot.studies.map.search.rl import AGENTS, part
+from weakspot.studies.map.search.searches import DEFAULT, find, narrow, search
 from weakspot.studies.map.settings import LEARNED, SEARCHED, MapSettings
 from weakspot.study import Context
 
@@ -55,14 +55,14 @@ def map_failures(context: MapContext) -> MapResult:
         usual = look_at_inputs_as_they_are(engine, base, settings)
         _need_verdicts(context.run, parts, usual.n, "the inputs as they are")
         asking = Asking(engine, space=parts.space)
-        log = Log(asking, int(SEARCHED * settings.queries), told=asking.show_worst)
+        log = Log(asking, int(SEARCHED * settings.queries), watch=asking.show_worst)
         compared = spend(log, context)
         if not log.n.any():
             _wait_for_people(parts)
         _need_verdicts(context.run, parts, int(log.n.sum()), "the search's queries")
         believed = Believed(log, least=threshold(usual), above=settings.above)
         landscape = believed.landscape(
-            context.random(3), search=search_of(settings), compared=compared, note=note(log, parts)
+            context.random(3), search=find(settings.search), compared=compared, note=note(log, parts)
         )
         result = MapResult(parts=parts.counts, landscape=landscape, every_cell=believed.every_cell())
         context.publish(result)
@@ -75,7 +75,6 @@ def map_failures(context: MapContext) -> MapResult:
 
 
 def look_at_inputs_as_they_are(engine: Engine, base: Hypothesis, settings: MapSettings) -> Tally:
-    """The usual rate of failures."""
     first = min(BASELINE, int(BASELINE_SHARE * settings.queries))
     usual = engine.test(base, until=stop.drawn(first), phase="baseline")
     return usual if usual.n else engine.test(base, until=stop.drawn(max(first, SILENT)), phase="baseline")
@@ -86,11 +85,9 @@ def spend(log: Log, context: MapContext) -> Compared | None:
 
     Returns how a learned agent did, if one was asked for.
     """
-    name, rng = search_of(context.settings), context.random(1)
+    name, rng = find(context.settings.search), context.random(1)
     whole, compared = log.budget, None
-    if SEARCHES[name].learned:
-        from weakspot.studies.map.search.rl import part
-
+    if name in AGENTS:
         log.budget = part(log, LEARNED, name)
         source = context.parts.source
         about = {"agent": name, "sees": source.sees if isinstance(source, Visible) else ""}
@@ -101,10 +98,6 @@ def spend(log: Log, context: MapContext) -> Compared | None:
     log.budget = whole
     narrow(log, context.random(4))
     return compared
-
-
-def search_of(settings: MapSettings) -> str:
-    return DEFAULT if settings.search == "auto" else settings.search
 
 
 def threshold(usual: Tally) -> float:
@@ -135,7 +128,6 @@ def confirm_worst(context: MapContext, engine: Engine, believed: Believed, base:
 
 
 def note(log: Log, parts: MapParts) -> str:
-    """What is to be known of the result."""
     notes = []
     asked, size = int((log.n > 0).sum()), parts.space.size
     if asked < size:

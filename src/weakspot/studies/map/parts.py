@@ -13,17 +13,7 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Final
 
 from weakspot.concepts.space import ConceptSpace
-from weakspot.core import (
-    JUDGES,
-    MODELS,
-    SOURCES,
-    Classifier,
-    Judge,
-    Source,
-    Stage,
-    Target,
-    WeakspotError,
-)
+from weakspot.core import JUDGES, MODELS, SOURCES, Classifier, Judge, Source, Stage, Target, WeakspotError
 from weakspot.core.ports import Probing, Waiting
 from weakspot.core.question import AnswersQuestions
 from weakspot.judges.picture import PictureJudge, Viewer
@@ -80,7 +70,6 @@ class MapParts:
 
     @cached_property
     def judge(self) -> Judge:
-        """Says what a failure is: Δ > ε."""
         name, given = self.settings.judge, self.objects.get("judge")
         own = name == UNCHOSEN and given is None
         found: Judge = part(given, self.usual_judge if own else name, JUDGES, Judge)
@@ -103,7 +92,6 @@ class MapParts:
 
     @property
     def digests(self) -> Mapping[str, str]:
-        """Of the inputs, for run.yaml."""
         return {}
 
     @property
@@ -135,14 +123,12 @@ class _Collected(MapParts):
 
     @property
     def digests(self) -> Mapping[str, str]:
-        """Of all inputs, and of each part."""
         parts = self.shared_out.items()
         each = {f"{self.kind} for {name}": part_digest(self.inputs, some) for name, some in parts}
         return {self.kind: self.inputs.digest} | each
 
     @property
     def drawn(self) -> dict[Stage, list[int]]:
-        """The inputs that each stage draws."""
         parts = self.shared_out
         return {Stage.EXPLORE: parts["discovery"], Stage.CONFIRM: parts["confirmation"]}
 
@@ -163,8 +149,6 @@ class _Collected(MapParts):
 
 
 class Pictures(_Collected):
-    """Labelled pictures, transformed."""
-
     kind = "images"
 
     @cached_property
@@ -196,6 +180,7 @@ class Texts(_Collected):
     """Texts with reference summaries, edited."""
 
     kind = "texts"
+    usual_judge = "summary"
     needs: ClassVar = {"source": ("source",), "target": ("target",), "judge": ("judge",)}
 
     @cached_property
@@ -220,17 +205,12 @@ class Texts(_Collected):
 
     @cached_property
     def model(self) -> Any:
-        """A summariser, or a chat model that is asked for summaries."""
         return part(self.objects.get("target"), self.settings.target, MODELS, Target)
 
     @cached_property
     def target(self) -> Target:
         found: Target = Asked(self.model) if isinstance(self.model, AnswersQuestions) else self.model
         return found
-
-    @property
-    def usual_judge(self) -> str:
-        return "summary"
 
     @property
     def note(self) -> str:
@@ -254,12 +234,10 @@ class Prompts(MapParts):
 
     @property
     def model(self) -> Any:
-        """The generator."""
         return self.source.generator
 
     @cached_property
     def target(self) -> Target:
-        """Looks at the pictures, for the judge."""
         ours = self.judge if isinstance(self.judge, PictureJudge) else None
         return Viewer(ours.encoder if ours else None, attribute=ours.attribute if ours else ())
 

@@ -23,6 +23,7 @@ from weakspot.sources.documents import EditedTexts
 from weakspot.sources.labelled import LabelledImages
 from weakspot.sources.transform import Destroyed, TransformedImages, amounts_of, destroyed, transform
 from weakspot.store import Run, write_whole
+from weakspot.studies.map import repair_generator
 from weakspot.studies.map.parts import MapParts, parts_of
 from weakspot.studies.map.settings import MapSettings
 from weakspot.study.lifecycle import settings_of
@@ -52,15 +53,12 @@ DRAWS: Final = 2_000
 
 
 def job(run: Run, settings: RepairTask, *, target: Target | None = None) -> Job:
-    """The job of the map's task."""
     mapped = Mapped(run, settings, target)
     return JOBS[mapped.space.task](mapped, settings)
 
 
 class Mapped:
-    """A map, the modes of it that are to be repaired, and what it was made with: some inputs it did not
-    draw.
-    """
+    """A map, its modes that are to be repaired, and what it was made with: some inputs it did not draw."""
 
     def __init__(self, run: Run, settings: RepairTask, target: Target | None) -> None:
         self.settings: MapSettings = rooted(settings_of(run), settings.here, target=settings.target)
@@ -92,7 +90,6 @@ class Mapped:
         return teaching, proving
 
     def job(self, **own: Any) -> Job:
-        """A job with what all have in common, and its own."""
         common = {name: getattr(self.parts, name) for name in ("target", "judge", "counts", "digests")}
         common |= {name: getattr(self, name) for name in ("name", "chosen", "others", "clean", "space")}
         return Job(**common | own)
@@ -102,7 +99,6 @@ class Mapped:
 
 
 def picture_job(mapped: Mapped, settings: RepairTask) -> Job:
-    """The modes of a map of pictures."""
     del settings
     parts, space, regions = mapped.parts, mapped.space, mapped.regions
     images: LabelledImages = parts.inputs
@@ -198,7 +194,6 @@ class OnceEach(EditedTexts):
     """Draws every text once per hypothesis."""
 
     def rounds(self, stage: Stage) -> int:
-        """One."""
         del stage
         return 1
 
@@ -275,17 +270,10 @@ def text_job(mapped: Mapped, settings: RepairTask) -> Job:
     )
 
 
-def generator_job(mapped: Mapped, settings: RepairTask) -> Job:
-    """The modes of a map of a text-to-image generator."""
-    from weakspot.studies.map import repair_generator
-
-    return repair_generator.job(mapped, settings)
-
-
 #: By the task of a space.
 JOBS: Final[Mapping[str, Callable[[Mapped, RepairTask], Job]]] = {
     "image": picture_job,
     "world": scene_job,
     "text": text_job,
-    "prompt": generator_job,
+    "prompt": repair_generator.job,
 }

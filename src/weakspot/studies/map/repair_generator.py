@@ -1,13 +1,10 @@
 """The job that a map of a text-to-image generator leaves: LoRA on its own better pictures, and the proof.
 
-What is learnt from is drawn by the generator itself, under the prompts of the modes. Where an attribute and
-the wanted shares of its values are named (a bias), as many pictures of each value are kept as are wanted; a
-value that hardly ever comes by itself is asked for in words, and learnt under the prompt without them. So are
-pictures of any prompt, since the shares are wanted of all. Otherwise those pictures are kept that the judge
-lets pass, and other prompts of the space are learnt as they are drawn, so that nothing else moves.
-
-What is learnt from, what says which round is kept, and what proves it have seeds of their own. The proof
-draws each prompt with the same noise before and after.
+The generator draws what it learns from, under the prompts of the modes. Of an attribute whose shares are
+wanted (a bias), as many pictures of each value are kept as are wanted, of any prompt too; a value that hardly
+ever comes by itself is asked for in words, and learnt under the prompt without them. Otherwise pictures are
+kept that the judge lets pass, and other prompts are learnt as they are drawn, so that nothing else moves.
+Learning, the choice of a round and the proof have seeds of their own.
 """
 
 from __future__ import annotations
@@ -16,7 +13,7 @@ import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
@@ -28,8 +25,10 @@ from weakspot.judges.picture import PictureJudge, Viewer
 from weakspot.sources.cells import cell_of
 from weakspot.sources.generate import PromptPictures, prompt_of
 from weakspot.stats.distances import total_variation
-from weakspot.studies.map.repair import Mapped
 from weakspot.study.repairs import Answers, Fitted, Job, Pair, Progress, RepairTask, Spot, derived
+
+if TYPE_CHECKING:
+    from weakspot.studies.map.repair import Mapped
 
 #: A picture, its prompt, and what it is.
 Example = tuple[NDArray[np.uint8], str, str]
@@ -190,7 +189,6 @@ class Looker:
     _limits: dict[tuple[int, int], float] = field(default_factory=dict)
 
     def drawn(self, made: Any, hypothesis: Hypothesis, indices: Sequence[int], seed: int) -> list[Case]:
-        """Pictures of a region's prompts."""
         source = PromptPictures(made, space=self.space)
         return [
             case
@@ -201,7 +199,6 @@ class Looker:
     def judged(
         self, made: Any, hypothesis: Hypothesis, indices: Sequence[int], seed: int
     ) -> list[tuple[Case, Output, bool | None]]:
-        """Pictures of a region's prompts, what is seen in them, and whether they fail."""
         cases = self.drawn(made, hypothesis, indices, seed)
         outputs = self.viewer.answer(cases)
         verdicts = self.judge.judge(cases, outputs)
@@ -209,7 +206,6 @@ class Looker:
 
     @property
     def biased(self) -> bool:
-        """Whether shares of an attribute's values are wanted."""
         return isinstance(self.judge, PictureJudge) and bool(self.judge.attribute)
 
     @property

@@ -27,8 +27,6 @@ class Estimate(Value):
 
 
 class Cell(Estimate):
-    """A cell, by its number and in words."""
-
     cell: int
     words: str
 
@@ -54,8 +52,6 @@ class FailingSet(Estimate):
 
 
 class AxisRates(Value):
-    """An axis, and the mean rate at each of its values."""
-
     name: str
     values: tuple[str, ...]
     metric: str

@@ -1,4 +1,4 @@
-"""A run of `map` as a table: its queries, by the concepts of their cell."""
+"""A run of `map` as a table of its queries, and its rates: of inputs as they are, findings and cells."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
+from weakspot.core import Hypothesis
+from weakspot.study.rates import Rates
 from weakspot.study.rows import Rows
 
 
@@ -38,3 +40,11 @@ class MapRows(Rows):
                 "discrepancy": row["score"],
                 "picture": row["kept"],
             }
+
+
+class MapRates(Rates):
+    part = "cell"
+
+    def is_part(self, hypothesis: Hypothesis) -> bool:
+        """A policy chose its inputs because they fail, and a region that is no finding is not a cell."""
+        return "policy" not in dict(hypothesis.concepts) and hypothesis.origin != "mode"

@@ -213,10 +213,10 @@ class MapSettings(StudySettings):
         return self
 
     def _check_agent(self) -> None:
+        from weakspot.studies.map.search.rl import AGENTS
         from weakspot.studies.map.search.rl import LEAST as AGENT
-        from weakspot.studies.map.search.searches import find
 
-        if find(self.search).learned and int(LEARNED * int(SEARCHED * self.queries)) < AGENT:
+        if self.search in AGENTS and int(LEARNED * int(SEARCHED * self.queries)) < AGENT:
             least = math.ceil(math.ceil(AGENT / LEARNED) / SEARCHED)
             raise WeakspotError(
                 f"{self.queries:,} queries are too few for {self.search}: an agent gets {LEARNED:.0%} of the "
@@ -296,7 +296,6 @@ _DOING: Final = {
 
 
 def progress(phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> str:
-    """How far a run is, in one line: with what fails most so far."""
     from weakspot.report.format import count, percent, shorten
 
     line = f"{_DOING.get(phase, phase)} · {count(spent['images'])} queries"

@@ -14,7 +14,7 @@ STUDY = Study(
     title="settings:title",
     subject="settings:subject",
     progress="settings:progress",
-    rates="rates:RareRates",
+    rates="result:RareRates",
     stays="each picture begins from one that was judged before it, in this process",
     example={"target": "world:classifier", "label": "fly"},
 )

@@ -293,7 +293,6 @@ def _share(share: float, n: int, *, certain: bool) -> Rate:
 
 
 def _range(rows: Sequence[Line]) -> tuple[int, int]:
-    """Powers of ten around all that is shown."""
     some = [v for row in rows for v in (*row.points, row.low, row.high) if v]
     if not some:
         return -6, 0

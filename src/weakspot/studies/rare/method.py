@@ -88,7 +88,6 @@ def split(
 
 
 def count(engine: Engine, plain: Hypothesis, why: str) -> RareResult:
-    """Count independent draws, with Clopper and Pearson's interval."""
     tally = engine.tally(plain)
     trials = [t for t in engine.run.ledger.trials(plain) if t.failed is not None]
     estimate = counted(tally.failures, tally.n, evaluations=tally.drawn, note=why)

@@ -82,7 +82,6 @@ class Margins:
         return verdict
 
     def margin(self, scores: Scores) -> float:
-        """The margin of one answer."""
         own = self._own(scores.labels)
         logs = np.log(np.maximum(np.asarray(scores.values, dtype=float), _TINY))
         inside, outside = logs[own].max(initial=math.log(_TINY)), logs[~own].max(initial=math.log(_TINY))
@@ -95,7 +94,6 @@ class Margins:
         return np.array([label == wanted or label in others for label in labels])
 
     def take(self, run: Run) -> None:
-        """Take the margins that the run has recorded."""
         for trial in run.ledger.trials(self._moved):
             known = trial.failed is not None and trial.score is not None
             self.known[trial.index] = -float(trial.score or 0.0) if known else math.inf
@@ -136,7 +134,6 @@ class Moved:
         return available(self._source, hypothesis, seed=seed, stage=stage)
 
     def next(self, start: int, states: NDArray[Any]) -> None:
-        """The states of the cases from this index on."""
         self._start, self._states = start, states
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from weakspot.core import Rate, Tally
+from weakspot.store import RunConfig
+from weakspot.study.rates import OVERALL, Measure, Rates, Sample
 from weakspot.study.study import Result, Value
 
 
 class Counted(Value):
-    """Independent draws, and how many of them failed."""
-
     n: int
     failures: int
 
@@ -54,3 +57,24 @@ class RareResult(Result):
     answers: tuple[tuple[str, float], ...]
     common: tuple[Common, ...]
     examples: tuple[Example, ...]
+
+
+class RareRates(Rates):
+    """The rate of a run, for `compare`: an estimate, and no count of cases."""
+
+    watched = False
+    tests = "95 % intervals of the two estimates, joined"
+
+    def measures(self) -> Iterator[Measure]:
+        yield Measure("rate", OVERALL, "the rate of the failure")
+
+    def sample(self, measure: Measure) -> Sample | None:
+        found = RareResult.of(self.run)
+        if found is None:
+            return None
+        bare = found.independent
+        rate = Rate(found.rate, found.low, found.high, found.images, found.found)
+        return Sample({}, Tally(bare.n, bare.failures), watched=False, estimate=rate)
+
+    def separate(self, other: RunConfig) -> str:
+        return "the rates are estimates, not counts of cases"

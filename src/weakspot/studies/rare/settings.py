@@ -33,7 +33,6 @@ class RareSettings(LabelSettings):
 
     @property
     def images(self) -> int:
-        """The most images."""
         return int(self._limit)
 
     @property
@@ -78,6 +77,5 @@ _DOING: Final = {"look": "first look", "split": "moving towards failures", "plai
 
 
 def progress(phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> str:
-    """How far a run is, in one line."""
     failing = sum(lane.tally.failures for lane in lanes)
     return f"{_DOING.get(phase, phase)} · {spent['images']:,.0f} images · {failing:,} failing"

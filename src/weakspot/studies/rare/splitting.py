@@ -1,19 +1,17 @@
 """Rates far below one over the budget: multilevel splitting, driven by how near each case is to failing.
 
-A target with a margin (probability of the label less that of the best other one; negative is a failure) tells
-more than right or wrong. Splitting goes down a ladder of margins t1 > t2 > … > 0: draw many cases, keep those
-with margin ≤ t1, replace the others by copies of kept ones, move the copies a little without leaving the
-region, keep those with margin ≤ t2, and so on. The rate is the product of the shares kept (Kahn and Harris
-1951; Au and Beck 2001; Cérou, Del Moral, Furon and Guyader 2012).
+Splitting goes down a ladder of margins t1 > t2 > … > 0 (probability of the label less that of the best other
+one; a failure is below 0): draw many cases, keep those with margin ≤ t1, replace the others by copies of kept
+ones, move the copies a little without leaving the region, keep those with margin ≤ t2, and so on. The rate is
+the product of the shares kept (Kahn and Harris 1951; Au and Beck 2001; Cérou, Del Moral, Furon and Guyader
+2012).
 
-A pilot finds the ladder, each rung at the median of the margins, and how far a move may go so that half of
-the moves stay in the region. Both are then held fast, and the descent is repeated independently: with a fixed
-ladder the product is unbiased for *any* moves that leave the distribution as it is (Del Moral 2004, §7.4):
-bad moves cost spread, not truth. The interval is from the spread of the repeats.
-
-Failures that the margin does not lead to are missed by all repeats alike; `Rare.ceiling` bounds them, from
-independent draws only. Where only some repeats find them, they disagree and the interval widens. Where the
-ladder ends before a failure (a flat margin, a dead end), the rest of the budget goes to plain sampling.
+A pilot finds the ladder, each rung at the median of the margins, and how far a move may go. Both are then
+held fast, and the descent is repeated independently: with a fixed ladder the product is unbiased for *any*
+moves that leave the distribution as it is (Del Moral 2004, §7.4): bad moves cost spread, not truth. The
+interval is from the spread of the repeats. Failures that the margin does not lead to are missed by all
+repeats alike; `Rare.ceiling` bounds them, from independent draws only. Where the ladder ends before a failure
+(a flat margin, a dead end), the rest of the budget goes to plain sampling.
 
 Everything follows from the seed, and the i-th evaluation is always the same state, so that a ledger can
 answer for the evaluations it holds when a run is resumed.
@@ -104,23 +102,7 @@ def rare_rate(
         return _plain(space, meter, rng, plan)
     if plan.rate > _COMMON:
         return _plain(space, meter, rng, "The pilot saw failures often enough to count them.")
-    descent = _descend(space, meter, rng, plan, repeats=repeats, moves=moves)
-    estimates = tuple(descent.estimates.tolist())
-    result = rate_from_repeats(estimates, failures=descent.failures, n=descent.draws)
-    if not result.agree and meter.left:  # what is left makes the ceiling lower, on which all now depends
-        drawn, failing = _independent(space, meter, rng)
-        failed = descent.failures + len(failing)
-        result = rate_from_repeats(estimates, failures=failed, n=descent.draws + drawn)
-    return Rare(
-        **result._asdict(),
-        method="splitting",
-        evaluations=meter.used,
-        repeats=estimates,
-        ladder=tuple(plan.ladder),
-        roots=descent.roots,
-        found=descent.found,
-        note="" if result.agree else "The repeats disagree: the interval is wide, and its estimate is rough.",
-    )
+    return _descend(space, meter, rng, plan, repeats=repeats, moves=moves)
 
 
 class _Meter:
@@ -214,14 +196,6 @@ def _pilot(space: Space, meter: _Meter, rng: np.random.Generator, *, moves: int)
         last = rung
 
 
-class _Descent(NamedTuple):
-    estimates: NDArray[np.float64]
-    draws: int
-    failures: int
-    roots: float
-    found: States
-
-
 def _sizes(plan: _Plan, repeats: int, moves: int, budget: int) -> list[int]:
     """Cases of a repeat on each rung, for the budget.
 
@@ -239,7 +213,7 @@ def _sizes(plan: _Plan, repeats: int, moves: int, budget: int) -> list[int]:
 
 def _descend(
     space: Space, meter: _Meter, rng: np.random.Generator, plan: _Plan, *, repeats: int, moves: int
-) -> _Descent:
+) -> Rare:
     """All repeats side by side: arrays have an axis of repeats, then one of cases."""
     sizes = _sizes(plan, repeats, moves, meter.left)
     first = space.draw(rng, repeats * sizes[0])
@@ -265,11 +239,24 @@ def _descend(
     failing = (m < 0.0) & (estimates > 0.0)[:, None]
     estimates *= failing.mean(axis=1)
     roots = [len(np.unique(root[repeat][failing[repeat]])) for repeat in np.flatnonzero(estimates > 0.0)]
-    return _Descent(estimates, draws, failures, float(np.mean(roots)) if roots else 0.0, x[failing])
+    repeated = tuple(estimates.tolist())
+    result = rate_from_repeats(repeated, failures=failures, n=draws)
+    if not result.agree and meter.left:  # what is left makes the ceiling lower, on which all now depends
+        drawn, more = _independent(space, meter, rng)
+        result = rate_from_repeats(repeated, failures=failures + len(more), n=draws + drawn)
+    return Rare(
+        **result._asdict(),
+        method="splitting",
+        evaluations=meter.used,
+        repeats=repeated,
+        ladder=tuple(plan.ladder),
+        roots=float(np.mean(roots)) if roots else 0.0,
+        found=x[failing],
+        note="" if result.agree else "The repeats disagree: the interval is wide, and its estimate is rough.",
+    )
 
 
 def _plain(space: Space, meter: _Meter, rng: np.random.Generator, note: str) -> Rare:
-    """What is left of the budget as independent draws, counted."""
     n, found = _independent(space, meter, rng)
     return counted(len(found), n, evaluations=meter.used, found=found, note=note)
 

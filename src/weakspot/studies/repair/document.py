@@ -149,7 +149,6 @@ class RepairDocument(Document):
 
 
 def _repaired(proof: Proof) -> list[tuple[str, Change]]:
-    """What was to be repaired, each with what it is called."""
     return [(f"mode {row.number}", row) for row in proof.chosen]
 
 

@@ -8,7 +8,6 @@ nor the training saw, are then shown to the model before and after, in pairs, an
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -20,20 +19,24 @@ from weakspot.studies.repair.parts import RepairParts
 from weakspot.studies.repair.result import DataSet, RepairResult, Training
 from weakspot.studies.repair.settings import RepairSettings
 from weakspot.study import Context
-from weakspot.study.repairs import Fitted, Job, Progress, Spot, row_words
+from weakspot.study.repairs import Fitted, Job, Progress, row_words
 
 
 def repair(context: Context[RepairSettings, RepairParts]) -> RepairResult:
     """The data set or the training, the model kept with its card, the proof."""
     settings, job, progress = context.settings, context.parts.job, context.watch.progress
     folder = context.run.folder.absolute()
-    known = RepairResult(
-        method=settings.method, parts=dict(job.counts), chosen=tuple(_words(job.chosen)), target=job.name
-    )
+    chosen = tuple(spot.words for spot in job.chosen)
+    known = RepairResult(method=settings.method, parts=dict(job.counts), chosen=chosen, target=job.name)
     context.publish(known)
     if settings.method == "data":
-        written = DataSet.model_validate(_written(folder / "data", job, settings))
-        return known.model_copy(update={"data": written})
+        if job.write is not None:
+            written = job.write(folder / "data")
+        else:
+            assert job.samples is not None  # noqa: S101 (a job without has a `write`)
+            rows = job.samples(settings.rate, settings.seed)
+            written = write_folder(folder / "data", rows, spots=chosen, model=job.name)
+        return known.model_copy(update={"data": DataSet.model_validate(written)})
     began = time.monotonic()
     if job.fit is None:
         fitted = _trained(folder, job, context.parts.network, settings, progress)
@@ -50,14 +53,15 @@ def repair(context: Context[RepairSettings, RepairParts]) -> RepairResult:
 
 def _trained(folder: Path, job: Job, network: Any, settings: RepairSettings, progress: Progress) -> Fitted:
     """Train a classifier and write it down; what is proved is what was written."""
-    from weakspot.tuning.train import train
+    from weakspot.tuning.train import TrainSettings, train
 
     assert job.lessons is not None  # noqa: S101 (a job without has a `fit`)
     lessons = job.lessons(network.labels)
+    same = {field.name for field in fields(TrainSettings)} & set(RepairSettings.model_fields)
     trained = train(
         network,
         lessons,
-        _training(settings),
+        TrainSettings(**{name: getattr(settings, name) for name in same}),
         folder=folder,
         progress=lambda epoch, of, row: progress(f"training: {row_words(row)}", epoch, of),
     )
@@ -67,23 +71,3 @@ def _trained(folder: Path, job: Job, network: Any, settings: RepairSettings, pro
     network.module.to(network.device)
     after: Target = MODELS.load(name) if name else network
     return Fitted(after, name, {**trained._asdict(), "pictures": len(lessons)})
-
-
-def _written(folder: Path, job: Job, settings: RepairSettings) -> dict[str, Any]:
-    """The data set alone."""
-    if job.write is not None:
-        return job.write(folder)
-    assert job.samples is not None  # noqa: S101 (a job without has a `write`)
-    rows = job.samples(settings.rate, settings.seed)
-    return write_folder(folder, rows, spots=_words(job.chosen), model=job.name)
-
-
-def _training(settings: RepairSettings) -> Any:
-    from weakspot.tuning.train import TrainSettings
-
-    same = {field.name for field in fields(TrainSettings)} & set(RepairSettings.model_fields)
-    return TrainSettings(**{name: getattr(settings, name) for name in same})
-
-
-def _words(spots: Sequence[Spot]) -> list[str]:
-    return [spot.words for spot in spots]

@@ -57,7 +57,7 @@ def proof(run: Run, job: Job, after: Target, settings: RepairSettings, told: Pro
         own = _cells(job, job.chosen)
         elsewhere = rest(drawn, own, wanted=job.wanted)
         new = become(job.space, drawn, own | _cells(job, job.others))
-        more = confirmed(new, lambda mode: pairs.anew(mode, most), wanted=job.wanted)
+        more = [confirmed(mode, *pairs.anew(mode, most), wanted=job.wanted) for mode in new]
         more = [elsewhere, *more] if elsewhere else more
     many = len(job.chosen)
     chosen, stayed = adjusted(counted[:many]), adjusted([*counted[many:], *more])
@@ -82,7 +82,6 @@ def _numbered(changes: Sequence[Change], spots: Sequence[Spot]) -> tuple[Change,
 
 
 def _cells(job: Job, spots: Sequence[Spot]) -> set[int]:
-    """The cells of some modes."""
     if job.space is None:
         return set()
     regions = [job.space.read(hypothesis) for spot in spots for hypothesis in spot.hypotheses]
@@ -90,7 +89,6 @@ def _cells(job: Job, spots: Sequence[Spot]) -> set[int]:
 
 
 def _landscape(space: ConceptSpace, drawn: Drawn, settings: RepairSettings) -> Landscape:
-    """Two landscapes that were measured with the same draws."""
     found = moved(space.distances(), drawn.cells, drawn.before, drawn.after, seed=settings.seed)
     above = halfway(found.before)
     kept, peaks = [], []

@@ -33,7 +33,6 @@ class RepairParts:
 
 
 def load(settings: RepairSettings, *, target: Target | None = None) -> RepairParts:
-    """Open the run and build what is needed to repair it."""
     run = Run.read(Path(settings.run))
     try:
         job = job_of(run, settings, target=target)
@@ -58,7 +57,6 @@ def job_of(run: Run, settings: RepairSettings, *, target: Target | None = None) 
 
 
 def subject(_: RepairSettings, parts: RepairParts) -> str:
-    """A word for people: that of the run."""
     return parts.before.config.subject
 
 
@@ -73,19 +71,15 @@ def _network(job: Job, settings: RepairSettings) -> Any:
             f"training needs a library that is missing: {error}",
             fix="pip install 'weakspot[torch]', or --method data for a trainer of your own",
         ) from error
-    from weakspot.tuning.network import Network, network_of
+    from weakspot.tuning.network import Network, last_layer, need_peft, network_of
     from weakspot.tuning.torch_model import TorchClassifier
 
     network = network_of(job.target, name=job.name)
     if settings.method == "last-layer" or settings.reset_head or settings.layer:  # before there is a run
-        from weakspot.tuning.head import last_layer
-
         case = job.source.draw(job.clean.hypotheses[0], [0], seed=job.seed)[0]
         sample = network.prepare([case.input] * 2).to(network.device)
         last_layer(network.module, sample, labels=len(network.labels), name=settings.layer)
     if settings.method == "lora":
-        from weakspot.tuning.head import need_peft
-
         need_peft()
     held = job.target.module if isinstance(job.target, Network | TorchClassifier) else None
     if held is network.module:

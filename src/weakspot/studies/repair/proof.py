@@ -1,20 +1,16 @@
-"""What a repair moved: the same cases before and after, counted in pairs.
+"""What a repair moved: the same cases before and after, counted in pairs. A negative difference is a success.
 
-A negative difference is a success. Whether failures were reduced is decided by McNemar's exact test on
-cases that are independent of each other (each picture once per mode), adjusted over the modes that were to
-be repaired (Holm). What must not get worse is tested likewise, all of it together: the other modes, the
-inputs as they are, the rest of the landscape and places that have become modes. If any of it did, failures
-were traded for others, and that is what is said.
-
-A place that has become a mode is found on some pairs and confirmed on others. Pictures are therefore cut in
-two halves: one is looked through for such places, the other one decides. Draws that are independent of each
-other need no halves: the place is drawn anew.
+Whether failures were reduced is decided by McNemar's exact test on cases that are independent of each other
+(each picture once per mode), adjusted over the repaired modes (Holm). What must not get worse is tested
+likewise, all of it together: other modes, the inputs as they are, the rest of the landscape, and places that
+have become modes. These are found on half of the pictures and confirmed on the other; draws that are
+independent of each other need no halves: the place is drawn anew.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Final, NamedTuple
@@ -176,7 +172,6 @@ class Drawn:
         return len(self.cells)
 
     def only(self, chosen: Bools) -> Drawn:
-        """Some of them."""
         names = None if self.clusters is None else tuple(compress(self.clusters, chosen))
         return Drawn(self.cells[chosen], self.before[chosen], self.after[chosen], names)
 
@@ -217,21 +212,10 @@ def become(space: ConceptSpace, drawn: Drawn, known: Iterable[int]) -> list[Mode
 
 
 def confirmed(
-    found: Sequence[Mode],
-    ask: Callable[[Mode], tuple[Bools, Bools, tuple[str, ...] | None]],
-    *,
-    wanted: float = 0.0,
-) -> list[Change]:
-    """Failures in places that have become modes, on pairs that did not help to find them.
-
-    `ask` gives new pairs of a place, each picture once: failures before, after, and the names of their
-    clusters.
-    """
-    rows = []
-    for mode in found:
-        before, after, names = ask(mode)
-        if names is not None:
-            other = np.array([not looks(name) for name in names], bool)
-            before, after = before[other], after[other]
-        rows.append(change(mode.words, before, after, wanted=wanted))
-    return rows
+    mode: Mode, before: Bools, after: Bools, clusters: Sequence[str] | None, *, wanted: float = 0.0
+) -> Change:
+    """Failures in a place that has become a mode, on pairs that did not help to find it."""
+    if clusters is not None:
+        other = np.array([not looks(name) for name in clusters], bool)
+        before, after = before[other], after[other]
+    return change(mode.words, before, after, wanted=wanted)

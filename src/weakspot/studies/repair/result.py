@@ -77,7 +77,7 @@ class Change(_Open, extra="ignore"):
 
 
 class Place(BaseModel, frozen=True):
-    """See `weakspot.tuning.guard.Place`."""
+    """See `weakspot.tuning.rounds.Place`."""
 
     way: float
     plain: float
@@ -147,8 +147,6 @@ class Bias(Value):
 
 
 class AxisValues(Value):
-    """An axis of the landscape."""
-
     name: str
     values: tuple[str, ...]
 

@@ -111,7 +111,16 @@ def resolve(settings: RepairSettings, _: dict[str, Any]) -> RepairSettings:
     from weakspot.study.loading import anchored
 
     here = str(Path.cwd())
-    _check_device(settings.device)
+    if settings.device not in ("auto", "cpu"):  # one that is none, or not here, is refused
+        from weakspot.models.compute import choose_device
+
+        try:
+            choose_device(settings.device)
+        except ImportError as error:
+            raise WeakspotError(
+                f"training on {settings.device[:80]} needs a library that is missing: {error}",
+                fix="pip install 'weakspot[torch]'",
+            ) from error
     target = anchored(settings.target, here) if settings.target else ""
     own = 0.35 if settings.method == "last-layer" else 0.5  # fewer where plain inputs would pay for it
     return settings.changed(
@@ -120,20 +129,4 @@ def resolve(settings: RepairSettings, _: dict[str, Any]) -> RepairSettings:
 
 
 def title(settings: RepairSettings) -> str:
-    """The first line on the screen."""
     return f"repairing modes {settings.modes} of {settings.run} · {settings.method}"
-
-
-def _check_device(device: str) -> None:
-    """Refuse a device that is none, or not here."""
-    if device in ("auto", "cpu"):
-        return
-    from weakspot.models.compute import choose_device
-
-    try:
-        choose_device(device)
-    except ImportError as error:
-        raise WeakspotError(
-            f"training on {device[:80]} needs a library that is missing: {error}",
-            fix="pip install 'weakspot[torch]'",
-        ) from error

@@ -1,16 +1,14 @@
 """What an input's answers in some cells say of it in the others: some pictures fail everywhere.
 
-Much of the chance in a cell's rate is which inputs it happened to show. Where it is known which input a query
-showed, the Δ of each input is modelled over the cells, Δ_i(c) = φ(c)·β_i + e with β_i ~ N(μ, Σ), all of it
-learnt by EM. A cell's rate is then what the model expects over *all* inputs, plus the mean of what the model
-got wrong on those that were shown, each expected without its own answer (leave-one-out). That stays right if
-the model is wrong: a bad model only saves nothing. What is left of the chance says how many plain queries a
-query is now worth.
+Where it is known which input a query showed, the Δ of each input is modelled over the cells,
+Δ_i(c) = φ(c)·β_i + e with β_i ~ N(μ, Σ), all of it learnt by EM. A cell's rate is then what the model expects
+over *all* inputs, plus the mean of what it got wrong on those that were shown, each expected without its own
+answer (leave-one-out). That stays right if the model is wrong: a bad model only saves nothing. What is left
+of the chance says how many plain queries a query is now worth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -68,26 +66,27 @@ class InputModel:
             return None
         limit = (lowest.min() + highest.max()) / 2
         y = np.clip(delta - limit, -FAR, FAR)
-        asked = _Asked.of(cells, inputs, y, self.inputs)
+        asked = _by_input(cells, inputs, y, self.inputs)
         rounds = FIRST if self._mean is None else AGAIN
         if self._mean is None:
             self._mean = np.zeros(self._x.shape[1])
             self._mean[0] = float(y.mean())
         for _ in range(rounds):
-            self._mean, self._cov, self._noise = self._learnt(self._mean, asked)
+            self._mean, self._cov, self._noise = self._one_round(self._mean, asked)
         return self._count(self._mean, asked, cells, inputs, failed)
 
-    def _learnt(self, mean: Floats, asked: _Asked) -> tuple[Floats, Floats, float]:
+    def _one_round(self, mean: Floats, asked: list[_Some]) -> tuple[Floats, Floats, float]:
         """One round of EM: mean and covariance of the inputs' weights, and the variance that is left."""
         weights = np.tile(mean, (self.inputs, 1))
         cov, noise = self._cov, self._noise
-        explained, off = np.zeros_like(cov), 0.0
-        for some in asked.parts():
+        explained, off, queries = np.zeros_like(cov), 0.0, 0
+        for some in asked:
             x = self._x[some.cells] * some.there[..., None]
             across = x @ cov
             inverse = np.linalg.inv(across @ x.transpose(0, 2, 1) + _diagonal(some.there, noise))
             pull = (inverse @ ((some.y - x @ mean) * some.there)[..., None])[..., 0]
             weights[some.inputs] += (across * pull[..., None]).sum(axis=1)
+            queries += int(some.there.sum())
             flat = across.reshape(-1, len(cov))
             explained += flat.T @ (inverse @ across).reshape(-1, len(cov))
             kept = np.diagonal(inverse, axis1=1, axis2=2) * some.there
@@ -99,9 +98,9 @@ class InputModel:
             (spread + spread.T) / 2
         )  # rounding must not make a variance negative
         spread = (vectors * np.maximum(values, 1e-4)) @ vectors.T
-        return centre, spread, max(off / max(asked.queries, 1), 0.05)
+        return centre, spread, max(off / max(queries, 1), 0.05)
 
-    def _count(self, mean: Floats, asked: _Asked, cells: Ints, inputs: Ints, failed: Floats) -> Adjusted:
+    def _count(self, mean: Floats, asked: list[_Some], cells: Ints, inputs: Ints, failed: Floats) -> Adjusted:
         from scipy.special import ndtr
 
         size, cov, noise = len(self._x), self._cov, self._noise
@@ -109,7 +108,7 @@ class InputModel:
         spread = (wide * self._x).sum(axis=1)
         total, shown = np.zeros(size), np.zeros(size)
         own = np.zeros((self.inputs, size))  # P(failed) of each query, expected without its own answer
-        for some in asked.parts():
+        for some in asked:
             x = self._x[some.cells] * some.there[..., None]
             across = wide @ x.transpose(0, 2, 1)  # inputs × cells × queries
             inverse = np.linalg.inv(x @ cov @ x.transpose(0, 2, 1) + _diagonal(some.there, noise))
@@ -142,30 +141,20 @@ class _Some(NamedTuple):
     there: Floats
 
 
-class _Asked(NamedTuple):
-    """All queries by input: those of input i from ends[i] to ends[i + 1]."""
-
-    cells: Ints
-    y: Floats
-    ends: Ints
-    queries: int
-
-    @classmethod
-    def of(cls, cells: Ints, inputs: Ints, y: Floats, size: int) -> _Asked:
-        order = np.argsort(inputs, kind="stable")
-        return cls(cells[order], y[order], np.searchsorted(inputs[order], np.arange(size + 1)), len(y))
-
-    def parts(self) -> Iterator[_Some]:
-        """Inputs with about as many queries together, those without any too."""
-        sizes = np.diff(self.ends)
-        order = np.argsort(sizes, kind="stable")
-        for at in range(0, len(order), TOGETHER):
-            some = order[at : at + TOGETHER]
-            longest = max(int(sizes[some].max()), 1)
-            steps = np.arange(longest)
-            there = steps < sizes[some][:, None]
-            place = np.where(there, self.ends[some][:, None] + steps, 0)
-            yield _Some(some, self.cells[place], self.y[place], there.astype(float))
+def _by_input(cells: Ints, inputs: Ints, y: Floats, size: int) -> list[_Some]:
+    """All queries, those of inputs with about as many of them together; inputs without any too."""
+    order = np.argsort(inputs, kind="stable")
+    cells, y = cells[order], y[order]
+    ends = np.searchsorted(inputs[order], np.arange(size + 1))
+    sizes, parts = np.diff(ends), []
+    rising = np.argsort(sizes, kind="stable")
+    for at in range(0, size, TOGETHER):
+        some = rising[at : at + TOGETHER]
+        steps = np.arange(max(int(sizes[some].max()), 1))
+        there = steps < sizes[some][:, None]
+        place = np.where(there, ends[some][:, None] + steps, 0)
+        parts.append(_Some(some, cells[place], y[place], there.astype(float)))
+    return parts
 
 
 def _diagonal(there: Floats, noise: float) -> Floats:

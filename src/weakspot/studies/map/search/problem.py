@@ -37,26 +37,6 @@ class Answers(NamedTuple):
 NOTHING: Final = Answers(np.zeros(0), np.zeros(0))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnvSettings:
-    """How episodes of `weakspot.studies.map.search.environment` go: "macro" or "micro".
-
-    A joint action chooses all axes at once. A microscopic episode has at most `longest` steps, each of which
-    costs `cost`: the published α of 5 is half of the published 10 for a failure.
-    """
-
-    kind: str = "macro"
-    joint: bool = False
-    longest: int = 8
-    cost: float = 0.1
-    policy: str = "agent"
-
-    @property
-    def queries(self) -> int:
-        """The most queries of one episode."""
-        return self.longest if self.kind == "micro" else 1
-
-
 class Problem(Protocol):
     """A target under a concept space."""
 
@@ -90,12 +70,12 @@ class Log:
     """Spends a budget of queries on a problem and counts.
 
     Per cell, `n`, `failures` and the sum of Δ are of answers at random inputs; `spent` and `failed` are of
-    all queries. `told` is called after each batch.
+    all queries. `watch` is called after each batch.
     """
 
     problem: Problem
     budget: int
-    told: Callable[[Log], None] | None = None
+    watch: Callable[[Log], None] | None = None
     spent: int = 0
     failed: int = 0
 
@@ -110,7 +90,6 @@ class Log:
 
     @property
     def room(self) -> int:
-        """Queries left."""
         return max(self.budget - self.spent, 0)
 
     def left(self) -> Cells:
@@ -119,12 +98,10 @@ class Log:
 
     @property
     def open(self) -> NDArray[np.bool_]:
-        """Which cells have inputs that they have not shown."""
         return self.left() > 0
 
     @property
     def goes_on(self) -> bool:
-        """Whether there is something left to ask."""
         return self.room > 0 and bool(self.open.any())
 
     def ask(self, cells: Sequence[int] | Cells) -> Answers:
@@ -162,20 +139,19 @@ class Log:
         self.spent += len(answers.failed)
         self.failed += int(np.nansum(answers.failed))
         self.trace.append((self.spent, self.failed))
-        if self.told is not None and len(answers.failed):
-            self.told(self)
+        if self.watch is not None and len(answers.failed):
+            self.watch(self)
 
     def prior(self) -> Smoothness:
-        """Of the space's metric."""
         return smoothness(self.problem.space.distances())
 
-    def fit(self, prior: Smoothness, start: Fit | None = None) -> Fit:
-        """The landscape as it is known now, from plain counts."""
+    def fit(self, prior: Smoothness, start: Fit | None = None, *, counts: Adjusted | None = None) -> Fit:
+        """The landscape as it is known now, from plain counts or adjusted ones."""
         from threadpoolctl import threadpool_limits
 
-        cells = np.flatnonzero(self.n)
+        cells, found = np.flatnonzero(self.n), counts or self
         with threadpool_limits(1):  # the matrices are small: more threads only wait for each other
-            return fit(prior, cells, self.failures[cells], self.n[cells], start=start)
+            return fit(prior, cells, found.failures[cells], found.n[cells], start=start)
 
     def sharpened(self, prior: Smoothness, start: Fit | None = None) -> Fit:
         """The landscape with less chance in it, where it is known which inputs were shown."""
@@ -189,10 +165,7 @@ class Log:
         cells, inputs, failed, delta = (np.concatenate(column) for column in zip(*self._shown, strict=True))
         with threadpool_limits(1):
             self._adjusted = self._model.adjust(cells, inputs, failed, delta)
-            if self._adjusted is None:
-                return self.fit(prior, start)
-            asked = np.flatnonzero(self.n)
-            return fit(prior, asked, self._adjusted.failures[asked], self._adjusted.n[asked], start=start)
+        return self.fit(prior, start, counts=self._adjusted)
 
     def finite(self, rates: Floats) -> Floats:
         """Rates over all inputs of a cell: what was seen, and for the rest the rate that is believed."""
@@ -205,7 +178,6 @@ class Log:
 
 
 def _mentions(cells: Cells) -> Cells:
-    """Which mention of its cell each one is: 1, 2, …"""
     order = np.argsort(cells, kind="stable")
     ranked, found = cells[order], np.empty(len(cells), np.int64)
     found[order] = np.arange(len(cells)) - np.searchsorted(ranked, ranked) + 1
