@@ -8,7 +8,6 @@ or whose two texts are both in the corpus, does not count.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,6 +29,7 @@ from weakspot.text.llm_answers import (
     ask_all,
     items,
     one_line,
+    quoted,
     read_pairs,
     with_unreadable,
 )
@@ -92,7 +92,7 @@ def name_failures(
         for start in range(0, len(order), chunk):
             part = order[start : start + chunk]
             rows = (
-                f"{n}. {_quoted(pairs[i].first)} | {_quoted(pairs[i].second)}" for n, i in enumerate(part, 1)
+                f"{n}. {quoted(pairs[i].first)} | {quoted(pairs[i].second)}" for n, i in enumerate(part, 1)
             )
             prompts.append(_QUESTION.format(pairs="\n".join(rows), steer=topic))
             shown.append((number, part))
@@ -162,10 +162,6 @@ Answer with JSON alone, in this form:
 [{{"name": "negation", "description": "the encoder does not tell …", "pairs": [1, 4]}}]"""
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(one_line(text)[:LONGEST], ensure_ascii=False)
-
-
 def _failures(text: str, part: Sequence[int]) -> Iterator[Failure]:
     """The failures of an answer that cite pairs of this prompt."""
     for item in items(text):
@@ -219,7 +215,7 @@ def write_pairs(
     for _ in range(rounds):
         if len(found) >= n:
             break
-        shown = "\n".join(f"({_quoted(p.first)}, {_quoted(p.second)})," for p in (*examples[:8], *found[-8:]))
+        shown = "\n".join(f"({quoted(p.first)}, {quoted(p.second)})," for p in (*examples[:8], *found[-8:]))
         prompt = _REQUEST.format(
             name=one_line(name),
             description=one_line(description),
