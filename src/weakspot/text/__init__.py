@@ -1,4 +1,4 @@
-"""English by rule, on one engine: word lists (`lexicon`), their forms, a tagger, and what is made of them.
+"""English by rule, on one engine: word lists and inflection (`lexicon`), a tagger, and what is made of them.
 
 `changes` says where words stand and puts others there; `grammar` bends and denies. On these are built the
 edits of captions for a hunt (`caption_edits`), those of one category (`contrast`), the sixteen edits of a

@@ -22,8 +22,7 @@ from weakspot.text.caption_edits import Kind, edits
 from weakspot.text.changes import Change, Placed, key, put, replaced, words_of_caption
 from weakspot.text.differences import Category, categorise
 from weakspot.text.exchanges import gender
-from weakspot.text.forms import article, capital, plural, verb_form
-from weakspot.text.lexicon import Tag, lines, section, words
+from weakspot.text.lexicon import Tag, article, capital, lines, plural, section, verb_form, words
 from weakspot.text.tagging import Token
 
 LONGEST: Final = 300  # a caption longer than this, in characters, is not edited

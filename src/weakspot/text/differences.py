@@ -13,8 +13,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from weakspot.text.exchanges import exchange, gender, shared
-from weakspot.text.forms import one_and_many
-from weakspot.text.lexicon import Tag, words
+from weakspot.text.lexicon import Tag, one_and_many, words
 from weakspot.text.tagging import Token, sure_adjective, tokenise
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from weakspot.text import forms
+from weakspot.text import lexicon
 from weakspot.text.changes import SENTENCE, Placed, Span, words_of_sentences
 from weakspot.text.lexicon import Tag, words
 from weakspot.text.tagging import LONG_FORMS, sure_adjective
@@ -45,7 +45,7 @@ Row = Sequence[Placed]
 
 def like(word: str, model: str) -> str:
     """In the capitals of another word."""
-    return word.upper() if model.isupper() and len(model) > 1 else forms.capital(word, model)
+    return word.upper() if model.isupper() and len(model) > 1 else lexicon.capital(word, model)
 
 
 def auxiliary(word: str) -> bool:
@@ -77,12 +77,12 @@ def numbers(text: str) -> Iterator[Span]:
         for i, (start, end, word, _) in enumerate(row):
             if _noun(row, i):
                 small = word.lower()
-                other = forms.singular(small)
+                other = lexicon.singular(small)
                 if other == small:
                     other = (
                         small
                         if small in words("not counted") or not _counted(row, i)
-                        else forms.plural(small)
+                        else lexicon.plural(small)
                     )
                 if other != small:
                     yield start, end, like(other, word)
@@ -99,13 +99,13 @@ def _noun(row: Row, i: int) -> bool:
     if (i and word.word[:1].isupper()) or (small.endswith("ed") and len(small) > 5) or sure_adjective(small):
         return False
     touching = behind is not None and behind.start - word.end == 1
-    if touching and forms.singular(small) == small and _compound(row, i + 1):
+    if touching and lexicon.singular(small) == small and _compound(row, i + 1):
         return False  # "a town council" has councils, not towns
     if before is None:
-        return forms.singular(small) != small
+        return lexicon.singular(small) != small
     if before.small == "to" or auxiliary(before.small) or adverb(before) or before.tag is Tag.PRON:
         return False
-    if small in forms.verb_forms():
+    if small in lexicon.verb_forms():
         return before.tag in (Tag.DET, Tag.NUM, Tag.ADJ, Tag.PREP) or before.small.endswith("'s")
     if before.tag is not Tag.NOUN:
         return True
@@ -114,7 +114,7 @@ def _noun(row: Row, i: int) -> bool:
     )
     # "a company employs ninety", "owners fear that", "rangers hope": verbs that the tagger takes for nouns.
     return not (touching and opens) and not (
-        forms.singular(small) == small and forms.singular(before.small) != before.small
+        lexicon.singular(small) == small and lexicon.singular(before.small) != before.small
     )
 
 
@@ -123,9 +123,9 @@ def _compound(row: Row, i: int) -> bool:
     word, behind = row[i], row[i + 1] if i + 1 < len(row) else None
     if word.tag is not Tag.NOUN or word.small in words("no noun") | words("surely verb"):
         return False
-    if forms.singular(word.small) != word.small:
+    if lexicon.singular(word.small) != word.small:
         goes_on = behind is not None and behind.start - word.end == 1 and behind.tag in (Tag.DET, Tag.NUM)
-        return word.small not in forms.verb_forms() and not goes_on
+        return word.small not in lexicon.verb_forms() and not goes_on
     return behind is None or (behind.small != "that" and behind.tag is not Tag.PRON)
 
 
@@ -163,14 +163,14 @@ def _other_tense(row: Row, i: int) -> str:
         return "" if _governed(row, i) else _auxiliary(row, i, word)
     if (row[i].tag is not Tag.VERB and word not in words("surely verb")) or _governed(row, i):
         return ""
-    base, form = forms.base_of(word)
-    past = _PASTS.get(base) or forms.verb_form(base, "past")
+    base, form = lexicon.base_of(word)
+    past = _PASTS.get(base) or lexicon.verb_form(base, "past")
     if form == "past":
         passive = i + 1 < len(row) and row[i + 1].small == "by"
-        listed = base in {known for known, _ in forms.verb_forms().values()}
-        if passive or (listed and word != past and word not in forms.PASTS):
+        listed = base in {known for known, _ in lexicon.verb_forms().values()}
+        if passive or (listed and word != past and word not in lexicon.PASTS):
             return ""  # a participle: "given", "bought by"
-        return forms.verb_form(base, "base" if many(row, i) else "s")
+        return lexicon.verb_form(base, "base" if many(row, i) else "s")
     if form == "s":
         return past
     before = row[i - 1] if i else None
@@ -196,7 +196,7 @@ def _governed(row: Row, i: int) -> bool:
         earlier = next((j for j in range(at - 1, -1, -1) if row[j].tag is Tag.VERB), None)
         if earlier is None or row[at].small not in ("and", "or"):
             return False
-        alike = {forms.base_of(row[j].small)[1] for j in (earlier, i)}
+        alike = {lexicon.base_of(row[j].small)[1] for j in (earlier, i)}
         return len(alike) == 1 and _governed(row, earlier)
     asked = inverted(row)
     if 0 <= asked < i:
@@ -287,7 +287,7 @@ def _a(noun: str) -> str:
     last = re.split(r"[\s.,;!?]", noun.strip(".,;!? "))[-1].lower()
     if first in ("a", "an", "the") or {first, last} & words("no article"):
         return noun
-    return f"{forms.article(first)} {noun}"
+    return f"{lexicon.article(first)} {noun}"
 
 
 def _rule(pattern: str, put: _Put) -> tuple[re.Pattern[str], _Put]:
@@ -296,7 +296,7 @@ def _rule(pattern: str, put: _Put) -> tuple[re.Pattern[str], _Put]:
 
 #: The first that applies is used. Denials come first: what denies is asserted, not denied twice.
 _RULES: Final[tuple[tuple[re.Pattern[str], _Put], ...]] = (
-    _rule(r"\bdoes not ([a-z]+)", lambda m: forms.third(m[1])),
+    _rule(r"\bdoes not ([a-z]+)", lambda m: lexicon.third(m[1])),
     _rule(r"\b(?:do|did) not ([a-z]+)", r"\1"),
     _rule(r"\bthere is no(?:t any)? ((?!one\b).+)$", lambda m: f"there is {_a(m[1])}"),
     _rule(r"\bthere are no(?:t any)? ((?!one\b).+)$", r"there are \1"),
@@ -312,7 +312,7 @@ _RULES: Final[tuple[tuple[re.Pattern[str], _Put], ...]] = (
     _rule(r"\bthere (is|are) (?:(?:an?|the|some)\s+)?", r"there \1 no "),
     _rule(r"\bhas (?:an? |some )", "has no "),
     _rule(rf"\b({_HELPS})\s+", r"\1 not "),
-    _rule(r"^(it|he|she|this|that) ([a-z]+[^s\W]e?s)\b", lambda m: f"{m[1]} does not {forms.bare(m[2])}"),
+    _rule(r"^(it|he|she|this|that) ([a-z]+[^s\W]e?s)\b", lambda m: f"{m[1]} does not {lexicon.bare(m[2])}"),
     _rule(r"^(they|these|those) ([a-z]+)\b", r"\1 do not \2"),
     _rule(r"\bwith\b", "without"),
     _rule(rf"\b({_WHERE})\s+", r"not \1 "),
@@ -352,7 +352,7 @@ def denied(sentence: str) -> str:
             return sentence[:end] + " not" + sentence[end:]
         if token.form == "ing" or small in BE | MODAL or (token.tag is not Tag.VERB and small not in HAVE):
             continue
-        base, form = forms.base_of(small)
+        base, form = lexicon.base_of(small)
         if form in ("past", "s") or (form == "base" and i and many(row, i)):
             helper = {"past": "did", "s": "does", "base": "do"}[form]
             return f"{sentence[:start]}{like(helper, word)} not {base}{sentence[end:]}"
@@ -363,7 +363,7 @@ def _participle(row: Row, i: int) -> bool:
     """Whether a participle follows "have", with adverbs between or without."""
     for word in row[i + 1 :]:
         if not adverb(word):
-            form = forms.base_of(word.small)[1] if word.tag is Tag.VERB else ""
+            form = lexicon.base_of(word.small)[1] if word.tag is Tag.VERB else ""
             return word.small == "been" or form in ("past", "base")
     return False
 

@@ -12,8 +12,16 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from weakspot.text.forms import singular, unknown_verb, verb_form, verb_forms
-from weakspot.text.lexicon import Tag, section, sections, words
+from weakspot.text.lexicon import (
+    Tag,
+    section,
+    sections,
+    singular,
+    unknown_verb,
+    verb_form,
+    verb_forms,
+    words,
+)
 
 LONGEST_TEXT: Final = 300  # of a longer text only the beginning is read, in words
 LONGEST_WORD: Final = 60  # of a longer word only the beginning is read, in characters
