@@ -17,6 +17,7 @@ from weakspot.report.markdown import escape
 from weakspot.report.markdown import table as markdown_table
 from weakspot.store import Run
 from weakspot.studies.mine.categories import (
+    TEXTS,
     CategoryShown,
     PairShown,
     categories_of,
@@ -82,12 +83,7 @@ class MineDocument(Document):
         result, (rows, bases) = self.result, self.categories
         if rows or bases:
             yield Section("Blind spots", [*rates(rows, bases), self._categories()])
-            note = (
-                "Of each category: pairs that the corpus has, new pairs that are taken for alike, and new "
-                "pairs that are told apart. What differs is marked; the number is how alike the two are to "
-                "the encoder."
-            )
-            yield Section("Examples", [_examples(rows)] if rows else [], note)
+            yield Section("Examples", [_examples(rows)] if rows else [], TEXTS["examples"])
         beside = (
             _scores(result.scores),
             self._model(),
@@ -111,13 +107,8 @@ class MineDocument(Document):
             found.append((show.shorten(one.name, 120), kind, show.rate(one.rate), lift, *last))
         for name, why in self.result.unmeasured.items():
             found.append((show.shorten(name, 120), "", why, "", "not measured", ""))
-        note = (
-            "How often new pairs are taken for alike although they differ. Confirmed: more often than "
-            "captions with any word replaced, and than captions at random, on pairs that took no part in "
-            "finding it."
-        )
         head = ("the two texts differ in", "pairs", "taken for alike", "× baseline", "state", "mined pairs")
-        return Table("Blind spots", note, head, found)
+        return Table("Blind spots", TEXTS["categories"], head, found)
 
     def _model(self) -> Table | None:
         model = self._asked()
@@ -315,8 +306,7 @@ def _threshold(mined: Mined) -> Table:
     rows.append(("mined above", f"{rule.above:.4f}"))
     apart = f"below {rule.below:.4f}" if rule.below is not None else f"lower by more than {rule.gap:g}"
     rows.append(("told apart by the reference", apart))
-    fitted = "Nearer than nearly all random pairs, and as near as captions that were only reworded."
-    note = fitted if how.how == "calibrated" else ""
+    note = TEXTS["calibrated"] if how.how == "calibrated" else ""
     return pairs(rows, title="Threshold", note=note)
 
 
@@ -328,11 +318,8 @@ def _grounded(found: Grounded | None) -> Table | None:
         prefers = f"{show.percent(one.rate)} {show.interval(one.low, one.high)}"
         name, pairs_of = show.shorten(one.name, 60), show.count(one.pairs)
         rows.append((name, one.category, prefers, pairs_of, one.sight.value))
-    note = (
-        "How often the picture is nearer its own caption than the changed one; 50 % is blind. This needs no "
-        f"reference. {show.count(found.images)} pictures; the caption of another picture is told apart "
-        f"{show.percent(found.control.rate)} of the time."
-    )
+    control = show.percent(found.control.rate)
+    note = TEXTS["grounded"].format(images=show.count(found.images), control=control)
     head = ("change", "category", "prefers its caption", "pairs", "sight")
     return Table("With pictures", note, head, rows)
 
@@ -342,5 +329,4 @@ def _downstream(found: Downstream | None) -> Table | None:
         return None
     ends = show.interval(found.low, found.high)
     rows = [("pairs that fail", f"{show.percent(found.rate)} {ends} of {found.n:,}")]
-    note = "Both texts of failing pairs were drawn; a pair fails if a picture shows the other text, or none."
-    return pairs(rows, title="Downstream", note=note)
+    return pairs(rows, title="Downstream", note=TEXTS["downstream"])

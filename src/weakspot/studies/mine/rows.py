@@ -1,4 +1,4 @@
-"""A run of `mine` as rates, and as a table of its pairs; also as csv the way the published script writes it."""
+"""A run of `mine` as rates and as a table of its pairs, also as csv as the published script writes it."""
 
 from __future__ import annotations
 
