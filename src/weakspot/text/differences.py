@@ -1,8 +1,7 @@
 """What changed between two texts: one category a pair, with the words that say so.
 
-Both texts are split into tagged words and aligned at the least cost. The first of these that holds names the
-pair: a negation came or went; words that both texts have changed places; the words that were replaced, added
-or left out are numbers, people's sex, things, actions, places, attributes. Nothing is learned.
+The first of these that holds names the pair: a negation came or went; words that both texts have changed
+places; the words that were replaced, added or left out are of a kind.
 """
 
 from __future__ import annotations

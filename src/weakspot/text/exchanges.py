@@ -1,9 +1,7 @@
 """The same words in other places: who does what to whom, and which word belongs to which noun.
 
-"A dog chases a cat" and "a cat chases a dog" have the same words; so have "a red car and a blue bus" and "a
-blue car and a red bus", and "in the park a man walks" and "a man walks in the park". Every noun is given its
-place (does it, is done to, stands after this preposition), every adjective and number its noun; what these
-maps disagree in is what was exchanged. A sentence turned into the passive has the places of the active one.
+Every noun is given its place (does it, is done to, stands after this preposition), every adjective and number
+its noun; what these maps disagree in is what was exchanged. The passive has the places of the active.
 """
 
 from __future__ import annotations
@@ -68,8 +66,7 @@ def shared(a: Sequence[Token], b: Sequence[Token]) -> float:
 def exchange(a: Sequence[Token], b: Sequence[Token]) -> Exchange | None:
     """What was exchanged between two texts of nearly the same words; None if nothing was.
 
-    The tag is that of the words that changed places: `NOUN` (or `VERB`) means roles. It is None where only
-    the order differs and everything keeps its place.
+    `NOUN` (or `VERB`) means roles; the tag is None where only the order differs.
     """
     if shared(a, b) < OVERLAP:
         return None

@@ -1,9 +1,7 @@
 """The grammar of running text: nouns from one to many and back, verbs in the other tense, denials.
 
 The tagger reads captions, so what it says of running text is taken with care: a word that may be a noun or a
-verb is left alone unless its place says which. A text is denied by its verb ("it did not rain"); of a short
-sentence of a caption the words are kept as far as possible, and something is denied in any of them, verb or
-not ("a fly not on a flower").
+verb is left alone unless its place says which.
 """
 
 from __future__ import annotations
@@ -265,11 +263,7 @@ _Put = str | Callable[[re.Match[str]], str]
 
 
 def negated(sentence: str) -> str:
-    """The opposite of one short sentence; "" where no rule applies.
-
-    "it is on a flower." and "it is not on a flower." are each other's opposite, and so are "there is a
-    ball." and "there is no ball.". The words are kept as far as possible.
-    """
+    """The opposite of one short sentence of a caption; "" where no rule applies. Most words are kept."""
     text = " ".join(sentence.split())
     for short, full in LONG_FORMS:
         text = re.sub(short, full, text, flags=re.IGNORECASE)

@@ -1,8 +1,7 @@
 """Asking a language model and reading what it answers, however it is written.
 
-A model is anything with `ask(prompts) -> list[str]`. Answers may have code fences, comments, trailing commas,
-or stop in the middle: what can be read is read. Refusals, empty answers and calls that failed are counted
-apart. An answer is hostile text: it is parsed within bounds, and nothing in it is followed or run.
+Answers may have code fences, comments, trailing commas, or stop in the middle: what can be read is read. An
+answer is hostile text: it is parsed within bounds, and nothing in it is followed or run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """A small tagger for captions: what each word does, told by lists, endings and neighbours.
 
-A word in no list is a noun unless its ending or its place says otherwise, so that captions about anything can
-be tagged: in "a paramedic subdues a man" a plural cannot follow "a paramedic", so "subdues" is a verb.
+A word in no list is a noun unless its ending or its place says otherwise.
 """
 
 from __future__ import annotations

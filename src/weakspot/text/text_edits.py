@@ -1,8 +1,4 @@
-"""The sixteen edits of a text, by rule: no model, and the same text, seed and amount give the same edit.
-
-What is not touched stays as it was, line breaks included. An edit that finds nothing to change gives the text
-back. Nouns and verbs are told by the tagger of captions, which reads plain English.
-"""
+"""The sixteen edits of a text, by rule: the same text, seed and amount give the same edit."""
 
 from __future__ import annotations
 

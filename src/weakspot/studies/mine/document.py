@@ -34,25 +34,20 @@ KINDS: Final = {"edited": "captions edited by rule", "written": "written by the 
 
 
 class MineDocument(Document):
-    """See `Document`."""
-
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self.result = MineResult.of(run) or MineResult()
 
     @cached_property
     def categories(self) -> tuple[list[CategoryShown], list[CategoryShown]]:
-        """The categories, and the baselines."""
         return categories_of(self.run, self.result)
 
     @property
     def title(self) -> str:
-        """The encoder."""
         return str(self.run.config.settings.get("encoder", ""))
 
     @property
     def conclusion(self) -> str:
-        """Which differences the encoder does not see."""
         who, mined = show.shorten(self.title, 80), self.result.mined
         if mined is None:
             return f"{who} has not been looked at yet."
@@ -74,11 +69,9 @@ class MineDocument(Document):
         )
 
     def about(self) -> Sequence[str]:
-        """Why nothing was measured, if nothing was."""
         return [f"Not measured on new pairs: {self.result.note}."] if self.result.note else ()
 
     def sections(self, allowance: Allowance) -> Iterable[Section]:
-        """The categories, their examples, then how it was measured and what else was looked at."""
         del allowance  # texts alone
         result, (rows, bases) = self.result, self.categories
         if rows or bases:
@@ -123,7 +116,6 @@ class MineDocument(Document):
         return pairs(rows, title="Language model", note="What it gave, and what it did not.")
 
     def values(self) -> Mapping[str, Any]:
-        """Everything that was measured."""
         result, (rows, bases) = self.result, self.categories
         known, tallies = result.plain(), self.run.ledger.tallies().values()
         mined = known["mined"] or {}
@@ -145,7 +137,6 @@ class MineDocument(Document):
         }
 
     def _asked(self) -> dict[str, Any] | None:
-        """What was had of the language model, and what was not."""
         if not self.run.config.settings.get("llm"):
             return None
         named, written = self.result.named or Named(), list(self.result.written.values())
@@ -165,7 +156,6 @@ class MineDocument(Document):
         }
 
     def lines(self, wide: int) -> Iterator[str]:
-        """The baselines, the systematic failures, what was mined and what could not be had."""
         result, run = self.result, self.run
         mined, (rows, bases) = result.mined, self.categories
         if mined is None:
@@ -221,7 +211,6 @@ class MineDocument(Document):
             yield f"drawn    {show.percent(drawn.rate)} {ends} of {drawn.n} pairs fail"
 
     def ending(self) -> Ending:
-        """Export the pairs, or go on with twice the budget."""
         folder = str(self.run.folder)
         if not self.run.state.startswith("stopped"):
             return Ending(0, ("export", folder, "--format", "csv"))

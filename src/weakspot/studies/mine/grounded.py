@@ -1,10 +1,7 @@
 """What an encoder cannot tell with the picture before it: is the picture nearer its caption than a foil?
 
-A foil is the caption with one thing exchanged (`weakspot.text.contrast`). For each kind of change this counts
-how often the picture is nearer its own caption; 50 % is blind. Captions of one picture are one cluster in
-intervals and tests. A reference encoder is not needed, so blind spots are found that every text encoder has.
-
-Three claims are made over all kinds, each with its own control of the false-discovery rate:
+A foil is the caption with one thing exchanged (`weakspot.text.contrast`). Captions of one picture are one
+cluster. Three claims are made over all kinds, each with its own control of the false-discovery rate:
 
 - above chance: the share is above 50 %.
 - blind: it is below `BLIND` and not known to be above 50 %: no use, and not for want of cases.
@@ -55,11 +52,10 @@ def grounded(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Grounded:
-    """Hold captions and their foils against their pictures.
+    """Hold captions and their foils, but those that the judge calls the same, against their pictures.
 
-    Categories are names of categories or of kinds of change, by default all; of one kind `limit` captions are
-    taken at most, and kinds with fewer than `least` pairs are named but not judged. Foils of which the judge
-    says that they do not differ are left out. `fdr` is the false-discovery rate of each claim.
+    Categories may be kinds of change, too; of one kind `limit` captions are taken at most, and kinds with
+    fewer than `least` pairs are named but not judged. `fdr` is the false-discovery rate of each claim.
     """
     kinds = chosen_foils(categories)
     check_seed(seed)
@@ -76,7 +72,7 @@ def grounded(
             f"none of {len(kinds)} changes applies to any of the captions",
             fix="captions must be English sentences; ask for other categories",
         )
-    texts = list(dict.fromkeys(t for trials in tried.values() for trial in trials for t in trial.texts))
+    texts = list(dict.fromkeys(t for trials in tried.values() for trial in trials for t in trial[1:]))
     vectors = embed_texts(encoder, texts, cache=cache, progress=lambda *n: tell("captions", *n))
     if vectors.shape[1] != rows.vectors.shape[1]:
         raise WeakspotError(
@@ -92,10 +88,11 @@ def grounded(
     every = list({(t.image, t.caption): t for trials in tried.values() for t in trials}.values())
     own, said_of, easy = np.array([(t.image, at[t.caption], at[t.easy]) for t in every]).T
     gaps = (vectors[said_of] - vectors[easy]).astype(np.float64)
-    few = [(name, len(trials)) for name, trials in tried.items() if len(trials) < least]
     return Grounded(
         rows=tuple(sorted(_claims(measured, fdr=fdr), key=lambda row: (row.rate, row.name))),
-        too_few=tuple(TooFew(name=name, pairs=n) for name, n in few),
+        too_few=tuple(
+            TooFew(name=name, pairs=len(some)) for name, some in tried.items() if len(some) < least
+        ),
         control=clustered_rate(_nearer(_products(rows.vectors[own].astype(np.float64), gaps)), own),
         images=len(said),
         captions=sum(map(len, said)),
@@ -115,10 +112,6 @@ class _Trial(NamedTuple):
     caption: str
     foil: str
     easy: str
-
-    @property
-    def texts(self) -> tuple[str, str, str]:
-        return self.caption, self.foil, self.easy
 
 
 def _tried(
@@ -177,7 +170,7 @@ def _measure(
 ) -> GroundedRow:
     """A row with p-values that are not adjusted yet, and no claims."""
     own = np.array([t.image for t in trials])
-    columns = [[at[text] for text in column] for column in zip(*(t.texts for t in trials), strict=True)]
+    columns = [[at[text] for text in column] for column in zip(*(t[1:] for t in trials), strict=True)]
     captions, foil, easy = (np.asarray(texts[column], np.float64) for column in columns)
     pictures = np.asarray(images[own], np.float64)
     gaps = captions - foil

@@ -1,7 +1,6 @@
 """Pictures that an encoder takes for alike although a reference tells them apart.
 
-The search is that of texts (`pairs`): exact, over all pairs, each once. The reference may be
-an encoder of pictures alone, such as one trained without texts: what language never names, it still sees.
+The reference may be an encoder of pictures alone: what language never names, it still sees.
 """
 
 from __future__ import annotations
@@ -46,7 +45,6 @@ class Features:
     digest: str = ""  # what tells it from others; "" if nobody knows, and then it is not cached
 
     def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
-        """See `ImageEncoder`."""
         return unit(checked(self.extract, images), of="the network")
 
 

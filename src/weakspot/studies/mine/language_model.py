@@ -1,9 +1,7 @@
 """What a language model adds: names of systematic failures, new pairs that show them, and a bill.
 
-It sees numbered pairs and names failures, each with the numbers of the pairs that show it; several passes see
-the pairs in other orders, and what two passes named is merged. A failure that cites no pair it was shown is
-not kept. New pairs are asked for by failure, and again until there are enough; a pair that is there already,
-or whose two texts are both in the corpus, does not count.
+A failure that cites no pair it was shown is not kept; a pair that is there already, or whose two texts are
+both in the corpus, does not count.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
@@ -43,22 +41,12 @@ if TYPE_CHECKING:
 PROMPTS: Final[Mapping[str, str]] = yaml.safe_load(Path(__file__).with_name("prompts.yaml").read_bytes())
 
 
-@runtime_checkable
-class Metered(Protocol):
-    """A language model that knows what it has spent, and what it may spend."""
-
-    @property
-    def spent(self) -> Spent:
-        """So far; it can be given a limit."""
-        ...
-
-
 class Bill:
     """Enters what a metered language model costs into the ledger, and holds it to the budget of dollars."""
 
     def __init__(self, context: Context[MineSettings, MineParts]) -> None:
-        self._ledger, model = context.ledger, cast("object", context.parts.llm)
-        self._spent = model.spent if isinstance(model, Metered) else None
+        self._ledger = context.ledger
+        self._spent: Spent | None = getattr(context.parts.llm, "spent", None)
         self._entered = self._now()
         if self._spent is not None:
             budget = Budget.parse(context.settings.budget)["dollars"]
@@ -80,10 +68,9 @@ class Bill:
 def name_failures(
     pairs: Sequence[Pair], *, llm: Asked, passes: int = 3, chunk: int = 50, steer: str = "", seed: int = 0
 ) -> Named:
-    """Name the systematic failures that pairs show, the most cited first.
+    """Name the systematic failures that pairs show, the most cited first; an error if no answer can be read.
 
-    The model reads them in several passes, each with the pairs in another order, `chunk` of them in a prompt;
-    `steer` is a topic for which the failures should matter. It is an error if no answer can be read.
+    In each pass the pairs are in another order. `steer` is a topic for which the failures should matter.
     """
     if not pairs:
         raise WeakspotError(
@@ -194,11 +181,7 @@ def write_pairs(
     steer: str = "",
     rounds: int = 3,
 ) -> Written:
-    """New pairs that show a failure, up to n; what is missing is asked for again, in so many rounds at most.
-
-    The examples are shown to the model and not taken from its answer; a pair whose texts are both in the
-    corpus is dropped. `steer` is a topic that the pairs should be about.
-    """
+    """New pairs that show a failure, up to n, asked for in so many rounds at most; none of the examples."""
     known = {key(text) for text in corpus}
     seen = {frozenset((key(p.first), key(p.second))) for p in examples}
     found: list[Pair] = []

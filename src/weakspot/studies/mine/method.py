@@ -1,12 +1,9 @@
 """mine: blind spots of an encoder of texts (after MultiMon: Tong, Jones and Steinhardt, 2023).
 
-Embed a corpus with the encoder and with a reference. Of all pairs of captions keep those that the encoder
-takes for alike and the reference tells apart, a diverse list of them, without pairs that say the same. Name
-what the two texts of each pair differ in: by rules, and in the words of a language model where there is one.
-For every such category make new pairs, which are not of the corpus, and measure how often the encoder takes
-them for alike: raced against captions with any word replaced, confirmed on fresh pairs against these and
-against captions at random, with control of false discoveries. A finding is a systematic failure: a category
-whose pairs are taken for alike more often than edits of the same length are in general.
+Pairs of a corpus that the encoder takes for alike and the reference tells apart are put into categories, by
+rules and by a language model. New pairs of each are raced against captions with any word replaced, and
+confirmed on fresh pairs against these and against captions at random. A finding is a systematic failure: a
+category whose pairs are taken for alike more often than edits of the same length are in general.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The mined list: pairs of the corpus that the encoder takes for alike and the reference tells apart.
 
-Where there is a topic, pairs must matter for it: a language model is asked of each pair whether the
-difference does, yes or no; without one a pair matters if both texts are among the tenth of the corpus that is
-nearest to the topic's words, to the reference.
+Where there is a topic, pairs must matter for it: a language model says so, or both texts are among the tenth
+of the corpus that is nearest to the topic's words, to the reference.
 """
 
 from __future__ import annotations
@@ -97,8 +96,7 @@ def thresholds(
     """The rule of the search and the similarity above which a new pair is alike.
 
     Calibrated, a candidate is one of the nearest of 10,000 random pairs, and alike is nearer than nearly all
-    random pairs and as near as captions are that were only reworded. An encoder that tells any difference
-    from none has no pair that is alike.
+    random pairs and as near as captions are that were only reworded.
     """
     if settings.threshold is not None:
         rule = Rule(settings.threshold, settings.gap)

@@ -1,7 +1,6 @@
 """When a pair is a candidate: by fixed thresholds, or by thresholds that fit the two encoders at hand.
 
-The published thresholds were made for CLIP, to which any two captions are alike by 0.35 or more. Another
-encoder has another scale; `calibrated` reads it off pairs drawn at random.
+The published ones were made for CLIP, to which any two captions are alike by 0.35 or more.
 """
 
 from __future__ import annotations
@@ -48,11 +47,7 @@ PUBLISHED: Final = Rule()
 def random_similarities(
     vectors: NDArray[np.float32], *, pairs: int = DRAWN, seed: int = 0
 ) -> NDArray[np.float64]:
-    """Cosines of pairs of different rows, drawn at random; sorted. What the scale of an encoder looks like.
-
-    All pairs, each once, where there are no more than `pairs`. The same seed draws the same pairs from
-    matrices of the same number of rows.
-    """
+    """Cosines of pairs of different rows, drawn at random; all, each once, if there are no more. Sorted."""
     n = len(vectors)
     if n < 2:
         raise WeakspotError(f"{n} rows have no pairs", fix="use a corpus with more texts")
@@ -78,11 +73,7 @@ def calibrated(
     pairs: int = DRAWN,
     seed: int = 0,
 ) -> Rule:
-    """The rule that asks of both encoders the same rarity, whatever their scales.
-
-    A candidate is more alike to the tested encoder than the share `alike` of random pairs, and less alike to
-    the reference than those beyond the share `apart`.
-    """
+    """The rule that asks of both encoders the same rarity among random pairs, whatever their scales."""
     for what, share in (("alike", alike), ("apart", apart)):
         if not 0 < share < 1:
             raise WeakspotError(f"{what} cannot be {share:g}", fix="choose a share between 0 and 1")

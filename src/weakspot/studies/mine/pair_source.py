@@ -5,11 +5,8 @@
     replaced  captions with some noun, verb or adjective replaced by another of its kind
     random    any two captions
 
-The last two are the baselines: how often the encoder takes anything for alike, and texts that are as near to
-each other as the pairs of a category. What it misses more often than that, it misses for what it is.
-
-Captions are dealt to the two stages, so that no caption of a confirmation was used before. The row of pairs
-of a hypothesis follows from the corpus, the run's seed and the hypothesis, and ends where the corpus does.
+The last two are the baselines. Captions are dealt to the two stages, so that no caption of a confirmation was
+used before. The row of pairs of a hypothesis follows from the corpus, the run's seed and the hypothesis.
 """
 
 from __future__ import annotations
@@ -196,8 +193,7 @@ def edited(
 ) -> Iterator[Made]:
     """One new pair for each caption to which an edit of the category applies, in the captions' order.
 
-    None of `known`, normal forms of the texts of the corpus, is the changed caption of a pair; nor is a text
-    that does not `fit` where it will be used.
+    No changed caption has one of the `known` normal forms, or does not `fit` where it will be used.
     """
     admits = _admitting(known, fits)
     used: Counter[str] = Counter()

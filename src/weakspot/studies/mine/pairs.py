@@ -1,9 +1,8 @@
 """Pairs that one encoder takes for alike and another tells apart: exact, over all pairs, each once.
 
-The tested encoder is the sieve. Its rows are shortened (`shorten`), multiplied tile by tile
-over the upper triangle in float32, and compared with the threshold less a proven bound of the error; what
-passes is computed again in float64, and only then is the reference asked. No tile outlives its turn: memory
-is the rows, a few megabytes a thread, and the answer. Rows may be of texts or of pictures.
+The tested encoder's rows are shortened (`shorten`), multiplied tile by tile in float32, and compared with the
+threshold less a proven bound of the error; what passes is computed again in float64, and only then is the
+reference asked. Memory is the rows, a few megabytes a thread, and the answer.
 """
 
 from __future__ import annotations
@@ -71,9 +70,8 @@ def find_pairs(
 ) -> Pairs:
     """All pairs the rule keeps, or the `limit` that are most alike to the tested encoder.
 
-    Both encoders give one row of length 1 for each text or picture, of any width. As soon as `limit` pairs
-    are found, only better ones are looked for. `accept` may refuse pairs, e.g. two captions of one
-    photograph; it is called from several threads (0 for one per core).
+    Both encoders give one row of length 1 for each text or picture, of any width. `accept` may refuse pairs,
+    e.g. two captions of one photograph; it is called from several threads (0 for one per core).
     """
     check_rows(tested, reference, limit=limit)
     n = len(tested)
@@ -258,9 +256,8 @@ def diverse(
 ) -> Diverse:
     """The first `wanted` pairs that are not too much like those before them; fewer if there are no more.
 
-    No caption, no near-copy of it and no topic takes all the room: a text and its near-copies may be in
-    `per_text` pairs, a topic in `per_topic`. Likeness is the reference's, whose rows are given: the tested
-    encoder is the one that cannot tell.
+    A text and its near-copies may be in `per_text` pairs, a topic in `per_topic`. Likeness is the
+    reference's, whose rows are given: the tested encoder is the one that cannot tell.
     """
     width = vectors.shape[1] if vectors.ndim == 2 else 0
     room = min(wanted, len(pairs))

@@ -1,10 +1,8 @@
 """The search of `pairs` with torch, for a GPU: the same pairs, by the same rule of order.
 
-Short rows are rounded to half precision (as fast as bfloat16 on tensor cores, with three more bits), and what
-the rounding can change is measured and allowed for. Large tiles of the upper triangle are multiplied,
-compared and forgotten; where Triton is installed one kernel does all three and nothing but the hits is
-written to memory. Hits are computed again in float32, then float64. Everything stays on the device but the
-candidates.
+Short rows are rounded to half precision, and what the rounding can change is measured and allowed for. Where
+Triton is installed one kernel multiplies and compares, and only the hits are written to memory. Hits are
+computed again in float32, then float64. Everything stays on the device but the candidates.
 """
 
 from __future__ import annotations

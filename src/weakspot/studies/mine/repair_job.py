@@ -1,9 +1,7 @@
 """The job that a mine leaves: pairs of texts that an encoder takes for alike are made anew and kept apart.
 
-Captions that the mine never saw are dealt to repair and to verification; every pair is an edit of one of
-them, so no pair, nor either of its texts, is in two parts. The clean measure is retrieval (R@1): of held-out
-pictures, whether another caption is nearer than the own one. What says the same in another order must stay
-alike: an encoder that scatters all texts repairs nothing.
+No pair, nor either of its texts, is both of repair and of verification. The clean measure is retrieval (R@1).
+What says the same in another order must stay alike: an encoder that scatters all texts repairs nothing.
 """
 
 from __future__ import annotations
@@ -179,12 +177,10 @@ class FreshPairs:
     rows: Mapping[str, Sequence[Made]]
 
     def available(self, hypothesis: Hypothesis, *, seed: int = 0, stage: Stage = Stage.EXPLORE) -> int:
-        """See `Finite`."""
         del seed, stage
         return len(self.rows[hypothesis.id])
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
-        """See `Source`."""
         cases = []
         for i in indices:
             row, own = self.rows[hypothesis.id][i], case_seed(seed, hypothesis, i)
@@ -193,10 +189,7 @@ class FreshPairs:
 
 
 class Retrieval:
-    """Pictures of captions, and whether the own caption is the nearest of all.
-
-    The image tower, which no repair changes, sees the pictures.
-    """
+    """Whether pictures, seen by the image tower that no repair changes, are nearest to their own captions."""
 
     def __init__(self, captions: Sequence[str], encoder: Any, corpus: Renewable, *, seed: int) -> None:
         self.captions = list(captions)

@@ -16,8 +16,6 @@ from weakspot.study.rows import Rows
 
 
 class MineRates(Rates):
-    """See `Rates`."""
-
     part = "category"
 
     @property
@@ -60,7 +58,6 @@ class MineRows(Rows):
     )
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """See `Rows`."""
         for pair in self._mined():
             plain = pair.plain()
             yield plain | {"origin": "mined", "similarity": plain.pop("tested")}

@@ -2,10 +2,8 @@
 
 Let Q be an orthonormal basis of k directions, p = Qᵀa what a row has of them, and c = √(‖a‖² − ‖p‖²) the
 length of the rest. For any two rows, a·b = p·q + (the product of the rests) ≤ p·q + c·c′ (Cauchy–Schwarz).
-So the product of the short rows (p, c) and (q, c′) is an upper bound of a·b, and only pairs whose bound
-passes a threshold need to be looked at: nothing is lost, whatever Q is. A good Q makes the bound tight: the
-leading directions of the rows themselves. Texts of real encoders keep nine tenths of their length in a sixth
-of their numbers, and a threshold of 0.9 forgives the rest.
+So the product of the short rows (p, c) and (q, c′) is an upper bound of a·b: nothing is lost, whatever Q is.
+The leading directions of the rows themselves make the bound tight.
 """
 
 from __future__ import annotations
