@@ -244,7 +244,6 @@ def _key(text: str) -> str:
 
 
 def _meaning(meaning: Callable[[str], Hashable] | None, text: str) -> Hashable:
-    """What a text means; None where that is not known."""
     try:
         return None if meaning is None else meaning(text)
     except WeakspotError:

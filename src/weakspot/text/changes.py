@@ -34,7 +34,6 @@ class Placed(NamedTuple):
         return self.token.tag
 
     def to(self, new: str) -> tuple[int, int, str]:
-        """What takes its place."""
         return self.start, self.end, new
 
 

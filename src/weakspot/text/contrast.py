@@ -123,7 +123,6 @@ def _quantified(caption: str, spots: Words) -> Iterator[Change]:
 
 
 def _exchanged(caption: str, a: Placed, b: Placed) -> Change:
-    """Two words in each other's place."""
     return put(caption, a.to(b.token.said), b.to(a.token.said))
 
 

@@ -162,7 +162,6 @@ def _of(side: Iterable[Token], *tags: Tag) -> list[Token]:
 
 
 def _replaced(region: Region) -> Category | None:
-    """Words in place of others."""
     a, b = region.a, region.b
     both = (*a, *b)
 
@@ -223,7 +222,6 @@ def _verb_or_noun(a: Token, b: Token) -> Category:
 
 
 def _added(region: Region) -> Category | None:
-    """Words that only one text has."""
     side = (*region.a, *region.b)
     nouns, verbs, places = _of(side, Tag.NOUN), _of(side, Tag.VERB), _of(side, Tag.PREP, Tag.SIDE)
     if not _weighty(side):

@@ -115,7 +115,6 @@ def places(tokens: Sequence[Token]) -> dict[str, Place]:
 
 
 def _place(tokens: Sequence[Token], start: int, end: int, latest: Place) -> Place:
-    """The place of the phrase from `start` to `end`."""
     governor = tokens[start - 1] if start else None
     after = next((t for t in tokens[end + 1 :] if t.tag not in (Tag.ADV, Tag.NEG)), None)
     acts = after is not None and after.tag in (Tag.VERB, Tag.AUX)
@@ -198,7 +197,6 @@ def _inverted(a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
 
 
 def _bound(tokens: Sequence[Token], tag: Tag) -> dict[str, set[str]]:
-    """Adjectives or numbers with the nouns they belong to."""
     found: dict[str, set[str]] = {}
     for i, token in enumerate(tokens):
         if token.tag is not tag:

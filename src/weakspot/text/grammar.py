@@ -26,11 +26,7 @@ DENIAL: Final = {"can": "can't", "will": "won't", "shall": "shan't"} | {
 }
 DENIED: Final = {short: word for word, short in DENIAL.items()}
 _CLITICS: Final = ("'ll", "'ve", "'re", "'d", "'m")
-_OTHER: Final = {
-    "is": "was", "are": "were", "am": "was", "was": "is", "were": "are", "has": "had", "have": "had",
-    "do": "did", "does": "did", "will": "would", "would": "will", "can": "could", "could": "can",
-    "may": "might", "might": "may",
-}  # fmt: skip
+_OTHER: Final = {row[0]: row[1] for row in lexicon.lines("other tense")}
 _MANY: Final = frozenset({"they", "we", "i", "you", "these", "those", "both", "many", "several", "few"})
 _OBJECTS: Final = frozenset({"me", "him", "her", "us", "them", "himself", "herself", "themselves"})
 #: Prepositions that a clause may follow: "since records began".
@@ -42,7 +38,6 @@ Row = Sequence[Placed]
 
 
 def like(word: str, model: str) -> str:
-    """In the capitals of another word."""
     return word.upper() if model.isupper() and len(model) > 1 else lexicon.capital(word, model)
 
 
@@ -76,12 +71,8 @@ def numbers(text: str) -> Iterator[Span]:
             if _noun(row, i):
                 small = word.lower()
                 other = lexicon.singular(small)
-                if other == small:
-                    other = (
-                        small
-                        if small in words("not counted") or not _counted(row, i)
-                        else lexicon.plural(small)
-                    )
+                if other == small and small not in words("not counted") and _counted(row, i):
+                    other = lexicon.plural(small)
                 if other != small:
                     yield start, end, like(other, word)
 
@@ -177,7 +168,6 @@ def _other_tense(row: Row, i: int) -> str:
 
 
 def _auxiliary(row: Row, i: int, word: str) -> str:
-    """The other tense of an auxiliary."""
     if word in ("had", "did"):
         return {"had": ("has", "have"), "did": ("does", "do")}[word][many(row, i)]
     return _OTHER.get(word, "")
@@ -276,7 +266,6 @@ def negated(sentence: str) -> str:
 
 
 def _a(noun: str) -> str:
-    """A noun phrase with an article, if it takes one."""
     first = noun.split()[0].strip(".,;!?").lower()
     last = re.split(r"[\s.,;!?]", noun.strip(".,;!? "))[-1].lower()
     if first in ("a", "an", "the") or {first, last} & words("no article"):

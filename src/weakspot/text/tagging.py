@@ -47,7 +47,6 @@ _CLOSED: Final = (Tag.NEG, Tag.NUM, Tag.PREP, Tag.PRON, Tag.DET, Tag.AUX, Tag.CO
 
 @lru_cache(maxsize=65_536)
 def options(word: str) -> frozenset[Tag]:
-    """Everything a word can be."""
     if not word[0].isalnum() or word == "'s":
         return frozenset({Tag.DET if word == "'s" else Tag.BREAK})
     if word.isdecimal() or re.fullmatch(r"\d+(st|nd|rd|th)", word):

@@ -68,7 +68,6 @@ class CategoryShown:
 
     @property
     def confirmed(self) -> bool:
-        """Whether fresh pairs confirmed it."""
         return self.finding is not None and self.finding.confirmed
 
     def plain(self) -> dict[str, Any]:
@@ -153,12 +152,9 @@ def _examples(trials: Sequence[Trial], *, failed: bool) -> list[PairShown]:
 
 
 def _changes(trials: Sequence[Trial]) -> list[Change]:
-    every, alike = Counter[str](), Counter[str]()
-    for trial in trials:
-        change = pair_of(trial).change
-        if change and trial.failed is not None:
-            every[change] += 1
-            alike[change] += trial.failed
+    seen = [(pair_of(trial).change, trial.failed) for trial in trials if trial.failed is not None]
+    every = Counter(change for change, _ in seen if change)
+    alike = Counter(change for change, failed in seen if failed)
     rows = [Change(change, n, alike[change]) for change, n in every.items() if n > 2]
     return sorted(rows, key=lambda c: (-c.n, c.change))[:8]
 

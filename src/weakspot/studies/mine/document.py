@@ -78,10 +78,10 @@ class MineDocument(Document):
             yield Section("Blind spots", [*rates(rows, bases), self._categories()])
             yield Section("Examples", [_examples(rows)] if rows else [], TEXTS["examples"])
         beside = (
-            _scores(result.scores),
+            result.scores and _scores(result.scores),
             self._model(),
-            _grounded(result.grounded),
-            _downstream(result.downstream),
+            result.grounded and _grounded(result.grounded),
+            result.downstream and _downstream(result.downstream),
         )
         for table in filter(None, beside):
             yield Section(table.title, [table])
@@ -186,7 +186,6 @@ class MineDocument(Document):
             yield row("error", f"{error['times']}× {error['what']}", wide)
 
     def _beside(self, wide: int) -> Iterator[str]:
-        """Relevance, the language model, pictures, downstream."""
         scores, model, grounded = self.result.scores, self._asked(), self.result.grounded
         if scores is not None and scores.relevance is not None:
             yield row(
@@ -224,7 +223,6 @@ def _rate(rate: Rate) -> str:
 
 
 def _ranked(confirmed: Sequence[CategoryShown], wide: int) -> Iterator[str]:
-    """The systematic failures in columns."""
     cells = []
     for one in confirmed:
         rate, lift = one.rate, show.times(one.finding.lift) if one.finding else ""
@@ -261,9 +259,7 @@ def _examples(rows: Sequence[CategoryShown]) -> Html:
     return Html("weakspot.studies.mine:examples.html.j2", {"cards": cards}, "\n\n".join(tables))
 
 
-def _scores(scores: Scores | None) -> Table | None:
-    if scores is None:
-        return None
+def _scores(scores: Scores) -> Table:
     rows = [("quantity", show.plural(scores.quantity, "systematic failure"))]
     if scores.success is not None:
         rows.append(("success", f"{show.percent(scores.success)} of new pairs, the mean over failures"))
@@ -299,9 +295,7 @@ def _threshold(mined: Mined) -> Table:
     return pairs(rows, title="Threshold", note=note)
 
 
-def _grounded(found: Grounded | None) -> Table | None:
-    if found is None:
-        return None
+def _grounded(found: Grounded) -> Table:
     rows = []
     for one in found.rows:
         prefers = f"{show.percent(one.rate)} {show.interval(one.low, one.high)}"
@@ -313,8 +307,8 @@ def _grounded(found: Grounded | None) -> Table | None:
     return Table("With pictures", note, head, rows)
 
 
-def _downstream(found: Downstream | None) -> Table | None:
-    if found is None or found.rate is None:
+def _downstream(found: Downstream) -> Table | None:
+    if found.rate is None:
         return None
     ends = show.interval(found.low, found.high)
     rows = [("pairs that fail", f"{show.percent(found.rate)} {ends} of {found.n:,}")]

@@ -194,7 +194,7 @@ def _summary(found: Sequence[PairDrawn]) -> Downstream:
         rate=failures / n if n else None,
         low=low,
         high=high,
-        images=clustered_rate(*map(list, zip(*single, strict=True))) if single else None,
+        images=clustered_rate([v for v, _ in single], [pair for _, pair in single]) if single else None,
         same=sum(pair.failed is None and not pair.error for pair in found),
         errors=sum(bool(pair.error) for pair in found),
     )

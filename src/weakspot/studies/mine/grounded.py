@@ -52,7 +52,7 @@ def grounded(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Grounded:
-    """Hold captions and their foils, but those that the judge calls the same, against their pictures.
+    """Hold captions against their pictures, and their foils, without those that the judge says mean the same.
 
     Categories may be kinds of change, too; of one kind `limit` captions are taken at most, and kinds with
     fewer than `least` pairs are named but not judged. `fdr` is the false-discovery rate of each claim.
@@ -213,9 +213,6 @@ def _claims(measured: Sequence[GroundedRow], *, fdr: float) -> Iterator[Grounded
     adjusted = [adjusted_bh([getattr(row, claim) for row in measured]) for claim in claims]
     for row, *values in zip(measured, *adjusted, strict=True):
         above, blind, worse = (value <= fdr for value in values)
-        if above:
-            sight = Sight.FAINT if blind else Sight.ABOVE
-        else:
-            sight = Sight.BLIND if blind else Sight.UNKNOWN
+        sight = (Sight.FAINT if blind else Sight.ABOVE) if above else Sight.BLIND if blind else Sight.UNKNOWN
         found = dict(zip(claims, values, strict=True))
         yield row.model_copy(update={**found, "sight": sight, "worse": worse})

@@ -115,11 +115,11 @@ def mine_images(
     found = find_pairs(tested, apart, rule=rule, limit=CANDIDATES * pairs, progress=partial(tell, "pairs"))
     short = diverse(found, apart, wanted=pairs).pairs
     skipped = {s.name: s.reason for pool in (one, two) for s in pool.skipped}
-    listed = [
-        ImagePair(first=names[i], second=names[j], tested=near, reference=far) for i, j, near, far in short
-    ]
     return ImagePairs(
-        pairs=tuple(listed),
+        pairs=tuple(
+            ImagePair(first=names[i], second=names[j], tested=near, reference=far)
+            for i, j, near, far in short
+        ),
         rule=rule,
         candidates=len(found),
         complete=found.complete and len(short) == len(found),

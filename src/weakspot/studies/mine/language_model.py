@@ -17,10 +17,8 @@ import yaml
 
 from weakspot.core import WeakspotError
 from weakspot.engine import Budget
-from weakspot.studies.mine.parts import MineParts
+from weakspot.studies.mine.parts import MineContext
 from weakspot.studies.mine.result import Failure, Named, Written
-from weakspot.studies.mine.settings import MineSettings
-from weakspot.study import Context
 from weakspot.text.changes import key
 from weakspot.text.llm_answers import (
     LONGEST,
@@ -44,7 +42,7 @@ PROMPTS: Final[Mapping[str, str]] = yaml.safe_load(Path(__file__).with_name("pro
 class Bill:
     """Enters what a metered language model costs into the ledger, and holds it to the budget of dollars."""
 
-    def __init__(self, context: Context[MineSettings, MineParts]) -> None:
+    def __init__(self, context: MineContext) -> None:
         self._ledger = context.ledger
         self._spent: Spent | None = getattr(context.parts.llm, "spent", None)
         self._entered = self._now()
@@ -54,7 +52,6 @@ class Bill:
             self._spent.max_dollars = min(self._spent.max_dollars, max(left, 0.0))
 
     def enter(self) -> None:
-        """What was spent since the last time."""
         if self._spent is not None:
             now = self._now()
             self._ledger.record([], {kind: now[kind] - self._entered[kind] for kind in now})
@@ -142,7 +139,6 @@ def _stems(name: str) -> set[str]:
 
 
 def _failures(text: str, part: Sequence[int]) -> Iterator[Failure]:
-    """The failures of an answer that cite pairs of this prompt."""
     for item in items(text):
         name = _first_text(item, "name", "category", "failure", "title")
         description = _first_text(item, "description", "explanation", "reason", "summary")

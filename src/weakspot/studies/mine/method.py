@@ -39,10 +39,8 @@ from weakspot.studies.mine.pair_source import (
     pair_of,
     written_hypothesis,
 )
-from weakspot.studies.mine.parts import MineParts
+from weakspot.studies.mine.parts import MineContext
 from weakspot.studies.mine.result import Downstream, Grounded, MinedPair, MineResult, Named, Scores, Written
-from weakspot.studies.mine.settings import MineSettings
-from weakspot.study import Context
 from weakspot.text.differences import Category
 from weakspot.text.llm_answers import Pair
 
@@ -58,8 +56,6 @@ SHOWN: Final = (24, 12)
 #: New pairs of a finding whose relevance is judged, and pairs of a finding that are drawn.
 JUDGED, DRAWN = 41, 12
 NOTHING: Final = {Stage.EXPLORE: (0, 0), Stage.CONFIRM: (0, 0)}
-
-MineContext = Context[MineSettings, MineParts]
 
 
 def mine(context: MineContext) -> MineResult:
@@ -273,7 +269,6 @@ def scores(context: MineContext) -> Scores:
 
 
 def held_against_pictures(context: MineContext) -> Grounded:
-    """Whether pictures are nearer their captions than edited ones."""
     from weakspot.sources.captioned import read_captioned
     from weakspot.studies.mine.grounded import grounded
 

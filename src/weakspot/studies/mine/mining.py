@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,9 @@ from weakspot.studies.mine.language_model import PROMPTS
 from weakspot.studies.mine.pair_rule import PUBLISHED, Rule, calibrated, random_similarities
 from weakspot.studies.mine.pair_source import reworded
 from weakspot.studies.mine.pairs import Accept, Pairs, diverse, find_pairs
-from weakspot.studies.mine.parts import MineParts
+from weakspot.studies.mine.parts import MineContext, MineParts
 from weakspot.studies.mine.result import Mined, MinedPair, Threshold
 from weakspot.studies.mine.settings import MineSettings
-from weakspot.study import Context
 from weakspot.text.differences import categorise
 from weakspot.text.llm_answers import ask_all, one_line
 from weakspot.text.same_words import plainly
@@ -45,7 +44,7 @@ MANY: Final = 50_000  # more texts than these are searched on a GPU, where there
 BINS: Final = 50
 
 
-def mine_pairs(context: Context[MineSettings, MineParts]) -> Mined:
+def mine_pairs(context: MineContext) -> Mined:
     """Search all pairs of the corpus, and choose a diverse list of those that really differ."""
     settings, parts, progress = context.settings, context.parts, context.watch.progress
     began = time.monotonic()
@@ -54,6 +53,7 @@ def mine_pairs(context: Context[MineSettings, MineParts]) -> Mined:
     rule, threshold = thresholds(settings, parts, tested, reference)
     accept, limit = _of_two_pictures(parts), max(20_000, DEEP * settings.pairs)
     tell = partial(progress, "searching all pairs")
+    search = search_of(len(tested))
     found = search(tested, reference, rule=rule, limit=limit, accept=accept, progress=tell)
     searched = time.monotonic()
     listed, struck = choose(found, context, reference)
@@ -129,25 +129,16 @@ def similarity_of_rewordings(parts: MineParts, *, seed: int) -> float | None:
     return float(np.quantile(np.einsum("ij,ij->i", one, two), LESS))
 
 
-def search(
-    tested: NDArray[np.float32],
-    reference: NDArray[np.float32],
-    *,
-    rule: Rule,
-    limit: int,
-    accept: Accept | None,
-    progress: Callable[[int, int], None],
-) -> Pairs:
-    """All pairs, exactly: on a GPU if there are many texts and there is one."""
-    how: dict[str, Any] = {"rule": rule, "limit": limit, "accept": accept, "progress": progress}
-    if len(tested) > MANY and find_spec("torch") is not None:
+def search_of(texts: int) -> Callable[..., Pairs]:
+    """How so many texts are searched: on a GPU if they are many and there is one."""
+    if texts > MANY and find_spec("torch") is not None:
         import torch
 
         if torch.cuda.is_available():
             from weakspot.studies.mine.pairs_torch import find_pairs_torch
 
-            return find_pairs_torch(tested, reference, **how)
-    return find_pairs(tested, reference, **how)
+            return find_pairs_torch
+    return find_pairs
 
 
 def _of_two_pictures(parts: MineParts) -> Accept | None:
@@ -164,7 +155,7 @@ def _of_two_pictures(parts: MineParts) -> Accept | None:
 
 
 def choose(
-    found: Pairs, context: Context[MineSettings, MineParts], reference: NDArray[np.float32]
+    found: Pairs, context: MineContext, reference: NDArray[np.float32]
 ) -> tuple[Pairs, dict[str, int]]:
     """A diverse list of pairs that really differ and, where there is a topic, matter for it."""
     texts, left = context.parts.corpus.texts, found
@@ -188,7 +179,7 @@ def choose(
         rounds += 1
 
 
-def doubts(pairs: Sequence[tuple[str, str]], context: Context[MineSettings, MineParts]) -> list[str]:
+def doubts(pairs: Sequence[tuple[str, str]], context: MineContext) -> list[str]:
     """Why each pair is not wanted; "" if it is."""
     differ: list[bool | None] = [True] * len(pairs)
     if context.parts.validity is not None:
@@ -208,9 +199,7 @@ ABOUT: Final = 0.1  # share of the corpus that is about a topic
 LEAST: Final = 1000  # fewer captions are not drawn from; the nearest of the corpus are added
 
 
-def relevant(
-    pairs: Sequence[tuple[str, str]], context: Context[MineSettings, MineParts]
-) -> list[bool | None]:
+def relevant(pairs: Sequence[tuple[str, str]], context: MineContext) -> list[bool | None]:
     """Whether each pair matters for the topic; None where the language model did not say."""
     if not pairs:
         return []
@@ -234,7 +223,7 @@ def said_yes(answer: str | None) -> bool | None:
     return None if found is None else found[1].lower() == "yes"
 
 
-def nearness(context: Context[MineSettings, MineParts]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def nearness(context: MineContext) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """How like the topic each text of the corpus is, to the reference; and the topic's row."""
     try:
         (row,) = embed_texts(context.parts.reference, [context.settings.steer])
@@ -246,7 +235,7 @@ def nearness(context: Context[MineSettings, MineParts]) -> tuple[NDArray[np.floa
     return context.parts.rows("reference", context.watch.progress) @ row, row
 
 
-def captions_about(context: Context[MineSettings, MineParts]) -> list[str]:
+def captions_about(context: MineContext) -> list[str]:
     """The captions of the corpus that are nearest to the topic: from these, edited pairs are made."""
     likeness, _ = nearness(context)
     count = min(len(likeness), max(LEAST, round(ABOUT * len(likeness))))

@@ -95,7 +95,6 @@ class PairSource:
         self._lock = threading.Lock()
 
     def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
-        """How many pairs there are of a hypothesis in a stage."""
         return len(self._row(hypothesis, seed, stage))
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
@@ -213,7 +212,6 @@ def edited(
 
 
 def _change(before: str, after: str) -> str:
-    """What became what, in a few words."""
     return f"{before.casefold()[:60] or '∅'} → {after.casefold()[:60] or '∅'}"
 
 

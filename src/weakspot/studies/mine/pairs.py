@@ -53,7 +53,6 @@ class Pairs:
         return zip(*(column.tolist() for column in columns), strict=True)
 
     def some(self, which: Indices | slice) -> Self:
-        """Those at these places."""
         columns = self.first[which], self.second[which], self.tested[which], self.reference[which]
         return type(self)(*columns, self.alike, self.complete)
 
@@ -81,7 +80,6 @@ def find_pairs(
     buffers = threading.local()
 
     def look(top: int, left: int) -> Pairs:
-        """The candidates of one tile."""
         a, b = short.rows[top : top + TILE], short.rows[left : left + TILE]
         if not hasattr(buffers, "tile"):
             buffers.tile, buffers.mask = np.empty((TILE, TILE), np.float32), np.empty((TILE, TILE), np.bool_)
@@ -150,7 +148,6 @@ class Best:
         return Pairs(first, second, tested, reference).some(np.lexsort((second, first, -tested)))
 
     def pairs(self) -> Pairs:
-        """The answer."""
         found = self._sorted()
         complete = not self._dropped and (self._limit is None or len(found) <= self._limit)
         alike = None if self._dropped else self._alike

@@ -20,6 +20,7 @@ from weakspot.models.vectors import Precomputed
 from weakspot.sources.corpus import NOISE, Corpus, Text, gather, read_corpus, read_phrases
 from weakspot.studies.mine.embeddings import cache_folder, embed_texts
 from weakspot.studies.mine.settings import MineSettings, same_encoders
+from weakspot.study import Context
 from weakspot.study.loading import part
 from weakspot.text.llm_answers import Asked
 
@@ -72,6 +73,9 @@ class MineParts:
     def fits(self) -> Callable[[str], bool] | None:
         """Whether a text is understood by the judge of differences; None if it understands any."""
         return self.validity.understands if isinstance(self.validity, Selective) else None
+
+
+MineContext = Context[MineSettings, MineParts]
 
 
 def named(parts: MineParts) -> dict[str, Any]:
@@ -166,7 +170,6 @@ def _blamed(name: str) -> Iterator[None]:
 
 
 def _check_pictures(tested: TextEncoder, settings: MineSettings) -> None:
-    """Refuse an encoder without an image tower, or a folder without captions."""
     from weakspot.sources.captioned import read_captioned
 
     if not isinstance(tested, Encoder):

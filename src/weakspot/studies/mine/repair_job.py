@@ -255,7 +255,6 @@ def _fit(
 
 
 def _write(folder: Path, lessons: dict[str, list[Made]]) -> dict[str, Any]:
-    """The hard pairs as lines of JSON."""
     lines = [
         json.dumps({"first": row.first, "second": row.second, "change": row.change, "differ in": words},
                    ensure_ascii=False)

@@ -29,7 +29,7 @@ _MARGIN: Final = 1e-9
 class Short(NamedTuple):
     """Rows whose products, plus `slack`, are at least those of the original rows."""
 
-    rows: NDArray[np.float32]  # float32, one per original row; as they were if nothing shorter pays
+    rows: Any  # one per original row, of float32; as they were if nothing shorter pays
     slack: float  # an upper bound of all errors of rounding, in whatever order a product is summed
 
 
