@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, takewhile
 from typing import Final, NamedTuple
 
 from weakspot.text.lexicon import Tag, lines, swaps
@@ -46,11 +46,6 @@ class Exchange(NamedTuple):
     words: tuple[str, ...]
 
 
-def content(tokens: Iterable[Token]) -> list[str]:
-    """The lemmas that say something, a pronoun in its first case."""
-    return [name(t) for t in tokens if t.tag in _CONTENT and (t.tag is not Tag.PRON or t.text in _NAMES)]
-
-
 def name(token: Token) -> str:
     """The lemma; for a pronoun its first case."""
     return _CASES.get(token.lemma, token.lemma) if token.tag is Tag.PRON else token.lemma
@@ -58,7 +53,10 @@ def name(token: Token) -> str:
 
 def shared(a: Sequence[Token], b: Sequence[Token]) -> float:
     """The share of the words that say something which both texts have, of the longer text's."""
-    one, two = Counter(content(a)), Counter(content(b))
+    one, two = (
+        Counter(name(t) for t in tokens if t.tag in _CONTENT and (t.tag is not Tag.PRON or t.text in _NAMES))
+        for tokens in (a, b)
+    )
     longer = max(one.total(), two.total())
     return (one & two).total() / longer if longer else 0.0
 
@@ -156,11 +154,8 @@ def _subject(tokens: Sequence[Token], end: int) -> Place:
 
 def _before(tokens: Sequence[Token], end: int) -> Iterable[str]:
     """What is said before a preposition, back to the last conjunction."""
-    for token in reversed(tokens[:end]):
-        if token.tag in (Tag.CONJ, Tag.BREAK):
-            return
-        if token.tag in (Tag.NOUN, Tag.VERB):
-            yield token.lemma
+    clause = takewhile(lambda t: t.tag not in (Tag.CONJ, Tag.BREAK), reversed(tokens[:end]))
+    return (t.lemma for t in clause if t.tag in (Tag.NOUN, Tag.VERB))
 
 
 def _is_passive(tokens: Sequence[Token], at: int) -> bool:

@@ -52,9 +52,9 @@ def adverb(word: Placed) -> bool:
     return listed or (word.small.endswith("ly") and len(word.small) > 4)
 
 
-def inverted(row: Row, *, most: int = 4) -> int:
+def inverted(row: Row) -> int:
     """The place of an auxiliary before its subject, as in "Did they leave?"; −1 if there is none."""
-    for i, word in enumerate(row[:most]):
+    for i, word in enumerate(row[:4]):
         if auxiliary(word.small) and not word.small.endswith(_CLITICS):
             asks = i == 0 or row[0].small in ("why", "how", "when", "where", "what", "who", "which")
             behind = row[i + 1].tag if i + 1 < len(row) else None
@@ -244,7 +244,6 @@ def _is_many(word: Placed) -> bool:
 # -- denials -------------------------------------------------------------------------------------------
 
 _HELPS: Final = r"is|are|was|were|am|can|could|will|would|should|must|may|might"
-
 
 _WHERE: Final = (
     r"on|in|behind|under|near|at|by|inside|outside|above|below|beside|between|against|next to|in front of"

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from weakspot.text.lexicon import (
@@ -252,7 +253,9 @@ def _finite(word: str, before: Sequence[Token], following: frozenset[Tag], *, su
         return sure and last.tag is Tag.CONJ and bool(following & _ENDS) and alike
     if last.tag is Tag.ADV:
         return sure and any(t.tag is Tag.NOUN for t in before)
-    clause = list(_clause(before))
+    # What a relative clause says is not the main clause's.
+    begins = (Tag.BREAK, Tag.CONJ)
+    clause = list(takewhile(lambda t: t.tag not in begins and t.text not in _RELATIVE, reversed(before)))
     if any((t.tag is Tag.VERB and t.form in ("s", "base")) or t.tag is Tag.AUX for t in clause):
         return False
     singular_form = word.endswith("s") and not word.endswith("ss")
@@ -303,14 +306,6 @@ def _with_another(before: Sequence[Token]) -> bool:
     """Whether the noun phrase that stands last is joined to another: "a girl and a boy"."""
     rest = before[: len(before) - len(noun_phrase(before))]
     return len(rest) > 1 and rest[-1].text == "and" and rest[-2].tag is Tag.NOUN
-
-
-def _clause(before: Sequence[Token]) -> Iterator[Token]:
-    """The words since the clause began, last first. What a relative clause says is not the main clause's."""
-    for token in reversed(before):
-        if token.tag in (Tag.BREAK, Tag.CONJ) or token.text in _RELATIVE:
-            return
-        yield token
 
 
 def noun_phrase(before: Sequence[Token]) -> list[Token]:

@@ -78,10 +78,10 @@ class MineDocument(Document):
             yield Section("Blind spots", [*rates(rows, bases), self._categories()])
             yield Section("Examples", [_examples(rows)] if rows else [], TEXTS["examples"])
         beside = (
-            result.scores and _scores(result.scores),
+            _scores(result.scores) if result.scores else None,
             self._model(),
-            result.grounded and _grounded(result.grounded),
-            result.downstream and _downstream(result.downstream),
+            _grounded(result.grounded) if result.grounded else None,
+            _downstream(result.downstream) if result.downstream else None,
         )
         for table in filter(None, beside):
             yield Section(table.title, [table])

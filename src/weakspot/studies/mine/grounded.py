@@ -24,6 +24,7 @@ from weakspot.sources.captioned import Captioned
 from weakspot.stats import adjusted_bh
 from weakspot.stats.clustered import clustered_rate
 from weakspot.studies.mine.embeddings import embed_texts
+from weakspot.studies.mine.pair_rule import Vectors
 from weakspot.studies.mine.parts import Progress
 from weakspot.studies.mine.result import Grounded, GroundedRow, LeftOutFile, Miss, Sight, TooFew
 from weakspot.study.options import check_seed
@@ -161,8 +162,8 @@ def _products(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[n
 def _measure(
     kind: Foils,
     trials: Sequence[_Trial],
-    images: NDArray[np.float32],
-    texts: NDArray[np.float32],
+    images: Vectors,
+    texts: Vectors,
     at: dict[str, int],
     *,
     names: Sequence[str],

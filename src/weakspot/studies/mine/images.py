@@ -24,7 +24,7 @@ from weakspot.models.vectors import unit
 from weakspot.sources.folder import decode, read
 from weakspot.sources.pool import Pool, read_pool
 from weakspot.store.blobs import png, write_whole
-from weakspot.studies.mine.pair_rule import Rule, calibrated
+from weakspot.studies.mine.pair_rule import Rule, Vectors, calibrated
 from weakspot.studies.mine.pairs import diverse, find_pairs
 from weakspot.studies.mine.parts import Progress
 from weakspot.studies.mine.result import LeftOutFile
@@ -44,7 +44,7 @@ class Features:
     extract: Extractor  # see `weakspot.models.features`
     digest: str = ""  # what tells it from others; "" if nobody knows, and then it is not cached
 
-    def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
+    def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> Vectors:
         return unit(checked(self.extract, images), of="the network")
 
 
@@ -128,7 +128,7 @@ def mine_images(
     )
 
 
-def shared_rows(one: Pool, other: Pool) -> tuple[tuple[str, ...], NDArray[np.float32], NDArray[np.float32]]:
+def shared_rows(one: Pool, other: Pool) -> tuple[tuple[str, ...], Vectors, Vectors]:
     """The names of the pictures that both encoders could embed, and their rows by either."""
     places = {digest: i for i, digest in enumerate(other.digests)}
     common = [(i, places[digest]) for i, digest in enumerate(one.digests) if digest in places]

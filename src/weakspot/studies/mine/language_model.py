@@ -109,9 +109,8 @@ def merge(named: Iterable[tuple[int, Failure]]) -> list[Failure]:
     for number, failure in named:
         alike = next((g for g in groups if any(_alike(failure, other) for _, other in g)), None)
         if alike is None:
-            groups.append([(number, failure)])
-        else:
-            alike.append((number, failure))
+            groups.append(alike := [])
+        alike.append((number, failure))
     found = []
     for group in groups:
         best = max((f for _, f in group), key=lambda f: (len(f.cited), len(f.description)))

@@ -23,17 +23,17 @@ from weakspot.judges.differs.judge import PUBLISHED as PUBLISHED_SUCCESS
 from weakspot.stats import wilson
 from weakspot.studies.mine.embeddings import embed_texts
 from weakspot.studies.mine.language_model import PROMPTS
-from weakspot.studies.mine.pair_rule import PUBLISHED, Rule, calibrated, random_similarities
+from weakspot.studies.mine.pair_rule import PUBLISHED, Rule, Vectors, calibrated, random_similarities
 from weakspot.studies.mine.pair_source import reworded
 from weakspot.studies.mine.pairs import Accept, Pairs, diverse, find_pairs
 from weakspot.studies.mine.parts import MineContext, MineParts
 from weakspot.studies.mine.result import Mined, MinedPair, Threshold
-from weakspot.studies.mine.settings import MineSettings
 from weakspot.text.differences import categorise
 from weakspot.text.llm_answers import ask_all, one_line
 from weakspot.text.same_words import plainly
 
-#: Share of random pairs that are less alike than a candidate of the search, and than a failure must be.
+#: Share of random pairs that are less alike than a candidate of the search (what 0.9 is to an encoder lies
+#: near it), and than a failure must be.
 CANDIDATES, USUAL = 0.9999, 0.999
 #: Captions that are reworded to see how alike texts are that say the same, and the share that is less alike.
 REWORDED, LESS = 512, 0.05
@@ -50,7 +50,7 @@ def mine_pairs(context: MineContext) -> Mined:
     began = time.monotonic()
     tested, reference = parts.rows("encoder", progress), parts.rows("reference", progress)
     embedded = time.monotonic()
-    rule, threshold = thresholds(settings, parts, tested, reference)
+    rule, threshold = thresholds(context, tested, reference)
     accept, limit = _of_two_pictures(parts), max(20_000, DEEP * settings.pairs)
     tell = partial(progress, "searching all pairs")
     search = search_of(len(tested))
@@ -87,17 +87,13 @@ def _pair(first: str, second: str, tested: float, reference: float) -> MinedPair
     )
 
 
-def thresholds(
-    settings: MineSettings,
-    parts: MineParts,
-    tested: NDArray[np.float32],
-    reference: NDArray[np.float32],
-) -> tuple[Rule, Threshold]:
+def thresholds(context: MineContext, tested: Vectors, reference: Vectors) -> tuple[Rule, Threshold]:
     """The rule of the search and the similarity above which a new pair is alike.
 
     Calibrated, a candidate is one of the nearest of 10,000 random pairs, and alike is nearer than nearly all
     random pairs and as near as captions are that were only reworded.
     """
+    settings, parts = context.settings, context.parts
     if settings.threshold is not None:
         rule = Rule(settings.threshold, settings.gap)
         success = min(settings.threshold, PUBLISHED_SUCCESS) if rule == PUBLISHED else settings.threshold
@@ -154,9 +150,7 @@ def _of_two_pictures(parts: MineParts) -> Accept | None:
     return accept
 
 
-def choose(
-    found: Pairs, context: MineContext, reference: NDArray[np.float32]
-) -> tuple[Pairs, dict[str, int]]:
+def choose(found: Pairs, context: MineContext, reference: Vectors) -> tuple[Pairs, dict[str, int]]:
     """A diverse list of pairs that really differ and, where there is a topic, matter for it."""
     texts, left = context.parts.corpus.texts, found
     doubt: dict[tuple[int, int], str] = {}
@@ -223,7 +217,7 @@ def said_yes(answer: str | None) -> bool | None:
     return None if found is None else found[1].lower() == "yes"
 
 
-def nearness(context: MineContext) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def nearness(context: MineContext) -> tuple[Vectors, Vectors]:
     """How like the topic each text of the corpus is, to the reference; and the topic's row."""
     try:
         (row,) = embed_texts(context.parts.reference, [context.settings.steer])

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
-from weakspot.studies.mine.pair_rule import PUBLISHED, Rule
+from weakspot.studies.mine.pair_rule import PUBLISHED, Rule, Vectors
 from weakspot.studies.mine.shorten import rounding, shorten
 
 TILE: Final = 1024  # rows and columns of a tile: what fits into a core's cache
@@ -58,8 +58,8 @@ class Pairs:
 
 
 def find_pairs(
-    tested: NDArray[np.float32],
-    reference: NDArray[np.float32],
+    tested: Vectors,
+    reference: Vectors,
     *,
     rule: Rule = PUBLISHED,
     limit: int | None = None,
@@ -155,7 +155,7 @@ class Best:
 
 
 def similarities(
-    vectors: NDArray[np.float32], first: Indices, second: Indices, *, least: float | None = None
+    vectors: Vectors, first: Indices, second: Indices, *, least: float | None = None
 ) -> NDArray[np.float64]:
     """Products of rows in float64; one that is certainly below `least` need not be exact."""
     out = np.empty(len(first))
@@ -172,7 +172,7 @@ def similarities(
     return out
 
 
-def _products(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float64]:
+def _products(a: Vectors, b: Vectors) -> NDArray[np.float64]:
     return np.asarray(np.einsum("ij,ij->i", a.astype(np.float64), b.astype(np.float64)), np.float64)
 
 
@@ -243,7 +243,7 @@ class Diverse(NamedTuple):
 
 def diverse(
     pairs: Pairs,
-    vectors: NDArray[np.float32],
+    vectors: Vectors,
     *,
     wanted: int,
     per_text: int = 1,

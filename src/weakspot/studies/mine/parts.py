@@ -103,7 +103,14 @@ def load(
     )
     _probe(tested, other, texts, names=(settings.encoder, settings.reference))
     if settings.images is not None:
-        _check_pictures(tested, settings)
+        from weakspot.sources.captioned import read_captioned
+
+        if not isinstance(tested, Encoder):
+            raise WeakspotError(
+                f"{settings.encoder[:200]} embeds texts alone, so it cannot be checked with pictures",
+                fix="name an encoder of pictures and texts, or leave out --images",
+            )
+        read_captioned(str(settings.images))  # refuses a folder without captions
     draws = matches = model = None
     if settings.downstream is not None:
         draws = part(downstream, settings.downstream, SOURCES, object, without_name=_AGAIN)
@@ -167,17 +174,6 @@ def _blamed(name: str) -> Iterator[None]:
             f"{name[:200]} cannot embed the texts: {type(error).__name__}: {error}",
             fix="mend the encoder; --debug shows where",
         ) from error
-
-
-def _check_pictures(tested: TextEncoder, settings: MineSettings) -> None:
-    from weakspot.sources.captioned import read_captioned
-
-    if not isinstance(tested, Encoder):
-        raise WeakspotError(
-            f"{settings.encoder[:200]} embeds texts alone, so it cannot be checked with pictures",
-            fix="name an encoder of pictures and texts, or leave out --images",
-        )
-    read_captioned(str(settings.images))
 
 
 def _deaf(encoder: TextEncoder) -> str:

@@ -21,7 +21,7 @@ from weakspot.core.ports import Selective
 from weakspot.judges.differs.judge import SimilarityJudge, differs
 from weakspot.sources.corpus import Renewable, gather, read_corpus
 from weakspot.store import Run, write_whole
-from weakspot.studies.mine.pair_source import Made, PairSimilarity, edited, pair_of
+from weakspot.studies.mine.pair_source import Made, PairSimilarity, admitting, edited, pair_of
 from weakspot.studies.mine.result import MineResult
 from weakspot.study.lifecycle import settings_of
 from weakspot.study.loading import rooted
@@ -137,9 +137,8 @@ class FreshCaptions:
         category = _category(spot.hypotheses[0])
         assert category is not None  # noqa: S101 (asked before)
         rng = Random(f"{self._seed} {part} {spot.hypotheses[0].id}")  # noqa: S311
-        known = self._known[part]
-        found = edited(self.captions[part], category=category, rng=rng, known=known, fits=self._fits)
-        rows = list(islice(found, most))
+        admits = admitting(self._known[part], self._fits)
+        rows = list(islice(edited(self.captions[part], admits, category=category, rng=rng), most))
         other = "verification" if part == "repair" else "repair"
         self._known[other] |= {normal_form(text) for row in rows for text in row[:2]}
         return rows
@@ -256,11 +255,10 @@ def _fit(
 
 def _write(folder: Path, lessons: dict[str, list[Made]]) -> dict[str, Any]:
     lines = [
-        json.dumps({"first": row.first, "second": row.second, "change": row.change, "differ in": words},
-                   ensure_ascii=False)
+        json.dumps(row._asdict() | {"differ in": words}, ensure_ascii=False)
         for words, rows in lessons.items()
         for row in rows
-    ]  # fmt: skip
+    ]
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / "pairs.jsonl", ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace"))
     return {"folder": str(folder), "pictures": len(lines), "kind": "pairs of texts"}

@@ -42,15 +42,12 @@ def rounding(length: int) -> float:
     return (length + 16) * 2.0**-23
 
 
-def shorten(vectors: NDArray[np.float32], *, above: float, recheck: float = RECHECK, seed: int = 0) -> Short:
-    """Short rows for finding pairs with products above a threshold: the higher, the shorter they can be.
-
-    The rows have length 1, and may be mapped from a file. The seed can change the speed and never the answer.
-    """
+def shorten(vectors: NDArray[np.float32], *, above: float, recheck: float = RECHECK) -> Short:
+    """Short rows for finding pairs with products above a threshold: the higher, the shorter they can be."""
     n, width = vectors.shape
     if n <= FEW:
         return Short(np.ascontiguousarray(vectors, np.float32), rounding(width))
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)  # it can change the speed, and never the answer
     basis = directions(vectors[np.sort(rng.choice(n, min(n, _LEARN), replace=False))])
     tried = vectors[np.sort(rng.choice(n, 2 * _TRY, replace=False))] @ basis
     length = best_length(tried[::2], tried[1::2], above=above, recheck=recheck)
