@@ -92,10 +92,7 @@ def find_pairs(
         if top == left:
             above = first < second
             first, second = first[above], second[above]
-        return again(first, second)
-
-    def again(first: Indices, second: Indices) -> Pairs:
-        """The same pairs by float64, then by the reference."""
+        # The same pairs again: by float64, then by the reference.
         alike = similarities(tested, first, second, least=best.bar)
         kept = (alike > rule.above) & (alike >= best.bar)
         first, second, alike = first[kept], second[kept], alike[kept]
