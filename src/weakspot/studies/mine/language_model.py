@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast, runtime_checkable
 
 import yaml
 
@@ -39,12 +39,20 @@ if TYPE_CHECKING:
 PROMPTS: Final[Mapping[str, str]] = yaml.safe_load(Path(__file__).with_name("prompts.yaml").read_bytes())
 
 
+@runtime_checkable
+class Metered(Protocol):
+    """A language model that knows what it has spent, and what it may spend."""
+
+    @property
+    def spent(self) -> Spent: ...
+
+
 class Bill:
     """Enters what a metered language model costs into the ledger, and holds it to the budget of dollars."""
 
     def __init__(self, context: MineContext) -> None:
-        self._ledger = context.ledger
-        self._spent: Spent | None = getattr(context.parts.llm, "spent", None)
+        self._ledger, model = context.ledger, cast("object", context.parts.llm)
+        self._spent = model.spent if isinstance(model, Metered) else None
         self._entered = self._now()
         if self._spent is not None:
             budget = Budget.parse(context.settings.budget)["dollars"]
