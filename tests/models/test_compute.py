@@ -93,7 +93,7 @@ def test_half_precision_gives_the_same_to_tolerance(dtype: str) -> None:
     found = probabilities(half)
     np.testing.assert_allclose(found, whole, atol=0.01)
     assert not np.array_equal(found, whole)
-    assert {p.dtype for p in half._model.parameters()} == {torch.float32}
+    assert {p.dtype for p in half.network.parameters()} == {torch.float32}
     assert f"cpu · {dtype}" in half.about
 
 
@@ -257,7 +257,7 @@ def test_a_classifier_begins_with_it_halves_it_and_remembers(monkeypatch: pytest
     assert classifier(batch=5).batch == 5  # who says it knows better
     model = classifier()
     assert model.batch == 4  # of 256 kB each
-    real, sizes = model._model, []
+    real, sizes = model.network, []
 
     def tight(pixels: Any) -> Any:
         sizes.append(len(pixels))
@@ -265,7 +265,7 @@ def test_a_classifier_begins_with_it_halves_it_and_remembers(monkeypatch: pytest
             raise torch.cuda.OutOfMemoryError("CUDA out of memory")
         return real(pixels)
 
-    model._model = tight
+    model.network = tight
     first = probabilities(model)
     assert sizes == [4, 2, 2, 2]
     assert np.array_equal(probabilities(model), first)

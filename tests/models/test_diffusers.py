@@ -357,7 +357,7 @@ def test_released_it_makes_no_more_pictures(make: Callable[..., DiffusersGenerat
 
 def hungry(generator: DiffusersGenerator, most: int, error: BaseException) -> list[int]:
     """Let the pipeline fail with more than `most` pictures; the sizes of the batches that were tried."""
-    pipe, tried = generator._model, []
+    pipe, tried = generator.network, []
 
     def call(**options: Any) -> Any:
         tried.append(len(options["prompt"]))
@@ -365,7 +365,7 @@ def hungry(generator: DiffusersGenerator, most: int, error: BaseException) -> li
             raise error
         return pipe(**options)
 
-    generator._model = call
+    generator.network = call
     return tried
 
 
@@ -459,7 +459,7 @@ def test_other_errors_are_not_taken_for_a_lack_of_memory(make: Callable[..., Dif
 
 
 def answering(generator: DiffusersGenerator, **answer: Any) -> None:
-    generator._model = lambda **_: SimpleNamespace(**answer)
+    generator.network = lambda **_: SimpleNamespace(**answer)
 
 
 def test_a_picture_that_the_safety_checker_holds_back_is_an_error(
@@ -478,7 +478,7 @@ def test_a_picture_that_the_safety_checker_holds_back_is_an_error(
 def test_a_real_safety_checker_is_kept(tmp_path: Path) -> None:
     folder = build(tmp_path / "checked", checker=True)
     generator = DiffusersGenerator(folder, device="cpu", steps=1)
-    assert generator._model.safety_checker is not None
+    assert generator.network.safety_checker is not None
     with pytest.raises(WeakspotError, match=r"safety checker held back the picture of 'a fly\.'"):
         generator.generate(["a fly."], [1])
 
@@ -817,7 +817,7 @@ def test_by_name(folder: Path) -> None:
         "&scheduler=EulerDiscreteScheduler&compile=no&offload=no"
     )
     assert (generator.size, generator.batch, generator.dtype) == ((32, 40), 2, "float32")
-    assert type(generator._model.scheduler).__name__ == "EulerDiscreteScheduler"
+    assert type(generator.network.scheduler).__name__ == "EulerDiscreteScheduler"
     assert generator.generate(["fly"], [1])[0].shape == (32, 40, 3)
 
 

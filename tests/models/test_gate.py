@@ -160,8 +160,8 @@ def test_other_models_compute_inside_too(which: str, tmp_path: Path, monkeypatch
 
         monkeypatch.setattr("weakspot.models.hf.encoders.computing", as_gpu)
         encoder = HfSentences(plain(tmp_path))
-        watched = Watched(encoder._model)
-        encoder._model = watched
+        watched = Watched(encoder.network)
+        encoder.network = watched
         work = lambda: encoder.embed_texts(TEXTS)  # noqa: E731
     elif which == "onnx:":
         from tests.models.test_onnx import build as graph
@@ -170,8 +170,8 @@ def test_other_models_compute_inside_too(which: str, tmp_path: Path, monkeypatch
 
         monkeypatch.setattr("weakspot.models.onnx.graph.computing", as_gpu)
         model = OnnxClassifier(graph(tmp_path / "m.onnx"), labels=("r", "g", "b"), device="cpu")
-        watched = Watched(model._graph._session.run)
-        model._graph._session = SimpleNamespace(run=watched)
+        watched = Watched(model.graph.session.run)
+        model.graph.session = SimpleNamespace(run=watched)
         work = lambda: model.answer(CASES)  # noqa: E731
     else:
         pytest.importorskip("diffusers")
@@ -181,8 +181,8 @@ def test_other_models_compute_inside_too(which: str, tmp_path: Path, monkeypatch
 
         monkeypatch.setattr("weakspot.models.diffusers.pipeline.computing", as_gpu)
         generator = DiffusersGenerator(build(tmp_path / "sd"), device="cpu", steps=1, guidance=1.0)
-        watched = Watched(generator._model)
-        generator._model = watched
+        watched = Watched(generator.network)
+        generator.network = watched
         work = lambda: generator.generate(["a fly"], [1])  # noqa: E731
     found: list[Any] = []
     thread = threading.Thread(target=lambda: found.append(work()))

@@ -151,7 +151,7 @@ def test_all_next_words_together_are_certain(made: tuple[Path, Any, str], option
     """Probabilities of every single next token sum to 1: nothing is left out and nothing counted twice."""
     model = MODELS.load(f"hf:{made[0]}{options}")  # by default, a GPU rounds to bfloat16
     ordinary = model.log_probabilities(PICTURES[:1], WORDS[5:], prefix="it is")[0]
-    speaker = model._model
+    speaker = model.network
     before = speaker.tokenizer("it is", add_special_tokens=False)["input_ids"]
     logits = speaker.read(PICTURES[0], [[*before, 5]])[0, -1]
     wanted = logits - np.log(np.exp(logits).sum())

@@ -142,7 +142,7 @@ def test_out_of_memory_halves_the_batch_and_goes_on(
 ) -> None:
     model = MODELS.load(f"hf:{made[0]}?batch=8")
     wanted = model.answer(CASES)
-    real, sizes = model._model, []
+    real, sizes = model.network, []
 
     def tight(pixels: Any) -> Any:
         sizes.append(len(pixels))
@@ -150,7 +150,7 @@ def test_out_of_memory_halves_the_batch_and_goes_on(
             raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
         return real(pixels)
 
-    monkeypatch.setattr(model, "_model", tight)
+    monkeypatch.setattr(model, "network", tight)
     found = model.answer(CASES)
     assert sizes == [5, 2, 2, 1]
     assert model.batch == 2
@@ -161,14 +161,14 @@ def test_out_of_memory_halves_the_batch_and_goes_on(
     def full(pixels: Any) -> Any:
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
 
-    monkeypatch.setattr(model, "_model", full)
+    monkeypatch.setattr(model, "network", full)
     with pytest.raises(WeakspotError, match="even with a batch of 1"):
         model.answer(CASES)
 
     def broken(pixels: Any) -> Any:
         raise RuntimeError("shapes cannot be multiplied")
 
-    monkeypatch.setattr(model, "_model", broken)
+    monkeypatch.setattr(model, "network", broken)
     with pytest.raises(RuntimeError, match="multiplied"):
         model.answer(CASES)
 
@@ -178,7 +178,7 @@ def test_it_gives_its_memory_back(made: tuple[Path, Any, str]) -> None:
     import weakref
 
     model = MODELS.load(f"hf:{made[0]}")
-    network = weakref.ref(model._model)
+    network = weakref.ref(model.network)
     model.release()
     gc.collect()
     assert network() is None

@@ -264,7 +264,7 @@ def test_the_largest_batch_changes_nothing(tmp_path: Path, batch: int) -> None:
 
 def test_short_memory_halves_the_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = OnnxClassifier(build(tmp_path / "m.onnx"), labels=LABELS, batch=4)
-    session, tried = model._graph._session, []
+    session, tried = model.graph.session, []
 
     class Small:
         def run(self, names: list[str], feed: dict[str, Any]) -> Any:
@@ -273,7 +273,7 @@ def test_short_memory_halves_the_batch(tmp_path: Path, monkeypatch: pytest.Monke
                 raise RuntimeError("Failed to allocate memory for requested buffer of size 9")
             return session.run(names, feed)
 
-    monkeypatch.setattr(model._graph, "_session", Small())
+    monkeypatch.setattr(model.graph, "session", Small())
     assert answers(model.answer(CASES)) == SAID
     assert tried == [4, 2, 1, 1, 1, 1, 1]
 
@@ -287,7 +287,7 @@ def test_it_says_where_it_runs_and_gives_its_memory_back(
     assert model.about == f"{file} · cpu · float32 · batch 8"
     assert model.about in caplog.text
     assert (model.device, model.dtype) == ("cpu", "float32")
-    session = weakref.ref(model._graph._session)
+    session = weakref.ref(model.graph.session)
     model.release()
     assert session() is None
     with pytest.raises(WeakspotError, match="was released"):
@@ -309,7 +309,7 @@ def test_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options = "device=cpu&batch=2&threads=1&output=answer"
     model = MODELS.load(f"onnx:m.onnx?labels=labels.txt&mean=0.5,0.5,0.5&std=0.2,0.2,0.2&{options}")
     assert answers(model.answer(CASES)) == SAID
-    assert (model.device, model._graph.batch) == ("cpu", 2)
+    assert (model.device, model.graph.batch) == ("cpu", 2)
     assert model.labels == LABELS
 
 

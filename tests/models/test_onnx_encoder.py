@@ -150,7 +150,7 @@ def test_short_memory_loses_no_row(folder: Path, tower: str, caplog: pytest.LogC
         return np.asarray(model.embed_images(shown) if tower == "_image" else model.embed_texts(texts))
 
     whole, graph = rows(), getattr(model, tower)
-    graph._session = small = Small(graph._session)
+    graph.session = small = Small(graph.session)
     with caplog.at_level("WARNING", "weakspot.models"):
         halved = rows()
     assert halved.shape == (20, 6)

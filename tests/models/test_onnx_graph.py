@@ -125,7 +125,7 @@ class Small:
 def test_short_memory_halves_the_batch_for_good(path: Path, message: str | Exception) -> None:
     graph, given = Graph(path), feed(100)
     expected = graph.run(given)
-    graph._session = small = Small(graph._session, 10, message)
+    graph.session = small = Small(graph.session, 10, message)
     for value, other in zip(graph.run(given), expected, strict=True):
         np.testing.assert_allclose(value, other, atol=1e-5)
     assert small.tried == [64, 32, 16, *[8] * 12, 4]
@@ -137,7 +137,7 @@ def test_short_memory_halves_the_batch_for_good(path: Path, message: str | Excep
 
 def test_one_row_that_does_not_fit_is_an_error(path: Path, tmp_path: Path) -> None:
     graph = Graph(path)
-    graph._session = Small(graph._session, 0, "out of memory")
+    graph.session = Small(graph.session, 0, "out of memory")
     with pytest.raises(WeakspotError, match="does not fit into memory, even with a batch of 1") as error:
         graph.run(feed(5))
     assert "memory" in error.value.fix
@@ -148,7 +148,7 @@ def test_one_row_that_does_not_fit_is_an_error(path: Path, tmp_path: Path) -> No
     fixed = tmp_path / "f.onnx"
     fixed.write_bytes(parsed(PRODUCT.replace("[n,", "[4,")).SerializeToString())
     graph = Graph(fixed)
-    graph._session = Small(graph._session, 3, "out of memory")
+    graph.session = Small(graph.session, 3, "out of memory")
     with pytest.raises(WeakspotError, match="even with a batch of 4"):
         graph.run(feed(5))
 

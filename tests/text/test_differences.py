@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weakspot.text.differences import Category, categorise, totals
-from weakspot.text.forms import plural, singular, verb_form
-from weakspot.text.lexicon import Tag, sections
+from weakspot.text.lexicon import Tag, plural, sections, singular, verb_form
 from weakspot.text.tagging import tokenise
 
 PAIRS = [

@@ -11,8 +11,8 @@ from weakspot.concepts.space import load_space
 from weakspot.core import WeakspotError
 from weakspot.sources.documents import documents
 from weakspot.text import lexicon
-from weakspot.text.forms import base_of
 from weakspot.text.grammar import denied
+from weakspot.text.lexicon import base_of
 from weakspot.text.text_edits import EDITS, edit, misspelt
 
 TEXTS = documents().texts

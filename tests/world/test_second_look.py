@@ -50,5 +50,5 @@ def test_single_outputs_and_no_pictures() -> None:
 
 
 def test_the_verifier_is_such_a_network() -> None:
-    assert isinstance(load(FAIR)._graph, SecondLook)
-    assert not isinstance(load()._graph, SecondLook)
+    assert isinstance(load(FAIR).graph, SecondLook)
+    assert not isinstance(load().graph, SecondLook)

@@ -218,7 +218,7 @@ class Batches:
 class Batched:
     """What models that lie on a device and run in batches have in common.
 
-    A subclass sets `device`, `_model` and `_batches` when it is made.
+    A subclass sets `device`, `_batches` and `network`, the library's own object, when it is made.
     """
 
     device: str
@@ -226,13 +226,13 @@ class Batched:
     _held: Any = None
 
     @property
-    def _model(self) -> Any:
+    def network(self) -> Any:
         if self._held is None:
             raise WeakspotError(f"{self._batches.name[:200]} was released", fix="load it again")
         return self._held
 
-    @_model.setter
-    def _model(self, model: Any) -> None:
+    @network.setter
+    def network(self, model: Any) -> None:
         self._held = model
 
     @property

@@ -39,7 +39,7 @@ class FunctionClassifier(Batched):
     ) -> None:
         self.labels = tuple(labels)
         self.parents: Mapping[str, str] = {}
-        self._model, self._size = function, size
+        self.network, self._size = function, size
         # It most likely computes on the GPU that its module has already used.
         torch: Any = sys.modules.get("torch")
         self.device = "cuda" if torch is not None and torch.cuda.is_initialized() else "cpu"
@@ -51,7 +51,7 @@ class FunctionClassifier(Batched):
         return [output for part in parts for output in part]
 
     def _some(self, images: Sequence[Any]) -> list[Output]:
-        raw = _plain(self._model(stack_images(images, self._size)))
+        raw = _plain(self.network(stack_images(images, self._size)))
         if len(raw) == len(images) and all(isinstance(r, str) for r in raw):
             named = list(map(str, raw))
             if strange := [label for label in named if label not in self.labels]:

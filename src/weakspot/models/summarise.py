@@ -130,7 +130,7 @@ class Seq2Seq(FolderModel):
         super().__init__(folder, usual=BATCH, **how)
         config = read_config(folder)
         self.prefix = _prefix(config) if prefix is None else prefix
-        self._model = self._network("AutoModelForSeq2SeqLM")
+        self.network = self._network("AutoModelForSeq2SeqLM")
         self._tokenizer: Any = load_beside("AutoTokenizer", folder, trust=self.trust)
         places = int(config.get("max_position_embeddings") or config.get("n_positions") or READ)
         self._longest = max(min(places, int(self._tokenizer.model_max_length), 1 << 14), 8)
@@ -153,7 +153,7 @@ class Seq2Seq(FolderModel):
             )
             given = {k: read[k].to(self.device) for k in ("input_ids", "attention_mask")}
             with computing(self.device):
-                rows = self._model.generate(**given, **self._written, max_length=None).cpu()
+                rows = self.network.generate(**given, **self._written, max_length=None).cpu()
             written: list[str] = self._tokenizer.batch_decode(rows, skip_special_tokens=True)
         return written
 

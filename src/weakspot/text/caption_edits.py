@@ -1,8 +1,7 @@
 """Counterfactual edits of a caption, by rule: one thing is changed, and the edit says which.
 
 "it is on a yellow flower." becomes "it is not on a yellow flower.", "it is on a blue flower.", "it is on a
-flower.", or is left out. If the failure rate moves with the edit, the words that changed matter. What the
-rules do not know they leave alone.
+flower.", or is left out. What the rules do not know they leave alone.
 """
 
 from __future__ import annotations
@@ -60,18 +59,10 @@ def edits(
 ) -> list[Edit]:
     """All edits of a hypothesis, no text twice, none that is the hypothesis or the base itself.
 
-    Args:
-        hypothesis: What to edit; it is the parent of its edits.
-        base: Its words are left as they are, where the hypothesis begins with them.
-        meaning: What a text means to the source. Edits for which it raises `WeakspotError` are left out, and
-            so are those that mean what another text does.
-        rewrite: Gives further texts in place of what the hypothesis says beyond the base. What is not one
-            short printable text is left out.
-        each: Replacements tried for one word.
-        most: How many edits to give; up to half of them are the rewriter's, if there is one.
-
-    Raises:
-        WeakspotError: The rewriter raised.
+    The words of the base are left as they are, where the hypothesis begins with them. Edits that mean to the
+    source what another text does are left out, and those for which `meaning` raises `WeakspotError`. Up to
+    half of the `most` edits are what `rewrite` gives in place of what the hypothesis says beyond the base. Of
+    one word `each` replacements are tried.
     """
     fixed = base.text.rstrip() if base is not None else ""
     own = hypothesis.text.removeprefix(fixed)
@@ -253,7 +244,6 @@ def _key(text: str) -> str:
 
 
 def _meaning(meaning: Callable[[str], Hashable] | None, text: str) -> Hashable:
-    """What a text means; None where that is not known."""
     try:
         return None if meaning is None else meaning(text)
     except WeakspotError:

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from weakspot.text.forms import article, capital
-from weakspot.text.lexicon import Tag
+from weakspot.text.lexicon import Tag, article, capital
 from weakspot.text.tagging import Token, tokenise
 
 #: A word, with what an apostrophe ties to it.
@@ -35,7 +34,6 @@ class Placed(NamedTuple):
         return self.token.tag
 
     def to(self, new: str) -> tuple[int, int, str]:
-        """What takes its place."""
         return self.start, self.end, new
 
 

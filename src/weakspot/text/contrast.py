@@ -1,12 +1,8 @@
 """Edits of a caption by category (`variants`), and foils: what a good encoder must notice beside the picture.
 
-The edits of `caption_edits` (negation, sides, relations, colours, counts) are used where they fit; the others
-are here: roles, adjectives that change nouns, verbs, times, things, people's sex, what is there. An edit is
-given only if `differences` names its category, too. Case, spelling and punctuation stay the caption's.
-
-Some foils exchange two words that exclude each other (left and right, dog and cat, two and three) or two
-beings in one caption; the others are the edits, one kind for each category. A caption that has both words of
-an exchange is left alone: "black and white" would still be true.
+An edit is given only if `differences` names its category, too. Case, spelling and punctuation stay the
+caption's. A foil is an edit, or an exchange of two words that exclude each other; a caption that has both is
+left alone: "black and white" would still be true.
 """
 
 from __future__ import annotations
@@ -22,12 +18,10 @@ from weakspot.text.caption_edits import Kind, edits
 from weakspot.text.changes import Change, Placed, key, put, replaced, words_of_caption
 from weakspot.text.differences import Category, categorise
 from weakspot.text.exchanges import gender
-from weakspot.text.forms import article, capital, plural, verb_form
-from weakspot.text.lexicon import Tag, lines, section, words
+from weakspot.text.lexicon import Tag, article, capital, lines, plural, section, verb_form, words
 from weakspot.text.tagging import Token
 
 LONGEST: Final = 300  # a caption longer than this, in characters, is not edited
-
 
 Words = Sequence[Placed]
 
@@ -129,7 +123,6 @@ def _quantified(caption: str, spots: Words) -> Iterator[Change]:
 
 
 def _exchanged(caption: str, a: Placed, b: Placed) -> Change:
-    """Two words in each other's place."""
     return put(caption, a.to(b.token.said), b.to(a.token.said))
 
 
@@ -260,10 +253,7 @@ class Foils(NamedTuple):
 def _words_exchanged(
     caption: str, *, pairs: Sequence[Sequence[str]], where: str = _ANYWHERE, never: str = ""
 ) -> list[str]:
-    """The caption with the words of a pair exchanged, for each pair of which it has just one.
-
-    `where` is a pattern of the word in its place, `never` one of captions that are left alone.
-    """
+    """The caption with the words of each pair exchanged of which it has just one, unless it has `never`."""
     if never and re.search(never, caption, re.IGNORECASE):
         return []
     found = []

@@ -1,8 +1,7 @@
 """What changed between two texts: one category a pair, with the words that say so.
 
-Both texts are split into tagged words and aligned at the least cost. The first of these that holds names the
-pair: a negation came or went; words that both texts have changed places; the words that were replaced, added
-or left out are numbers, people's sex, things, actions, places, attributes. Nothing is learned.
+The first of these that holds names the pair: a negation came or went; words that both texts have changed
+places; the words that were replaced, added or left out are of a kind.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from weakspot.text.exchanges import exchange, gender, shared
-from weakspot.text.forms import one_and_many
-from weakspot.text.lexicon import Tag, words
+from weakspot.text.lexicon import Tag, one_and_many, words
 from weakspot.text.tagging import Token, sure_adjective, tokenise
 
 
@@ -164,7 +162,6 @@ def _of(side: Iterable[Token], *tags: Tag) -> list[Token]:
 
 
 def _replaced(region: Region) -> Category | None:
-    """Words in place of others."""
     a, b = region.a, region.b
     both = (*a, *b)
 
@@ -225,7 +222,6 @@ def _verb_or_noun(a: Token, b: Token) -> Category:
 
 
 def _added(region: Region) -> Category | None:
-    """Words that only one text has."""
     side = (*region.a, *region.b)
     nouns, verbs, places = _of(side, Tag.NOUN), _of(side, Tag.VERB), _of(side, Tag.PREP, Tag.SIDE)
     if not _weighty(side):

@@ -1,9 +1,7 @@
 """The same words in other places: who does what to whom, and which word belongs to which noun.
 
-"A dog chases a cat" and "a cat chases a dog" have the same words; so have "a red car and a blue bus" and "a
-blue car and a red bus", and "in the park a man walks" and "a man walks in the park". Every noun is given its
-place (does it, is done to, stands after this preposition), every adjective and number its noun; what these
-maps disagree in is what was exchanged. A sentence turned into the passive has the places of the active one.
+Every noun is given its place (does it, is done to, stands after this preposition), every adjective and number
+its noun; what these maps disagree in is what was exchanged. The passive has the places of the active.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, takewhile
 from typing import Final, NamedTuple
 
 from weakspot.text.lexicon import Tag, lines, swaps
@@ -48,11 +46,6 @@ class Exchange(NamedTuple):
     words: tuple[str, ...]
 
 
-def content(tokens: Iterable[Token]) -> list[str]:
-    """The lemmas that say something, a pronoun in its first case."""
-    return [name(t) for t in tokens if t.tag in _CONTENT and (t.tag is not Tag.PRON or t.text in _NAMES)]
-
-
 def name(token: Token) -> str:
     """The lemma; for a pronoun its first case."""
     return _CASES.get(token.lemma, token.lemma) if token.tag is Tag.PRON else token.lemma
@@ -60,7 +53,10 @@ def name(token: Token) -> str:
 
 def shared(a: Sequence[Token], b: Sequence[Token]) -> float:
     """The share of the words that say something which both texts have, of the longer text's."""
-    one, two = Counter(content(a)), Counter(content(b))
+    one, two = (
+        Counter(name(t) for t in tokens if t.tag in _CONTENT and (t.tag is not Tag.PRON or t.text in _NAMES))
+        for tokens in (a, b)
+    )
     longer = max(one.total(), two.total())
     return (one & two).total() / longer if longer else 0.0
 
@@ -68,8 +64,7 @@ def shared(a: Sequence[Token], b: Sequence[Token]) -> float:
 def exchange(a: Sequence[Token], b: Sequence[Token]) -> Exchange | None:
     """What was exchanged between two texts of nearly the same words; None if nothing was.
 
-    The tag is that of the words that changed places: `NOUN` (or `VERB`) means roles. It is None where only
-    the order differs and everything keeps its place.
+    `NOUN` (or `VERB`) means roles; the tag is None where only the order differs.
     """
     if shared(a, b) < OVERLAP:
         return None
@@ -118,7 +113,6 @@ def places(tokens: Sequence[Token]) -> dict[str, Place]:
 
 
 def _place(tokens: Sequence[Token], start: int, end: int, latest: Place) -> Place:
-    """The place of the phrase from `start` to `end`."""
     governor = tokens[start - 1] if start else None
     after = next((t for t in tokens[end + 1 :] if t.tag not in (Tag.ADV, Tag.NEG)), None)
     acts = after is not None and after.tag in (Tag.VERB, Tag.AUX)
@@ -160,11 +154,8 @@ def _subject(tokens: Sequence[Token], end: int) -> Place:
 
 def _before(tokens: Sequence[Token], end: int) -> Iterable[str]:
     """What is said before a preposition, back to the last conjunction."""
-    for token in reversed(tokens[:end]):
-        if token.tag in (Tag.CONJ, Tag.BREAK):
-            return
-        if token.tag in (Tag.NOUN, Tag.VERB):
-            yield token.lemma
+    clause = takewhile(lambda t: t.tag not in (Tag.CONJ, Tag.BREAK), reversed(tokens[:end]))
+    return (t.lemma for t in clause if t.tag in (Tag.NOUN, Tag.VERB))
 
 
 def _is_passive(tokens: Sequence[Token], at: int) -> bool:
@@ -201,7 +192,6 @@ def _inverted(a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
 
 
 def _bound(tokens: Sequence[Token], tag: Tag) -> dict[str, set[str]]:
-    """Adjectives or numbers with the nouns they belong to."""
     found: dict[str, set[str]] = {}
     for i, token in enumerate(tokens):
         if token.tag is not tag:

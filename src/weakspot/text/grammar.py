@@ -1,9 +1,7 @@
 """The grammar of running text: nouns from one to many and back, verbs in the other tense, denials.
 
 The tagger reads captions, so what it says of running text is taken with care: a word that may be a noun or a
-verb is left alone unless its place says which. A text is denied by its verb ("it did not rain"); of a short
-sentence of a caption the words are kept as far as possible, and something is denied in any of them, verb or
-not ("a fly not on a flower").
+verb is left alone unless its place says which.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from weakspot.text import forms
+from weakspot.text import lexicon
 from weakspot.text.changes import SENTENCE, Placed, Span, words_of_sentences
 from weakspot.text.lexicon import Tag, words
 from weakspot.text.tagging import LONG_FORMS, sure_adjective
@@ -28,11 +26,7 @@ DENIAL: Final = {"can": "can't", "will": "won't", "shall": "shan't"} | {
 }
 DENIED: Final = {short: word for word, short in DENIAL.items()}
 _CLITICS: Final = ("'ll", "'ve", "'re", "'d", "'m")
-_OTHER: Final = {
-    "is": "was", "are": "were", "am": "was", "was": "is", "were": "are", "has": "had", "have": "had",
-    "do": "did", "does": "did", "will": "would", "would": "will", "can": "could", "could": "can",
-    "may": "might", "might": "may",
-}  # fmt: skip
+_OTHER: Final = {row[0]: row[1] for row in lexicon.lines("other tense")}
 _MANY: Final = frozenset({"they", "we", "i", "you", "these", "those", "both", "many", "several", "few"})
 _OBJECTS: Final = frozenset({"me", "him", "her", "us", "them", "himself", "herself", "themselves"})
 #: Prepositions that a clause may follow: "since records began".
@@ -44,8 +38,7 @@ Row = Sequence[Placed]
 
 
 def like(word: str, model: str) -> str:
-    """In the capitals of another word."""
-    return word.upper() if model.isupper() and len(model) > 1 else forms.capital(word, model)
+    return word.upper() if model.isupper() and len(model) > 1 else lexicon.capital(word, model)
 
 
 def auxiliary(word: str) -> bool:
@@ -59,9 +52,9 @@ def adverb(word: Placed) -> bool:
     return listed or (word.small.endswith("ly") and len(word.small) > 4)
 
 
-def inverted(row: Row, *, most: int = 4) -> int:
+def inverted(row: Row) -> int:
     """The place of an auxiliary before its subject, as in "Did they leave?"; −1 if there is none."""
-    for i, word in enumerate(row[:most]):
+    for i, word in enumerate(row[:4]):
         if auxiliary(word.small) and not word.small.endswith(_CLITICS):
             asks = i == 0 or row[0].small in ("why", "how", "when", "where", "what", "who", "which")
             behind = row[i + 1].tag if i + 1 < len(row) else None
@@ -77,13 +70,9 @@ def numbers(text: str) -> Iterator[Span]:
         for i, (start, end, word, _) in enumerate(row):
             if _noun(row, i):
                 small = word.lower()
-                other = forms.singular(small)
-                if other == small:
-                    other = (
-                        small
-                        if small in words("not counted") or not _counted(row, i)
-                        else forms.plural(small)
-                    )
+                other = lexicon.singular(small)
+                if other == small and small not in words("not counted") and _counted(row, i):
+                    other = lexicon.plural(small)
                 if other != small:
                     yield start, end, like(other, word)
 
@@ -99,13 +88,13 @@ def _noun(row: Row, i: int) -> bool:
     if (i and word.word[:1].isupper()) or (small.endswith("ed") and len(small) > 5) or sure_adjective(small):
         return False
     touching = behind is not None and behind.start - word.end == 1
-    if touching and forms.singular(small) == small and _compound(row, i + 1):
+    if touching and lexicon.singular(small) == small and _compound(row, i + 1):
         return False  # "a town council" has councils, not towns
     if before is None:
-        return forms.singular(small) != small
+        return lexicon.singular(small) != small
     if before.small == "to" or auxiliary(before.small) or adverb(before) or before.tag is Tag.PRON:
         return False
-    if small in forms.verb_forms():
+    if small in lexicon.verb_forms():
         return before.tag in (Tag.DET, Tag.NUM, Tag.ADJ, Tag.PREP) or before.small.endswith("'s")
     if before.tag is not Tag.NOUN:
         return True
@@ -114,7 +103,7 @@ def _noun(row: Row, i: int) -> bool:
     )
     # "a company employs ninety", "owners fear that", "rangers hope": verbs that the tagger takes for nouns.
     return not (touching and opens) and not (
-        forms.singular(small) == small and forms.singular(before.small) != before.small
+        lexicon.singular(small) == small and lexicon.singular(before.small) != before.small
     )
 
 
@@ -123,9 +112,9 @@ def _compound(row: Row, i: int) -> bool:
     word, behind = row[i], row[i + 1] if i + 1 < len(row) else None
     if word.tag is not Tag.NOUN or word.small in words("no noun") | words("surely verb"):
         return False
-    if forms.singular(word.small) != word.small:
+    if lexicon.singular(word.small) != word.small:
         goes_on = behind is not None and behind.start - word.end == 1 and behind.tag in (Tag.DET, Tag.NUM)
-        return word.small not in forms.verb_forms() and not goes_on
+        return word.small not in lexicon.verb_forms() and not goes_on
     return behind is None or (behind.small != "that" and behind.tag is not Tag.PRON)
 
 
@@ -163,14 +152,14 @@ def _other_tense(row: Row, i: int) -> str:
         return "" if _governed(row, i) else _auxiliary(row, i, word)
     if (row[i].tag is not Tag.VERB and word not in words("surely verb")) or _governed(row, i):
         return ""
-    base, form = forms.base_of(word)
-    past = _PASTS.get(base) or forms.verb_form(base, "past")
+    base, form = lexicon.base_of(word)
+    past = _PASTS.get(base) or lexicon.verb_form(base, "past")
     if form == "past":
         passive = i + 1 < len(row) and row[i + 1].small == "by"
-        listed = base in {known for known, _ in forms.verb_forms().values()}
-        if passive or (listed and word != past and word not in forms.PASTS):
+        listed = base in {known for known, _ in lexicon.verb_forms().values()}
+        if passive or (listed and word != past and word not in lexicon.PASTS):
             return ""  # a participle: "given", "bought by"
-        return forms.verb_form(base, "base" if many(row, i) else "s")
+        return lexicon.verb_form(base, "base" if many(row, i) else "s")
     if form == "s":
         return past
     before = row[i - 1] if i else None
@@ -179,7 +168,6 @@ def _other_tense(row: Row, i: int) -> str:
 
 
 def _auxiliary(row: Row, i: int, word: str) -> str:
-    """The other tense of an auxiliary."""
     if word in ("had", "did"):
         return {"had": ("has", "have"), "did": ("does", "do")}[word][many(row, i)]
     return _OTHER.get(word, "")
@@ -196,7 +184,7 @@ def _governed(row: Row, i: int) -> bool:
         earlier = next((j for j in range(at - 1, -1, -1) if row[j].tag is Tag.VERB), None)
         if earlier is None or row[at].small not in ("and", "or"):
             return False
-        alike = {forms.base_of(row[j].small)[1] for j in (earlier, i)}
+        alike = {lexicon.base_of(row[j].small)[1] for j in (earlier, i)}
         return len(alike) == 1 and _governed(row, earlier)
     asked = inverted(row)
     if 0 <= asked < i:
@@ -257,7 +245,6 @@ def _is_many(word: Placed) -> bool:
 
 _HELPS: Final = r"is|are|was|were|am|can|could|will|would|should|must|may|might"
 
-
 _WHERE: Final = (
     r"on|in|behind|under|near|at|by|inside|outside|above|below|beside|between|against|next to|in front of"
 )
@@ -265,11 +252,7 @@ _Put = str | Callable[[re.Match[str]], str]
 
 
 def negated(sentence: str) -> str:
-    """The opposite of one short sentence; "" where no rule applies.
-
-    "it is on a flower." and "it is not on a flower." are each other's opposite, and so are "there is a
-    ball." and "there is no ball.". The words are kept as far as possible.
-    """
+    """The opposite of one short sentence of a caption; "" where no rule applies. Most words are kept."""
     text = " ".join(sentence.split())
     for short, full in LONG_FORMS:
         text = re.sub(short, full, text, flags=re.IGNORECASE)
@@ -282,12 +265,11 @@ def negated(sentence: str) -> str:
 
 
 def _a(noun: str) -> str:
-    """A noun phrase with an article, if it takes one."""
     first = noun.split()[0].strip(".,;!?").lower()
     last = re.split(r"[\s.,;!?]", noun.strip(".,;!? "))[-1].lower()
     if first in ("a", "an", "the") or {first, last} & words("no article"):
         return noun
-    return f"{forms.article(first)} {noun}"
+    return f"{lexicon.article(first)} {noun}"
 
 
 def _rule(pattern: str, put: _Put) -> tuple[re.Pattern[str], _Put]:
@@ -296,7 +278,7 @@ def _rule(pattern: str, put: _Put) -> tuple[re.Pattern[str], _Put]:
 
 #: The first that applies is used. Denials come first: what denies is asserted, not denied twice.
 _RULES: Final[tuple[tuple[re.Pattern[str], _Put], ...]] = (
-    _rule(r"\bdoes not ([a-z]+)", lambda m: forms.third(m[1])),
+    _rule(r"\bdoes not ([a-z]+)", lambda m: lexicon.third(m[1])),
     _rule(r"\b(?:do|did) not ([a-z]+)", r"\1"),
     _rule(r"\bthere is no(?:t any)? ((?!one\b).+)$", lambda m: f"there is {_a(m[1])}"),
     _rule(r"\bthere are no(?:t any)? ((?!one\b).+)$", r"there are \1"),
@@ -312,7 +294,7 @@ _RULES: Final[tuple[tuple[re.Pattern[str], _Put], ...]] = (
     _rule(r"\bthere (is|are) (?:(?:an?|the|some)\s+)?", r"there \1 no "),
     _rule(r"\bhas (?:an? |some )", "has no "),
     _rule(rf"\b({_HELPS})\s+", r"\1 not "),
-    _rule(r"^(it|he|she|this|that) ([a-z]+[^s\W]e?s)\b", lambda m: f"{m[1]} does not {forms.bare(m[2])}"),
+    _rule(r"^(it|he|she|this|that) ([a-z]+[^s\W]e?s)\b", lambda m: f"{m[1]} does not {lexicon.bare(m[2])}"),
     _rule(r"^(they|these|those) ([a-z]+)\b", r"\1 do not \2"),
     _rule(r"\bwith\b", "without"),
     _rule(rf"\b({_WHERE})\s+", r"not \1 "),
@@ -352,7 +334,7 @@ def denied(sentence: str) -> str:
             return sentence[:end] + " not" + sentence[end:]
         if token.form == "ing" or small in BE | MODAL or (token.tag is not Tag.VERB and small not in HAVE):
             continue
-        base, form = forms.base_of(small)
+        base, form = lexicon.base_of(small)
         if form in ("past", "s") or (form == "base" and i and many(row, i)):
             helper = {"past": "did", "s": "does", "base": "do"}[form]
             return f"{sentence[:start]}{like(helper, word)} not {base}{sentence[end:]}"
@@ -363,7 +345,7 @@ def _participle(row: Row, i: int) -> bool:
     """Whether a participle follows "have", with adverbs between or without."""
     for word in row[i + 1 :]:
         if not adverb(word):
-            form = forms.base_of(word.small)[1] if word.tag is Tag.VERB else ""
+            form = lexicon.base_of(word.small)[1] if word.tag is Tag.VERB else ""
             return word.small == "been" or form in ("past", "base")
     return False
 

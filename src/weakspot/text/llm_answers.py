@@ -1,12 +1,12 @@
 """Asking a language model and reading what it answers, however it is written.
 
-A model is anything with `ask(prompts) -> list[str]`. Answers may have code fences, comments, trailing commas,
-or stop in the middle: what can be read is read. Refusals, empty answers and calls that failed are counted
-apart. An answer is hostile text: it is parsed within bounds, and nothing in it is followed or run.
+Answers may have code fences, comments, trailing commas, or stop in the middle: what can be read is read. An
+answer is hostile text: it is parsed within bounds, and nothing in it is followed or run.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections import Counter
@@ -169,6 +169,19 @@ def with_unreadable(answers: Answers, unreadable: int) -> Answers:
 def one_line(text: str) -> str:
     """Printable, one line, single spaces."""
     return " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * LONGEST]).split())
+
+
+def quoted(text: str) -> str:
+    """A text as it stands in a prompt: on one line, in the quotes of JSON."""
+    return json.dumps(one_line(text)[:LONGEST], ensure_ascii=False)
+
+
+def takes_schema(llm: object) -> bool:
+    """Whether a model can be held to a JSON schema."""
+    try:
+        return "schema" in inspect.signature(llm.ask).parameters  # type: ignore[attr-defined]
+    except (AttributeError, TypeError, ValueError):
+        return False
 
 
 _QUOTE: Final = r"[\"“”«»]"

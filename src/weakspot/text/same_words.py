@@ -13,8 +13,7 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from weakspot.core import WeakspotError
-from weakspot.text.forms import plural, verb_form
-from weakspot.text.lexicon import Tag, sections
+from weakspot.text.lexicon import Tag, plural, sections, verb_form
 from weakspot.text.tagging import Token, options, tokenise
 from weakspot.text.wordnet import Thesaurus, WordNet
 from weakspot.text.wordnet_files import Part

@@ -9,8 +9,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from weakspot.stats import log_evidence
-from weakspot.text.forms import article
-from weakspot.text.lexicon import words
+from weakspot.text.lexicon import article, words
 
 LONGEST: Final = 200  # a sentence longer than this is no description of a set of images
 

@@ -1,19 +1,27 @@
 """A small tagger for captions: what each word does, told by lists, endings and neighbours.
 
-A word in no list is a noun unless its ending or its place says otherwise, so that captions about anything can
-be tagged: in "a paramedic subdues a man" a plural cannot follow "a paramedic", so "subdues" is a verb.
+A word in no list is a noun unless its ending or its place says otherwise.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
+from itertools import takewhile
 from typing import Final, NamedTuple
 
-from weakspot.text.forms import singular, unknown_verb, verb_form, verb_forms
-from weakspot.text.lexicon import Tag, section, sections, words
+from weakspot.text.lexicon import (
+    Tag,
+    section,
+    sections,
+    singular,
+    unknown_verb,
+    verb_form,
+    verb_forms,
+    words,
+)
 
 LONGEST_TEXT: Final = 300  # of a longer text only the beginning is read, in words
 LONGEST_WORD: Final = 60  # of a longer word only the beginning is read, in characters
@@ -40,7 +48,6 @@ _CLOSED: Final = (Tag.NEG, Tag.NUM, Tag.PREP, Tag.PRON, Tag.DET, Tag.AUX, Tag.CO
 
 @lru_cache(maxsize=65_536)
 def options(word: str) -> frozenset[Tag]:
-    """Everything a word can be."""
     if not word[0].isalnum() or word == "'s":
         return frozenset({Tag.DET if word == "'s" else Tag.BREAK})
     if word.isdecimal() or re.fullmatch(r"\d+(st|nd|rd|th)", word):
@@ -246,7 +253,9 @@ def _finite(word: str, before: Sequence[Token], following: frozenset[Tag], *, su
         return sure and last.tag is Tag.CONJ and bool(following & _ENDS) and alike
     if last.tag is Tag.ADV:
         return sure and any(t.tag is Tag.NOUN for t in before)
-    clause = list(_clause(before))
+    # What a relative clause says is not the main clause's.
+    begins = (Tag.BREAK, Tag.CONJ)
+    clause = list(takewhile(lambda t: t.tag not in begins and t.text not in _RELATIVE, reversed(before)))
     if any((t.tag is Tag.VERB and t.form in ("s", "base")) or t.tag is Tag.AUX for t in clause):
         return False
     singular_form = word.endswith("s") and not word.endswith("ss")
@@ -297,14 +306,6 @@ def _with_another(before: Sequence[Token]) -> bool:
     """Whether the noun phrase that stands last is joined to another: "a girl and a boy"."""
     rest = before[: len(before) - len(noun_phrase(before))]
     return len(rest) > 1 and rest[-1].text == "and" and rest[-2].tag is Tag.NOUN
-
-
-def _clause(before: Sequence[Token]) -> Iterator[Token]:
-    """The words since the clause began, last first. What a relative clause says is not the main clause's."""
-    for token in reversed(before):
-        if token.tag in (Tag.BREAK, Tag.CONJ) or token.text in _RELATIVE:
-            return
-        yield token
 
 
 def noun_phrase(before: Sequence[Token]) -> list[Token]:

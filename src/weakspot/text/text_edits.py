@@ -1,8 +1,4 @@
-"""The sixteen edits of a text, by rule: no model, and the same text, seed and amount give the same edit.
-
-What is not touched stays as it was, line breaks included. An edit that finds nothing to change gives the text
-back. Nouns and verbs are told by the tagger of captions, which reads plain English.
-"""
+"""The sixteen edits of a text, by rule: the same text, seed and amount give the same edit."""
 
 from __future__ import annotations
 
@@ -15,16 +11,7 @@ from typing import Final, NamedTuple
 from weakspot.core import WeakspotError, check_known
 from weakspot.text.changes import WORD, Span, replaced
 from weakspot.text.grammar import denials, numbers, tenses
-from weakspot.text.lexicon import section, words
-
-#: Misspellings of words that are in no list; the first that fits is used.
-_SOUNDS: Final = (
-    (r"(?<=[b-df-hj-np-tv-z])ie", "ei"), (r"(?<=c)ei", "ie"), (r"ph", "f"), (r"ance\b", "ence"),
-    (r"ence\b", "ance"), (r"ible\b", "able"), (r"able\b", "ible"), (r"([bdfglmnprst])\1", r"\1"),
-    (r"ough", "uff"), (r"tion", "sion"), (r"(?<=[aeiou])ght", "te"), (r"ea", "ee"), (r"ai", "ay"),
-    (r"\bkn", "n"), (r"or\b", "er"), (r"er\b", "or"), (r"ck", "k"), (r"ou", "uo"),
-    (r"(?<=[aeiou])([bdglmnpt])(?=[aeiou])", r"\1\1"),
-)  # fmt: skip
+from weakspot.text.lexicon import lines, section, words
 
 
 def _without_words(text: str, which: Callable[[str], bool] = bool) -> Iterator[Span]:
@@ -59,7 +46,7 @@ def misspelt(word: str) -> str:
     small = word.lower()
     wrong = dict(pair.split(":") for pair in section("misspelt")).get(small, "")
     if not wrong and len(small) > 3:
-        tried = (re.sub(pattern, new, small, count=1) for pattern, new in _SOUNDS)
+        tried = (re.sub(pattern, new, small, count=1) for pattern, new in lines("misspelt sounds"))
         wrong = next((one for one in tried if one != small), "")
     if not wrong:
         return word

@@ -73,7 +73,8 @@ class WordNet:
         named = folder or os.environ.get(VARIABLE)
         places = _usual_places()
         if named:
-            places = [_at_home(Path(named)) / below for below in ("", "dict", "wordnet", "corpora/wordnet")]
+            start = os.path.expanduser(named)  # noqa: PTH111
+            places = [Path(start, below) for below in ("", "dict", "wordnet", "corpora/wordnet")]
         for place in places:
             if (place / "index.noun").is_file() and (place / "data.noun").is_file():
                 return cls(place)
@@ -280,15 +281,9 @@ class Thesaurus:
 def _usual_places() -> list[Path]:
     nltk = [Path(place) for place in os.environ.get("NLTK_DATA", "").split(os.pathsep) if place]
     nltk += [place / "nltk_data" for place in (Path("~"), *_SHARES)]
-    below = [_at_home(place) / "corpora" / "wordnet" for place in nltk]
+    # Where there is no home, os.path leaves "~" as it is; pathlib raises.
+    below = [Path(os.path.expanduser(place), "corpora", "wordnet") for place in nltk]  # noqa: PTH111
     return [*(place / "wordnet" for place in _SHARES), *below]
-
-
-def _at_home(place: Path) -> Path:
-    try:
-        return place.expanduser()
-    except RuntimeError:  # nobody of that name, or no home at all
-        return place
 
 
 def _key(word: str) -> str:

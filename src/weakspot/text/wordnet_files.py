@@ -1,8 +1,7 @@
 """WordNet's files as Princeton made them, read where they lie; see wndb(5WN).
 
-`index.noun` has a line per word, in the order of its bytes, so it is searched by halves. `data.noun` has a
-line per synset, and the eight digits of its id are the place of that line in bytes. Both begin with the
-licence, in lines that begin with two spaces.
+`index.noun` has a line per word, in the order of its bytes. `data.noun` has a line per synset, and the eight
+digits of its id are the place of that line in bytes. Both begin with the licence, indented by two spaces.
 """
 
 from __future__ import annotations
@@ -48,11 +47,7 @@ class Synset(NamedTuple):
 
 
 class WordNetFiles:
-    """`index.noun`, `data.noun` and, if it is there, `noun.exc` (irregular plurals); or another part's.
-
-    Raises:
-        WeakspotError: A file is missing, or is not what its name says; at the beginning or when met.
-    """
+    """`index.noun`, `data.noun` and, if it is there, `noun.exc` (irregular plurals); or another part's."""
 
     def __init__(self, folder: Path, part: Part = Part.NOUN) -> None:
         self.folder, self.part = folder, part

@@ -132,7 +132,7 @@ def network_of(target: Any, *, name: str) -> Network:
 def _of_onnx(target: OnnxClassifier, name: str) -> Network:
     from weakspot.tuning.onnx_module import OnnxModule
 
-    path, takes, gives = target._graph.path, target._takes, target._gives
+    path, takes, gives = target.graph.path, target._takes, target._gives
     try:
         module = OnnxModule(path, output=gives.name)
     except ImportError as error:
@@ -176,7 +176,7 @@ def _same(network: Network, target: OnnxClassifier, size: tuple[int, int]) -> No
 
 def _of_library(target: ImageClassifier, name: str) -> Network:
     """A copy that can be trained; an error for TorchScript, whose layers cannot be changed."""
-    module: Any = target._model.module if isinstance(target._model, Compiled) else target._model
+    module: Any = target.network.module if isinstance(target.network, Compiled) else target.network
     if isinstance(module, torch.jit.ScriptModule):
         raise WeakspotError(f"{name[:200]} cannot be trained here: it is a TorchScript file", fix=HOW)
     own = copy.deepcopy(module).to("cpu").float().eval()

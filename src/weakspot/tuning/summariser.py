@@ -110,7 +110,7 @@ class _Work:
         self.s, self.lessons, self.edit, self.target = s, list(lessons), edit, target
         self.device = choose_device(s.device)
         torch.manual_seed(s.seed)
-        self.model: Any = copy.deepcopy(target._model).float()
+        self.model: Any = copy.deepcopy(target.network).float()
         if s.method == "lora":
             self.model = adapted(self.model, rank=s.rank, but=self.model.get_output_embeddings())
         else:

@@ -75,7 +75,7 @@ def test_a_classifier_of_transformers_is_repaired_and_is_a_folder_again(
     old, new = MODELS.load(result["target"]), MODELS.load(result["model"])
     assert new.labels == LABELS
     assert new.prepare == old.prepare
-    weights = [model._model.state_dict() for model in (old, new)]
+    weights = [model.network.state_dict() for model in (old, new)]
     assert set(weights[0]) == set(weights[1])
     changed = {key for key in weights[0] if not torch.equal(weights[0][key], weights[1][key])}
     assert changed
@@ -113,9 +113,9 @@ def test_weights_of_timm_and_torchvision_are_kept_with_how_to_load_them(tmp_path
         with torch.no_grad():
             bias.add_(1)
         assert network.keep(network.module, kept) == wanted
-        assert not torch.equal(target._model[2].bias, bias)
-        read_weights(target._model, kept / "model.safetensors")
-        assert torch.equal(target._model[2].bias, bias)
+        assert not torch.equal(target.network[2].bias, bias)
+        read_weights(target.network, kept / "model.safetensors")
+        assert torch.equal(target.network[2].bias, bias)
     assert (kept / "config.json").read_text() == '{"architecture": "tiny"}'
     assert (kept / "labels.txt").read_text().split() == list(LABELS)
 
@@ -126,7 +126,7 @@ def test_a_torchscript_file_is_refused_with_the_way_out() -> None:
     target = stand_in()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        target._model = torch.jit.trace(target._model, torch.rand(1, 3, SIDE, SIDE))
+        target.network = torch.jit.trace(target.network, torch.rand(1, 3, SIDE, SIDE))
     with pytest.raises(WeakspotError, match="TorchScript") as caught:
         network_of(target, name="torchscript:x.pt")
     assert "--method data" in caught.value.fix

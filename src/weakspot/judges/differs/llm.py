@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from weakspot.core import MODELS, WeakspotError
-from weakspot.text.llm_answers import LONGEST, Answers, Asked, ask_all, items, one_line, with_unreadable
+from weakspot.text.llm_answers import Answers, Asked, ask_all, items, quoted, takes_schema, with_unreadable
 
 _HERE: Final = Path(__file__).parent
 SCHEMA: Final[Mapping[str, Any]] = json.loads((_HERE / "schema.json").read_text("utf-8"))
@@ -33,7 +32,7 @@ class LlmJudge:
             raise WeakspotError(
                 f"{chunk} pairs cannot be asked {attempts} times", fix="choose at least 1 of both"
             )
-        self._llm = _Structured(llm) if _takes_schema(llm) else llm
+        self._llm = _Structured(llm) if takes_schema(llm) else llm
         self.chunk, self.attempts, self.name = chunk, attempts, name
         self.answers = Answers()
 
@@ -58,7 +57,7 @@ class LlmJudge:
 
 
 def question(pairs: Sequence[tuple[str, str]]) -> str:
-    rows = (f"{i}. {_quoted(a)} and {_quoted(b)}" for i, (a, b) in enumerate(pairs, 1))
+    rows = (f"{i}. {quoted(a)} and {quoted(b)}" for i, (a, b) in enumerate(pairs, 1))
     return _QUESTION.format(pairs="\n".join(rows))
 
 
@@ -88,17 +87,6 @@ def _number(value: object) -> int | None:
         return value
     digits = str(value).strip(" #.") if isinstance(value, str) else ""
     return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 6 else None
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(one_line(text)[:LONGEST], ensure_ascii=False)
-
-
-def _takes_schema(llm: object) -> bool:
-    try:
-        return "schema" in inspect.signature(llm.ask).parameters  # type: ignore[attr-defined]
-    except (AttributeError, TypeError, ValueError):
-        return False
 
 
 class _Structured:

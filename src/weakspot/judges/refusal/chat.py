@@ -8,7 +8,6 @@ evidence and no instruction.
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from urllib.parse import urlencode
 from weakspot.core import MODELS, Case, Output, Question, Verdict, WeakspotError
 from weakspot.core.registry import read_whole, read_yes
 from weakspot.judges.refusal.judge import SCALE, Grade, question_of, unasked, verdict_of
+from weakspot.text.llm_answers import takes_schema
 
 #: Characters of an answer that are shown to the judge; the middle of a longer one is left out.
 LONGEST: Final = 8_000
@@ -90,7 +90,7 @@ class ChatJudge:
             for question, (_, answer) in zip(questions, asked, strict=True)
         ]
         images = [question.image if self.image else None for question in questions]
-        more = {"schema": SCHEMA} if _takes_schema(self.model) else {}
+        more = {"schema": SCHEMA} if takes_schema(self.model) else {}
         for _ in range(self.attempts):
             left = [i for i, opinion in enumerate(found) if opinion is None]
             if not left:
@@ -140,14 +140,6 @@ def _verdict(case: Case, opinion: Judgement | None, judge: ChatJudge) -> Verdict
     score = SCALE.index(opinion.grade) / (len(SCALE) - 1) if opinion.grade in SCALE else None
     reason = f"{opinion.grade}: {opinion.reason}" if opinion.reason else str(opinion.grade)
     return verdict_of(case, opinion.grade, score, reason)
-
-
-def _takes_schema(model: object) -> bool:
-    try:
-        parameters = inspect.signature(model.ask).parameters  # type: ignore[attr-defined]
-    except (TypeError, ValueError):
-        return False
-    return "schema" in parameters
 
 
 def load(name: str, *, judge_image: str = "yes", attempts: str = "3", **options: str) -> ChatJudge:

@@ -101,14 +101,14 @@ class DiffusersGenerator(Batched):
             self.device = choose_device(device)
             self.dtype = choose_dtype(dtype, self.device)
             self._torch: Any = import_module("torch")
-            self._model, index = loading.load_pipeline(folder, dtype=self.dtype)
+            self.network, index = loading.load_pipeline(folder, dtype=self.dtype)
             if scheduler:
-                loading.use_scheduler(self._model, scheduler)
+                loading.use_scheduler(self.network, scheduler)
             self._settings = loading.settings_of(
-                self._model, steps=steps, guidance=guidance, negative=negative, size=size
+                self.network, steps=steps, guidance=guidance, negative=negative, size=size
             )
             self._place(compile=compile, offload=offload)
-            self.noise_shape, self.size = loading.noise_of(self._model, self._settings)
+            self.noise_shape, self.size = loading.noise_of(self.network, self._settings)
         self._folder, self._components = folder, tuple(index.parts)
         self.revision = revision_of(folder)
         many = batch or loading.fitting_batch(free_memory(self.device), size=self.size, dtype=self.dtype)
@@ -123,7 +123,7 @@ class DiffusersGenerator(Batched):
         )
 
     def _place(self, *, compile: bool, offload: bool) -> None:
-        pipe = self._model
+        pipe = self.network
         pipe.set_progress_bar_config(disable=True)
         if offload and self.device == "cpu":
             raise WeakspotError("there is nothing to offload from a CPU", fix="leave offload out")
@@ -191,7 +191,7 @@ class DiffusersGenerator(Batched):
         more = {"negative_prompt": [self._negative] * self.batch} if self._negative else {}
         start = self._torch.from_numpy(latents[rows]).to(getattr(self._torch, self.dtype))
         with computing(self.device):
-            made = self._model(
+            made = self.network(
                 prompt=[prompts[i] for i in rows],
                 latents=start,
                 generator=[self._randomness(seeds[i]) for i in rows],

@@ -191,7 +191,7 @@ class HfCaptioner(Batched):
         config, asked = loading.read_config(folder), prompt or PROMPT
         speaker = speaker_of(folder, config, trust=how["trust"], prompt=asked, **place)
         self.digest = f"{loading.folder_digest(folder)}-{how['dtype']}-{tokens}-{beams}-{prompt}"
-        self._model, self._tokens, self._beams = speaker, tokens, beams
+        self.network, self._tokens, self._beams = speaker, tokens, beams
         self._batches = Batches(self.name, 1 if speaker.one_by_one else how["batch"] or BATCH, **place)
 
     def captions(self, images: Sequence[NDArray[np.uint8]], *, prefix: str = "") -> list[str]:
@@ -200,7 +200,7 @@ class HfCaptioner(Batched):
         shown = len(self._decoded(begun))
         how = {"max_new_tokens": self._tokens, "num_beams": self._beams, "do_sample": False}
         with loading.quiet():
-            rows = self._batches.run(images, lambda some: self._model.write(some, begun, **how))
+            rows = self._batches.run(images, lambda some: self.network.write(some, begun, **how))
         return [prefix + self._decoded(row)[shown:].rstrip() for some in rows for row in some]
 
     def log_probabilities(
@@ -219,8 +219,8 @@ class HfCaptioner(Batched):
     def _score(self, image: NDArray[np.uint8], texts: Sequence[_Text]) -> NDArray[np.float64]:
         rows = [before + own for before, own in texts]
         longest = max(map(len, rows))
-        filled = [row + [self._model.pad] * (longest - len(row)) for row in rows]  # last, so nobody sees it
-        each = log_softmax(self._model.read(image, filled), axis=-1)  # (texts, start + tokens, words)
+        filled = [row + [self.network.pad] * (longest - len(row)) for row in rows]  # last, so nobody sees it
+        each = log_softmax(self.network.read(image, filled), axis=-1)  # (texts, start + tokens, words)
         sums = []
         for table, (before, own) in zip(each, texts, strict=True):
             # The token at place i is foretold at place i of the start's row.
@@ -229,11 +229,11 @@ class HfCaptioner(Batched):
         return np.array(sums, np.float64)
 
     def _words(self, text: str) -> list[int]:
-        found: list[int] = self._model.tokenizer(text, add_special_tokens=False)["input_ids"] if text else []
-        if len(found) + 1 >= self._model.longest:
+        found: list[int] = self.network.tokenizer(text, add_special_tokens=False)["input_ids"] if text else []
+        if len(found) + 1 >= self.network.longest:
             raise WeakspotError(
                 f"{text[:60]!r} has {len(found)} tokens",
-                fix=f"{self.name} reads {self._model.longest} at most",
+                fix=f"{self.name} reads {self.network.longest} at most",
             )
         return found
 
@@ -245,7 +245,7 @@ class HfCaptioner(Batched):
         return before, self._words(f" {sentence}" if prefix else sentence)
 
     def _decoded(self, ids: Sequence[int]) -> str:
-        text: str = self._model.tokenizer.decode(list(ids), skip_special_tokens=True)
+        text: str = self.network.tokenizer.decode(list(ids), skip_special_tokens=True)
         return " ".join(text.split())
 
 

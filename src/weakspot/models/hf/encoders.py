@@ -59,9 +59,9 @@ class HfClip(TwoTowers):
         super().__init__(folder, usual=BATCH, **how)
         config = loading.read_config(folder)
         self._prepare = prepare_of(folder, trust=self.trust)
-        self._model = self._network("AutoModel")
+        self.network = self._network("AutoModel")
         self._tokenizer: Any = loading.load_beside("AutoTokenizer", folder, trust=self.trust)
-        settings = self._model.config
+        settings = self.network.config
         said = int(config.get("text_config", {}).get("max_position_embeddings", 0))
         self._longest = said or int(settings.text_config.max_position_embeddings)
         self._padding: Any = "max_length" if config.get("model_type") in _PADDED else True
@@ -72,7 +72,7 @@ class HfClip(TwoTowers):
         prepared = by_name(prepared_by(self._prepare, of=self.name)(images))
         shown = {name: self._torch.from_numpy(value) for name, value in prepared.items()}
         return self._run(
-            self._model.get_image_features,
+            self.network.get_image_features,
             **{n: v.to(self._dtype) if v.is_floating_point() else v for n, v in shown.items()},
         )
 
@@ -83,7 +83,7 @@ class HfClip(TwoTowers):
         takes = {"input_ids": tokens["input_ids"]}
         if self._padding is True:
             takes["attention_mask"] = tokens["attention_mask"]
-        return self._run(self._model.get_text_features, **takes)
+        return self._run(self.network.get_text_features, **takes)
 
     def _run(self, features: Any, **inputs: Any) -> NDArray[np.float32]:
         moved = {name: value.to(self.device) for name, value in inputs.items()}
@@ -173,7 +173,7 @@ class HfSentences(TextTower):
     def __init__(self, folder: Path, **how: Unpack[loading.How]) -> None:
         super().__init__(folder, usual=BATCH, **how)
         self.reading, config = read_modules(folder), loading.read_config(folder)
-        self._model = self._network("AutoModel", unused="pooler.")
+        self.network = self._network("AutoModel", unused="pooler.")
         self._tokenizer: Any = loading.load_beside("AutoTokenizer", folder, trust=self.trust)
         self._tokenizer.padding_side = "right"
         places = int(config.get("max_position_embeddings") or LONGEST)
@@ -188,7 +188,7 @@ class HfSentences(TextTower):
         )
         given = {name: value.to(self.device) for name, value in read.items()}
         with self._torch.inference_mode(), computing(self.device):
-            tokens = self._model(**given).last_hidden_state.float()
+            tokens = self.network(**given).last_hidden_state.float()
             if self.reading.pooling == "cls":
                 rows = tokens[:, 0]
             else:
@@ -211,21 +211,21 @@ class SentenceEncoder(TextTower):
             loading.refuse_pickles(folder)
         safe = not self.trust.pickle or any(folder.glob("*.safetensors"))
         with loading.reading(folder):
-            self._model = library.SentenceTransformer(
+            self.network = library.SentenceTransformer(
                 str(folder),
                 device=self.device,
                 trust_remote_code=self.trust.code,
                 local_files_only=True,
                 model_kwargs={"use_safetensors": True if safe else None},
             )
-        self._model.eval()
-        known = getattr(self._model, "get_embedding_dimension", None)
-        known = known or self._model.get_sentence_embedding_dimension  # its name before version 5
+        self.network.eval()
+        known = getattr(self.network, "get_embedding_dimension", None)
+        known = known or self.network.get_sentence_embedding_dimension  # its name before version 5
         self._width = int(known() or 0)
 
     def _texts(self, texts: list[str]) -> NDArray[np.float32]:
         with computing(self.device), autocast(self.device, self.dtype):
-            rows = self._model.encode(
+            rows = self.network.encode(
                 texts, batch_size=len(texts), show_progress_bar=False, convert_to_numpy=True
             )
         return np.asarray(rows, np.float32)
@@ -280,16 +280,16 @@ class OpenClip(TwoTowers):
         source = f"local-dir:{folder}"
         with loading.reading(folder):
             made = library.create_model(source, device=self.device, require_pretrained=True)
-            self._model = made.eval()
+            self.network = made.eval()
             self._tokenizer: Any = library.get_tokenizer(source)
-        usual = library.get_model_preprocess_cfg(self._model)
+        usual = library.get_model_preprocess_cfg(self.network)
         self._prepare = openclip_preprocess(config.get("preprocess_cfg") or usual, usual)
 
     def _pictures(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
-        return self._run(self._model.encode_image, self._torch.from_numpy(self._prepare(images)))
+        return self._run(self.network.encode_image, self._torch.from_numpy(self._prepare(images)))
 
     def _texts(self, texts: list[str]) -> NDArray[np.float32]:
-        return self._run(self._model.encode_text, self._tokenizer(texts))
+        return self._run(self.network.encode_text, self._tokenizer(texts))
 
     def _run(self, encode: Any, values: Any) -> NDArray[np.float32]:
         values = values.to(self.device)

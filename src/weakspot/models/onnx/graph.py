@@ -82,11 +82,11 @@ class Graph:
             raise WeakspotError(
                 f"{path} is not the file it should be (its SHA-256 differs)", fix="reinstall it"
             )
-        self._session: Any = _session(path, str(path) if in_pieces else content, device, threads)
-        self.device = "cuda" if _CUDA in self._session.get_providers() else "cpu"
-        self.inputs = tuple(map(_tensor, self._session.get_inputs()))
-        self.outputs = tuple(map(_tensor, self._session.get_outputs()))
-        self.metadata: dict[str, str] = dict(self._session.get_modelmeta().custom_metadata_map)
+        self.session: Any = _session(path, str(path) if in_pieces else content, device, threads)
+        self.device = "cuda" if _CUDA in self.session.get_providers() else "cpu"
+        self.inputs = tuple(map(_tensor, self.session.get_inputs()))
+        self.outputs = tuple(map(_tensor, self.session.get_outputs()))
+        self.metadata: dict[str, str] = dict(self.session.get_modelmeta().custom_metadata_map)
         self._fixed = next((t.shape[0] for t in self.inputs if t.shape and t.shape[0] is not None), None)
         if batch is not None and batch < (self._fixed or 1):
             raise WeakspotError(
@@ -121,7 +121,7 @@ class Graph:
         Inputs are cast to what the graph takes; floating-point outputs come as float32. A row's values do
         not depend on the other rows beyond the noise of floating-point sums.
         """
-        if self._session is None:
+        if self.session is None:
             raise WeakspotError(f"{self.path} was released", fix="load it again")
         [n] = {len(array) for array in inputs.values()}
         given = {t.name: t for t in self.outputs}
@@ -135,7 +135,7 @@ class Graph:
             feed = self._feed(inputs, start, rows)
             try:
                 with computing(self.device):
-                    values = self._session.run(names, feed)
+                    values = self.session.run(names, feed)
             except Exception as error:  # onnxruntime's exceptions share no public base class
                 self._shrink(error, rows)
                 continue
@@ -157,7 +157,7 @@ class Graph:
         return parts
 
     def release(self) -> None:
-        self._session = None
+        self.session = None
         gc.collect()
 
     def _feed(self, inputs: Mapping[str, NDArray[Any]], start: int, rows: int) -> dict[str, NDArray[Any]]:

@@ -67,7 +67,7 @@ class OnnxPictures(OfGraphs):
         cut: Preprocess | None = None,
         size: tuple[int, int] | None = None,
     ) -> None:
-        self._graph, self._cut, self.digest = graph, cut, graph.digest
+        self.graph, self._cut, self.digest = graph, cut, graph.digest
         self._takes = _Input.of(graph)
         self._size = self._takes.size or size
         if size not in (None, self._size):
@@ -86,7 +86,7 @@ class OnnxPictures(OfGraphs):
         """What the graph gives for each picture; at least one is needed."""
         fitting = images if self._cut is None else [self._cut.fit(image) for image in images]
         pixels: Any = stack_images(fitting, self._size)
-        return np.concatenate(self._graph.through(pixels, self._prepare, self._gives.name))
+        return np.concatenate(self.graph.through(pixels, self._prepare, self._gives.name))
 
     def _prepare(self, images: Any) -> NDArray[Any]:
         batch: NDArray[Any] = images.transpose(0, 3, 1, 2)

@@ -63,9 +63,9 @@ class ImageClassifier(Batched):
         self.digest = f"{loading.folder_digest(folder)}-{dtype}" if folder else digest
         self.folder, self.revision = folder, loading.revision_of(folder) if folder else ""
         self._torch: Any = import_module("torch")
-        self._model = channels_last(module.eval(), device)
+        self.network = channels_last(module.eval(), device)
         if compile:
-            self._model = Compiled(self._model, name=name)
+            self.network = Compiled(self.network, name=name)
         size = batch or pictures_at_once(device, size=prepare.size, dtype=dtype, otherwise=BATCH)
         self._batches = Batches(name, size, device=device, dtype=dtype)
 
@@ -80,7 +80,7 @@ class ImageClassifier(Batched):
         several = isinstance(prepared, Mapping)
         shown = {name: self._moved(value) for name, value in by_name(prepared).items()}
         with self._torch.inference_mode(), computing(self.device), autocast(self.device, self.dtype):
-            given = self._model(**shown) if several else self._model(shown["pixel_values"])
+            given = self.network(**shown) if several else self.network(shown["pixel_values"])
             rows = np.asarray(getattr(given, "logits", given).float().cpu().numpy(), np.float32)
         if rows.ndim == 2:
             columns(rows.shape[1], self.labels, of=self.name)

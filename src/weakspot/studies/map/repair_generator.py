@@ -170,8 +170,8 @@ def _fit(
 def in_training(made: Any, pipe: Any) -> Any:
     """The generator with another pipeline in its place: the same sampler, steps, guidance and noise."""
     now, pipe = copy.copy(made), copy.copy(pipe)
-    pipe.scheduler = made._model.scheduler
-    now._model, now.dtype, now.device = pipe, "float32", str(pipe.device)
+    pipe.scheduler = made.network.scheduler
+    now.network, now.dtype, now.device = pipe, "float32", str(pipe.device)
     return now
 
 

@@ -7,7 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from pathlib import Path
 from typing import Any, Final, NamedTuple
+
+import yaml
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Tally, Trial
 from weakspot.report import format as show
@@ -17,6 +20,8 @@ from weakspot.store import Run, rate
 from weakspot.studies.mine.pair_source import pair_of
 from weakspot.studies.mine.result import Mined, MineResult
 
+#: How the report explains its sections.
+TEXTS: Final[Mapping[str, str]] = yaml.safe_load(Path(__file__).with_name("report_texts.yaml").read_bytes())
 EXAMPLES: Final = 6  # pairs of a category that are shown
 BINS: Final = 50  # bars of a histogram
 #: Kinds of pairs that the others are compared with.
@@ -63,7 +68,6 @@ class CategoryShown:
 
     @property
     def confirmed(self) -> bool:
-        """Whether fresh pairs confirmed it."""
         return self.finding is not None and self.finding.confirmed
 
     def plain(self) -> dict[str, Any]:
@@ -148,12 +152,9 @@ def _examples(trials: Sequence[Trial], *, failed: bool) -> list[PairShown]:
 
 
 def _changes(trials: Sequence[Trial]) -> list[Change]:
-    every, alike = Counter[str](), Counter[str]()
-    for trial in trials:
-        change = pair_of(trial).change
-        if change and trial.failed is not None:
-            every[change] += 1
-            alike[change] += trial.failed
+    seen = [(pair_of(trial).change, trial.failed) for trial in trials if trial.failed is not None]
+    every = Counter(change for change, _ in seen if change)
+    alike = Counter(change for change, failed in seen if failed)
     rows = [Change(change, n, alike[change]) for change, n in every.items() if n > 2]
     return sorted(rows, key=lambda c: (-c.n, c.change))[:8]
 
@@ -183,10 +184,9 @@ def rates(rows: Sequence[CategoryShown], bases: Sequence[CategoryShown]) -> Iter
     every = [(row.name, row.state, row.rate) for row in (*found, *bases)]
     values = [(name, state, r.value, r.low, r.high, r.failures, r.n) for name, state, r in every]
     title = "New pairs taken for alike although they differ"
-    note = "Shares with 95 % intervals; the blue band is the interval of captions with any word replaced."
     columns = ("category", "state", "share", "low", "high", "alike", "n")
     picture = plots.lanes(data, title)
-    yield Figure("rates", title, columns, values, picture, note)
+    yield Figure("rates", title, columns, values, picture, TEXTS["rates"])
 
 
 def similarities(
@@ -205,7 +205,7 @@ def similarities(
     counts = [(one.name, i, n) for one in shapes for i, n in enumerate(one.counts) if n]
     data = [(name, low + 2 * i / BINS, low + 2 * (i + 1) / BINS, n) for name, i, n in counts]
     title = "Similarities of pairs to the encoder"
-    note = f"Cosines. Right of the dashed line, {cut:.3f}, pairs are taken for alike."
+    note = TEXTS["similarities"].format(cut=cut)
     yield Figure(
         "similarities", title, ("pairs", "from", "to", "count"), data,
         plots.histograms(shapes, low=low, high=high, cut=cut, title=title), note,

@@ -145,7 +145,6 @@ def grounded(
 
 
 def _names_in(path: Path) -> set[str]:
-    """The lines of a file of names."""
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

@@ -17,6 +17,7 @@ from weakspot.report.markdown import escape
 from weakspot.report.markdown import table as markdown_table
 from weakspot.store import Run
 from weakspot.studies.mine.categories import (
+    TEXTS,
     CategoryShown,
     PairShown,
     categories_of,
@@ -33,25 +34,20 @@ KINDS: Final = {"edited": "captions edited by rule", "written": "written by the 
 
 
 class MineDocument(Document):
-    """See `Document`."""
-
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self.result = MineResult.of(run) or MineResult()
 
     @cached_property
     def categories(self) -> tuple[list[CategoryShown], list[CategoryShown]]:
-        """The categories, and the baselines."""
         return categories_of(self.run, self.result)
 
     @property
     def title(self) -> str:
-        """The encoder."""
         return str(self.run.config.settings.get("encoder", ""))
 
     @property
     def conclusion(self) -> str:
-        """Which differences the encoder does not see."""
         who, mined = show.shorten(self.title, 80), self.result.mined
         if mined is None:
             return f"{who} has not been looked at yet."
@@ -73,26 +69,19 @@ class MineDocument(Document):
         )
 
     def about(self) -> Sequence[str]:
-        """Why nothing was measured, if nothing was."""
         return [f"Not measured on new pairs: {self.result.note}."] if self.result.note else ()
 
     def sections(self, allowance: Allowance) -> Iterable[Section]:
-        """The categories, their examples, then how it was measured and what else was looked at."""
         del allowance  # texts alone
         result, (rows, bases) = self.result, self.categories
         if rows or bases:
             yield Section("Blind spots", [*rates(rows, bases), self._categories()])
-            note = (
-                "Of each category: pairs that the corpus has, new pairs that are taken for alike, and new "
-                "pairs that are told apart. What differs is marked; the number is how alike the two are to "
-                "the encoder."
-            )
-            yield Section("Examples", [_examples(rows)] if rows else [], note)
+            yield Section("Examples", [_examples(rows)] if rows else [], TEXTS["examples"])
         beside = (
-            _scores(result.scores),
+            _scores(result.scores) if result.scores else None,
             self._model(),
-            _grounded(result.grounded),
-            _downstream(result.downstream),
+            _grounded(result.grounded) if result.grounded else None,
+            _downstream(result.downstream) if result.downstream else None,
         )
         for table in filter(None, beside):
             yield Section(table.title, [table])
@@ -111,13 +100,8 @@ class MineDocument(Document):
             found.append((show.shorten(one.name, 120), kind, show.rate(one.rate), lift, *last))
         for name, why in self.result.unmeasured.items():
             found.append((show.shorten(name, 120), "", why, "", "not measured", ""))
-        note = (
-            "How often new pairs are taken for alike although they differ. Confirmed: more often than "
-            "captions with any word replaced, and than captions at random, on pairs that took no part in "
-            "finding it."
-        )
         head = ("the two texts differ in", "pairs", "taken for alike", "× baseline", "state", "mined pairs")
-        return Table("Blind spots", note, head, found)
+        return Table("Blind spots", TEXTS["categories"], head, found)
 
     def _model(self) -> Table | None:
         model = self._asked()
@@ -132,7 +116,6 @@ class MineDocument(Document):
         return pairs(rows, title="Language model", note="What it gave, and what it did not.")
 
     def values(self) -> Mapping[str, Any]:
-        """Everything that was measured."""
         result, (rows, bases) = self.result, self.categories
         known, tallies = result.plain(), self.run.ledger.tallies().values()
         mined = known["mined"] or {}
@@ -154,7 +137,6 @@ class MineDocument(Document):
         }
 
     def _asked(self) -> dict[str, Any] | None:
-        """What was had of the language model, and what was not."""
         if not self.run.config.settings.get("llm"):
             return None
         named, written = self.result.named or Named(), list(self.result.written.values())
@@ -174,7 +156,6 @@ class MineDocument(Document):
         }
 
     def lines(self, wide: int) -> Iterator[str]:
-        """The baselines, the systematic failures, what was mined and what could not be had."""
         result, run = self.result, self.run
         mined, (rows, bases) = result.mined, self.categories
         if mined is None:
@@ -205,7 +186,6 @@ class MineDocument(Document):
             yield row("error", f"{error['times']}× {error['what']}", wide)
 
     def _beside(self, wide: int) -> Iterator[str]:
-        """Relevance, the language model, pictures, downstream."""
         scores, model, grounded = self.result.scores, self._asked(), self.result.grounded
         if scores is not None and scores.relevance is not None:
             yield row(
@@ -230,7 +210,6 @@ class MineDocument(Document):
             yield f"drawn    {show.percent(drawn.rate)} {ends} of {drawn.n} pairs fail"
 
     def ending(self) -> Ending:
-        """Export the pairs, or go on with twice the budget."""
         folder = str(self.run.folder)
         if not self.run.state.startswith("stopped"):
             return Ending(0, ("export", folder, "--format", "csv"))
@@ -244,7 +223,6 @@ def _rate(rate: Rate) -> str:
 
 
 def _ranked(confirmed: Sequence[CategoryShown], wide: int) -> Iterator[str]:
-    """The systematic failures in columns."""
     cells = []
     for one in confirmed:
         rate, lift = one.rate, show.times(one.finding.lift) if one.finding else ""
@@ -281,9 +259,7 @@ def _examples(rows: Sequence[CategoryShown]) -> Html:
     return Html("weakspot.studies.mine:examples.html.j2", {"cards": cards}, "\n\n".join(tables))
 
 
-def _scores(scores: Scores | None) -> Table | None:
-    if scores is None:
-        return None
+def _scores(scores: Scores) -> Table:
     rows = [("quantity", show.plural(scores.quantity, "systematic failure"))]
     if scores.success is not None:
         rows.append(("success", f"{show.percent(scores.success)} of new pairs, the mean over failures"))
@@ -315,32 +291,25 @@ def _threshold(mined: Mined) -> Table:
     rows.append(("mined above", f"{rule.above:.4f}"))
     apart = f"below {rule.below:.4f}" if rule.below is not None else f"lower by more than {rule.gap:g}"
     rows.append(("told apart by the reference", apart))
-    fitted = "Nearer than nearly all random pairs, and as near as captions that were only reworded."
-    note = fitted if how.how == "calibrated" else ""
+    note = TEXTS["calibrated"] if how.how == "calibrated" else ""
     return pairs(rows, title="Threshold", note=note)
 
 
-def _grounded(found: Grounded | None) -> Table | None:
-    if found is None:
-        return None
+def _grounded(found: Grounded) -> Table:
     rows = []
     for one in found.rows:
         prefers = f"{show.percent(one.rate)} {show.interval(one.low, one.high)}"
         name, pairs_of = show.shorten(one.name, 60), show.count(one.pairs)
         rows.append((name, one.category, prefers, pairs_of, one.sight.value))
-    note = (
-        "How often the picture is nearer its own caption than the changed one; 50 % is blind. This needs no "
-        f"reference. {show.count(found.images)} pictures; the caption of another picture is told apart "
-        f"{show.percent(found.control.rate)} of the time."
-    )
+    control = show.percent(found.control.rate)
+    note = TEXTS["grounded"].format(images=show.count(found.images), control=control)
     head = ("change", "category", "prefers its caption", "pairs", "sight")
     return Table("With pictures", note, head, rows)
 
 
-def _downstream(found: Downstream | None) -> Table | None:
-    if found is None or found.rate is None:
+def _downstream(found: Downstream) -> Table | None:
+    if found.rate is None:
         return None
     ends = show.interval(found.low, found.high)
     rows = [("pairs that fail", f"{show.percent(found.rate)} {ends} of {found.n:,}")]
-    note = "Both texts of failing pairs were drawn; a pair fails if a picture shows the other text, or none."
-    return pairs(rows, title="Downstream", note=note)
+    return pairs(rows, title="Downstream", note=TEXTS["downstream"])

@@ -1,9 +1,7 @@
 """What a blind spot does downstream: both prompts are drawn, and each picture is matched to a prompt.
 
-A text-to-image model that is guided by the tested encoder draws the two prompts alike. The published study
-asks people of every picture: prompt 1, prompt 2, neither, or are the two visually the same? A pair is a
-downstream failure when a picture gets the wrong prompt or 'neither'. Here a matcher answers first. The same
-items are written for people; what a picture was drawn from stands in another file than what is shown.
+The published study asks people of every picture: prompt 1, prompt 2, neither, or are the two visually the
+same? A pair fails when a picture gets the wrong prompt or 'neither'. Here a matcher answers first.
 """
 
 from __future__ import annotations
@@ -63,7 +61,6 @@ class EncoderMatcher:
         self._others = np.asarray(encoder.embed_texts(texts), np.float64) if texts else None
 
     def match(self, images: Sequence[Picture], first: str, second: str) -> list[Match]:
-        """See `Matcher`."""
         prompts = np.asarray(self.encoder.embed_texts([first, second]), np.float64)
         pictures = np.asarray(self.encoder.embed_images(list(images)), np.float64)
         near = pictures @ prompts.T
@@ -96,7 +93,6 @@ class VerifierMatcher:
         self.verifier = verifier
 
     def match(self, images: Sequence[Picture], first: str, second: str) -> list[Match]:
-        """See `Matcher`."""
         one, two = (self.verifier.shows(list(images), [text] * len(images)) for text in (first, second))
         table = ((Choice.NEITHER, Choice.SECOND), (Choice.FIRST, Choice.SAME))
         return [Match(table[bool(a)][bool(b)], float(a), float(b)) for a, b in zip(one, two, strict=True)]
@@ -125,10 +121,9 @@ def downstream(
     folder: Path | None = None,
     progress: Progress | None = None,
 ) -> Downstream:
-    """Draw both prompts of each pair and say which prompt each picture shows.
+    """Draw both prompts of each pair and say which each picture shows; in a folder, write them for people.
 
-    Picture k of a prompt follows from the seed, the prompt and k alone. In a folder the pictures (blobs/),
-    items.jsonl and key.jsonl are written for people.
+    Picture k of a prompt follows from the seed, the prompt and k alone.
     """
     if not pairs or images_each < 1:
         raise WeakspotError(
@@ -192,7 +187,6 @@ def _summary(found: Sequence[PairDrawn]) -> Downstream:
     failures, n = sum(bool(pair.failed) for pair in judged), len(judged)
     low, high = wilson(failures, n)
     single = [(float(d.failed), i) for i, p in enumerate(found) for d in p.pictures if d.failed is not None]
-    images = clustered_rate([value for value, _ in single], [pair for _, pair in single]) if single else None
     return Downstream(
         pairs=tuple(found),
         failures=failures,
@@ -200,7 +194,7 @@ def _summary(found: Sequence[PairDrawn]) -> Downstream:
         rate=failures / n if n else None,
         low=low,
         high=high,
-        images=images,
+        images=clustered_rate([v for v, _ in single], [pair for _, pair in single]) if single else None,
         same=sum(pair.failed is None and not pair.error for pair in found),
         errors=sum(bool(pair.error) for pair in found),
     )

@@ -1,15 +1,13 @@
 """Texts as rows of length 1, computed once: kept on disk by what the encoder and the texts are.
 
-A file of the cache is a plain .npy matrix, named by the digests of the encoder and of the texts in their
-order, and read through a memory map. An encoder that does not say its `digest` is not trusted to be the same
-tomorrow, and is not cached.
+An encoder that does not say its `digest` is not trusted to be the same tomorrow, and is not cached.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -19,13 +17,10 @@ from numpy.typing import NDArray
 from weakspot.core import TextEncoder, WeakspotError
 from weakspot.core.ports import digest_of
 from weakspot.models.vectors import Precomputed, unit
-from weakspot.sources.pool import write_table
+from weakspot.sources.pool import Progress, write_table
 
 #: Texts given to an encoder at once; it makes its own batches of them, by length where that helps.
 CHUNK: Final = 2048
-
-#: Told how many texts are done, and of how many.
-Progress = Callable[[int, int], None]
 
 
 def cache_folder(option: str | None) -> Path | None:
@@ -47,12 +42,9 @@ def embed_texts(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.float32]:
-    """One row of length 1 per text; from the cache if they are there.
+    """One row of length 1 per text, all of them finite or it is an error; from the cache if they are there.
 
     A cache that cannot be written is not used. `digest` is that of the texts, where it is known.
-
-    Raises:
-        WeakspotError: The encoder gave something else than one finite row per text.
     """
     file = cache_file(encoder, texts, digest=digest, cache=cache)
     found = _load(file, len(texts))

@@ -1,10 +1,7 @@
 """What an encoder cannot tell with the picture before it: is the picture nearer its caption than a foil?
 
-A foil is the caption with one thing exchanged (`weakspot.text.contrast`). For each kind of change this counts
-how often the picture is nearer its own caption; 50 % is blind. Captions of one picture are one cluster in
-intervals and tests. A reference encoder is not needed, so blind spots are found that every text encoder has.
-
-Three claims are made over all kinds, each with its own control of the false-discovery rate:
+A foil is the caption with one thing exchanged (`weakspot.text.contrast`). Captions of one picture are one
+cluster. Three claims are made over all kinds, each with its own control of the false-discovery rate:
 
 - above chance: the share is above 50 %.
 - blind: it is below `BLIND` and not known to be above 50 %: no use, and not for want of cases.
@@ -27,6 +24,7 @@ from weakspot.sources.captioned import Captioned
 from weakspot.stats import adjusted_bh
 from weakspot.stats.clustered import clustered_rate
 from weakspot.studies.mine.embeddings import embed_texts
+from weakspot.studies.mine.pair_rule import Vectors
 from weakspot.studies.mine.parts import Progress
 from weakspot.studies.mine.result import Grounded, GroundedRow, LeftOutFile, Miss, Sight, TooFew
 from weakspot.study.options import check_seed
@@ -55,11 +53,10 @@ def grounded(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Grounded:
-    """Hold captions and their foils against their pictures.
+    """Hold captions against their pictures, and their foils, without those that the judge says mean the same.
 
-    Categories are names of categories or of kinds of change, by default all; of one kind `limit` captions are
-    taken at most, and kinds with fewer than `least` pairs are named but not judged. Foils of which the judge
-    says that they do not differ are left out. `fdr` is the false-discovery rate of each claim.
+    Categories may be kinds of change, too; of one kind `limit` captions are taken at most, and kinds with
+    fewer than `least` pairs are named but not judged. `fdr` is the false-discovery rate of each claim.
     """
     kinds = chosen_foils(categories)
     check_seed(seed)
@@ -76,7 +73,7 @@ def grounded(
             f"none of {len(kinds)} changes applies to any of the captions",
             fix="captions must be English sentences; ask for other categories",
         )
-    texts = list(dict.fromkeys(t for trials in tried.values() for trial in trials for t in trial.texts))
+    texts = list(dict.fromkeys(t for trials in tried.values() for trial in trials for t in trial[1:]))
     vectors = embed_texts(encoder, texts, cache=cache, progress=lambda *n: tell("captions", *n))
     if vectors.shape[1] != rows.vectors.shape[1]:
         raise WeakspotError(
@@ -92,10 +89,11 @@ def grounded(
     every = list({(t.image, t.caption): t for trials in tried.values() for t in trials}.values())
     own, said_of, easy = np.array([(t.image, at[t.caption], at[t.easy]) for t in every]).T
     gaps = (vectors[said_of] - vectors[easy]).astype(np.float64)
-    few = [(name, len(trials)) for name, trials in tried.items() if len(trials) < least]
     return Grounded(
         rows=tuple(sorted(_claims(measured, fdr=fdr), key=lambda row: (row.rate, row.name))),
-        too_few=tuple(TooFew(name=name, pairs=n) for name, n in few),
+        too_few=tuple(
+            TooFew(name=name, pairs=len(some)) for name, some in tried.items() if len(some) < least
+        ),
         control=clustered_rate(_nearer(_products(rows.vectors[own].astype(np.float64), gaps)), own),
         images=len(said),
         captions=sum(map(len, said)),
@@ -115,10 +113,6 @@ class _Trial(NamedTuple):
     caption: str
     foil: str
     easy: str
-
-    @property
-    def texts(self) -> tuple[str, str, str]:
-        return self.caption, self.foil, self.easy
 
 
 def _tried(
@@ -168,8 +162,8 @@ def _products(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[n
 def _measure(
     kind: Foils,
     trials: Sequence[_Trial],
-    images: NDArray[np.float32],
-    texts: NDArray[np.float32],
+    images: Vectors,
+    texts: Vectors,
     at: dict[str, int],
     *,
     names: Sequence[str],
@@ -177,7 +171,7 @@ def _measure(
 ) -> GroundedRow:
     """A row with p-values that are not adjusted yet, and no claims."""
     own = np.array([t.image for t in trials])
-    columns = [[at[text] for text in column] for column in zip(*(t.texts for t in trials), strict=True)]
+    columns = [[at[text] for text in column] for column in zip(*(t[1:] for t in trials), strict=True)]
     captions, foil, easy = (np.asarray(texts[column], np.float64) for column in columns)
     pictures = np.asarray(images[own], np.float64)
     gaps = captions - foil
@@ -220,9 +214,6 @@ def _claims(measured: Sequence[GroundedRow], *, fdr: float) -> Iterator[Grounded
     adjusted = [adjusted_bh([getattr(row, claim) for row in measured]) for claim in claims]
     for row, *values in zip(measured, *adjusted, strict=True):
         above, blind, worse = (value <= fdr for value in values)
-        if above:
-            sight = Sight.FAINT if blind else Sight.ABOVE
-        else:
-            sight = Sight.BLIND if blind else Sight.UNKNOWN
+        sight = (Sight.FAINT if blind else Sight.ABOVE) if above else Sight.BLIND if blind else Sight.UNKNOWN
         found = dict(zip(claims, values, strict=True))
         yield row.model_copy(update={**found, "sight": sight, "worse": worse})

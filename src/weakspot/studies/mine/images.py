@@ -1,7 +1,6 @@
 """Pictures that an encoder takes for alike although a reference tells them apart.
 
-The search is that of texts (`pairs`): exact, over all pairs, each once. The reference may be
-an encoder of pictures alone, such as one trained without texts: what language never names, it still sees.
+The reference may be an encoder of pictures alone: what language never names, it still sees.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from weakspot.models.vectors import unit
 from weakspot.sources.folder import decode, read
 from weakspot.sources.pool import Pool, read_pool
 from weakspot.store.blobs import png, write_whole
-from weakspot.studies.mine.pair_rule import Rule, calibrated
+from weakspot.studies.mine.pair_rule import Rule, Vectors, calibrated
 from weakspot.studies.mine.pairs import diverse, find_pairs
 from weakspot.studies.mine.parts import Progress
 from weakspot.studies.mine.result import LeftOutFile
@@ -45,8 +44,7 @@ class Features:
     extract: Extractor  # see `weakspot.models.features`
     digest: str = ""  # what tells it from others; "" if nobody knows, and then it is not cached
 
-    def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
-        """See `ImageEncoder`."""
+    def embed_images(self, images: Sequence[NDArray[np.uint8]]) -> Vectors:
         return unit(checked(self.extract, images), of="the network")
 
 
@@ -117,11 +115,11 @@ def mine_images(
     found = find_pairs(tested, apart, rule=rule, limit=CANDIDATES * pairs, progress=partial(tell, "pairs"))
     short = diverse(found, apart, wanted=pairs).pairs
     skipped = {s.name: s.reason for pool in (one, two) for s in pool.skipped}
-    listed = [
-        ImagePair(first=names[i], second=names[j], tested=near, reference=far) for i, j, near, far in short
-    ]
     return ImagePairs(
-        pairs=tuple(listed),
+        pairs=tuple(
+            ImagePair(first=names[i], second=names[j], tested=near, reference=far)
+            for i, j, near, far in short
+        ),
         rule=rule,
         candidates=len(found),
         complete=found.complete and len(short) == len(found),
@@ -130,7 +128,7 @@ def mine_images(
     )
 
 
-def shared_rows(one: Pool, other: Pool) -> tuple[tuple[str, ...], NDArray[np.float32], NDArray[np.float32]]:
+def shared_rows(one: Pool, other: Pool) -> tuple[tuple[str, ...], Vectors, Vectors]:
     """The names of the pictures that both encoders could embed, and their rows by either."""
     places = {digest: i for i, digest in enumerate(other.digests)}
     common = [(i, places[digest]) for i, digest in enumerate(one.digests) if digest in places]

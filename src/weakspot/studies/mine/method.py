@@ -1,12 +1,9 @@
 """mine: blind spots of an encoder of texts (after MultiMon: Tong, Jones and Steinhardt, 2023).
 
-Embed a corpus with the encoder and with a reference. Of all pairs of captions keep those that the encoder
-takes for alike and the reference tells apart, a diverse list of them, without pairs that say the same. Name
-what the two texts of each pair differ in: by rules, and in the words of a language model where there is one.
-For every such category make new pairs, which are not of the corpus, and measure how often the encoder takes
-them for alike: raced against captions with any word replaced, confirmed on fresh pairs against these and
-against captions at random, with control of false discoveries. A finding is a systematic failure: a category
-whose pairs are taken for alike more often than edits of the same length are in general.
+Pairs of a corpus that the encoder takes for alike and the reference tells apart are put into categories, by
+rules and by a language model. New pairs of each are raced against captions with any word replaced, and
+confirmed on fresh pairs against these and against captions at random. A finding is a systematic failure: a
+category whose pairs are taken for alike more often than edits of the same length are in general.
 """
 
 from __future__ import annotations
@@ -42,10 +39,8 @@ from weakspot.studies.mine.pair_source import (
     pair_of,
     written_hypothesis,
 )
-from weakspot.studies.mine.parts import MineParts
+from weakspot.studies.mine.parts import MineContext
 from weakspot.studies.mine.result import Downstream, Grounded, MinedPair, MineResult, Named, Scores, Written
-from weakspot.studies.mine.settings import MineSettings
-from weakspot.study import Context
 from weakspot.text.differences import Category
 from weakspot.text.llm_answers import Pair
 
@@ -61,8 +56,6 @@ SHOWN: Final = (24, 12)
 #: New pairs of a finding whose relevance is judged, and pairs of a finding that are drawn.
 JUDGED, DRAWN = 41, 12
 NOTHING: Final = {Stage.EXPLORE: (0, 0), Stage.CONFIRM: (0, 0)}
-
-MineContext = Context[MineSettings, MineParts]
 
 
 def mine(context: MineContext) -> MineResult:
@@ -276,7 +269,6 @@ def scores(context: MineContext) -> Scores:
 
 
 def held_against_pictures(context: MineContext) -> Grounded:
-    """Whether pictures are nearer their captions than edited ones."""
     from weakspot.sources.captioned import read_captioned
     from weakspot.studies.mine.grounded import grounded
 

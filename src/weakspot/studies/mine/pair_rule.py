@@ -1,7 +1,6 @@
 """When a pair is a candidate: by fixed thresholds, or by thresholds that fit the two encoders at hand.
 
-The published thresholds were made for CLIP, to which any two captions are alike by 0.35 or more. Another
-encoder has another scale; `calibrated` reads it off pairs drawn at random.
+The published ones were made for CLIP, to which any two captions are alike by 0.35 or more.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
 
+#: One row of length 1 for each text or picture.
+Vectors = NDArray[np.float32]
+
 DRAWN: Final = 1_000_000  # pairs that are drawn to read off an encoder's scale
-#: Share of random pairs beyond which a pair is alike to the tested encoder: the nearest in 10,000. What 0.9
-#: is to an encoder lies near it: so many captions of CLIP ViT-B/32 are above 0.85, of others above 0.9.
-ALIKE: Final = 0.9999
 #: Share of random pairs within which the reference tells a pair apart: it is not the nearest in 2,000.
 APART: Final = 0.9995
 _CHUNK: Final = 8192
@@ -45,14 +44,8 @@ class Rule(NamedTuple):
 PUBLISHED: Final = Rule()
 
 
-def random_similarities(
-    vectors: NDArray[np.float32], *, pairs: int = DRAWN, seed: int = 0
-) -> NDArray[np.float64]:
-    """Cosines of pairs of different rows, drawn at random; sorted. What the scale of an encoder looks like.
-
-    All pairs, each once, where there are no more than `pairs`. The same seed draws the same pairs from
-    matrices of the same number of rows.
-    """
+def random_similarities(vectors: Vectors, *, pairs: int = DRAWN, seed: int = 0) -> NDArray[np.float64]:
+    """Cosines of pairs of different rows, drawn at random; all, each once, if there are no more. Sorted."""
     n = len(vectors)
     if n < 2:
         raise WeakspotError(f"{n} rows have no pairs", fix="use a corpus with more texts")
@@ -70,22 +63,12 @@ def random_similarities(
 
 
 def calibrated(
-    tested: NDArray[np.float32],
-    reference: NDArray[np.float32],
-    *,
-    alike: float = ALIKE,
-    apart: float = APART,
-    pairs: int = DRAWN,
-    seed: int = 0,
+    tested: Vectors, reference: Vectors, *, alike: float, apart: float = APART, seed: int = 0
 ) -> Rule:
-    """The rule that asks of both encoders the same rarity, whatever their scales.
-
-    A candidate is more alike to the tested encoder than the share `alike` of random pairs, and less alike to
-    the reference than those beyond the share `apart`.
-    """
+    """The rule that asks of both encoders the same rarity among random pairs, whatever their scales."""
     for what, share in (("alike", alike), ("apart", apart)):
         if not 0 < share < 1:
             raise WeakspotError(f"{what} cannot be {share:g}", fix="choose a share between 0 and 1")
-    above = float(np.quantile(random_similarities(tested, pairs=pairs, seed=seed), alike))
-    below = float(np.quantile(random_similarities(reference, pairs=pairs, seed=seed), apart))
+    above = float(np.quantile(random_similarities(tested, seed=seed), alike))
+    below = float(np.quantile(random_similarities(reference, seed=seed), apart))
     return Rule(above=above, gap=None, below=below)

@@ -5,11 +5,8 @@
     replaced  captions with some noun, verb or adjective replaced by another of its kind
     random    any two captions
 
-The last two are the baselines: how often the encoder takes anything for alike, and texts that are as near to
-each other as the pairs of a category. What it misses more often than that, it misses for what it is.
-
-Captions are dealt to the two stages, so that no caption of a confirmation was used before. The row of pairs
-of a hypothesis follows from the corpus, the run's seed and the hypothesis, and ends where the corpus does.
+The last two are the baselines. Captions are dealt to the two stages, so that no caption of a confirmation was
+used before. The row of pairs of a hypothesis follows from the corpus, the run's seed and the hypothesis.
 """
 
 from __future__ import annotations
@@ -98,7 +95,6 @@ class PairSource:
         self._lock = threading.Lock()
 
     def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
-        """How many pairs there are of a hypothesis in a stage."""
         return len(self._row(hypothesis, seed, stage))
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
@@ -130,16 +126,14 @@ class PairSource:
             return [pair for pair in pairs if stage_of(pair.first + "\n" + pair.second, seed) is stage]
         captions = [text for text in self._captions if stage_of(text, seed) is stage]
         rng.shuffle(captions)
-        found: Iterator[Made]
+        admits, most = admitting(self._known, self._fits), MOST_PLAIN[stage]
         if kind == "edited":
             category, most = Category(concepts["differ in"]), MOST[stage]
-            looked = captions[:LOOKED_AT]
-            found = edited(looked, category=category, rng=rng, known=self._known, fits=self._fits)
+            found = edited(captions[:LOOKED_AT], admits, category=category, rng=rng)
         elif kind == "replaced":
-            words, most = vocabulary(captions), MOST_PLAIN[stage]
-            found = replaced(captions, words=words, rng=rng, known=self._known, fits=self._fits)
+            found = replaced(captions, admits, rng=rng)
         elif kind == "random":
-            found, most = at_random(captions, self._pictures, rng=rng), MOST_PLAIN[stage]
+            found = at_random(captions, self._pictures, rng=rng)
         else:
             raise WeakspotError(f"{hypothesis.text[:80]!r} says nothing of pairs")
         return list(islice(self._reporting(found, hypothesis, most), most))
@@ -168,12 +162,9 @@ def pair_of(trial: Trial) -> Made:
 
 # -- how pairs are made of captions ---------------------------------------------------------------------
 
-#: By kind and form, words as often as captions have them.
-Vocabulary = Mapping[tuple[Tag, str], Sequence[str]]
 
-
-def _admitting(known: Collection[str], fits: Callable[[str], bool] | None) -> Callable[[str], bool]:
-    """Admits each text once, none of the corpus, and none that would not be understood."""
+def admitting(known: Collection[str], fits: Callable[[str], bool] | None) -> Callable[[str], bool]:
+    """Admits each text once, none with a known normal form, and none that would not be understood."""
     seen: set[str] = set()
 
     def admits(text: str) -> bool:
@@ -187,19 +178,9 @@ def _admitting(known: Collection[str], fits: Callable[[str], bool] | None) -> Ca
 
 
 def edited(
-    captions: Sequence[str],
-    *,
-    category: Category,
-    rng: Random,
-    known: Collection[str],
-    fits: Callable[[str], bool] | None = None,
+    captions: Sequence[str], admits: Callable[[str], bool], *, category: Category, rng: Random
 ) -> Iterator[Made]:
-    """One new pair for each caption to which an edit of the category applies, in the captions' order.
-
-    None of `known`, normal forms of the texts of the corpus, is the changed caption of a pair; nor is a text
-    that does not `fit` where it will be used.
-    """
-    admits = _admitting(known, fits)
+    """One new pair for each caption to which an edit of the category applies, in the captions' order."""
     used: Counter[str] = Counter()
     for caption in captions:
         if not 0 < len(caption) <= LONGEST or not caption.isprintable():
@@ -217,30 +198,15 @@ def edited(
 
 
 def _change(before: str, after: str) -> str:
-    """What became what, in a few words."""
     return f"{before.casefold()[:60] or '∅'} → {after.casefold()[:60] or '∅'}"
 
 
-def vocabulary(captions: Sequence[str]) -> Vocabulary:
-    """The words that can take each other's place."""
-    found: dict[tuple[Tag, str], list[str]] = defaultdict(list)
+def replaced(captions: Sequence[str], admits: Callable[[str], bool], *, rng: Random) -> Iterator[Made]:
+    """Captions with one word replaced by another of its kind and form, as often as captions have that."""
+    words: dict[tuple[Tag, str], list[str]] = defaultdict(list)
     for caption in captions[:READ]:
-        for token in tokenise(caption):
-            if _plain(token):
-                found[token.tag, token.form].append(token.text)
-    return found
-
-
-def replaced(
-    captions: Sequence[str],
-    *,
-    words: Vocabulary,
-    rng: Random,
-    known: Collection[str],
-    fits: Callable[[str], bool] | None = None,
-) -> Iterator[Made]:
-    """Captions with one word replaced by any other of its kind and form; see `edited`."""
-    admits = _admitting(known, fits)
+        for token in filter(_plain, tokenise(caption)):
+            words[token.tag, token.form].append(token.text)
     for _ in range(ROUNDS):
         for caption in captions:
             tokens = [t for t in tokenise(caption) if _plain(t) and len(words.get((t.tag, t.form), ())) > 1]

@@ -1,9 +1,8 @@
 """Pairs that one encoder takes for alike and another tells apart: exact, over all pairs, each once.
 
-The tested encoder is the sieve. Its rows are shortened (`shorten`), multiplied tile by tile
-over the upper triangle in float32, and compared with the threshold less a proven bound of the error; what
-passes is computed again in float64, and only then is the reference asked. No tile outlives its turn: memory
-is the rows, a few megabytes a thread, and the answer. Rows may be of texts or of pictures.
+The tested encoder's rows are shortened (`shorten`), multiplied tile by tile in float32, and compared with the
+threshold less a proven bound of the error; what passes is computed again in float64, and only then is the
+reference asked. Memory is the rows, a few megabytes a thread, and the answer.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
-from weakspot.studies.mine.pair_rule import PUBLISHED, Rule
+from weakspot.studies.mine.pair_rule import PUBLISHED, Rule, Vectors
 from weakspot.studies.mine.shorten import rounding, shorten
 
 TILE: Final = 1024  # rows and columns of a tile: what fits into a core's cache
@@ -54,14 +53,13 @@ class Pairs:
         return zip(*(column.tolist() for column in columns), strict=True)
 
     def some(self, which: Indices | slice) -> Self:
-        """Those at these places."""
         columns = self.first[which], self.second[which], self.tested[which], self.reference[which]
         return type(self)(*columns, self.alike, self.complete)
 
 
 def find_pairs(
-    tested: NDArray[np.float32],
-    reference: NDArray[np.float32],
+    tested: Vectors,
+    reference: Vectors,
     *,
     rule: Rule = PUBLISHED,
     limit: int | None = None,
@@ -71,9 +69,8 @@ def find_pairs(
 ) -> Pairs:
     """All pairs the rule keeps, or the `limit` that are most alike to the tested encoder.
 
-    Both encoders give one row of length 1 for each text or picture, of any width. As soon as `limit` pairs
-    are found, only better ones are looked for. `accept` may refuse pairs, e.g. two captions of one
-    photograph; it is called from several threads (0 for one per core).
+    Both encoders give one row of length 1 for each text or picture, of any width. `accept` may refuse pairs,
+    e.g. two captions of one photograph; it is called from several threads (0 for one per core).
     """
     check_rows(tested, reference, limit=limit)
     n = len(tested)
@@ -83,7 +80,6 @@ def find_pairs(
     buffers = threading.local()
 
     def look(top: int, left: int) -> Pairs:
-        """The candidates of one tile."""
         a, b = short.rows[top : top + TILE], short.rows[left : left + TILE]
         if not hasattr(buffers, "tile"):
             buffers.tile, buffers.mask = np.empty((TILE, TILE), np.float32), np.empty((TILE, TILE), np.bool_)
@@ -96,10 +92,7 @@ def find_pairs(
         if top == left:
             above = first < second
             first, second = first[above], second[above]
-        return again(first, second)
-
-    def again(first: Indices, second: Indices) -> Pairs:
-        """The same pairs by float64, then by the reference."""
+        # The same pairs again: by float64, then by the reference.
         alike = similarities(tested, first, second, least=best.bar)
         kept = (alike > rule.above) & (alike >= best.bar)
         first, second, alike = first[kept], second[kept], alike[kept]
@@ -152,7 +145,6 @@ class Best:
         return Pairs(first, second, tested, reference).some(np.lexsort((second, first, -tested)))
 
     def pairs(self) -> Pairs:
-        """The answer."""
         found = self._sorted()
         complete = not self._dropped and (self._limit is None or len(found) <= self._limit)
         alike = None if self._dropped else self._alike
@@ -160,7 +152,7 @@ class Best:
 
 
 def similarities(
-    vectors: NDArray[np.float32], first: Indices, second: Indices, *, least: float | None = None
+    vectors: Vectors, first: Indices, second: Indices, *, least: float | None = None
 ) -> NDArray[np.float64]:
     """Products of rows in float64; one that is certainly below `least` need not be exact."""
     out = np.empty(len(first))
@@ -177,7 +169,7 @@ def similarities(
     return out
 
 
-def _products(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float64]:
+def _products(a: Vectors, b: Vectors) -> NDArray[np.float64]:
     return np.asarray(np.einsum("ij,ij->i", a.astype(np.float64), b.astype(np.float64)), np.float64)
 
 
@@ -248,7 +240,7 @@ class Diverse(NamedTuple):
 
 def diverse(
     pairs: Pairs,
-    vectors: NDArray[np.float32],
+    vectors: Vectors,
     *,
     wanted: int,
     per_text: int = 1,
@@ -258,9 +250,8 @@ def diverse(
 ) -> Diverse:
     """The first `wanted` pairs that are not too much like those before them; fewer if there are no more.
 
-    No caption, no near-copy of it and no topic takes all the room: a text and its near-copies may be in
-    `per_text` pairs, a topic in `per_topic`. Likeness is the reference's, whose rows are given: the tested
-    encoder is the one that cannot tell.
+    A text and its near-copies may be in `per_text` pairs, a topic in `per_topic`. Likeness is the
+    reference's, whose rows are given: the tested encoder is the one that cannot tell.
     """
     width = vectors.shape[1] if vectors.ndim == 2 else 0
     room = min(wanted, len(pairs))

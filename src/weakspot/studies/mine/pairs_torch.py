@@ -1,10 +1,8 @@
 """The search of `pairs` with torch, for a GPU: the same pairs, by the same rule of order.
 
-Short rows are rounded to half precision (as fast as bfloat16 on tensor cores, with three more bits), and what
-the rounding can change is measured and allowed for. Large tiles of the upper triangle are multiplied,
-compared and forgotten; where Triton is installed one kernel does all three and nothing but the hits is
-written to memory. Hits are computed again in float32, then float64. Everything stays on the device but the
-candidates.
+Short rows are rounded to half precision, and what the rounding can change is measured and allowed for. Where
+Triton is installed one kernel multiplies and compares, and only the hits are written to memory. Hits are
+computed again in float32, then float64. Everything stays on the device but the candidates.
 """
 
 from __future__ import annotations
@@ -12,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
 from weakspot.core import WeakspotError
 from weakspot.studies.mine.pair_rule import PUBLISHED, Rule
 from weakspot.studies.mine.pairs import Accept, Best, Pairs, Progress, check_rows, pairs_of_tile
-from weakspot.studies.mine.shorten import FEW, best_length, rounding
+from weakspot.studies.mine.shorten import FEW, Short, best_length, rounding
 
 #: See `weakspot.studies.mine.shorten.RECHECK`: a GPU gathers rows slowly, and multiplies tiles fast.
 RECHECK: Final = 1_000_000.0
@@ -30,13 +28,6 @@ _LEARN, _TRY = 4096, 1024
 
 #: Hits of the sieve, as two columns of row numbers, and how many pairs have been sieved by then.
 Hits = Iterator[tuple[Any, Any, int]]
-
-
-class HalfRows(NamedTuple):
-    """Short rows in half precision; products plus `slack` are at least those of the original rows."""
-
-    rows: Any
-    slack: float
 
 
 def find_pairs_torch(
@@ -84,7 +75,7 @@ def find_pairs_torch(
     return best.pairs()
 
 
-def halve(vectors: Any, *, above: float, recheck: float = RECHECK) -> HalfRows:
+def halve(vectors: Any, *, above: float, recheck: float = RECHECK) -> Short:
     """Short rows in half precision, as `weakspot.studies.mine.shorten.shorten` makes them in float32.
 
     With p rounded to p̂ and e the largest ‖p − p̂‖ of all rows, p·q ≤ p̂·q̂ + 2e + e². The last number, the
@@ -117,10 +108,10 @@ def halve(vectors: Any, *, above: float, recheck: float = RECHECK) -> HalfRows:
     error = float(off) if n else 0.0
     # Tensor cores may cut bits where float32 would round; and a tile in half precision rounds its products
     # and the threshold they are compared with, by 2⁻¹¹ and 2⁻¹² at most.
-    return HalfRows(rows, 2 * error + error**2 + length * 2.0**-20 + 2.0**-10)
+    return Short(rows, 2 * error + error**2 + length * 2.0**-20 + 2.0**-10)
 
 
-def _sieve(kernel: str, device: str) -> Callable[[HalfRows, Callable[[], float], int], Hits]:
+def _sieve(kernel: str, device: str) -> Callable[[Short, Callable[[], float], int], Hits]:
     if kernel not in ("auto", "torch", "triton"):
         raise WeakspotError(f"there is no kernel {kernel[:80]!r}", fix="choose auto, torch or triton")
     if kernel == "triton" or (kernel == "auto" and device == "cuda" and find_spec("triton") is not None):
@@ -130,7 +121,7 @@ def _sieve(kernel: str, device: str) -> Callable[[HalfRows, Callable[[], float],
     return _tiles
 
 
-def _tiles(short: HalfRows, cut: Callable[[], float], size: int) -> Hits:
+def _tiles(short: Short, cut: Callable[[], float], size: int) -> Hits:
     """Tiles by one matrix product each. A CPU multiplies the same rounded numbers as float32."""
     rows = short.rows if short.rows.device.type != "cpu" else short.rows.float()
     n, done = len(rows), 0
@@ -147,7 +138,6 @@ def _tiles(short: HalfRows, cut: Callable[[], float], size: int) -> Hits:
 
 
 def _products(torch: Any, rows: Any, first: Any, second: Any, dtype: Any) -> Any:
-    """Products of rows, some at a time."""
     step = max(1, _GATHER // (16 * rows.shape[1]))
     out = torch.empty(len(first), dtype=dtype, device=rows.device)
     for at in range(0, len(first), step):

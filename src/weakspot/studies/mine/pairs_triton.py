@@ -16,7 +16,6 @@ import triton.language as tl
 
 _ROOM, _MOST = 1 << 22, 1 << 27  # hits that a list has room for at first, and before a panel is cut in two
 
-
 ROWS, COLUMNS, NUMBERS = 128, 128, 64  # what a program works on at once: rows, columns, and numbers of each
 WARPS: Final = 8
 STAGES: Final = 3  # stages of loading ahead

@@ -20,6 +20,7 @@ from weakspot.models.vectors import Precomputed
 from weakspot.sources.corpus import NOISE, Corpus, Text, gather, read_corpus, read_phrases
 from weakspot.studies.mine.embeddings import cache_folder, embed_texts
 from weakspot.studies.mine.settings import MineSettings, same_encoders
+from weakspot.study import Context
 from weakspot.study.loading import part
 from weakspot.text.llm_answers import Asked
 
@@ -74,6 +75,9 @@ class MineParts:
         return self.validity.understands if isinstance(self.validity, Selective) else None
 
 
+MineContext = Context[MineSettings, MineParts]
+
+
 def named(parts: MineParts) -> dict[str, Any]:
     """What was loaded, by the setting that names it."""
     return {what: getattr(parts, what) for what in ("encoder", "reference", "downstream", "matcher")}
@@ -99,7 +103,14 @@ def load(
     )
     _probe(tested, other, texts, names=(settings.encoder, settings.reference))
     if settings.images is not None:
-        _check_pictures(tested, settings)
+        from weakspot.sources.captioned import read_captioned
+
+        if not isinstance(tested, Encoder):
+            raise WeakspotError(
+                f"{settings.encoder[:200]} embeds texts alone, so it cannot be checked with pictures",
+                fix="name an encoder of pictures and texts, or leave out --images",
+            )
+        read_captioned(str(settings.images))  # refuses a folder without captions
     draws = matches = model = None
     if settings.downstream is not None:
         draws = part(downstream, settings.downstream, SOURCES, object, without_name=_AGAIN)
@@ -163,18 +174,6 @@ def _blamed(name: str) -> Iterator[None]:
             f"{name[:200]} cannot embed the texts: {type(error).__name__}: {error}",
             fix="mend the encoder; --debug shows where",
         ) from error
-
-
-def _check_pictures(tested: TextEncoder, settings: MineSettings) -> None:
-    """Refuse an encoder without an image tower, or a folder without captions."""
-    from weakspot.sources.captioned import read_captioned
-
-    if not isinstance(tested, Encoder):
-        raise WeakspotError(
-            f"{settings.encoder[:200]} embeds texts alone, so it cannot be checked with pictures",
-            fix="name an encoder of pictures and texts, or leave out --images",
-        )
-    read_captioned(str(settings.images))
 
 
 def _deaf(encoder: TextEncoder) -> str:

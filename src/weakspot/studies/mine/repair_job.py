@@ -1,9 +1,7 @@
 """The job that a mine leaves: pairs of texts that an encoder takes for alike are made anew and kept apart.
 
-Captions that the mine never saw are dealt to repair and to verification; every pair is an edit of one of
-them, so no pair, nor either of its texts, is in two parts. The clean measure is retrieval (R@1): of held-out
-pictures, whether another caption is nearer than the own one. What says the same in another order must stay
-alike: an encoder that scatters all texts repairs nothing.
+No pair, nor either of its texts, is both of repair and of verification. The clean measure is retrieval (R@1).
+What says the same in another order must stay alike: an encoder that scatters all texts repairs nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from weakspot.core.ports import Selective
 from weakspot.judges.differs.judge import SimilarityJudge, differs
 from weakspot.sources.corpus import Renewable, gather, read_corpus
 from weakspot.store import Run, write_whole
-from weakspot.studies.mine.pair_source import Made, PairSimilarity, edited, pair_of
+from weakspot.studies.mine.pair_source import Made, PairSimilarity, admitting, edited, pair_of
 from weakspot.studies.mine.result import MineResult
 from weakspot.study.lifecycle import settings_of
 from weakspot.study.loading import rooted
@@ -139,9 +137,8 @@ class FreshCaptions:
         category = _category(spot.hypotheses[0])
         assert category is not None  # noqa: S101 (asked before)
         rng = Random(f"{self._seed} {part} {spot.hypotheses[0].id}")  # noqa: S311
-        known = self._known[part]
-        found = edited(self.captions[part], category=category, rng=rng, known=known, fits=self._fits)
-        rows = list(islice(found, most))
+        admits = admitting(self._known[part], self._fits)
+        rows = list(islice(edited(self.captions[part], admits, category=category, rng=rng), most))
         other = "verification" if part == "repair" else "repair"
         self._known[other] |= {normal_form(text) for row in rows for text in row[:2]}
         return rows
@@ -179,12 +176,10 @@ class FreshPairs:
     rows: Mapping[str, Sequence[Made]]
 
     def available(self, hypothesis: Hypothesis, *, seed: int = 0, stage: Stage = Stage.EXPLORE) -> int:
-        """See `Finite`."""
         del seed, stage
         return len(self.rows[hypothesis.id])
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
-        """See `Source`."""
         cases = []
         for i in indices:
             row, own = self.rows[hypothesis.id][i], case_seed(seed, hypothesis, i)
@@ -193,10 +188,7 @@ class FreshPairs:
 
 
 class Retrieval:
-    """Pictures of captions, and whether the own caption is the nearest of all.
-
-    The image tower, which no repair changes, sees the pictures.
-    """
+    """Whether pictures, seen by the image tower that no repair changes, are nearest to their own captions."""
 
     def __init__(self, captions: Sequence[str], encoder: Any, corpus: Renewable, *, seed: int) -> None:
         self.captions = list(captions)
@@ -262,13 +254,11 @@ def _fit(
 
 
 def _write(folder: Path, lessons: dict[str, list[Made]]) -> dict[str, Any]:
-    """The hard pairs as lines of JSON."""
     lines = [
-        json.dumps({"first": row.first, "second": row.second, "change": row.change, "differ in": words},
-                   ensure_ascii=False)
+        json.dumps(row._asdict() | {"differ in": words}, ensure_ascii=False)
         for words, rows in lessons.items()
         for row in rows
-    ]  # fmt: skip
+    ]
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / "pairs.jsonl", ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace"))
     return {"folder": str(folder), "pictures": len(lines), "kind": "pairs of texts"}

@@ -1,4 +1,4 @@
-"""A run of `mine` as a table: its pairs, also as csv in the way the published script writes it."""
+"""A run of `mine` as rates and as a table of its pairs, also as csv as the published script writes it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,26 @@ from weakspot.core import Stage
 from weakspot.report.format import neutral
 from weakspot.studies.mine.pair_source import pair_of
 from weakspot.studies.mine.result import MinedPair, MineResult
+from weakspot.study.rates import Rates
 from weakspot.study.rows import Rows
+
+
+class MineRates(Rates):
+    part = "category"
+
+    @property
+    def threshold(self) -> float | None:
+        """Above which similarity two texts are alike."""
+        found = MineResult.of(self.run)
+        return found.mined.threshold.value if found is not None and found.mined is not None else None
+
+    def notes(self, other: Rates) -> Iterator[str]:
+        """Whether the same counts as alike in both."""
+        theirs = other.threshold if isinstance(other, MineRates) else None
+        own = self.threshold
+        if own is not None and theirs is not None and own != theirs:
+            yield f"Alike is above {own:.3g} in the first run and above {theirs:.3g} in the second."
+
 
 #: Columns of the csv; like the original's, its header names the two texts only.
 PUBLISHED: Final = {"Sample 1": "string", "Sample 2": "string", "similarity": "float64",
@@ -39,7 +58,6 @@ class MineRows(Rows):
     )
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """See `Rows`."""
         for pair in self._mined():
             plain = pair.plain()
             yield plain | {"origin": "mined", "similarity": plain.pop("tested")}

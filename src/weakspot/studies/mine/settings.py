@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -152,17 +151,17 @@ class MineSettings(StudySettings):
                     f"{what} cannot be {value}", fix=f"choose a number from {least} to {most}"
                 )
         for what, share, low in (("threshold", self.threshold, -1.0), ("calibrate", self.calibrate, 0.5)):
-            if share is not None and not (math.isfinite(share) and low < share < 1):
+            if share is not None and not low < share < 1:
                 raise WeakspotError(
                     f"{what} cannot be {share:g}", fix=f"choose a number between {low:g} and 1, e.g. 0.9"
                 )
-        if not (math.isfinite(self.gap) and 0 <= self.gap < 2):
+        if not 0 <= self.gap < 2:
             raise WeakspotError(
                 f"the gap cannot be {self.gap:g}", fix="choose a number from 0 to 2, e.g. 0.2"
             )
         if self.threshold is not None and self.calibrate is not None:
             raise WeakspotError("a fixed threshold is not calibrated", fix="give --threshold or --calibrate")
-        if self.matcher is not None and self.matcher == self.encoder:
+        if self.matcher == self.encoder:
             raise WeakspotError(
                 "the encoder under test cannot say what pictures show",
                 fix="name another encoder with --matcher",

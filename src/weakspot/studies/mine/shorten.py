@@ -2,10 +2,8 @@
 
 Let Q be an orthonormal basis of k directions, p = Qᵀa what a row has of them, and c = √(‖a‖² − ‖p‖²) the
 length of the rest. For any two rows, a·b = p·q + (the product of the rests) ≤ p·q + c·c′ (Cauchy–Schwarz).
-So the product of the short rows (p, c) and (q, c′) is an upper bound of a·b, and only pairs whose bound
-passes a threshold need to be looked at: nothing is lost, whatever Q is. A good Q makes the bound tight: the
-leading directions of the rows themselves. Texts of real encoders keep nine tenths of their length in a sixth
-of their numbers, and a threshold of 0.9 forgives the rest.
+So the product of the short rows (p, c) and (q, c′) is an upper bound of a·b: nothing is lost, whatever Q is.
+The leading directions of the rows themselves make the bound tight.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ _MARGIN: Final = 1e-9
 class Short(NamedTuple):
     """Rows whose products, plus `slack`, are at least those of the original rows."""
 
-    rows: NDArray[np.float32]  # float32, one per original row; as they were if nothing shorter pays
+    rows: Any  # one per original row, of float32; as they were if nothing shorter pays
     slack: float  # an upper bound of all errors of rounding, in whatever order a product is summed
 
 
@@ -44,15 +42,12 @@ def rounding(length: int) -> float:
     return (length + 16) * 2.0**-23
 
 
-def shorten(vectors: NDArray[np.float32], *, above: float, recheck: float = RECHECK, seed: int = 0) -> Short:
-    """Short rows for finding pairs with products above a threshold: the higher, the shorter they can be.
-
-    The rows have length 1, and may be mapped from a file. The seed can change the speed and never the answer.
-    """
+def shorten(vectors: NDArray[np.float32], *, above: float, recheck: float = RECHECK) -> Short:
+    """Short rows for finding pairs with products above a threshold: the higher, the shorter they can be."""
     n, width = vectors.shape
     if n <= FEW:
         return Short(np.ascontiguousarray(vectors, np.float32), rounding(width))
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)  # it can change the speed, and never the answer
     basis = directions(vectors[np.sort(rng.choice(n, min(n, _LEARN), replace=False))])
     tried = vectors[np.sort(rng.choice(n, 2 * _TRY, replace=False))] @ basis
     length = best_length(tried[::2], tried[1::2], above=above, recheck=recheck)
