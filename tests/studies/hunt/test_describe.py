@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from weakspot.core import Captioner, Encoder, Hypothesis, WeakspotError
+from weakspot.studies.hunt.claims import from_groups
 from weakspot.studies.hunt.describe import (
     DescribeSettings,
     Likelihood,
@@ -20,7 +21,6 @@ from weakspot.studies.hunt.describe import (
     greedy,
     special_forms,
 )
-from weakspot.studies.hunt.propose import from_groups
 from weakspot.testing import check_encoder
 from weakspot.text.sentences import sentences
 from weakspot.world.grammar import parse
