@@ -19,7 +19,7 @@ from weakspot.cli.screen import _bar, _line, limits
 from weakspot.core import Finding, Hypothesis, Rate, Tally
 from weakspot.engine import Lane, State
 from weakspot.report.format import cut
-from weakspot.studies.hunt.phrases import rows as rows_of
+from weakspot.studies.hunt.cards import in_lines as rows_of
 
 WEAKSPOT = str(Path(sys.executable).with_name("weakspot"))
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

@@ -18,8 +18,7 @@ from weakspot.report.document import Allowance, Example, Html, examples
 from weakspot.report.markdown import bullets, code, escape, table
 from weakspot.report.plots import Axis, Bar, Figure, Lanes, Mark, axis, lanes
 from weakspot.stats import wilson
-from weakspot.studies.hunt.listing import Listing
-from weakspot.studies.hunt.phrases import answered, cases, changed, instead, misread, titled
+from weakspot.studies.hunt.listing import Edit, Listing, cases, misread, titled
 
 #: Examples per finding.
 FAILING, PASSING = 12, 6
@@ -27,6 +26,8 @@ FAILING, PASSING = 12, 6
 CARDS: Final = 24
 #: Answers listed by name in a card.
 ANSWERS: Final = 5
+#: What an edit did, for people.
+KINDS: Final = {"negate": "denied", "drop": "left out", "plain": "plainer", "rewrite": "reworded"}
 #: Cases drawn again at most, and the longest text that is repeated for it.
 _CASES, _LONGEST = 100, 2_000
 #: Findings in a figure of rates; in one of answers, and wrong answers of each there.
@@ -184,6 +185,71 @@ def redraw(hunt: Listing, hypothesis: Hypothesis, indices: Sequence[int], label:
         f"cases = source.draw(Hypothesis({words}), {list(indices[:_CASES])}, "
         f"seed={show.literal(hunt.settings.get('seed', 0))})"
     )
+
+
+# -- a finding in words ------------------------------------------------------------------------------
+
+
+def instead(finding: Finding) -> str:
+    """What was said instead: "bee 98 %", or "bee only" where the finding is about this answer alone."""
+    if finding.answer:
+        return f"{show.shorten(finding.answer, 60)} only"
+    return answered(*finding.confusions[0]) if finding.confusions else ""
+
+
+def answered(answer: str, share: float) -> str:
+    """An answer and its share of the failures."""
+    return f"{show.shorten(answer, 60) or '(nothing)'} {show.percent(share)}"
+
+
+def changed(edit: Edit) -> tuple[str, str]:
+    """What an edit did, and to which words: ("colour", "yellow → blue")."""
+    kind = KINDS.get(edit.kind, edit.kind)
+    before, after = (show.shorten(words, 160) for words in (edit.before, edit.after))
+    if not after:
+        return kind, f"without “{before}”"
+    if edit.kind in ("negate", "plain", "rewrite"):
+        return kind, f"“{after}”"
+    return kind, f"{before} → {after}"
+
+
+def in_lines(found: Sequence[Finding], wide: int, labels: Sequence[str] = ()) -> list[str]:
+    """Findings, one or more, as lines of at most `wide` columns, the words cut where they must be."""
+    from rich.cells import cell_len, set_cell_size
+
+    room = 0
+    named = labels or [""] * len(found)
+    phrases = [f"{n}: {f.phrase}" if n else f.phrase for n, f in zip(named, found, strict=True)]
+    for word, most in ((" baseline", 20), ("", 20), ("", 10)):  # what goes first where there is little room
+        cells = [
+            (
+                show.percent(f.rate.value),
+                show.interval(f.rate.low, f.rate.high),
+                f"of {show.count(f.rate.n)}",
+                f"{show.times(f.lift)}{word}",
+                _instead(f, most),
+            )
+            for f in found
+        ]
+        widths = [max(cell_len(row[i]) for row in cells) for i in range(5)]
+        room = wide - 4 - sum(widths) - 2 * len(widths)
+        if room >= min(max(cell_len(show.cut(p, 60)) for p in phrases), 24):
+            break
+    room = max(room, 20)
+    words = [show.cut(phrase, min(room, 60)) for phrase in phrases]
+    longest = max(map(cell_len, words))
+    lines = []
+    for rank, (phrase, (share, ends, n, lift, said)) in enumerate(zip(words, cells, strict=True), start=1):
+        numbers = f"{share:>{widths[0]}}  {ends:<{widths[1]}}  {n:>{widths[2]}}  {lift:>{widths[3]}}"
+        lines.append(f"{rank:>2}  {set_cell_size(phrase, longest)}  {numbers}  {said}".rstrip())
+    return lines
+
+
+def _instead(finding: Finding, most: int) -> str:
+    if finding.answer:
+        return f"→ {show.cut(finding.answer, most)} only"
+    said = finding.confusions[0] if finding.confusions else None
+    return f"→ {show.cut(said[0], most)} {show.percent(said[1])}" if said else ""
 
 
 # -- people's tries --------------------------------------------------------------------------------------
