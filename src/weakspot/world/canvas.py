@@ -28,22 +28,10 @@ Color = tuple[int, ...]
 Point = tuple[float, float]
 Points = Sequence[Point]
 
-#: The named colours of scenes, as paint.
-PAINT: Final[dict[str, Color]] = {
-    "red": (204, 58, 50),
-    "orange": (233, 130, 44),
-    "yellow": (244, 198, 58),
-    "green": (92, 152, 74),
-    "blue": (62, 114, 186),
-    "purple": (128, 82, 164),
-    "pink": (235, 138, 166),
-    "brown": (130, 86, 54),
-    "black": (48, 45, 52),
-    "grey": (142, 145, 150),
-    "white": (243, 240, 232),
-}
 INK: Final[Color] = (44, 38, 46)
 DRAWINGS: Final = tomllib.loads(Path(__file__).with_name("drawings.toml").read_text("utf-8"))
+#: The named colours of scenes, as paint.
+PAINT: Final[dict[str, Color]] = {n: tuple(bytes.fromhex(c)) for n, c in DRAWINGS["paint"].items()}
 _DARK: Final = (40, 30, 66)
 _LIGHT: Final = (255, 248, 230)
 
