@@ -334,32 +334,26 @@ def _race_rows(hunt: Listing, scale: Axis) -> list[dict[str, Any]]:
 
 def figures(hunt: Listing) -> list[Figure]:
     """The figures, as far as there are confirmed findings."""
-    found = [(rank, f) for rank, f in enumerate(hunt.confirmed, start=1) if f.rate.n]
-    if not found:
-        return []
-    return [_rates(hunt, found[:RATES]), *_confusions(hunt, found[:CONFUSED])]
+    ranked = enumerate(hunt.confirmed, start=1)
+    found = [(f"{rank}. {titled(hunt, f)}", f) for rank, f in ranked if f.rate.n]
+    return [_rates(found[:RATES]), *_confusions(hunt, found[:CONFUSED])] if found else []
 
 
-def _rates(hunt: Listing, found: list[tuple[int, Finding]]) -> Figure:
-    names = [f"{rank}. {titled(hunt, f)}" for rank, f in found]
-    marks = [Mark(name, "", f.rate) for name, (_, f) in zip(names, found, strict=True)]
-    data = Lanes(
-        marks, ("",), {n: f.baseline for n, (_, f) in zip(names, found, strict=True) if f.baseline.n}
-    )
+def _rates(found: list[tuple[str, Finding]]) -> Figure:
+    marks = [Mark(name, "", f.rate) for name, f in found]
+    data = Lanes(marks, ("",), {name: f.baseline for name, f in found if f.baseline.n})
     rows = [
-        (name, of, *_plain(rate))
-        for name, (_, f) in zip(names, found, strict=True)
-        for of, rate in ((AFTER, f.rate), (BEFORE, f.baseline))
+        (name, of, *_plain(rate)) for name, f in found for of, rate in ((AFTER, f.rate), (BEFORE, f.baseline))
     ]
     title = "Failure rates of the weak spots"
     note = "Points with 95 % intervals on fresh draws; the blue band is the baseline’s interval."
     return Figure("rates", title, _COLUMNS, rows, lanes(data, title), note)
 
 
-def _confusions(hunt: Listing, found: list[tuple[int, Finding]]) -> list[Figure]:
+def _confusions(hunt: Listing, found: list[tuple[str, Finding]]) -> list[Figure]:
     marks, rows = [], []
-    for rank, finding in found:
-        base, heading = hunt.base_of(finding.hypothesis), f"{rank}. {titled(hunt, finding)}"
+    for heading, finding in found:
+        base = hunt.base_of(finding.hypothesis)
         if base is None or not base.tally.n:
             continue
         after, n = _said(hunt, finding.hypothesis, Stage.CONFIRM), finding.rate.n

@@ -158,17 +158,10 @@ def from_groups(
 ) -> list[Claim]:
     """Groups of failures described together; each description whole, and its sentences one by one.
 
-    Args:
-        base: The baseline.
-        images: Failing pictures.
-        captions: What is said of them.
-        labels: What the target said instead; "" where it was not asked.
-        others: Pictures that the target gets right.
-        other_captions: What is said of those.
-        captioner: Used if it knows probabilities of sentences.
-        encoder: Otherwise compares pictures with them. It also groups; without one a label is a group.
-        fits: Whether a text can be drawn.
-        origin: Of the hypotheses.
+    A failing picture has a caption and a label: what the target said instead, "" where it was not asked. The
+    `others` are pictures that the target gets right. A captioner is used if it knows probabilities of
+    sentences; otherwise an encoder compares pictures with them. The encoder also groups; without one a label
+    is a group.
     """
     scores = captioner if isinstance(captioner, ScoringCaptioner) else None
     if not images or (by := scores or encoder) is None:

@@ -42,31 +42,19 @@ Score = Callable[[Sequence[str], str], Matrix]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeSettings:
-    """How a group is described.
+    """How a group is described."""
 
-    Attributes:
-        sentences: At most so many (K in the paper).
-        candidates: Sentences the model is asked about; the cheap filter, counts in captions, chooses them.
-        support: A candidate is said at least this share as often as the one said most; sentences that are
-            all said once are all candidates.
-        pictures: Pictures of the group that are looked at, the first ones.
-        others: Other pictures that are looked at, the first ones.
-        contrast: Weight of the others' mean. 0 is the published rule: no contrast, and no test. At 1 a
-            sentence that is hardly true of the group would do, if it is true of the others even less.
-        reach: Of a captioner's probabilities; see `Likelihood`.
-        level: Share of random groups whose best sentence may tell as much as the one that is taken.
-        draws: Random groups that are drawn for that.
-    """
-
-    sentences: int = 4
-    candidates: int = 64
-    support: float = 0.25
-    pictures: int = 32
-    others: int = 64
+    sentences: int = 4  # at most (K in the paper)
+    candidates: int = 64  # that the model is asked about; a cheap filter, counts in captions, chooses them
+    support: float = 0.25  # a candidate is said at least this share as often as the one said most
+    pictures: int = 32  # of the group that are looked at, the first ones
+    others: int = 64  # other pictures that are looked at, the first ones
+    #: Weight of the others' mean. 0 is the published rule: no contrast, and no test. At 1 a sentence that is
+    #: hardly true of the group would do, if it is true of the others even less.
     contrast: float = 0.8
-    reach: float = 7.0
-    level: float = 0.05
-    draws: int = 199
+    reach: float = 7.0  # of a captioner's probabilities; see `Likelihood`
+    level: float = 0.05  # share of random groups whose best sentence may tell as much as the one taken
+    draws: int = 199  # random groups for that
 
 
 class Description(NamedTuple):
@@ -93,22 +81,15 @@ def describe(
     fits: Fits = lambda _: True,
     settings: DescribeSettings | None = None,
 ) -> Description:
-    """Describe a group of pictures.
+    """Describe a group of pictures, the most typical first, by sentences of captions, from whomever.
 
     A sentence is added while it tells more of the group than of the others, and more than 95 % of random
-    groups of the same size, drawn from both together, get from their best sentence (so that having
-    looked at many sentences is paid for). Without others there is nothing to compare with, and the
-    published rule is left: K sentences, if there are so many.
+    groups of the same size, drawn from both together, get from their best sentence (so that having looked at
+    many sentences is paid for). The others are best those the model gets right; without them there is nothing
+    to compare with, and the published rule is left: K sentences, if there are so many.
 
-    Args:
-        images: The group, the most typical first.
-        captions: Texts whose sentences may be chosen; the group's captions, from whomever.
-        by: A captioner, or an encoder of pictures and texts.
-        others: Pictures that do not belong to the group, best of all those the model gets right.
-        other_captions: Their captions, for the cheap filter.
-        prefix: What is known already, e.g. the baseline's words; not said again.
-        fits: Whether the source can draw a text; a sentence that would lead to another one is passed over.
-        settings: See there.
+    What the `prefix` says is not said again. `fits` is whether the source can draw a text; a sentence that
+    would lead to another one is passed over.
     """
     settings = settings or DescribeSettings()
     inside, outside = list(images[: settings.pictures]), list(others[: settings.others])

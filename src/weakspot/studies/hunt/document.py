@@ -263,17 +263,11 @@ class HuntDocument(Document):
 
     def _finding_values(self, finding: Finding) -> dict[str, Any]:
         base = self.hunt.base_of(finding.hypothesis)
-        edits = [
-            {
-                "id": edit.hypothesis.id,
-                "text": edit.hypothesis.text,
-                **edit._asdict(),
-                "rate": edit.rate._asdict(),
-            }
-            for edit in self.hunt.edits(finding)
-        ]
-        for edit in edits:
-            del edit["hypothesis"]
+        edits = []
+        for edit in self.hunt.edits(finding):
+            values = edit._asdict()
+            changed = values.pop("hypothesis")
+            edits.append({"id": changed.id, "text": changed.text, **values, "rate": edit.rate._asdict()})
         label = base.label if base is not None else self.hunt.setting("label")
         return {**finding.to_json(), "label": label, "edits": edits}
 
