@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from weakspot.core import SOURCES, Finding, Hypothesis, Rate, Stage
 from weakspot.report import format as show
-from weakspot.report.document import Allowance, Example, Html, examples
+from weakspot.report.document import Allowance, Html, examples
 from weakspot.report.markdown import bullets, code, escape, table
 from weakspot.report.plots import Axis, Bar, Figure, Lanes, Mark, axis, lanes
 from weakspot.stats import wilson
@@ -47,38 +47,18 @@ class Step(NamedTuple):
     bar: Bar
 
 
-class Card(NamedTuple):
-    """A finding as the page shows it; `passes` of its fresh draws passed, `steps` say what it depends on."""
-
-    rank: int
-    finding: Finding
-    title: str
-    cases: str
-    misread: str
-    said: str
-    bar: Bar
-    base: Bar
-    answers: list[tuple[str, float]]
-    failing: list[Example]
-    passing: list[Example]
-    passes: int
-    steps: list[Step]
-    steps_scale: Axis
-    redraw: str
-
-
 # -- findings --------------------------------------------------------------------------------------------
 
 
 def findings(hunt: Listing, allowance: Allowance, *, again: str) -> Html:
     """The confirmed findings at a glance, then the card of each."""
     scale = axis([r for f in hunt.findings for r in (f.rate, f.baseline)])
-    shown = enumerate(hunt.confirmed[:CARDS], start=1)
+    shown = list(enumerate(hunt.confirmed[:CARDS], start=1))
     cards = [_card(hunt, finding, rank, scale, allowance) for rank, finding in shown]
     values = {"cards": cards, "scale": scale, "several": bool(hunt.labels), "again": again}
     texts = [table(HEAD, summed_up(hunt, hunt.confirmed[:CARDS])), only(hunt.confirmed)]
-    texts += [text for card in cards for text in _in_markdown(hunt, card)]
-    drawn = [_data(card) for card in cards]
+    texts += [text for card in cards for text in _in_markdown(card)]
+    drawn = [_data(finding, rank) for rank, finding in shown]
     return Html(f"{_HOME}:findings.html.j2", values, "\n\n".join(filter(None, texts)), drawn)
 
 
@@ -113,7 +93,8 @@ def reading(rate: Rate) -> str:
     return f"{show.percent(rate.value)} {show.interval(rate.low, rate.high)}" if rate.n else show.NONE
 
 
-def _card(hunt: Listing, finding: Finding, rank: int, scale: Axis, allowance: Allowance) -> Card:
+def _card(hunt: Listing, finding: Finding, rank: int, scale: Axis, allowance: Allowance) -> dict[str, Any]:
+    """What its template shows: `passes` of its fresh draws passed, `steps` say what it depends on."""
     named = [(show.shorten(a, 60) or "(nothing)", share) for a, share in finding.confusions[:ANSWERS]]
     rest = sum(share for _, share in finding.confusions[ANSWERS:])
     fresh = hunt.run.ledger.tally(finding.hypothesis, Stage.CONFIRM)
@@ -124,50 +105,49 @@ def _card(hunt: Listing, finding: Finding, rank: int, scale: Axis, allowance: Al
         ("baseline", "without these words", finding.baseline),
     ]
     steps_scale = axis([rate for _, _, rate in rows])
-    return Card(
-        rank=rank,
-        finding=finding,
-        title=titled(hunt, finding),
-        cases=cases(hunt, finding),
-        misread=misread(hunt, finding),
-        said=instead(finding),
-        bar=scale.bar(finding.rate),
-        base=scale.bar(finding.baseline),
-        answers=[*named, ("other answers", rest)] if rest > 0 else named,
-        failing=examples(hunt.run, finding.hypothesis, finding.failing, most=FAILING, allowance=allowance),
-        passing=examples(hunt.run, finding.hypothesis, finding.passing, most=PASSING, allowance=allowance),
-        passes=fresh.n - fresh.failures,
-        steps=[Step(*row, steps_scale.bar(row[2])) for row in rows] if edits else [],
-        steps_scale=steps_scale,
-        redraw=redraw(
-            hunt, finding.hypothesis, finding.failing, hunt.label_of(finding) or hunt.setting("label")
-        ),
-    )
+    shown = partial(examples, hunt.run, finding.hypothesis, allowance=allowance)
+    label = hunt.label_of(finding) or hunt.setting("label")
+    return {
+        "rank": rank,
+        "finding": finding,
+        "title": titled(hunt, finding),
+        "cases": cases(hunt, finding),
+        "misread": misread(hunt, finding),
+        "said": instead(finding),
+        "bar": scale.bar(finding.rate),
+        "base": scale.bar(finding.baseline),
+        "answers": [*named, ("other answers", rest)] if rest > 0 else named,
+        "failing": shown(finding.failing, most=FAILING),
+        "passing": shown(finding.passing, most=PASSING),
+        "passes": fresh.n - fresh.failures,
+        "steps": [Step(*row, steps_scale.bar(row[2])) for row in rows] if edits else [],
+        "steps_scale": steps_scale,
+        "redraw": redraw(hunt, finding.hypothesis, finding.failing, label),
+    }
 
 
-def _data(card: Card) -> Figure:
+def _data(finding: Finding, rank: int) -> Figure:
     """What the picture in a card is saved from; the template draws it."""
-    rows = [(AFTER, *_plain(card.finding.rate)), (BEFORE, *_plain(card.finding.baseline))]
-    title = f"the failure rate of finding {card.rank}"
-    return Figure(f"finding-{card.rank}", title, _COLUMNS[1:], rows, Markup(""))
+    rows = [(AFTER, *_plain(finding.rate)), (BEFORE, *_plain(finding.baseline))]
+    return Figure(f"finding-{rank}", f"the failure rate of finding {rank}", _COLUMNS[1:], rows, Markup(""))
 
 
-def _in_markdown(hunt: Listing, card: Card) -> Iterable[str]:
-    finding = card.finding
+def _in_markdown(card: dict[str, Any]) -> Iterable[str]:
+    finding: Finding = card["finding"]
     said = ", ".join(answered(*pair) for pair in finding.confusions[:ANSWERS])
     whole = finding.unchecked
     lines = (
-        escape(f"{show.rate(finding.rate)} fresh {card.cases} {card.misread}"),
+        escape(f"{show.rate(finding.rate)} fresh {card['cases']} {card['misread']}"),
         f"without the second opinion {escape(show.rate(whole))}" if whole is not None else "",
         f"{show.times(finding.lift)} the baseline: {escape(show.rate(finding.baseline))}",
         f"said instead: {escape(said)}" if said else "",
         f"hypothesis {code(finding.hypothesis.id)}: {escape(finding.hypothesis.text)}",
         f"failing cases: {', '.join(map(str, finding.failing[:24]))}" if finding.failing else "",
     )
-    yield f"### {card.rank}. {escape(titled(hunt, finding), 240)}"
+    yield f"### {card['rank']}. {escape(card['title'], 240)}"
     yield bullets(filter(None, lines))
-    if card.steps:
-        rows = [(s.kind, s.words, reading(s.rate), show.count(s.rate.n)) for s in card.steps]
+    if card["steps"]:
+        rows = [(s.kind, s.words, reading(s.rate), show.count(s.rate.n)) for s in card["steps"]]
         yield "What it depends on:"
         yield table(("edit", "words", "rate", "of"), rows)
 
@@ -213,13 +193,12 @@ def changed(edit: Edit) -> tuple[str, str]:
     return kind, f"{before} → {after}"
 
 
-def in_lines(found: Sequence[Finding], wide: int, labels: Sequence[str] = ()) -> list[str]:
+def in_lines(found: Sequence[Finding], labels: Sequence[str], wide: int) -> list[str]:
     """Findings, one or more, as lines of at most `wide` columns, the words cut where they must be."""
     from rich.cells import cell_len, set_cell_size
 
     room = 0
-    named = labels or [""] * len(found)
-    phrases = [f"{n}: {f.phrase}" if n else f.phrase for n, f in zip(named, found, strict=True)]
+    phrases = [f"{of}: {f.phrase}" if of else f.phrase for of, f in zip(labels, found, strict=True)]
     for word, most in ((" baseline", 20), ("", 20), ("", 10)):  # what goes first where there is little room
         cells = [
             (
@@ -235,8 +214,7 @@ def in_lines(found: Sequence[Finding], wide: int, labels: Sequence[str] = ()) ->
         room = wide - 4 - sum(widths) - 2 * len(widths)
         if room >= min(max(cell_len(show.cut(p, 60)) for p in phrases), 24):
             break
-    room = max(room, 20)
-    words = [show.cut(phrase, min(room, 60)) for phrase in phrases]
+    words = [show.cut(phrase, min(max(room, 20), 60)) for phrase in phrases]
     longest = max(map(cell_len, words))
     lines = []
     for rank, (phrase, (share, ends, n, lift, said)) in enumerate(zip(words, cells, strict=True), start=1):
@@ -248,8 +226,7 @@ def in_lines(found: Sequence[Finding], wide: int, labels: Sequence[str] = ()) ->
 def _instead(finding: Finding, most: int) -> str:
     if finding.answer:
         return f"→ {show.cut(finding.answer, most)} only"
-    said = finding.confusions[0] if finding.confusions else None
-    return f"→ {show.cut(said[0], most)} {show.percent(said[1])}" if said else ""
+    return "".join(f"→ {show.cut(a, most)} {show.percent(share)}" for a, share in finding.confusions[:1])
 
 
 # -- people's tries --------------------------------------------------------------------------------------

@@ -279,7 +279,7 @@ class HuntDocument(Document):
         spent, state, skipped = hunt.run.ledger.spend(), hunt.run.state, hunt.result.skipped
         yield from _usual(hunt, wide)
         found = hunt.confirmed
-        shown = cards.in_lines(found, wide, [hunt.label_of(f) for f in found]) if found else []
+        shown = cards.in_lines(found, [hunt.label_of(f) for f in found], wide) if found else []
         yield "─" * min(wide, max((len(row) for row in shown), default=80))
         yield from shown
         held = f"{show.plural(len(found), 'finding')} confirmed on fresh images"
