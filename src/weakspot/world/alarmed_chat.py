@@ -34,7 +34,7 @@ class AlarmedChat:
         return [Output(self.say(Question.of(case.input).text)) for case in cases]
 
     def say(self, text: str) -> str:
-        said = _REFUSALS if _ALARMS.search(text) else _ANSWERS
+        said: tuple[str, ...] = _REFUSALS if _ALARMS.search(text) else _ANSWERS
         return said[len(text) % len(said)]
 
 

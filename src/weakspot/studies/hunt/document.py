@@ -93,8 +93,7 @@ class HuntDocument(Document):
         if some := hunt.candidates:
             yield Section("Not confirmed", [self._table("", some)], _TEXTS["not confirmed"])
         if hunt.confirmed and (drawn := cards.figures(hunt)):
-            note = "For slides and papers: every figure can be saved as a picture, and its data as a table."
-            yield Section("Figures", drawn, note)
+            yield Section("Figures", drawn, _TEXTS["figures"])
         if hunt.tries:
             yield Section("Tried by a person", [cards.tries(hunt, allowance, listed=LISTED)], _TEXTS["tried"])
         if (own := hunt.invalid) is not None:
@@ -134,12 +133,10 @@ class HuntDocument(Document):
     def _checked(self, own: Rate) -> str:
         """Who was asked whether pictures show the label, and how often the source erred by that."""
         hunt = self.hunt
-        return (
-            f"Before a picture counts, {' and '.join(hunt.verifiers)} must see the label in it. By that "
-            f"measure the source itself drew {show.rate(own)} plain {cases(hunt)} wrongly (a 95 % Wilson "
-            f"interval); those count neither as failures nor as passes. Of all "
-            f"{show.count(hunt.trials.drawn)} pictures {show.count(hunt.trials.invalid)} were left out so. "
-            "The second opinion errs as well, and where it errs as the model does, a failure is not seen."
+        drawn, invalid = show.count(hunt.trials.drawn), show.count(hunt.trials.invalid)
+        who = " and ".join(hunt.verifiers)
+        return str(_TEXTS["checked"]).format(
+            who=who, own=show.rate(own), cases=cases(hunt), drawn=drawn, invalid=invalid
         )
 
     def _with_and_without(self) -> Table:
@@ -167,20 +164,11 @@ class HuntDocument(Document):
         hunt = self.hunt
         if hunt.labels and hunt.bases:
             rows = [
-                (
-                    b.label,
-                    b.hypothesis.text,
-                    reading(b.rate),
-                    show.count(b.rate.failures),
-                    show.count(b.rate.n),
-                )
+                (b.label, b.hypothesis.text, reading(b.rate), *map(show.count, (b.rate.failures, b.rate.n)))
                 for b in hunt.bases[:ROWS]
             ]
             head = ("label", "words", "usual rate", "failed", "of")
-            note = (
-                f"What “usual” means for each of {show.plural(len(hunt.labels), 'label')}. Each finding is "
-                "compared with the baseline of its own label; labels that fail most are drawn most."
-            )
+            note = _TEXTS["baselines"].format(labels=show.plural(len(hunt.labels), "label"))
             yield Section("The baselines", [Table("", "", head, rows, max(0, len(hunt.bases) - ROWS))], note)
         elif hunt.base is not None:
             yield self._baseline(hunt.base, allowance)
@@ -277,14 +265,14 @@ class HuntDocument(Document):
         """The baseline, the findings, what it cost, in at most so many columns."""
         hunt, errors = self.hunt, self._errors
         spent, state, skipped = hunt.run.ledger.spend(), hunt.run.state, hunt.result.skipped
-        yield from _usual(hunt, wide)
+        yield from _usual_lines(hunt, wide)
         found = hunt.confirmed
         shown = cards.in_lines(found, [hunt.label_of(f) for f in found], wide) if found else []
         yield "─" * min(wide, max((len(row) for row in shown), default=80))
         yield from shown
         held = f"{show.plural(len(found), 'finding')} confirmed on fresh images"
         yield f"{held} (false-discovery rate ≤ {show.level(float(hunt.settings.get('fdr', 0.05)))})"
-        yield from _validity(hunt, wide)
+        yield from _validity_lines(hunt, wide)
         if state.startswith("stopped"):
             yield show.cut(f"{state}; a larger budget may find more", wide)
         costs = [f"{show.count(spent.get('images', 0))} images", show.plural(hunt.trials.errors, "error")]
@@ -327,7 +315,7 @@ def _try_values(tried: Tried) -> dict[str, Any]:
     }
 
 
-def _usual(hunt: Listing, wide: int) -> Iterable[str]:
+def _usual_lines(hunt: Listing, wide: int) -> Iterable[str]:
     """The baseline's rate and words, or the rates of several labels."""
     if hunt.base is not None and hunt.base.rate.n:
         usual = f"baseline {show.rate(hunt.base.rate)}"
@@ -340,7 +328,7 @@ def _usual(hunt: Listing, wide: int) -> Iterable[str]:
         yield f"baseline {show.cut(f'{several}: {worst}{rest}', wide - 9)}"
 
 
-def _validity(hunt: Listing, wide: int) -> Iterable[str]:
+def _validity_lines(hunt: Listing, wide: int) -> Iterable[str]:
     """How the source errs, and the rates without the second opinion."""
     own = hunt.invalid
     if own is None:
