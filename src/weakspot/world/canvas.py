@@ -99,6 +99,7 @@ def _unrolled(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _statement(line: str) -> str:
+    """A line as a call: "disc coat:0.2 0 0 r" is pen.disc(0, 0, r, shade(coat, 0.2))."""
     method, *words = line.split()
     if method == "at":
         return f"pen = home.at({', '.join(words)})" if words else "pen = home"
@@ -111,6 +112,7 @@ def _statement(line: str) -> str:
 
 
 def _tone(text: str) -> str:
+    """A colour: coat, coat:0.2, coat@90, #rrggbb."""
     tone, _, opacity = text.partition("@")
     color, *shades = tone.split(":")
     if color.startswith("#"):

@@ -61,13 +61,12 @@ class Description(NamedTuple):
     """What a group's pictures have in common: sentences, as they were chosen, and why there are no more.
 
     A gain is by how much the group's mean exceeds the others', or the mean itself where there are no others:
-    natural logs with a captioner, cosines with an encoder. `scored` counts pairs of picture and sentence.
+    natural logs with a captioner, cosines with an encoder.
     """
 
     sentences: tuple[str, ...]
     gains: tuple[float, ...]
     ended: str
-    scored: int
 
 
 def describe(
@@ -94,7 +93,7 @@ def describe(
     settings = settings or DescribeSettings()
     inside, outside = list(images[: settings.pictures]), list(others[: settings.others])
     if not inside:
-        return Description((), (), "there are no pictures", 0)
+        return Description((), (), "there are no pictures")
     said = [_split(caption, prefix) for caption in captions]
     elsewhere = [_split(caption, prefix) for caption in other_captions]
     compared = elsewhere if settings.contrast > 0 else ()
@@ -110,8 +109,7 @@ def describe(
             f"a {type(by).__name__} can describe nothing",
             fix="give a Captioner, or an Encoder of pictures and texts; see weakspot.core.ports",
         )
-    chosen, gains, ended = greedy(model, tried, len(inside), prefix=prefix, fits=fits, settings=settings)
-    return Description(tuple(chosen), tuple(gains), ended, model.scored)
+    return greedy(model, tried, len(inside), prefix=prefix, fits=fits, settings=settings)
 
 
 def candidates(
@@ -143,24 +141,28 @@ def greedy(
     prefix: str = "",
     fits: Fits = lambda _: True,
     settings: DescribeSettings,
-) -> tuple[list[str], list[float], str]:
-    """Choose sentence after sentence; they, their gains, and why it ended.
+) -> Description:
+    """Choose sentence after sentence.
 
     The first `inside` rows of a table of scores are the group's. Of equal candidates the first is taken.
     """
     chosen: list[str] = []
     gains: list[float] = []
+
+    def so_far(ended: str) -> Description:
+        return Description(tuple(chosen), tuple(gains), ended)
+
     while len(chosen) < settings.sentences:
         text = " ".join([prefix, *chosen]).strip()
         tried = [s for s in tried if fits(f"{text} {s}".strip())]
         if not tried:
-            return chosen, gains, "no candidate is left"
+            return so_far("no candidate is left")
         try:
             table = score(tried, text)
         except WeakspotError as error:
             if not chosen:
                 raise
-            return chosen, gains, f"the model goes no further: {error.what}"  # too long a text for it, say
+            return so_far(f"the model goes no further: {error.what}")  # too long a text for it, say
         compared = settings.contrast > 0 and len(table) > inside
         worth = table[:inside].mean(0)
         if compared:
@@ -169,13 +171,13 @@ def greedy(
         if compared:
             gain = _contrasts(table, np.arange(len(table))[None] < inside)[0]
             if not gain[best] > 0 or _chance(table, inside, gain[best], settings) > settings.level:
-                return chosen, gains, "no sentence tells more than a random group's best"
+                return so_far("no sentence tells more than a random group's best")
             useful = gain > 0  # what told nothing is not asked again
         chosen.append(tried[best])
         gains.append(float(gain[best]))
         plain = without_adjectives(tried[best])
         tried = [s for s, ok in zip(tried, useful, strict=True) if ok and without_adjectives(s) != plain]
-    return chosen, gains, f"{settings.sentences} sentences are enough"
+    return so_far(f"{settings.sentences} sentences are enough")
 
 
 def _contrasts(table: Matrix, members: NDArray[np.bool_]) -> Matrix:
@@ -222,8 +224,7 @@ class Likelihood:
     A captioner that says "it is on a yellow flower." rarely says "it is on a flower.", though it is true. A
     general sentence therefore has the probability of all its `special_forms` together; they exclude each
     other. What is further than `reach` (natural logs) below the picture of which a sentence is likeliest
-    counts as this far below it: between the unlikely and the impossible there is nothing to learn. `scored`
-    counts the pairs of picture and sentence it was asked about.
+    counts as this far below it: between the unlikely and the impossible there is nothing to learn.
     """
 
     def __init__(
@@ -235,7 +236,6 @@ class Likelihood:
         reach: float,
     ) -> None:
         self.captioner, self.images, self.forms, self.reach = captioner, list(images), forms, reach
-        self.scored = 0
 
     def __call__(self, tried: Sequence[str], text: str) -> Matrix:
         """See `Score`."""
@@ -260,7 +260,6 @@ class Likelihood:
 
     def _ask(self, asked: list[str], text: str) -> tuple[Matrix, list[WeakspotError]]:
         """Log-probabilities; -inf where the captioner refuses a sentence or gives no number."""
-        self.scored += len(self.images) * len(asked)
         try:
             table = np.asarray(self.captioner.log_probabilities(self.images, asked, prefix=text), np.float64)
         except WeakspotError as error:  # one sentence may be at fault, one that is too long say
@@ -282,12 +281,11 @@ class Similarity:
     """By how much a sentence brings the text nearer to a picture, in cosines; a `Score`."""
 
     def __init__(self, encoder: Encoder, images: Sequence[Image]) -> None:
-        self.encoder, self.scored = encoder, 0
+        self.encoder = encoder
         self.pictures = np.asarray(encoder.embed_images(images), np.float64)
 
     def __call__(self, tried: Sequence[str], text: str) -> Matrix:
         """See `Score`."""
-        self.scored += len(self.pictures) * len(tried)
         texts = [f"{text} {s}".strip() for s in tried] + ([text] if text else [])
         near = self.pictures @ np.asarray(self.encoder.embed_texts(texts), np.float64).T
         if not np.isfinite(near).all():
