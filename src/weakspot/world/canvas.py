@@ -166,7 +166,7 @@ def _round(n: int, depth: float = 0.0) -> Plane:
 class Pen:
     """Draws in its own frame: x to the right, y down, one unit wherever `at` has put it."""
 
-    __slots__ = ("_a", "_b", "_c", "_d", "_detail", "_draw", "_e", "_f", "_glass", "_scale", "image")
+    __slots__ = ("_detail", "_draw", "_glass", "_origin", "_scale", "_x", "_y", "image")
 
     def __init__(self, image: Image.Image) -> None:
         self.image = image
@@ -174,23 +174,20 @@ class Pen:
         self._glass = ImageDraw.Draw(image, "RGBA")
         side = image.size[0]
         self._detail = 4 if side <= 256 else 7 if side <= 800 else 12
-        self._a = self._d = self._scale = float(side)
-        self._b = self._c = 0.0
-        # Pillow's pixel centres lie on whole numbers, hence the half pixel.
-        self._e = self._f = -0.5
+        self._scale = float(side)
+        self._x, self._y = complex(side), complex(0.0, side)  # one unit to the right, and one down, in pixels
+        self._origin = complex(-0.5, -0.5)  # Pillow's pixel centres lie on whole numbers
 
     def at(self, x: float, y: float, sx: float = 1.0, sy: float | None = None, turn: float = 0.0) -> Pen:
         """A pen whose origin is (x, y), scaled by sx and sy (mirrored where negative), turned clockwise."""
         sy = sx if sy is None else sy
-        a, b, c, d = self._a, self._b, self._c, self._d
         cos, sin = (math.cos(turn), math.sin(turn)) if turn else (1.0, 0.0)
-        ux, uy, vx, vy = cos * sx, sin * sx, -sin * sy, cos * sy
         pen = Pen.__new__(Pen)
         pen.image, pen._draw, pen._glass, pen._detail = self.image, self._draw, self._glass, self._detail
-        pen._a, pen._b = ux * a + uy * c, ux * b + uy * d
-        pen._c, pen._d = vx * a + vy * c, vx * b + vy * d
-        pen._e, pen._f = x * a + y * c + self._e, x * b + y * d + self._f
-        pen._scale = math.sqrt(abs(pen._a * pen._d - pen._b * pen._c))
+        pen._x = self._x * (cos * sx) + self._y * (sin * sx)
+        pen._y = self._x * (-sin * sy) + self._y * (cos * sy)
+        pen._origin = self._x * x + self._y * y + self._origin
+        pen._scale = math.sqrt(abs((pen._x.conjugate() * pen._y).imag))
         return pen
 
     def paint(self, part: str, **values: Any) -> None:
@@ -199,21 +196,20 @@ class Pen:
         exec(_program(part), {"home": self, "pen": self, "shade": shade, **values})  # noqa: S102
 
     def _place(self, points: Points) -> Plane:
-        a, b, c, d, e, f = self._a, self._b, self._c, self._d, self._e, self._f
-        return np.array([complex(a * x + c * y + e, b * x + d * y + f) for x, y in points])
+        right, down, origin = self._x, self._y, self._origin
+        return np.array([right * x + down * y + origin for x, y in points])
 
-    def _fill(self, flat: list[float], color: Color) -> None:
-        (self._draw if len(color) == 3 else self._glass).polygon(flat, fill=color)
+    def _fill(self, outline: Plane, color: Color) -> None:
+        pen = self._draw if len(color) == 3 else self._glass
+        pen.polygon(outline.view(np.float64).tolist(), fill=color)
 
     def poly(self, points: Points, color: Color) -> None:
         """A polygon with straight sides. A fourth number in the colour is its opacity, here and below."""
-        a, b, c, d, e, f = self._a, self._b, self._c, self._d, self._e, self._f
-        self._fill([v for x, y in points for v in (a * x + c * y + e, b * x + d * y + f)], color)
+        self._fill(self._place(points), color)
 
     def blob(self, points: Points, color: Color) -> None:
         """A smooth closed shape through the points."""
-        curve = _closed(len(points), self._detail).dot(self._place(points))
-        self._fill(curve.view(np.float64).tolist(), color)
+        self._fill(_closed(len(points), self._detail).dot(self._place(points)), color)
 
     def disc(
         self, x: float, y: float, rx: float, color: Color, ry: float | None = None, turn: float = 0.0
@@ -229,19 +225,13 @@ class Pen:
         self._ring(_round(2 * int(n), depth), x, y, r, r, 0.0, color)
 
     def _ring(self, ring: Plane, x: float, y: float, rx: float, ry: float, turn: float, color: Color) -> None:
-        a, b, c, d = self._a, self._b, self._c, self._d
-        ux, uy, vx, vy = rx, 0.0, 0.0, ry
+        right, down = self._x * rx, self._y * ry
         if turn:
             cos, sin = math.cos(turn), math.sin(turn)
-            ux, uy, vx, vy = cos * rx, sin * rx, -sin * ry, cos * ry
-        axes = np.array(
-            (
-                complex(a * x + c * y + self._e, b * x + d * y + self._f),
-                complex(a * ux + c * uy, b * ux + d * uy),
-                complex(a * vx + c * vy, b * vx + d * vy),
-            )
-        )
-        self._fill(ring.dot(axes).view(np.float64).tolist(), color)
+            right = self._x * (cos * rx) + self._y * (sin * rx)
+            down = self._x * (-sin * ry) + self._y * (cos * ry)
+        centre = self._x * x + self._y * y + self._origin
+        self._fill(ring.dot(np.array((centre, right, down))), color)
 
     def rect(self, x0: float, y0: float, x1: float, y1: float, color: Color) -> None:
         self.poly(((x0, y0), (x1, y0), (x1, y1), (x0, y1)), color)
@@ -264,7 +254,7 @@ class Pen:
         outline = np.empty_like(curve)
         np.add(path, side, out=outline[:n])
         np.subtract(path, side, out=outline[: n - 1 : -1])
-        self._fill(outline.view(np.float64).tolist(), color)
+        self._fill(outline, color)
         if knob:
             self.disc(points[-1][0], points[-1][1], knob, color)
 
