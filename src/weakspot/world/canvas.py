@@ -129,13 +129,14 @@ def _closed(n: int, k: int) -> Plane:
 
 
 @lru_cache(maxsize=256)
-def _open(n: int, k: int) -> tuple[Plane, NDArray[np.float64]]:
-    """For an open curve through n points: weights of its path and then of its direction; 0 to 1 along it."""
+def _open(n: int, k: int) -> tuple[Plane, Plane]:
+    """For an open curve through n points: weights of its path and then of its direction; 0 to i along it."""
     ids = [[min(max(j + o, 0), n - 1) for o in (-1, 0, 1, 2)] for j in range(n - 1)]
     end = np.zeros((1, n), dtype=complex)
     end[0, -1] = 1.0
     path = np.concatenate([_weights(n, k, ids), end])
-    return np.concatenate([path, np.gradient(path, axis=0)]), np.linspace(0.0, 1.0, len(path))
+    ramp = np.array([1j * i / (len(path) - 1) for i in range(len(path))])
+    return np.concatenate([path, np.gradient(path, axis=0)]), ramp
 
 
 def _weights(n: int, k: int, neighbours: list[list[int]]) -> Plane:
@@ -250,7 +251,7 @@ class Pen:
         path, along = curve[:n], curve[n:]
         h0 = max(w0 * self._scale / 2 - 0.5, 0.0)
         h1 = max(w1 * self._scale / 2 - 0.5, 0.0)
-        side = along * ((h0 + (h1 - h0) * ramp) * 1j / (np.abs(along) + 1e-9))
+        side = along * ((h0 * 1j + (h1 - h0) * ramp) / (np.abs(along) + 1e-9))
         outline = np.empty_like(curve)
         np.add(path, side, out=outline[:n])
         np.subtract(path, side, out=outline[: n - 1 : -1])
