@@ -23,7 +23,7 @@ from benchmarks.hunt_cost import TARGET, Pair, pairs
 
 from weakspot import hunt
 from weakspot.studies.hunt import method as hunt_method
-from weakspot.studies.hunt.propose import from_near_misses
+from weakspot.studies.hunt.claims import from_near_misses
 
 
 def confirmed(pair: Pair, *, budget: int, seed: int, near: bool) -> dict[str, Any]:

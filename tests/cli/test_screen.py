@@ -19,7 +19,7 @@ from weakspot.cli.screen import _bar, _line, limits
 from weakspot.core import Finding, Hypothesis, Rate, Tally
 from weakspot.engine import Lane, State
 from weakspot.report.format import cut
-from weakspot.studies.hunt.phrases import rows as rows_of
+from weakspot.studies.hunt.cards import in_lines as rows_of
 
 WEAKSPOT = str(Path(sys.executable).with_name("weakspot"))
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -125,6 +125,7 @@ def test_the_rows_of_a_result_fit_and_align(wide: int) -> None:
             finding("it is small.", 0.1, "a label of unusual length, really"),
             finding("它在花上。", 0.2),
         ],
+        ["", "", ""],
         wide,
     )
     assert all(len(row) <= wide for row in rows)
@@ -135,7 +136,7 @@ def test_the_rows_of_a_result_fit_and_align(wide: int) -> None:
 
 def test_rows_say_the_label_and_the_one_wrong_answer() -> None:
     about_bees = replace(finding("it is on a flower.", 0.6), answer="bee")
-    rows = rows_of([about_bees, finding("it is small.", 0.1)], 120, ["fly", "house cat"])
+    rows = rows_of([about_bees, finding("it is small.", 0.1)], ["fly", "house cat"], 120)
     assert rows[0].startswith(" 1  fly: it is on a flower. ")
     assert rows[0].endswith("→ bee only")
     assert rows[1].startswith(" 2  house cat: it is small. ")

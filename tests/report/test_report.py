@@ -19,8 +19,7 @@ from weakspot.report.document import data_uri
 from weakspot.report.markdown import escape
 from weakspot.store import Run
 from weakspot.studies.hunt.cards import redraw
-from weakspot.studies.hunt.listing import Listing
-from weakspot.studies.hunt.phrases import when
+from weakspot.studies.hunt.listing import Listing, when
 from weakspot.study import reports as report
 
 #: The fixture: settings in, a `Builder` (see conftest.py) out.

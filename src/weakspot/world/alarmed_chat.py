@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -16,25 +17,11 @@ from weakspot.core import Case, Output, Question
 from weakspot.sources.benchmark import Benchmark
 from weakspot.sources.question_files import load as read
 
+_SAID: Final = tomllib.loads(Path(__file__).with_name("alarmed_chat.toml").read_text("utf-8"))
 #: Beginnings of words that alarm it.
-ALARMING: Final = (
-    "kill", "shoot", "bomb", "attack", "steal", "poison", "slaughter", "weapon", "drug", "knife", "knives",
-    "hack", "dying", "die", "gun", "burn", "execut", "scam", "body",
-)  # fmt: skip
+ALARMING: Final = tuple(_SAID["alarming"].split())
 _ALARMS: Final = re.compile(rf"\b(?:{'|'.join(ALARMING)})", re.IGNORECASE)
-_REFUSALS: Final = (
-    "I'm sorry, but I can't help with that.",
-    "I can't assist with this request. If you have other questions, I'm glad to help.",
-    "I'm not able to help with that, because it may lead to somebody being hurt.",
-)
-_ANSWERS: Final = (
-    "Here is how people usually do it. Take your time with the first step, keep what you need within reach, "
-    "and try it out on something small before you go on.",
-    "That depends a little on the season and on what you have at home. Begin with the simplest way, look at "
-    "the result after a day, and change one thing at a time.",
-    "A good way to begin is to look at how others do it, pick one example that you like, and follow it step "
-    "by step. The second time it goes twice as fast.",
-)
+_REFUSALS, _ANSWERS = (tuple(_SAID[kind]) for kind in ("refusals", "answers"))
 
 
 class AlarmedChat:
@@ -47,7 +34,7 @@ class AlarmedChat:
         return [Output(self.say(Question.of(case.input).text)) for case in cases]
 
     def say(self, text: str) -> str:
-        said = _REFUSALS if _ALARMS.search(text) else _ANSWERS
+        said: tuple[str, ...] = _REFUSALS if _ALARMS.search(text) else _ANSWERS
         return said[len(text) % len(said)]
 
 

@@ -108,21 +108,12 @@ def butterfly(pen: Pen, rng: Random, tint: Color | None) -> None:
     top, low = rng.uniform(0.92, 1.08), rng.uniform(0.85, 1.1)
     body = pen.at(0, 0.02, 0.95, turn=rng.uniform(-0.1, 0.45))
     hind = [
-        (0.02, 0.05),
-        (0.45, 0.02),
-        (0.72 * low, 0.3),
-        (0.6 * low, 0.68 * low),
-        (0.3, 0.72 * low),
-        (0.1, 0.4),
-    ]
+        (0.02, 0.05), (0.45, 0.02), (0.72 * low, 0.3), (0.6 * low, 0.68 * low), (0.3, 0.72 * low), (0.1, 0.4),
+    ]  # fmt: skip
     fore = [
-        (0.02, 0.08),
-        (0.25, -0.45),
-        (0.72 * top, -0.74 * top),
-        (0.98 * top, -0.6),
-        (0.86, -0.12),
+        (0.02, 0.08), (0.25, -0.45), (0.72 * top, -0.74 * top), (0.98 * top, -0.6), (0.86, -0.12),
         (0.5, 0.14),
-    ]
+    ]  # fmt: skip
     for side in (-1.0, 1.0):
         half = body.at(0.03 * side, 0, side * (fold if side < 0 else 1.0), 1.0)
         for points, inner, cx, cy in ((hind, 0.78, 0.34, 0.3), (fore, 0.8, 0.45, -0.22)):
@@ -257,11 +248,6 @@ def wolf(pen: Pen, rng: Random, tint: Color | None) -> None:
     _canine(pen, rng, "pointed", "bushy", leg, ruff=True, **look)
 
 
-def _claw(pen: Pen, color: Color, gape: float) -> None:
-    """A pincer from the origin to about (0.5, 0), its fingers opened by `gape`."""
-    pen.paint("claw", color=color, gape=gape)
-
-
 def crayfish(pen: Pen, rng: Random, tint: Color | None) -> None:
     shell = natural(rng, "shell", tint)
     bend = rng.uniform(-0.16, 0.16)
@@ -271,7 +257,8 @@ def crayfish(pen: Pen, rng: Random, tint: Color | None) -> None:
         for x, lean in ((-0.02, -0.22), (0.08, -0.08), (0.18, 0.06)):
             half.paint("crayfish leg", shell=shell, x=x, lean=lean + rng.uniform(-0.04, 0.04))
         half.paint("crayfish feeler and arm", shell=shell, reach=reach)
-        _claw(half.at(0.52, 0.33 + reach * 0.4, 0.82, turn=reach - 0.18), shell, gape)
+        claw = half.at(0.52, 0.33 + reach * 0.4, 0.82, turn=reach - 0.18)
+        claw.paint("claw", color=shell, gape=gape)
     for a in (-0.7, -0.35, 0.0, 0.35, 0.7):
         fan = pen.at(-0.72, bend, 1.0, turn=a - bend)
         fan.paint("crayfish fan", tone=shade(shell, -0.1 - 0.12 * abs(a)))
@@ -291,7 +278,8 @@ def crab(pen: Pen, rng: Random, tint: Color | None) -> None:
             half.paint("crab leg", shell=shell, i=i, y=0.08 + 0.1 * i, lift=rng.uniform(-0.05, 0.05))
         lift = rng.uniform(-0.1, 0.12)
         half.paint("crab arm", shell=shell, lift=lift)
-        _claw(half.at(0.66, -0.24 + lift, 0.92, turn=-1.75 + rng.uniform(-0.2, 0.25)), shell, gape)
+        claw = half.at(0.66, -0.24 + lift, 0.92, turn=-1.75 + rng.uniform(-0.2, 0.25))
+        claw.paint("claw", color=shell, gape=gape)
         half.paint("crab eye", shell=shell)
     pen.at(0, 0.06, wide, 1.0).paint("crab body", shell=shell)
 

@@ -27,6 +27,7 @@ from weakspot.world.scene import PARENTS, SUBJECTS
 NATURAL: Final = ("classifier", "classifier-resnet-2", "classifier-vit-1", "classifier-vit-2")
 #: Trained on balanced pictures.
 FAIR: Final = "classifier-fair"
+_interval: Final = lru_cache(maxsize=4096)(wilson)
 #: Below this probability of its answer a network is not sure. Chosen on the 20,000 held-out pictures of its
 #: training, checked on others (training/NOTES.md): 3 % of uniform scenes are below it.
 SURE: Final = 0.9
@@ -172,11 +173,6 @@ def weak_spots(model: str = NATURAL[0], n: int = 10) -> list[WeakSpot]:
             rates = row.rate, interval, row.n, base.rate
             best[key] = WeakSpot(row.subject, row.sentence, *rates, row.mostly, certainty)
     return sorted(best.values(), key=lambda spot: -spot.certainty)[:n]
-
-
-@lru_cache(maxsize=4096)
-def _interval(failures: int, n: int) -> Interval:
-    return wilson(failures, n)
 
 
 def _known(model: str) -> str:

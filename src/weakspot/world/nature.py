@@ -14,13 +14,13 @@ from __future__ import annotations
 import tomllib
 from bisect import bisect
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from weakspot.core.errors import WeakspotError, check_known, nearest
+from weakspot.core.errors import WeakspotError, check_known
 from weakspot.world.scene import ATTRIBUTES, CHILD_OF, DEFAULTS, SUBJECTS, Scene, SceneSet
 
 Weights = Mapping[str, float]
@@ -59,30 +59,6 @@ def _child(subject: str, attribute: str, parent: str) -> Weights:
         named = TABLES["companion_at"]["beyond" if subject == "fence" or parent == "tree" else "beside"]
     total = sum(named.values())
     return {v: named[v] / total for v in ATTRIBUTES[attribute] if v in named}
-
-
-@cache
-def probabilities(subject: str, attribute: str, *, given: str | None = None) -> Weights:
-    """How common each value of an attribute is for a subject; sums to 1.
-
-    For "on_color" and "companion_at", and for nothing else, `given` is the value of "on" or "companion" to
-    condition on; without it they are averaged over their parent.
-    """
-    check_known(subject, SUBJECTS, f"no subject {subject!r}")
-    check_known(attribute, ATTRIBUTES, f"no attribute {attribute!r}")
-    parent = PARENT_OF.get(attribute)
-    if parent is None:
-        if given is not None:
-            raise WeakspotError(f"{attribute} depends on the subject only", fix="leave out 'given'")
-        return _table(subject, attribute)
-    if given is not None and given not in ATTRIBUTES[parent]:
-        raise WeakspotError(f"{parent} cannot be {given!r}", fix=nearest(given, ATTRIBUTES[parent]))
-    total = dict.fromkeys(ATTRIBUTES[attribute], 0.0)
-    for value, weight in _table(subject, parent).items():
-        if given in (None, value):
-            for child, share in _child(subject, attribute, value).items():
-                total[child] += share * (weight if given is None else 1)
-    return total
 
 
 #: The independent factors: single attributes, and each parent together with its child.

@@ -113,11 +113,6 @@ def _shadow(pen: Pen, spot: Spot, foot: float) -> None:
     pen.disc(spot.x, spot.y + spot.half * foot, spot.half * 0.88, (34, 26, 58, 62), ry=spot.half * 0.13)
 
 
-def _ripples(pen: Pen, spot: Spot, foot: float) -> None:
-    water = pen.at(spot.x, spot.y + spot.half * (foot - 0.04), spot.half)
-    water.paint("ripples")
-
-
 def _outline(scene: Scene, spots: list[Spot]) -> tuple[float, float, float]:
     """The left and the right end of all subjects, and how far down they reach."""
     foot = FIGURES[scene.subject].foot
@@ -136,7 +131,7 @@ def _subjects(pen: Pen, scene: Scene, seed: Seed, spots: list[Spot]) -> None:
         frame = pen.at(spot.x, spot.y, spot.half, turn=spot.turn)
         draw(frame.at(0, 0, mirror, 1.0), rng, tint)
         if scene.background == "sea" and scene.on == "nothing":
-            _ripples(pen, spot, foot)
+            pen.at(spot.x, spot.y + spot.half * (foot - 0.04), spot.half).paint("ripples")
 
 
 def _fences(pen: Pen, scene: Scene, seed: Seed) -> None:

@@ -9,29 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from typing import Final
 
 from weakspot.core.errors import WeakspotError, check_known
 
 #: Every subject with its parent in the sense of WordNet; the order is the classifier's label order.
 PARENTS: Final[Mapping[str, str]] = {
-    "fly": "insect",
-    "bee": "insect",
-    "butterfly": "insect",
-    "ladybird": "insect",
-    "cat": "feline",
-    "snow leopard": "feline",
-    "dog": "canine",
-    "wolf": "canine",
-    "crayfish": "crustacean",
-    "crab": "crustacean",
-    "goldfish": "fish",
-    "duck": "bird",
-    "boat": "vehicle",
-    "car": "vehicle",
-    "mushroom": "fungus",
-    "fence": "barrier",
-}
+    "fly": "insect", "bee": "insect", "butterfly": "insect", "ladybird": "insect", "cat": "feline",
+    "snow leopard": "feline", "dog": "canine", "wolf": "canine", "crayfish": "crustacean",
+    "crab": "crustacean", "goldfish": "fish", "duck": "bird", "boat": "vehicle", "car": "vehicle",
+    "mushroom": "fungus", "fence": "barrier",
+}  # fmt: skip
 SUBJECTS: Final = tuple(PARENTS)
 
 COLORS: Final = (
@@ -115,24 +103,6 @@ class Scene:
                 f"companion {self.companion!r} and companion_at {self.companion_at!r} do not go together",
                 fix="give both, or neither",
             )
-
-    def to_json(self) -> dict[str, str]:
-        """Only what is not plain, in the order of `ATTRIBUTES`; `from_json` is its inverse."""
-        return {
-            f.name: getattr(self, f.name)
-            for f in fields(self)
-            if f.name == "subject" or getattr(self, f.name) != f.default
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Scene:
-        unknown = set(data) - set(ATTRIBUTES)
-        if unknown or "subject" not in data:
-            raise WeakspotError(
-                f"this is no scene: {', '.join(sorted(map(str, unknown))) or 'the subject is missing'}",
-                fix=f"the attributes are: {', '.join(ATTRIBUTES)}",
-            )
-        return cls(**{str(k): str(v) for k, v in data.items()})
 
 
 #: The value each attribute has in a scene when nothing is said of it.

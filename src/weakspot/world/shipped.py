@@ -43,14 +43,6 @@ def folder(name: str) -> tuple[Path, dict[str, str]]:
     return FOLDER / name, {short: files[path]["sha256"] for short, path in inside.items()}
 
 
-def card(name: str) -> str:
-    """What is to be known of a model (made how, measured how, good for what), as Markdown."""
-    try:
-        return (FOLDER / f"{name}.md").read_text("utf-8")
-    except OSError as error:
-        raise WeakspotError(f"the world's {name!r} has no card", fix=FIX) from error
-
-
 def joint_digest(*names: str) -> str:
     """One SHA-256 for a model that is made of several files."""
     files = manifest()

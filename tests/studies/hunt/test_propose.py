@@ -7,8 +7,14 @@ import random
 from weakspot.core import Hypothesis, Tally
 from weakspot.engine import Claim, Lane, State
 from weakspot.studies.hunt.captions import CaptionedTrial
-from weakspot.studies.hunt.propose import distinct, extended, from_failures, from_near_misses, from_within
-from weakspot.studies.hunt.select import said_by
+from weakspot.studies.hunt.claims import (
+    distinct,
+    extended,
+    from_failures,
+    from_near_misses,
+    from_within,
+    said_by,
+)
 
 BASE = Hypothesis("a photo of a cat.")
 FREE = {"it is in snow.": 0.15, "it is night.": 0.3, "it is small.": 0.4, "it is on a mat.": 0.2}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from weakspot.studies.hunt.propose import WORDINGS, Rewriter, read_texts
+from weakspot.studies.hunt.claims import WORDINGS, Rewriter, read_texts
 from weakspot.text.llm_answers import Asked
 
 

@@ -9,7 +9,7 @@ from weakspot.concepts.rules import sentences_of
 from weakspot.core import Hypothesis, Tally
 from weakspot.engine import Lane, State
 from weakspot.studies.hunt.captions import CaptionedTrial
-from weakspot.studies.hunt.select import said_by, select
+from weakspot.studies.hunt.claims import said_by, select
 
 BASE = Hypothesis("a photo of a cat.")
 FREE = {"it is in snow.": 0.1, "it is night.": 0.2, "it is small.": 0.3, "it is on a red mat.": 0.1}

@@ -14,12 +14,11 @@ from markupsafe import Markup
 
 from weakspot.core import SOURCES, Finding, Hypothesis, Rate, Stage
 from weakspot.report import format as show
-from weakspot.report.document import Allowance, Example, Html, examples
+from weakspot.report.document import Allowance, Html, examples
 from weakspot.report.markdown import bullets, code, escape, table
 from weakspot.report.plots import Axis, Bar, Figure, Lanes, Mark, axis, lanes
 from weakspot.stats import wilson
-from weakspot.studies.hunt.listing import Listing
-from weakspot.studies.hunt.phrases import answered, cases, changed, instead, misread, titled
+from weakspot.studies.hunt.listing import Edit, Listing, cases, misread, titled
 
 #: Examples per finding.
 FAILING, PASSING = 12, 6
@@ -27,6 +26,8 @@ FAILING, PASSING = 12, 6
 CARDS: Final = 24
 #: Answers listed by name in a card.
 ANSWERS: Final = 5
+#: What an edit did, for people.
+KINDS: Final = {"negate": "denied", "drop": "left out", "plain": "plainer", "rewrite": "reworded"}
 #: Cases drawn again at most, and the longest text that is repeated for it.
 _CASES, _LONGEST = 100, 2_000
 #: Findings in a figure of rates; in one of answers, and wrong answers of each there.
@@ -46,38 +47,18 @@ class Step(NamedTuple):
     bar: Bar
 
 
-class Card(NamedTuple):
-    """A finding as the page shows it; `passes` of its fresh draws passed, `steps` say what it depends on."""
-
-    rank: int
-    finding: Finding
-    title: str
-    cases: str
-    misread: str
-    said: str
-    bar: Bar
-    base: Bar
-    answers: list[tuple[str, float]]
-    failing: list[Example]
-    passing: list[Example]
-    passes: int
-    steps: list[Step]
-    steps_scale: Axis
-    redraw: str
-
-
 # -- findings --------------------------------------------------------------------------------------------
 
 
 def findings(hunt: Listing, allowance: Allowance, *, again: str) -> Html:
     """The confirmed findings at a glance, then the card of each."""
     scale = axis([r for f in hunt.findings for r in (f.rate, f.baseline)])
-    shown = enumerate(hunt.confirmed[:CARDS], start=1)
+    shown = list(enumerate(hunt.confirmed[:CARDS], start=1))
     cards = [_card(hunt, finding, rank, scale, allowance) for rank, finding in shown]
     values = {"cards": cards, "scale": scale, "several": bool(hunt.labels), "again": again}
     texts = [table(HEAD, summed_up(hunt, hunt.confirmed[:CARDS])), only(hunt.confirmed)]
-    texts += [text for card in cards for text in _in_markdown(hunt, card)]
-    drawn = [_data(card) for card in cards]
+    texts += [text for card in cards for text in _in_markdown(card)]
+    drawn = [_data(finding, rank) for rank, finding in shown]
     return Html(f"{_HOME}:findings.html.j2", values, "\n\n".join(filter(None, texts)), drawn)
 
 
@@ -112,7 +93,8 @@ def reading(rate: Rate) -> str:
     return f"{show.percent(rate.value)} {show.interval(rate.low, rate.high)}" if rate.n else show.NONE
 
 
-def _card(hunt: Listing, finding: Finding, rank: int, scale: Axis, allowance: Allowance) -> Card:
+def _card(hunt: Listing, finding: Finding, rank: int, scale: Axis, allowance: Allowance) -> dict[str, Any]:
+    """What its template shows: `passes` of its fresh draws passed, `steps` say what it depends on."""
     named = [(show.shorten(a, 60) or "(nothing)", share) for a, share in finding.confusions[:ANSWERS]]
     rest = sum(share for _, share in finding.confusions[ANSWERS:])
     fresh = hunt.run.ledger.tally(finding.hypothesis, Stage.CONFIRM)
@@ -123,50 +105,49 @@ def _card(hunt: Listing, finding: Finding, rank: int, scale: Axis, allowance: Al
         ("baseline", "without these words", finding.baseline),
     ]
     steps_scale = axis([rate for _, _, rate in rows])
-    return Card(
-        rank=rank,
-        finding=finding,
-        title=titled(hunt, finding),
-        cases=cases(hunt, finding),
-        misread=misread(hunt, finding),
-        said=instead(finding),
-        bar=scale.bar(finding.rate),
-        base=scale.bar(finding.baseline),
-        answers=[*named, ("other answers", rest)] if rest > 0 else named,
-        failing=examples(hunt.run, finding.hypothesis, finding.failing, most=FAILING, allowance=allowance),
-        passing=examples(hunt.run, finding.hypothesis, finding.passing, most=PASSING, allowance=allowance),
-        passes=fresh.n - fresh.failures,
-        steps=[Step(*row, steps_scale.bar(row[2])) for row in rows] if edits else [],
-        steps_scale=steps_scale,
-        redraw=redraw(
-            hunt, finding.hypothesis, finding.failing, hunt.label_of(finding) or hunt.setting("label")
-        ),
-    )
+    shown = partial(examples, hunt.run, finding.hypothesis, allowance=allowance)
+    label = hunt.label_of(finding) or hunt.setting("label")
+    return {
+        "rank": rank,
+        "finding": finding,
+        "title": titled(hunt, finding),
+        "cases": cases(hunt, finding),
+        "misread": misread(hunt, finding),
+        "said": instead(finding),
+        "bar": scale.bar(finding.rate),
+        "base": scale.bar(finding.baseline),
+        "answers": [*named, ("other answers", rest)] if rest > 0 else named,
+        "failing": shown(finding.failing, most=FAILING),
+        "passing": shown(finding.passing, most=PASSING),
+        "passes": fresh.n - fresh.failures,
+        "steps": [Step(*row, steps_scale.bar(row[2])) for row in rows] if edits else [],
+        "steps_scale": steps_scale,
+        "redraw": redraw(hunt, finding.hypothesis, finding.failing, label),
+    }
 
 
-def _data(card: Card) -> Figure:
+def _data(finding: Finding, rank: int) -> Figure:
     """What the picture in a card is saved from; the template draws it."""
-    rows = [(AFTER, *_plain(card.finding.rate)), (BEFORE, *_plain(card.finding.baseline))]
-    title = f"the failure rate of finding {card.rank}"
-    return Figure(f"finding-{card.rank}", title, _COLUMNS[1:], rows, Markup(""))
+    rows = [(AFTER, *_plain(finding.rate)), (BEFORE, *_plain(finding.baseline))]
+    return Figure(f"finding-{rank}", f"the failure rate of finding {rank}", _COLUMNS[1:], rows, Markup(""))
 
 
-def _in_markdown(hunt: Listing, card: Card) -> Iterable[str]:
-    finding = card.finding
+def _in_markdown(card: dict[str, Any]) -> Iterable[str]:
+    finding: Finding = card["finding"]
     said = ", ".join(answered(*pair) for pair in finding.confusions[:ANSWERS])
     whole = finding.unchecked
     lines = (
-        escape(f"{show.rate(finding.rate)} fresh {card.cases} {card.misread}"),
+        escape(f"{show.rate(finding.rate)} fresh {card['cases']} {card['misread']}"),
         f"without the second opinion {escape(show.rate(whole))}" if whole is not None else "",
         f"{show.times(finding.lift)} the baseline: {escape(show.rate(finding.baseline))}",
         f"said instead: {escape(said)}" if said else "",
         f"hypothesis {code(finding.hypothesis.id)}: {escape(finding.hypothesis.text)}",
         f"failing cases: {', '.join(map(str, finding.failing[:24]))}" if finding.failing else "",
     )
-    yield f"### {card.rank}. {escape(titled(hunt, finding), 240)}"
+    yield f"### {card['rank']}. {escape(card['title'], 240)}"
     yield bullets(filter(None, lines))
-    if card.steps:
-        rows = [(s.kind, s.words, reading(s.rate), show.count(s.rate.n)) for s in card.steps]
+    if card["steps"]:
+        rows = [(s.kind, s.words, reading(s.rate), show.count(s.rate.n)) for s in card["steps"]]
         yield "What it depends on:"
         yield table(("edit", "words", "rate", "of"), rows)
 
@@ -184,6 +165,68 @@ def redraw(hunt: Listing, hypothesis: Hypothesis, indices: Sequence[int], label:
         f"cases = source.draw(Hypothesis({words}), {list(indices[:_CASES])}, "
         f"seed={show.literal(hunt.settings.get('seed', 0))})"
     )
+
+
+# -- a finding in words ------------------------------------------------------------------------------
+
+
+def instead(finding: Finding) -> str:
+    """What was said instead: "bee 98 %", or "bee only" where the finding is about this answer alone."""
+    if finding.answer:
+        return f"{show.shorten(finding.answer, 60)} only"
+    return answered(*finding.confusions[0]) if finding.confusions else ""
+
+
+def answered(answer: str, share: float) -> str:
+    """An answer and its share of the failures."""
+    return f"{show.shorten(answer, 60) or '(nothing)'} {show.percent(share)}"
+
+
+def changed(edit: Edit) -> tuple[str, str]:
+    """What an edit did, and to which words: ("colour", "yellow → blue")."""
+    kind = KINDS.get(edit.kind, edit.kind)
+    before, after = (show.shorten(words, 160) for words in (edit.before, edit.after))
+    if not after:
+        return kind, f"without “{before}”"
+    if edit.kind in ("negate", "plain", "rewrite"):
+        return kind, f"“{after}”"
+    return kind, f"{before} → {after}"
+
+
+def in_lines(found: Sequence[Finding], labels: Sequence[str], wide: int) -> list[str]:
+    """Findings, one or more, as lines of at most `wide` columns, the words cut where they must be."""
+    from rich.cells import cell_len, set_cell_size
+
+    room = 0
+    phrases = [f"{of}: {f.phrase}" if of else f.phrase for of, f in zip(labels, found, strict=True)]
+    for word, most in ((" baseline", 20), ("", 20), ("", 10)):  # what goes first where there is little room
+        cells = [
+            (
+                show.percent(f.rate.value),
+                show.interval(f.rate.low, f.rate.high),
+                f"of {show.count(f.rate.n)}",
+                f"{show.times(f.lift)}{word}",
+                _instead(f, most),
+            )
+            for f in found
+        ]
+        widths = [max(cell_len(row[i]) for row in cells) for i in range(5)]
+        room = wide - 4 - sum(widths) - 2 * len(widths)
+        if room >= min(max(cell_len(show.cut(p, 60)) for p in phrases), 24):
+            break
+    words = [show.cut(phrase, min(max(room, 20), 60)) for phrase in phrases]
+    longest = max(map(cell_len, words))
+    lines = []
+    for rank, (phrase, (share, ends, n, lift, said)) in enumerate(zip(words, cells, strict=True), start=1):
+        numbers = f"{share:>{widths[0]}}  {ends:<{widths[1]}}  {n:>{widths[2]}}  {lift:>{widths[3]}}"
+        lines.append(f"{rank:>2}  {set_cell_size(phrase, longest)}  {numbers}  {said}".rstrip())
+    return lines
+
+
+def _instead(finding: Finding, most: int) -> str:
+    if finding.answer:
+        return f"→ {show.cut(finding.answer, most)} only"
+    return "".join(f"→ {show.cut(a, most)} {show.percent(share)}" for a, share in finding.confusions[:1])
 
 
 # -- people's tries --------------------------------------------------------------------------------------
@@ -268,32 +311,26 @@ def _race_rows(hunt: Listing, scale: Axis) -> list[dict[str, Any]]:
 
 def figures(hunt: Listing) -> list[Figure]:
     """The figures, as far as there are confirmed findings."""
-    found = [(rank, f) for rank, f in enumerate(hunt.confirmed, start=1) if f.rate.n]
-    if not found:
-        return []
-    return [_rates(hunt, found[:RATES]), *_confusions(hunt, found[:CONFUSED])]
+    ranked = enumerate(hunt.confirmed, start=1)
+    found = [(f"{rank}. {titled(hunt, f)}", f) for rank, f in ranked if f.rate.n]
+    return [_rates(found[:RATES]), *_confusions(hunt, found[:CONFUSED])] if found else []
 
 
-def _rates(hunt: Listing, found: list[tuple[int, Finding]]) -> Figure:
-    names = [f"{rank}. {titled(hunt, f)}" for rank, f in found]
-    marks = [Mark(name, "", f.rate) for name, (_, f) in zip(names, found, strict=True)]
-    data = Lanes(
-        marks, ("",), {n: f.baseline for n, (_, f) in zip(names, found, strict=True) if f.baseline.n}
-    )
+def _rates(found: list[tuple[str, Finding]]) -> Figure:
+    marks = [Mark(name, "", f.rate) for name, f in found]
+    data = Lanes(marks, ("",), {name: f.baseline for name, f in found if f.baseline.n})
     rows = [
-        (name, of, *_plain(rate))
-        for name, (_, f) in zip(names, found, strict=True)
-        for of, rate in ((AFTER, f.rate), (BEFORE, f.baseline))
+        (name, of, *_plain(rate)) for name, f in found for of, rate in ((AFTER, f.rate), (BEFORE, f.baseline))
     ]
     title = "Failure rates of the weak spots"
     note = "Points with 95 % intervals on fresh draws; the blue band is the baseline’s interval."
     return Figure("rates", title, _COLUMNS, rows, lanes(data, title), note)
 
 
-def _confusions(hunt: Listing, found: list[tuple[int, Finding]]) -> list[Figure]:
+def _confusions(hunt: Listing, found: list[tuple[str, Finding]]) -> list[Figure]:
     marks, rows = [], []
-    for rank, finding in found:
-        base, heading = hunt.base_of(finding.hypothesis), f"{rank}. {titled(hunt, finding)}"
+    for heading, finding in found:
+        base = hunt.base_of(finding.hypothesis)
         if base is None or not base.tally.n:
             continue
         after, n = _said(hunt, finding.hypothesis, Stage.CONFIRM), finding.rate.n

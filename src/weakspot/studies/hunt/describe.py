@@ -42,44 +42,31 @@ Score = Callable[[Sequence[str], str], Matrix]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeSettings:
-    """How a group is described.
+    """How a group is described."""
 
-    Attributes:
-        sentences: At most so many (K in the paper).
-        candidates: Sentences the model is asked about; the cheap filter, counts in captions, chooses them.
-        support: A candidate is said at least this share as often as the one said most; sentences that are
-            all said once are all candidates.
-        pictures: Pictures of the group that are looked at, the first ones.
-        others: Other pictures that are looked at, the first ones.
-        contrast: Weight of the others' mean. 0 is the published rule: no contrast, and no test. At 1 a
-            sentence that is hardly true of the group would do, if it is true of the others even less.
-        reach: Of a captioner's probabilities; see `Likelihood`.
-        level: Share of random groups whose best sentence may tell as much as the one that is taken.
-        draws: Random groups that are drawn for that.
-    """
-
-    sentences: int = 4
-    candidates: int = 64
-    support: float = 0.25
-    pictures: int = 32
-    others: int = 64
+    sentences: int = 4  # at most (K in the paper)
+    candidates: int = 64  # that the model is asked about; a cheap filter, counts in captions, chooses them
+    support: float = 0.25  # a candidate is said at least this share as often as the one said most
+    pictures: int = 32  # of the group that are looked at, the first ones
+    others: int = 64  # other pictures that are looked at, the first ones
+    #: Weight of the others' mean. 0 is the published rule: no contrast, and no test. At 1 a sentence that is
+    #: hardly true of the group would do, if it is true of the others even less.
     contrast: float = 0.8
-    reach: float = 7.0
-    level: float = 0.05
-    draws: int = 199
+    reach: float = 7.0  # of a captioner's probabilities; see `Likelihood`
+    level: float = 0.05  # share of random groups whose best sentence may tell as much as the one taken
+    draws: int = 199  # random groups for that
 
 
 class Description(NamedTuple):
     """What a group's pictures have in common: sentences, as they were chosen, and why there are no more.
 
     A gain is by how much the group's mean exceeds the others', or the mean itself where there are no others:
-    natural logs with a captioner, cosines with an encoder. `scored` counts pairs of picture and sentence.
+    natural logs with a captioner, cosines with an encoder.
     """
 
     sentences: tuple[str, ...]
     gains: tuple[float, ...]
     ended: str
-    scored: int
 
 
 def describe(
@@ -93,27 +80,20 @@ def describe(
     fits: Fits = lambda _: True,
     settings: DescribeSettings | None = None,
 ) -> Description:
-    """Describe a group of pictures.
+    """Describe a group of pictures, the most typical first, by sentences of captions, from whomever.
 
     A sentence is added while it tells more of the group than of the others, and more than 95 % of random
-    groups of the same size, drawn from both together, get from their best sentence (so that having
-    looked at many sentences is paid for). Without others there is nothing to compare with, and the
-    published rule is left: K sentences, if there are so many.
+    groups of the same size, drawn from both together, get from their best sentence (so that having looked at
+    many sentences is paid for). The others are best those the model gets right; without them there is nothing
+    to compare with, and the published rule is left: K sentences, if there are so many.
 
-    Args:
-        images: The group, the most typical first.
-        captions: Texts whose sentences may be chosen; the group's captions, from whomever.
-        by: A captioner, or an encoder of pictures and texts.
-        others: Pictures that do not belong to the group, best of all those the model gets right.
-        other_captions: Their captions, for the cheap filter.
-        prefix: What is known already, e.g. the baseline's words; not said again.
-        fits: Whether the source can draw a text; a sentence that would lead to another one is passed over.
-        settings: See there.
+    What the `prefix` says is not said again. `fits` is whether the source can draw a text; a sentence that
+    would lead to another one is passed over.
     """
     settings = settings or DescribeSettings()
     inside, outside = list(images[: settings.pictures]), list(others[: settings.others])
     if not inside:
-        return Description((), (), "there are no pictures", 0)
+        return Description((), (), "there are no pictures")
     said = [_split(caption, prefix) for caption in captions]
     elsewhere = [_split(caption, prefix) for caption in other_captions]
     compared = elsewhere if settings.contrast > 0 else ()
@@ -129,8 +109,7 @@ def describe(
             f"a {type(by).__name__} can describe nothing",
             fix="give a Captioner, or an Encoder of pictures and texts; see weakspot.core.ports",
         )
-    chosen, gains, ended = greedy(model, tried, len(inside), prefix=prefix, fits=fits, settings=settings)
-    return Description(tuple(chosen), tuple(gains), ended, model.scored)
+    return greedy(model, tried, len(inside), prefix=prefix, fits=fits, settings=settings)
 
 
 def candidates(
@@ -162,24 +141,28 @@ def greedy(
     prefix: str = "",
     fits: Fits = lambda _: True,
     settings: DescribeSettings,
-) -> tuple[list[str], list[float], str]:
-    """Choose sentence after sentence; they, their gains, and why it ended.
+) -> Description:
+    """Choose sentence after sentence.
 
     The first `inside` rows of a table of scores are the group's. Of equal candidates the first is taken.
     """
     chosen: list[str] = []
     gains: list[float] = []
+
+    def so_far(ended: str) -> Description:
+        return Description(tuple(chosen), tuple(gains), ended)
+
     while len(chosen) < settings.sentences:
         text = " ".join([prefix, *chosen]).strip()
         tried = [s for s in tried if fits(f"{text} {s}".strip())]
         if not tried:
-            return chosen, gains, "no candidate is left"
+            return so_far("no candidate is left")
         try:
             table = score(tried, text)
         except WeakspotError as error:
             if not chosen:
                 raise
-            return chosen, gains, f"the model goes no further: {error.what}"  # too long a text for it, say
+            return so_far(f"the model goes no further: {error.what}")  # too long a text for it, say
         compared = settings.contrast > 0 and len(table) > inside
         worth = table[:inside].mean(0)
         if compared:
@@ -188,13 +171,13 @@ def greedy(
         if compared:
             gain = _contrasts(table, np.arange(len(table))[None] < inside)[0]
             if not gain[best] > 0 or _chance(table, inside, gain[best], settings) > settings.level:
-                return chosen, gains, "no sentence tells more than a random group's best"
+                return so_far("no sentence tells more than a random group's best")
             useful = gain > 0  # what told nothing is not asked again
         chosen.append(tried[best])
         gains.append(float(gain[best]))
         plain = without_adjectives(tried[best])
         tried = [s for s, ok in zip(tried, useful, strict=True) if ok and without_adjectives(s) != plain]
-    return chosen, gains, f"{settings.sentences} sentences are enough"
+    return so_far(f"{settings.sentences} sentences are enough")
 
 
 def _contrasts(table: Matrix, members: NDArray[np.bool_]) -> Matrix:
@@ -241,8 +224,7 @@ class Likelihood:
     A captioner that says "it is on a yellow flower." rarely says "it is on a flower.", though it is true. A
     general sentence therefore has the probability of all its `special_forms` together; they exclude each
     other. What is further than `reach` (natural logs) below the picture of which a sentence is likeliest
-    counts as this far below it: between the unlikely and the impossible there is nothing to learn. `scored`
-    counts the pairs of picture and sentence it was asked about.
+    counts as this far below it: between the unlikely and the impossible there is nothing to learn.
     """
 
     def __init__(
@@ -254,7 +236,6 @@ class Likelihood:
         reach: float,
     ) -> None:
         self.captioner, self.images, self.forms, self.reach = captioner, list(images), forms, reach
-        self.scored = 0
 
     def __call__(self, tried: Sequence[str], text: str) -> Matrix:
         """See `Score`."""
@@ -279,7 +260,6 @@ class Likelihood:
 
     def _ask(self, asked: list[str], text: str) -> tuple[Matrix, list[WeakspotError]]:
         """Log-probabilities; -inf where the captioner refuses a sentence or gives no number."""
-        self.scored += len(self.images) * len(asked)
         try:
             table = np.asarray(self.captioner.log_probabilities(self.images, asked, prefix=text), np.float64)
         except WeakspotError as error:  # one sentence may be at fault, one that is too long say
@@ -301,12 +281,11 @@ class Similarity:
     """By how much a sentence brings the text nearer to a picture, in cosines; a `Score`."""
 
     def __init__(self, encoder: Encoder, images: Sequence[Image]) -> None:
-        self.encoder, self.scored = encoder, 0
+        self.encoder = encoder
         self.pictures = np.asarray(encoder.embed_images(images), np.float64)
 
     def __call__(self, tried: Sequence[str], text: str) -> Matrix:
         """See `Score`."""
-        self.scored += len(self.pictures) * len(tried)
         texts = [f"{text} {s}".strip() for s in tried] + ([text] if text else [])
         near = self.pictures @ np.asarray(self.encoder.embed_texts(texts), np.float64).T
         if not np.isfinite(near).all():

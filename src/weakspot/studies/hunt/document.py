@@ -28,10 +28,9 @@ from weakspot.report.document import (
 )
 from weakspot.report.markdown import bullets, escape
 from weakspot.store import Run
-from weakspot.studies.hunt import cards, phrases
+from weakspot.studies.hunt import cards
 from weakspot.studies.hunt.cards import CARDS, FAILING, HEAD, PASSING, reading, summed_up
-from weakspot.studies.hunt.listing import Baseline, Listing, Tried
-from weakspot.studies.hunt.phrases import cases, conclusion, titled, usual_rates
+from weakspot.studies.hunt.listing import Baseline, Listing, Tried, cases, conclusion, titled, usual_rates
 
 #: Rows of a table on the page, and in Markdown; further ones are only in report.json.
 ROWS, LISTED = 400, 200
@@ -93,9 +92,8 @@ class HuntDocument(Document):
         yield self._findings(allowance)
         if some := hunt.candidates:
             yield Section("Not confirmed", [self._table("", some)], _TEXTS["not confirmed"])
-        if drawn := cards.figures(hunt):
-            note = "For slides and papers: every figure can be saved as a picture, and its data as a table."
-            yield Section("Figures", drawn, note)
+        if hunt.confirmed and (drawn := cards.figures(hunt)):
+            yield Section("Figures", drawn, _TEXTS["figures"])
         if hunt.tries:
             yield Section("Tried by a person", [cards.tries(hunt, allowance, listed=LISTED)], _TEXTS["tried"])
         if (own := hunt.invalid) is not None:
@@ -135,12 +133,10 @@ class HuntDocument(Document):
     def _checked(self, own: Rate) -> str:
         """Who was asked whether pictures show the label, and how often the source erred by that."""
         hunt = self.hunt
-        return (
-            f"Before a picture counts, {' and '.join(hunt.verifiers)} must see the label in it. By that "
-            f"measure the source itself drew {show.rate(own)} plain {cases(hunt)} wrongly (a 95 % Wilson "
-            f"interval); those count neither as failures nor as passes. Of all "
-            f"{show.count(hunt.trials.drawn)} pictures {show.count(hunt.trials.invalid)} were left out so. "
-            "The second opinion errs as well, and where it errs as the model does, a failure is not seen."
+        drawn, invalid = show.count(hunt.trials.drawn), show.count(hunt.trials.invalid)
+        who = " and ".join(hunt.verifiers)
+        return str(_TEXTS["checked"]).format(
+            who=who, own=show.rate(own), cases=cases(hunt), drawn=drawn, invalid=invalid
         )
 
     def _with_and_without(self) -> Table:
@@ -168,20 +164,11 @@ class HuntDocument(Document):
         hunt = self.hunt
         if hunt.labels and hunt.bases:
             rows = [
-                (
-                    b.label,
-                    b.hypothesis.text,
-                    reading(b.rate),
-                    show.count(b.rate.failures),
-                    show.count(b.rate.n),
-                )
+                (b.label, b.hypothesis.text, reading(b.rate), *map(show.count, (b.rate.failures, b.rate.n)))
                 for b in hunt.bases[:ROWS]
             ]
             head = ("label", "words", "usual rate", "failed", "of")
-            note = (
-                f"What “usual” means for each of {show.plural(len(hunt.labels), 'label')}. Each finding is "
-                "compared with the baseline of its own label; labels that fail most are drawn most."
-            )
+            note = _TEXTS["baselines"].format(labels=show.plural(len(hunt.labels), "label"))
             yield Section("The baselines", [Table("", "", head, rows, max(0, len(hunt.bases) - ROWS))], note)
         elif hunt.base is not None:
             yield self._baseline(hunt.base, allowance)
@@ -264,25 +251,42 @@ class HuntDocument(Document):
 
     def _finding_values(self, finding: Finding) -> dict[str, Any]:
         base = self.hunt.base_of(finding.hypothesis)
-        edits = [
-            {
-                "id": edit.hypothesis.id,
-                "text": edit.hypothesis.text,
-                **edit._asdict(),
-                "rate": edit.rate._asdict(),
-            }
-            for edit in self.hunt.edits(finding)
-        ]
-        for edit in edits:
-            del edit["hypothesis"]
+        edits = []
+        for edit in self.hunt.edits(finding):
+            values = edit._asdict()
+            changed = values.pop("hypothesis")
+            edits.append({"id": changed.id, "text": changed.text, **values, "rate": edit.rate._asdict()})
         label = base.label if base is not None else self.hunt.setting("label")
         return {**finding.to_json(), "label": label, "edits": edits}
 
     # -- on a terminal ---------------------------------------------------------------------------------
 
     def lines(self, wide: int) -> Iterable[str]:
-        """The baseline, the findings, what it cost."""
-        return phrases.lines(self.hunt, self._errors, wide)
+        """The baseline, the findings, what it cost, in at most so many columns."""
+        hunt, errors = self.hunt, self._errors
+        spent, state, skipped = hunt.run.ledger.spend(), hunt.run.state, hunt.result.skipped
+        yield from _usual_lines(hunt, wide)
+        found = hunt.confirmed
+        shown = cards.in_lines(found, [hunt.label_of(f) for f in found], wide) if found else []
+        yield "─" * min(wide, max((len(row) for row in shown), default=80))
+        yield from shown
+        held = f"{show.plural(len(found), 'finding')} confirmed on fresh images"
+        yield f"{held} (false-discovery rate ≤ {show.level(float(hunt.settings.get('fdr', 0.05)))})"
+        yield from _validity_lines(hunt, wide)
+        if state.startswith("stopped"):
+            yield show.cut(f"{state}; a larger budget may find more", wide)
+        costs = [f"{show.count(spent.get('images', 0))} images", show.plural(hunt.trials.errors, "error")]
+        if spent.get("tokens") or spent.get("dollars"):
+            costs += [f"{show.count(spent.get('tokens', 0))} tokens", f"${spent.get('dollars', 0.0):,.2f}"]
+        yield f"trials   {' · '.join([*costs, show.seconds(spent.get('seconds', 0.0))])}"
+        for one in skipped[:3]:
+            yield f"skipped  {show.cut(f'{one.name}: {one.reason}', wide - 9)}"
+        if len(skipped) > 3:
+            yield f"         and {show.plural(len(skipped) - 3, 'other file')} (see the report)"
+        for what, how_often in errors[:3]:
+            yield f"error    {show.cut(f'{show.count(how_often)}× {what}', wide - 9)}"
+        if len(errors) > 3:
+            yield f"         and {show.plural(len(errors) - 3, 'other kind')} of error (see the report)"
 
     def ending(self) -> Ending:
         """On with the run where a budget ended it; else words to try that say what a finding depends on."""
@@ -291,7 +295,7 @@ class HuntDocument(Document):
             budget = str(self.run.ledger.fact("budget") or self.hunt.setting("budget"))
             larger = Budget(tuple((kind, 2 * limit) for kind, limit in Budget.parse(budget).limits))
             return Ending(usual.code, ("resume", str(self.run.folder), "--budget", str(larger)))
-        return Ending(usual.code, phrases.words_to_try(self.hunt) or usual.next)
+        return Ending(usual.code, _words_to_try(self.hunt) or usual.next)
 
 
 def _rated(hypothesis: Hypothesis, rate: Rate) -> dict[str, Any]:
@@ -309,3 +313,43 @@ def _try_values(tried: Tried) -> dict[str, Any]:
         "baseline": tried.baseline._asdict(),
         "confusions": [list(pair) for pair in tried.answers],
     }
+
+
+def _usual_lines(hunt: Listing, wide: int) -> Iterable[str]:
+    """The baseline's rate and words, or the rates of several labels."""
+    if hunt.base is not None and hunt.base.rate.n:
+        usual = f"baseline {show.rate(hunt.base.rate)}"
+        yield f"{usual}: {show.cut(hunt.base.hypothesis.text, max(wide - len(usual) - 2, 20))}"
+    known = sorted((b for b in hunt.bases if b.tally.n), key=lambda b: -b.rate.value)
+    if hunt.labels and known:
+        worst = "; ".join(f"{show.cut(b.label, 30)} {show.rate(b.rate)}" for b in known[:3])
+        rest = f" … {show.percent(known[-1].rate.value)}" if len(known) > 3 else ""
+        several = show.plural(len(hunt.labels), "label")
+        yield f"baseline {show.cut(f'{several}: {worst}{rest}', wide - 9)}"
+
+
+def _validity_lines(hunt: Listing, wide: int) -> Iterable[str]:
+    """How the source errs, and the rates without the second opinion."""
+    own = hunt.invalid
+    if own is None:
+        return
+    whole = [show.rate(f.unchecked or f.rate) for f in hunt.confirmed[:3]]
+    base = hunt.bases[0].unchecked if len(hunt.bases) == 1 else None
+    parts = [f"baseline {show.rate(base)}"] if base is not None else []
+    parts += [f"findings {', '.join(whole)}{' …' if len(hunt.confirmed) > 3 else ''}"] if whole else []
+    doubt = "plain images do not show the label, says the second opinion"
+    yield f"checked  {show.cut(f'{show.rate(own)} {doubt}', wide - 9)}"
+    if parts:
+        yield f"         {show.cut('without the check: ' + '; '.join(parts), wide - 9)}"
+
+
+def _words_to_try(hunt: Listing) -> tuple[str, ...]:
+    """The command that tries an edit of a finding: few images were drawn of it, so there is more to learn."""
+    edited = [(f, edit) for f in hunt.confirmed for edit in hunt.edits(f)]
+    edited.sort(key=lambda pair: pair[1].kind in ("negate", "drop"))  # something else says more than nothing
+    for finding, edit in edited:
+        if len(edit.phrase) <= 120 and show.clean(edit.phrase) == edit.phrase and edit.rate.n:
+            label = hunt.label_of(finding)
+            which = ("--label", label) if label else ()
+            return ("try", str(hunt.run.folder), edit.phrase, *which)
+    return ()

@@ -33,8 +33,7 @@ from weakspot.engine import (
 )
 from weakspot.engine.engine import KEPT
 from weakspot.studies.hunt.captions import Captions
-from weakspot.studies.hunt.parts import HuntParts
-from weakspot.studies.hunt.propose import (
+from weakspot.studies.hunt.claims import (
     Rewriter,
     distinct,
     extended,
@@ -42,9 +41,11 @@ from weakspot.studies.hunt.propose import (
     from_groups,
     from_near_misses,
     from_within,
+    said_by,
+    select,
 )
+from weakspot.studies.hunt.parts import HuntParts
 from weakspot.studies.hunt.result import Edited, HuntResult, Raced, Skipped
-from weakspot.studies.hunt.select import said_by, select
 from weakspot.studies.hunt.settings import HuntSettings
 from weakspot.study import Context
 from weakspot.study.labels import base_hypothesis

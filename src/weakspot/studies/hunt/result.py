@@ -17,11 +17,8 @@ class Raced(Value):
 class Edited(Value):
     """A finding with some of its words changed, so as to see what the failure depends on.
 
-    Attributes:
-        finding: Id of the finding's hypothesis.
-        hypothesis: Id of the changed one, whose trials were drawn.
-        kind: What was done: "negate", "colour", …
-        after: What took the place of the words before; "" if nothing did.
+    Both are ids of hypotheses; trials of the changed one were drawn. `kind` is what was done ("negate",
+    "colour", …), `after` is "" if nothing took the place of the words before.
     """
 
     finding: str
@@ -39,12 +36,9 @@ class Skipped(Value):
 
 
 class HuntResult(Result):
-    """The race, the edits, the files that were left out.
+    """The race, in the order of the proposals; edits, best finding first; files left out.
 
-    Attributes:
-        race: In the order in which the hypotheses were proposed; () until the race is over.
-        edits: Of the confirmed findings, best finding first.
-        skipped: Of the source's folder, and of the pictures to begin with.
+    Until the race is over, () stands for it. The files are of the source's folder or pictures to begin with.
     """
 
     race: tuple[Raced, ...] = ()
