@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, Final, TypeVar
 
 from weakspot.core import WeakspotError, nearest
-from weakspot.models.errors import in_one_line
+from weakspot.core.errors import in_one_line
 
 log: Final = logging.getLogger("weakspot.models")
 DTYPES: Final = ("float32", "float16", "bfloat16")

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from weakspot.core import Output, Scores, WeakspotError
-from weakspot.models.errors import check_choice, explained, system_reason
+from weakspot.core.errors import check_known, explained, system_reason
 
 #: From bytes to [0, 1]. A product, because all adapters are to give a graph the very same numbers.
 SCALE: Final = np.float32(1 / 255)
@@ -133,7 +133,7 @@ class Reading:
     """Reads what a classifier gives; `doubt` is of the first row that gave reason for it."""
 
     def __init__(self, labels: Sequence[str], *, outputs: str = "auto", of: str = "the model") -> None:
-        check_choice(outputs, OUTPUTS, f"outputs cannot be {outputs[:80]!r}")
+        check_known(outputs, OUTPUTS, f"outputs cannot be {outputs[:80]!r}")
         self.labels, self.outputs, self.of = tuple(labels), outputs, of
         self.doubt = ""
 

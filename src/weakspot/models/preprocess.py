@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from weakspot.core import WeakspotError
-from weakspot.models.errors import explained, in_one_line, kind_and_reason
+from weakspot.core.errors import explained, in_one_line, kind_and_reason
 from weakspot.models.hf.loading import NOTHING, Trust, quiet, reading
 from weakspot.models.pictures import stack_images
 

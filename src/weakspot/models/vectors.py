@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError, nearest
+from weakspot.core.errors import explained
 from weakspot.models.compute import Batches
-from weakspot.models.errors import explained
 from weakspot.models.hf.loading import sha256
 from weakspot.stats.overlap import tokens
 from weakspot.text.plain import normal_form

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import Encoder, WeakspotError, nearest
-from weakspot.models.errors import explained
+from weakspot.core.errors import explained
 from weakspot.models.vectors import unit
 from weakspot.sources.folder import files_in, read_text
 from weakspot.sources.pool import BATCH, Progress, Skipped, read_pool

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple, Protocol, runtime_checkable
 
 from weakspot.core import CORPORA, WeakspotError
-from weakspot.models.errors import explained, system_reason
+from weakspot.core.errors import explained, system_reason
 from weakspot.text.plain import normal_form, one_line
 
 #: Characters of the longest text that is kept; captions have about 50.

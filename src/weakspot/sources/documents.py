@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from weakspot.concepts.space import ConceptSpace, Region
 from weakspot.core import Case, Hypothesis, Stage, WeakspotError, case_seed, disk_errors
-from weakspot.models.errors import explained
+from weakspot.core.errors import explained
 from weakspot.models.vectors import Ngrams
 from weakspot.sources.cells import CellSource, cell_of
 from weakspot.sources.transform import Destroyed

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import PICTURES, WeakspotError
-from weakspot.models.errors import explained
+from weakspot.core.errors import explained
 from weakspot.sources.folder import Unusable, decode, files_in, read
 from weakspot.sources.prompts import read_label_file
 

@@ -20,7 +20,7 @@ from string import Formatter
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import WeakspotError, nearest
-from weakspot.models.errors import explained
+from weakspot.core.errors import explained
 from weakspot.sources.folder import read_text
 from weakspot.text.wordnet import AmbiguousLabel, LabelParts, Sense, UnknownWord, WordNet
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import WeakspotError, nearest
-from weakspot.models.errors import explained, kind_and_reason
+from weakspot.core.errors import explained, kind_and_reason
 from weakspot.models.hf.loading import PICKLES, sha256
 
 INDEX: Final = "model_index.json"

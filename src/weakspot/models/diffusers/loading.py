@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from weakspot.core import WeakspotError, nearest
+from weakspot.core.errors import in_one_line
 from weakspot.models.compute import channels_last, out_of_memory, power_of_two
 from weakspot.models.diffusers.folder import (
     INDEX,
@@ -23,7 +24,6 @@ from weakspot.models.diffusers.folder import (
     pipeline_kind,
     read_index,
 )
-from weakspot.models.errors import in_one_line
 from weakspot.models.hf.loading import hushed, local_folder, not_given, quiet, reading, revision_of
 
 _UNSEEDED: Final = ("DPMSolverSDEScheduler", "CosineDPMSolverMultistepScheduler")

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
+from weakspot.core.errors import explained
 from weakspot.core.registry import read_number, read_size, read_whole, read_yes
 from weakspot.models.compute import (
     Batched,
@@ -26,7 +27,6 @@ from weakspot.models.compute import (
 )
 from weakspot.models.diffusers import loading
 from weakspot.models.diffusers.folder import check_digests, folder_digest
-from weakspot.models.errors import explained
 from weakspot.models.hf.loading import quiet, revision_of
 
 

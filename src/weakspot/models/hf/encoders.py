@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError, nearest
+from weakspot.core.errors import explained, system_reason
 from weakspot.models.compute import autocast, computing
-from weakspot.models.errors import explained, system_reason
 from weakspot.models.hf import loading
 from weakspot.models.preprocess import Preprocess, by_name, prepare_of, prepared_by
 from weakspot.models.vectors import in_batches, unit

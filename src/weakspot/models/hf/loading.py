@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypedDict, Unpack
 
 from weakspot.core import WeakspotError
+from weakspot.core.errors import explained, in_one_line, system_reason
 from weakspot.core.registry import read_whole, read_yes
 from weakspot.models.compute import Batched, Batches, choose_device, choose_dtype, free, out_of_memory
-from weakspot.models.errors import explained, in_one_line, system_reason
 
 PICKLES: Final = (".bin", ".ckpt", ".pt", ".pth", ".pkl")
 #: What is fetched of a model.

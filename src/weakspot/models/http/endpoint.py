@@ -40,8 +40,8 @@ import yaml
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError, disk_errors, nearest
+from weakspot.core.errors import check_known, explained, first_line
 from weakspot.models.chat.calls import LONGEST_WAIT, Fault, pause
-from weakspot.models.errors import check_choice, explained, first_line
 from weakspot.models.pictures import png
 
 TIMEOUT: Final = 60.0
@@ -230,7 +230,7 @@ class Endpoint:
 
     def __post_init__(self) -> None:
         for what, value, known in (("send", self.send, SEND), ("encoding", self.encoding, ENCODINGS)):
-            check_choice(str(value), known, f"{what} cannot be {str(value)[:80]!r}")
+            check_known(str(value), known, f"{what} cannot be {str(value)[:80]!r}")
         if self.send == "multipart" and self.batch > 1:
             raise WeakspotError("a form holds one picture", fix="leave batch out, or say send=json")
         for what, count in (("batch", self.batch), ("attempts", self.attempts), ("timeout", self.timeout)):

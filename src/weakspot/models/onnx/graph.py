@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError, disk_errors
+from weakspot.core.errors import explained, first_line
 from weakspot.models.compute import computing, log
-from weakspot.models.errors import explained, first_line
 
 #: The largest batch of one run unless said otherwise; beyond it nothing gets faster on a CPU.
 BATCH: Final = 64

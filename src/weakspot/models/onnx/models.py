@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import Case, Output, WeakspotError, nearest
+from weakspot.core.errors import explained
 from weakspot.core.registry import read_size, read_three, read_whole
-from weakspot.models.errors import explained
 from weakspot.models.onnx.graph import Graph, OfGraphs, Tensor
 from weakspot.models.pictures import (
     Reading,

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import Case, Output, WeakspotError, disk_errors, nearest
+from weakspot.core.errors import check_known, explained, first_line, in_one_line
 from weakspot.core.registry import read_size, read_three, read_yes
 from weakspot.models.compute import (
     Batched,
@@ -26,7 +27,6 @@ from weakspot.models.compute import (
     computing,
     pictures_at_once,
 )
-from weakspot.models.errors import check_choice, explained, first_line, in_one_line
 from weakspot.models.hf import loading
 from weakspot.models.pictures import answers, columns, distinct, in_order, read_labels, to_probabilities
 from weakspot.models.preprocess import Prepare, Preprocess, by_name
@@ -284,9 +284,9 @@ def load_timm(
 def weights_of(models: Any, name: str, version: str) -> Any:
     """The library's entry of a model's weights, e.g. "IMAGENET1K_V2"."""
     known = models.list_models(module=models)
-    check_choice(name, known, f"torchvision has no classifier {name[:80]!r}", most=300)
+    check_known(name, known, f"torchvision has no classifier {name[:80]!r}", most=300)
     every = models.get_model_weights(name)
-    check_choice(version, list(every.__members__), f"torchvision has no weights {version[:80]!r} of {name}")
+    check_known(version, list(every.__members__), f"torchvision has no weights {version[:80]!r} of {name}")
     return every[version]
 
 
