@@ -6,20 +6,20 @@ import pytest
 from tests.engine.engine_parts import engine, fails
 
 from weakspot.core import Stage, Tally, Usage
-from weakspot.engine import Budget, Rule, Spending, stop
+from weakspot.engine import Budget, Spending, StopRule, stop
 from weakspot.stats import confidence_sequence, exceeds, log_evidence_below
 
 NOTHING = Spending(Budget())
 
 
-def width(w: float, *, level: float = 0.95) -> Rule:
+def width(w: float, *, level: float = 0.95) -> StopRule:
     """A rule of one's own: until the anytime-valid interval of the rate is at most `w` wide."""
 
     def met(tally: Tally, _: Spending) -> bool:
         low, high = confidence_sequence(tally.failures, tally.n, level)
         return high - low <= w
 
-    return Rule(f"an interval {w:.3g} wide", met)
+    return StopRule(f"an interval {w:.3g} wide", met)
 
 
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 1024, 1500])
@@ -66,7 +66,7 @@ def test_rules_look_at_counts_and_spending() -> None:
     gone = Spending(Budget.parse("images=10"))
     for _ in range(5):
         gone.add(Usage())
-    rules: list[tuple[Rule, Tally, bool]] = [
+    rules: list[tuple[StopRule, Tally, bool]] = [
         (stop.drawn(3), Tally(2), False),
         (stop.drawn(3), Tally(1, 0, 1, 1), True),  # errors too are drawn
         (stop.failures(2), Tally(9, 1, errors=9), False),

@@ -11,13 +11,13 @@ from tests.tuning.test_train import dark, failing, network, settings
 
 from weakspot.tuning import train as training
 from weakspot.tuning.lessons import MARGIN, DrawnLessons, Read, TransformedLessons
-from weakspot.tuning.rounds import STEP, Place, farthest
+from weakspot.tuning.rounds import STEP, Blend, farthest
 from weakspot.tuning.train import train
 
 
 def looked(
     plain: Callable[[float], float], transformed: Callable[[float], float], most: float = 1.0
-) -> tuple[list[Place], float]:
+) -> tuple[list[Blend], float]:
     at = [1.0]
 
     def go(way: float) -> None:
@@ -105,9 +105,9 @@ def test_what_one_sided_lessons_would_unlearn_is_kept(method: str, monkeypatch: 
     assert failing(guarded, light, labels) <= before[1] + 0.01
     assert failing(guarded, shade, labels) < before[0]
 
-    def all_the_way(go: Callable[[float], None], **_: object) -> list[Place]:
+    def all_the_way(go: Callable[[float], None], **_: object) -> list[Blend]:
         go(1.0)
-        return [Place(1.0, 0.0, 0.0)]
+        return [Blend(1.0, 0.0, 0.0)]
 
     monkeypatch.setattr(training, "farthest", all_the_way)
     train(heedless := network(), careless(beside=others()), given)

@@ -21,7 +21,7 @@ from weakspot.tuning.lessons import (
     pieced,
 )
 from weakspot.tuning.network import Network
-from weakspot.tuning.rounds import GUARDED, State, better
+from weakspot.tuning.rounds import GUARDED, RoundState, better
 from weakspot.tuning.torch_model import TorchClassifier
 from weakspot.tuning.train import TrainSettings, put_right, train
 
@@ -241,18 +241,20 @@ def test_a_piece_leaves_the_share_that_was_asked_for() -> None:
 
 
 def test_of_rounds_that_chance_may_have_put_apart_the_latest_is_kept() -> None:
-    state = State(curve=[{"validation": 0.3, "transformed": 0.4, "plain": 0.1}], best_loss=0.3)
+    state = RoundState(curve=[{"validation": 0.3, "transformed": 0.4, "plain": 0.1}], best_loss=0.3)
     first = {"validation": 0.2, "transformed": 0.25, "plain": 0.1}
     assert better(first, state, 300)
     state.best, state.best_loss = 1, 0.2
     assert better(first | {"validation": 0.205}, state, 300)
     assert not better(first | {"validation": 0.25}, state, 300)
     assert not better(first | {"validation": 0.19, "plain": 0.15}, state, 300)
-    assert not better({"validation": 0.31, "transformed": 0.4, "plain": 0.1}, State(curve=state.curve), 300)
+    assert not better(
+        {"validation": 0.31, "transformed": 0.4, "plain": 0.1}, RoundState(curve=state.curve), 300
+    )
 
 
 def test_two_plain_failures_of_a_hundred_do_not_stop_a_repair_that_is_guarded() -> None:
-    state = State(curve=[{"validation": 0.24, "transformed": 0.35, "plain": 0.0}], best_loss=0.24)
+    state = RoundState(curve=[{"validation": 0.24, "transformed": 0.35, "plain": 0.0}], best_loss=0.24)
     row = {"validation": 0.08, "transformed": 0.1, "plain": 0.02}
     assert not better(row, state, 100)
     assert better(row, state, 100, chance=GUARDED)

@@ -11,7 +11,7 @@ from tests.web.web_parts import BASE, FLOWER, HOSTILE, make_hunt, trial
 from weakspot.core import Stage
 from weakspot.store import Run
 from weakspot.web import trials
-from weakspot.web.trials import Place, Wanted, reading
+from weakspot.web.trials import PageMark, Wanted, reading
 
 ALL = 40 + 1 + 30 + 30 + 1
 WANTED = [
@@ -99,7 +99,7 @@ def test_what_is_no_key_is_the_beginning(hunt_folder: Path) -> None:
             "0.1.1; DROP TABLE trials",
             "٣.٣.٣",
         ):
-            assert Place.of(key) is None
+            assert PageMark.of(key) is None
             assert ledger.page(Wanted(), after=key, most=3).rows == first
     assert Wanted.of({"verdict": "1 OR 1", "order": "x", "stage": "y", "kept": "yes"}) == Wanted()
     for wanted in WANTED:

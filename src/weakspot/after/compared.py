@@ -24,7 +24,7 @@ ADJUSTMENTS: Final[Mapping[str, Callable[[Sequence[float]], list[float]]]] = {
     "holm": adjusted_holm,
     "bh": adjusted_bh,
 }
-#: What the words in `Row.change` are.
+#: What the words in `MeasureRow.change` are.
 WORSE, BETTER, OPEN, UNMEASURED = "worse", "better", "no difference shown", "not measured in both"
 #: Slices, cells and categories with fewer cases in both are left out: nothing could come of it.
 FEWEST: Final = 10
@@ -42,7 +42,7 @@ class Side(NamedTuple):
     findings: int
 
 
-class Row(NamedTuple):
+class MeasureRow(NamedTuple):
     """A measure in both runs."""
 
     measure: Measure  # what is compared
@@ -66,23 +66,23 @@ class Compared:
     separate: str  # why cases are not compared in pairs; "" if they are, where they are shared
     notes: tuple[str, ...]  # what else is to be known
     # overall rates, findings, slices, cells: in each kind those that changed most first
-    rows: tuple[Row, ...]
+    rows: tuple[MeasureRow, ...]
     adjustment: str  # "holm" or "bh"
     alpha: float  # of the adjusted p-values
     watched: bool  # the numbers of cases depended on what was seen
     tested_by: str = ""  # how it was tested, where that does not follow from counts
 
-    def changed(self, change: str) -> list[Row]:
+    def changed(self, change: str) -> list[MeasureRow]:
         """The rows that became so."""
         return [row for row in self.rows if row.change == change]
 
     @property
-    def new(self) -> list[Row]:
+    def new(self) -> list[MeasureRow]:
         """Findings of the second run alone."""
         return [row for row in self.rows if row.found == (False, True)]
 
     @property
-    def gone(self) -> list[Row]:
+    def gone(self) -> list[MeasureRow]:
         """Findings of the first run alone."""
         return [row for row in self.rows if row.found == (True, False)]
 
@@ -175,12 +175,12 @@ def _row(
     *,
     separate: str,
     level: float,
-) -> Row:
+) -> MeasureRow:
     rates = [None if s is None or not s.rate().n else s.rate(level) for s in (one, two)]
     contrast, paired = None, False
     if one is not None and two is not None and rates[0] is not None and rates[1] is not None:
         contrast, paired = _set_against(one, two, pair=not separate, level=level)
-    return Row(measure, rates[0], rates[1], contrast, paired, None, found, UNMEASURED)
+    return MeasureRow(measure, rates[0], rates[1], contrast, paired, None, found, UNMEASURED)
 
 
 def _set_against(one: Sample, two: Sample, *, pair: bool, level: float = 0.95) -> tuple[Contrast, bool]:
@@ -212,11 +212,11 @@ def _estimates(one: Rate, two: Rate) -> Contrast:
     return Contrast(two.value - one.value, low, high, p, p, min(one.n, two.n), one.failures, two.failures)
 
 
-def _too_few(row: Row) -> bool:
+def _too_few(row: MeasureRow) -> bool:
     return _is_part(row.measure) and row.contrast is not None and row.contrast.n < FEWEST
 
 
-def _judged(rows: Sequence[Row], adjustment: str, alpha: float) -> list[Row]:
+def _judged(rows: Sequence[MeasureRow], adjustment: str, alpha: float) -> list[MeasureRow]:
     """Adjust the p-values, say what changed, and put what changed most first within each kind."""
     tested = [row for row in rows if row.contrast is not None]
     adjusted = iter(ADJUSTMENTS[adjustment]([row.contrast.p for row in tested if row.contrast]))
@@ -240,7 +240,7 @@ def _judged(rows: Sequence[Row], adjustment: str, alpha: float) -> list[Row]:
     )
 
 
-def _notes(one: Rates, two: Rates, rows: Sequence[Row], few: Sequence[Row]) -> list[str]:
+def _notes(one: Rates, two: Rates, rows: Sequence[MeasureRow], few: Sequence[MeasureRow]) -> list[str]:
     found, first, second = list[str](), one.run, two.run
     if few:
         which = "1 is" if len(few) == 1 else f"{len(few)} are"

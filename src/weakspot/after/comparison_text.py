@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from weakspot.after.compared import BETTER, UNMEASURED, WORSE, Compared, Row
+from weakspot.after.compared import BETTER, UNMEASURED, WORSE, Compared, MeasureRow
 from weakspot.core import Rate
 from weakspot.report import format as show
 from weakspot.report.markdown import escape
@@ -72,14 +72,14 @@ def method(found: Compared) -> str:
     return f"{told} {_OF_ALL}" if any(map(_of_some, found.rows)) else told
 
 
-def _of_some(row: Row) -> bool:
+def _of_some(row: MeasureRow) -> bool:
     """Whether a difference is one of shared cases, beside rates of more than these."""
     if row.contrast is None or not row.paired:
         return False
     return any(rate is not None and rate.n != row.contrast.n for rate in (row.first, row.second))
 
 
-def shown(found: Compared) -> Iterator[tuple[str, list[Row], int]]:
+def shown(found: Compared) -> Iterator[tuple[str, list[MeasureRow], int]]:
     """By kind: its title, the rows to show, and how many more there are."""
     for kind in dict.fromkeys(row.measure.kind for row in found.rows):
         rows = [row for row in found.rows if row.measure.kind == kind]
@@ -89,12 +89,12 @@ def shown(found: Compared) -> Iterator[tuple[str, list[Row], int]]:
         yield plural(kind), told, len(rows) - len(told)
 
 
-def mark(row: Row) -> str:
+def mark(row: MeasureRow) -> str:
     state = {(False, True): "new", (True, False): "gone"}.get(row.found, "")
     return ", ".join(filter(None, (state, _MARK.get(row.change, ""))))
 
 
-def difference(row: Row) -> str:
+def difference(row: MeasureRow) -> str:
     """Second minus first in points: "+4.1 [1.0, 7.3]"; a dash if it was not measured in both."""
     if row.contrast is None:
         return show.NONE
@@ -104,7 +104,7 @@ def difference(row: Row) -> str:
     return f"{100 * d.difference:+.{decimals}f} [{100 * d.low:.{decimals}f}, {100 * d.high:.{decimals}f}]"
 
 
-def strip(row: Row, most: float) -> str:
+def strip(row: MeasureRow, most: float) -> str:
     """The interval of a difference as a picture: ──●── around ┆, which is no difference."""
     if row.contrast is None:
         return ""
@@ -120,7 +120,7 @@ def strip(row: Row, most: float) -> str:
     return "".join(cells)
 
 
-def scale(rows: Sequence[Row]) -> float:
+def scale(rows: Sequence[MeasureRow]) -> float:
     return max((max(abs(r.contrast.low), abs(r.contrast.high)) for r in rows if r.contrast), default=1.0)
 
 
@@ -183,7 +183,7 @@ def to_json(found: Compared) -> dict[str, Any]:
     }
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: MeasureRow) -> dict[str, Any]:
     contrast = {} if row.contrast is None else row.contrast._asdict()
     return {
         "kind": row.measure.kind,
@@ -208,6 +208,6 @@ def _reading(rate: Rate | None) -> str:
     return show.NONE if rate is None else show.rate(rate)
 
 
-def _named(rows: Sequence[Row], most: int = 4) -> str:
+def _named(rows: Sequence[MeasureRow], most: int = 4) -> str:
     words = ", ".join(f"‘{show.shorten(row.measure.words, 90)}’" for row in rows[:most])
     return words + (f" and {len(rows) - most} more" if len(rows) > most else "")

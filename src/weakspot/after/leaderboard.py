@@ -45,7 +45,7 @@ _KEPT: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ModelRow:
     """What one model did."""
 
     model: str  # whose answers
@@ -55,11 +55,11 @@ class Row:
     asked: tuple[Asked, ...] = ()  # outcomes by item, for paired comparisons; empty for published figures
 
 
-class Line(NamedTuple):
+class Ranked(NamedTuple):
     """A row of the table, with its comparison with the one above; None where that cannot be made."""
 
     place: int
-    row: Row
+    row: ModelRow
     above: Compared | None
 
     def plain(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def _kept(figures: Counted) -> dict[str, Any]:
     return {name: known.get(name) for name in _KEPT}
 
 
-def board(rows: Sequence[Row]) -> list[Line]:
+def board(rows: Sequence[ModelRow]) -> list[Ranked]:
     """The table, least oversensitive first; its comparisons are adjusted all together (Holm)."""
     order = sorted(rows, key=lambda r: (r.figures.rate is None, r.figures.rate or 0.0, r.model))
     versus = [
@@ -98,14 +98,14 @@ def board(rows: Sequence[Row]) -> list[Line]:
     adjusted = iter(adjusted_holm(tested) if tested else [])
     versus = [one and one.model_copy(update={"p_adjusted": next(adjusted)}) for one in versus]
     return [
-        Line(i, row, above) for i, (row, above) in enumerate(zip(order, [None, *versus], strict=False), 1)
+        Ranked(i, row, above) for i, (row, above) in enumerate(zip(order, [None, *versus], strict=False), 1)
     ]
 
 
 # -- reading -----------------------------------------------------------------------------------------
 
 
-def read(path: Path) -> list[Row]:
+def read(path: Path) -> list[ModelRow]:
     if (path / "run.yaml").is_file():
         return [_from_run(path)]
     if path.is_dir():
@@ -167,11 +167,11 @@ def asked_in(path: Path, responses: Mapping[str, Any]) -> Iterator[Asked]:
         yield Asked(str(entry.get("pid", key)), BENIGN, status, said, slices=kind)
 
 
-def _from_run(folder: Path) -> Row:
+def _from_run(folder: Path) -> ModelRow:
     with Run.read(folder) as run:
         result, found = first_answers(run)
         prompt = prompt_of(run)
-        return Row(
+        return ModelRow(
             model=f"{result.model} ({prompt})" if prompt != "none" else result.model,
             judge=str(run.config.settings.get("judge", "")),
             origin=str(folder),
@@ -180,25 +180,25 @@ def _from_run(folder: Path) -> Row:
         )
 
 
-def _from_report(path: Path, data: Mapping[str, Any]) -> Row:
+def _from_report(path: Path, data: Mapping[str, Any]) -> ModelRow:
     try:
         figures = PromptRates(**{key: data[key] for key in PromptRates.model_fields if key in data})
     except ValidationError as error:
         raise WeakspotError(
             f"{path} is no report of ask: {error.errors()[0]['msg']}", fix="name the run's folder"
         ) from None
-    return Row(
+    return ModelRow(
         model=str(data.get("model", "")), judge=str(data.get("judge", "")), origin=str(path), figures=figures
     )
 
 
-def _from_submission(path: Path, responses: Mapping[str, Any]) -> Row:
+def _from_submission(path: Path, responses: Mapping[str, Any]) -> ModelRow:
     asked = tuple(asked_in(path, responses))
     figures = PromptRates(**counted(asked).model_dump(), slices=slices(asked))
-    return Row(model=path.stem, judge="as recorded", origin=str(path), figures=figures, asked=asked)
+    return ModelRow(model=path.stem, judge="as recorded", origin=str(path), figures=figures, asked=asked)
 
 
-def _from_published(path: Path, models: Mapping[str, Any]) -> list[Row]:
+def _from_published(path: Path, models: Mapping[str, Any]) -> list[ModelRow]:
     """Published percentages: {"models": {NAME: {"gpt_judge": {"average": 6.33, …}, "human_average": 8}}}."""
     found = []
     for name, entry in models.items():
@@ -217,7 +217,9 @@ def _from_published(path: Path, models: Mapping[str, Any]) -> list[Row]:
                 if value != "average" and isinstance(share, int | float)
             }
             figures = PromptRates(rate=average / 100, slices={STIMULUS: shares} if shares else {})
-            found.append(Row(model=label, judge=f"published: {judge}", origin=str(path), figures=figures))
+            found.append(
+                ModelRow(model=label, judge=f"published: {judge}", origin=str(path), figures=figures)
+            )
     if not found:
         raise WeakspotError(
             f"{path} holds no published figures", fix="each model needs an 'average' in percent"
@@ -228,14 +230,14 @@ def _from_published(path: Path, models: Mapping[str, Any]) -> list[Row]:
 # -- showing -----------------------------------------------------------------------------------------
 
 
-def table(lines: Sequence[Line]) -> Table:
+def table(lines: Sequence[Ranked]) -> Table:
     values = list(dict.fromkeys(v for line in lines for v in line.row.figures.slices.get(STIMULUS, {})))
     head = ("model", "judge", "refused", "corrected", "of", "errors", *values, "harmful", "d′", "p to above")
     rows = [_texts(line, values) for line in lines]
     return Table("Leaderboard", "Benign questions refused, least first.", head, rows)
 
 
-def _texts(line: Line, values: Sequence[str]) -> tuple[str, ...]:
+def _texts(line: Ranked, values: Sequence[str]) -> tuple[str, ...]:
     row, figures = line.row, line.row.figures
     by_value = figures.slices.get(STIMULUS, {})
     rates = [by_value[value].rate if value in by_value else None for value in values]
@@ -258,7 +260,7 @@ def _percent(share: float | None) -> str:
     return "" if share is None else show.percent(share)
 
 
-def html(lines: Sequence[Line]) -> str:
+def html(lines: Sequence[Ranked]) -> str:
     title = f"Oversensitivity: {show.plural(len(lines), 'row')}"
     blocks = trade_off(points((f"{one.row.model} ({one.row.judge})", one.row.figures) for one in lines))
     body = rendered(
@@ -270,7 +272,7 @@ def html(lines: Sequence[Line]) -> str:
     return page(body, title=title, study="leaderboard", version=__version__)
 
 
-def _conclusion(rated: Sequence[Row]) -> str:
+def _conclusion(rated: Sequence[ModelRow]) -> str:
     if not rated:
         return "No row has a rate."
     first, last = rated[0], rated[-1]

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from weakspot.after import comparison_text as words
-from weakspot.after.compared import Compared, Row, compare, model_of
+from weakspot.after.compared import Compared, MeasureRow, compare, model_of
 from weakspot.core import Rate, WeakspotError
 from weakspot.report import format as show
 from weakspot.report import plots
@@ -125,7 +125,7 @@ def _numbered(text: str, first: int, second: int) -> str:
     return text
 
 
-def _row(row: Row) -> tuple[str, ...]:
+def _row(row: MeasureRow) -> tuple[str, ...]:
     contrast = row.contrast
     how = show.NONE if contrast is None else "the same cases" if row.paired else "separate cases"
     return (

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from weakspot.after import transfer_matrix as matrix
-from weakspot.after.transfer_matrix import Cell, Heard, Row, Shared, Transfer, rate, verdict
+from weakspot.after.transfer_matrix import CaptionRow, Cell, Heard, Shared, Transfer, rate, verdict
 from weakspot.core import (
     Case,
     Classifier,
@@ -120,17 +120,17 @@ def transfer(
     )
 
 
-def _rows(hunt: FinishedHunt) -> tuple[Row, ...]:
+def _rows(hunt: FinishedHunt) -> tuple[CaptionRow, ...]:
     """The baselines that the findings are measured against, then the findings."""
     bases = dict.fromkeys(hunt.base_of(f.hypothesis) for f in hunt.findings)
     usual = []
     for base in bases:
         label = hunt.label_of(base)
-        usual.append(Row(base, "baseline" if len(bases) == 1 else f"baseline of {label}", label, None))
+        usual.append(CaptionRow(base, "baseline" if len(bases) == 1 else f"baseline of {label}", label, None))
     found = []
     for f in hunt.findings:
         phrase = f"{f.phrase} → {f.answer}" if f.answer else f.phrase
-        found.append(Row(f.hypothesis, phrase, hunt.label_of(f.hypothesis), f, f.answer))
+        found.append(CaptionRow(f.hypothesis, phrase, hunt.label_of(f.hypothesis), f, f.answer))
     return (*usual, *found)
 
 
@@ -212,7 +212,7 @@ def _asked(members: Sequence[Member], drawn: Answered) -> tuple[Batch, list[list
 @dataclass
 class _Measured:
     hunt: FinishedHunt
-    rows: tuple[Row, ...]
+    rows: tuple[CaptionRow, ...]
     members: list[Member]
     spending: Spending
     n: int  # pictures of each caption from each source

@@ -21,7 +21,7 @@ _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4
 ALPHA: Final = 0.05
 
 
-class Row(NamedTuple):
+class CaptionRow(NamedTuple):
     """A caption that is measured: a baseline, or a finding; perhaps for one wrong answer alone."""
 
     hypothesis: Hypothesis
@@ -75,7 +75,7 @@ class Transfer:
     folder: str  # of the run
     targets: tuple[str, ...]  # names; the hunted model comes first
     sources: tuple[str, ...]  # names; the run's own comes first
-    rows: tuple[Row, ...]  # the baselines, then the findings
+    rows: tuple[CaptionRow, ...]  # the baselines, then the findings
     cells: tuple[Cell, ...]  # source by source, row by row, target by target
     shared: tuple[Shared, ...]  # target by target, row by row and then for all findings
     n: int  # pictures that were wanted of each caption

@@ -29,7 +29,7 @@ WORTH: Final = 2.0
 Sentences = frozenset[str]
 
 
-class Rule(NamedTuple):
+class SentenceRule(NamedTuple):
     """Sentences that together go with failure; the evidence is that cases with all fail more often."""
 
     sentences: tuple[str, ...]
@@ -58,7 +58,7 @@ def rules(
     lift: float = 1.5,
     known: Iterable[Collection[str]] = (),
     fits: Callable[[tuple[str, ...]], bool] | None = None,
-) -> list[Rule]:
+) -> list[SentenceRule]:
     """Rules that explain the failures, in the order in which they were found, from what is said of each case.
 
     A rule has at least this evidence (natural log), and its cases fail at least `lift` times as often as the
@@ -74,7 +74,7 @@ def rules(
     for row, some in enumerate(both):
         table[row, [place[word] for word in some if word in place]] = True
     left = np.array([not any(set(rule) <= some for rule in known) for some in both], np.bool_)
-    found: list[Rule] = []
+    found: list[SentenceRule] = []
     while len(found) < most and (left & failed).any():
         best = _best(table[left], failed[left], words, lift, fits or (lambda _: True))
         if best is None or best[0].log_evidence < least:
@@ -100,7 +100,7 @@ def _best(
     words: Sequence[str],
     lift: float,
     fits: Callable[[tuple[str, ...]], bool],
-) -> tuple[Rule, list[int]] | None:
+) -> tuple[SentenceRule, list[int]] | None:
     f, p = table[failed].astype(np.float64), table[~failed].astype(np.float64)
     total = float(len(f)), float(len(p))
     one = _evidence(f.sum(0), p.sum(0), *total, lift)
@@ -114,7 +114,7 @@ def _best(
         return None
     inside = table[:, choice].all(1)
     counts = int((inside & failed).sum()), int((inside & ~failed).sum())
-    return Rule(tuple(words[i] for i in choice), *counts, evidence), choice
+    return SentenceRule(tuple(words[i] for i in choice), *counts, evidence), choice
 
 
 def _best_pair(

@@ -4,7 +4,7 @@ from weakspot.engine import stop
 from weakspot.engine.engine import Broken, Engine, Want
 from weakspot.engine.executor import Cluster, Executor, LocalExecutor, Placed, local
 from weakspot.engine.race import Claim, ConfirmSettings, RaceSettings, confirm, findings, race
-from weakspot.engine.stop import Budget, BudgetSpent, Rule, Spending
+from weakspot.engine.stop import Budget, BudgetSpent, Spending, StopRule
 from weakspot.engine.watch import Lane, State, Watch
 
 __all__ = [
@@ -20,9 +20,9 @@ __all__ = [
     "LocalExecutor",
     "Placed",
     "RaceSettings",
-    "Rule",
     "Spending",
     "State",
+    "StopRule",
     "Want",
     "Watch",
     "confirm",

@@ -43,7 +43,7 @@ from weakspot.engine.executor import (
     judge_there,
     local,
 )
-from weakspot.engine.stop import Budget, BudgetSpent, Rule, Spending
+from weakspot.engine.stop import Budget, BudgetSpent, Spending, StopRule
 from weakspot.engine.watch import Lane, Watch
 from weakspot.store import Outcome, Run, count
 
@@ -141,7 +141,7 @@ class Engine:
         return available(self.source, hypothesis, seed=self.seed, stage=stage)
 
     def test(
-        self, hypothesis: Hypothesis, *, until: Rule, stage: Stage = Stage.EXPLORE, phase: str = "test"
+        self, hypothesis: Hypothesis, *, until: StopRule, stage: Stage = Stage.EXPLORE, phase: str = "test"
     ) -> Tally:
         """Draw one hypothesis until a rule is met, or its source has no more."""
         most = self.reach(hypothesis, stage)

@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from weakspot.core import WeakspotError
 from weakspot.engine.identity import identify
-from weakspot.engine.ray_pool import LIVES, Crew, Hand, Piece, Task
+from weakspot.engine.ray_pool import LIVES, Crew, Hand, Piece, WorkerTask
 from weakspot.engine.ray_settings import POOLS, RaySettings
 
 
@@ -140,7 +140,7 @@ class RayExecutor:
             if task.sign == sign:
                 return
 
-    def _failed(self, crew: Crew, hand: Hand, task: Task, error: Exception) -> Iterator[Piece]:
+    def _failed(self, crew: Crew, hand: Hand, task: WorkerTask, error: Exception) -> Iterator[Piece]:
         """A worker died, or what it needed was lost with another machine; or the stage itself is broken."""
         import ray
 

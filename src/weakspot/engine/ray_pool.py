@@ -28,7 +28,7 @@ LIVES: Final = 3
 _CARRIED: Final = ("WEAKSPOT_", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "NLTK_DATA")
 
 
-class Place(NamedTuple):
+class Surroundings(NamedTuple):
     """Where names are looked up: a relative path or a module of the user's own means the same everywhere."""
 
     folder: str
@@ -36,7 +36,7 @@ class Place(NamedTuple):
     variables: tuple[tuple[str, str], ...]
 
     @classmethod
-    def here(cls) -> Place:
+    def here(cls) -> Surroundings:
         carried = {k: v for k, v in os.environ.items() if k.startswith(_CARRIED)}
         folder = str(Path.cwd())
         return cls(folder, tuple(p or folder for p in sys.path), tuple(carried.items()))
@@ -68,7 +68,7 @@ class Worker:
     """What runs in a worker's process. Its methods are called one after the other."""
 
     def __init__(self, place: tuple[Any, ...]) -> None:
-        Place(*place).enter()
+        Surroundings(*place).enter()
         self._part: Any = None
 
     def load(self, recipe: bytes) -> Loaded:
@@ -114,7 +114,7 @@ class Piece:
         return len(self.results)
 
 
-class Task(NamedTuple):
+class WorkerTask(NamedTuple):
     """What a worker was told to do; `piece` is None for making its part.
 
     Attributes:
@@ -133,7 +133,7 @@ class Hand:
 
     handle: Any
     step: Any
-    tasks: deque[Task]
+    tasks: deque[WorkerTask]
     pid: int = 0
 
     @property
@@ -176,13 +176,15 @@ class Crew:
             max_restarts=0,
             max_task_retries=0,
         )
-        self._place = tuple(Place.here())
+        self._place = tuple(Surroundings.here())
         self.hands = [self._new() for _ in range(pool.workers or 1)]
 
     def _new(self) -> Hand:
         handle = self._make.remote(self._place)
         return Hand(
-            handle, handle.step.options(num_returns=2), deque([Task(None, handle.load.remote(self._recipe))])
+            handle,
+            handle.step.options(num_returns=2),
+            deque([WorkerTask(None, handle.load.remote(self._recipe))]),
         )
 
     def free(self) -> Hand | None:
@@ -193,9 +195,9 @@ class Crew:
         """Tell a worker to do the next stage of a piece."""
         if last:
             made = hand.handle.finish.remote(function, piece.work, *piece.results)
-            hand.tasks.append(Task(piece, made, made))
+            hand.tasks.append(WorkerTask(piece, made, made))
         else:
-            hand.tasks.append(Task(piece, *hand.step.remote(function, piece.work, *piece.results)))
+            hand.tasks.append(WorkerTask(piece, *hand.step.remote(function, piece.work, *piece.results)))
 
     def came(self, hand: Hand, said: Loaded) -> None:
         """A worker has made its part, or says why it cannot; its models must be those of this machine."""
@@ -210,7 +212,7 @@ class Crew:
         self.models = self.models or said.models
         self._deaths = 0
 
-    def lost(self, hand: Hand, why: str) -> deque[Task]:
+    def lost(self, hand: Hand, why: str) -> deque[WorkerTask]:
         """Put a new worker in the place of one that died; what that one had been told."""
         import ray
 

@@ -125,7 +125,7 @@ class Spending:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class StopRule:
     """A stop rule.
 
     Attributes:
@@ -137,36 +137,36 @@ class Rule:
     met: Callable[[Tally, Spending], bool]
     room: Callable[[Tally, Spending], int] = lambda *_: FAR
 
-    def __or__(self, other: Rule) -> Rule:
-        return Rule(
+    def __or__(self, other: StopRule) -> StopRule:
+        return StopRule(
             f"{self.words}, or {other.words}",
             lambda tally, gone: self.met(tally, gone) or other.met(tally, gone),
             lambda tally, gone: min(self.room(tally, gone), other.room(tally, gone)),
         )
 
-    def __and__(self, other: Rule) -> Rule:
-        return Rule(
+    def __and__(self, other: StopRule) -> StopRule:
+        return StopRule(
             f"{self.words} and {other.words}",
             lambda tally, gone: self.met(tally, gone) and other.met(tally, gone),
             lambda tally, gone: max(self.room(tally, gone), other.room(tally, gone)),
         )
 
 
-def drawn(n: int) -> Rule:
+def drawn(n: int) -> StopRule:
     """A fixed number of trials."""
-    return Rule(f"{n:,} trials", lambda t, _: t.drawn >= n, lambda t, _: max(n - t.drawn, 0))
+    return StopRule(f"{n:,} trials", lambda t, _: t.drawn >= n, lambda t, _: max(n - t.drawn, 0))
 
 
-def failures(r: int) -> Rule:
+def failures(r: int) -> StopRule:
     """Until r failures are seen; at the rate seen so far it asks for as many draws as they should take."""
 
     def room(tally: Tally, _: Spending) -> int:
         return max(32, math.ceil((r - tally.failures) * (tally.n + 1) / (tally.failures + 1)))
 
-    return Rule(f"{r:,} failures", lambda t, _: t.failures >= r, room)
+    return StopRule(f"{r:,} failures", lambda t, _: t.failures >= r, room)
 
 
-def decided(against: Tally, *, alpha: float = 0.05, lift: float = 2.0) -> Rule:
+def decided(against: Tally, *, alpha: float = 0.05, lift: float = 2.0) -> StopRule:
     """Until the rate is shown to exceed the baseline's, or to be less than `lift` times it."""
     enough = math.log(1 / alpha)
 
@@ -174,12 +174,12 @@ def decided(against: Tally, *, alpha: float = 0.05, lift: float = 2.0) -> Rule:
         counts = (tally.failures, tally.n, against.failures, against.n)
         return log_evidence(*counts) >= enough or log_evidence_below(*counts, factor=lift) >= enough
 
-    return Rule("a decision against the baseline", met)
+    return StopRule("a decision against the baseline", met)
 
 
-def spent(share: float) -> Rule:
+def spent(share: float) -> StopRule:
     """Until this part of the run's budget is gone."""
-    return Rule(
+    return StopRule(
         f"{share:.0%} of the budget",
         lambda _, gone: gone.share() >= share,
         lambda _, gone: min(gone.room(share), gone.forecast(share)),

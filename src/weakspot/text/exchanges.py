@@ -22,14 +22,14 @@ _CASES: Final = {"him": "he", "her": "she", "them": "they", "me": "i", "us": "we
 OVERLAP: Final = 0.66
 
 
-class Place(NamedTuple):
+class NounPlace(NamedTuple):
     """Where a noun stands: what kind of place, by which word, and what else is said there."""
 
     kind: str
     by: str
     beside: frozenset[str] = frozenset()
 
-    def agrees(self, other: Place) -> bool:
+    def agrees(self, other: NounPlace) -> bool:
         """Whether the two may be one place: what is not known does not contradict."""
         if self.kind != other.kind:
             return False
@@ -97,42 +97,42 @@ def exchange(a: Sequence[Token], b: Sequence[Token]) -> Exchange | None:
     return None
 
 
-def places(tokens: Sequence[Token]) -> dict[str, Place]:
+def places(tokens: Sequence[Token]) -> dict[str, NounPlace]:
     """The place of each noun (the last of a compound) and personal pronoun, by lemma."""
-    found: dict[str, Place] = {}
-    latest = Place("does", "")
+    found: dict[str, NounPlace] = {}
+    latest = NounPlace("does", "")
     for i, token in enumerate(tokens):
         if not _is_name(token):
             continue
         if i + 1 < len(tokens) and tokens[i + 1].tag is Tag.NOUN:
-            found.setdefault(name(token), Place("part", tokens[i + 1].lemma))
+            found.setdefault(name(token), NounPlace("part", tokens[i + 1].lemma))
             continue
         latest = _place(tokens, i - len(noun_phrase(tokens[:i])), i, latest)
         found.setdefault(name(token), latest)
     return found
 
 
-def _place(tokens: Sequence[Token], start: int, end: int, latest: Place) -> Place:
+def _place(tokens: Sequence[Token], start: int, end: int, latest: NounPlace) -> NounPlace:
     governor = tokens[start - 1] if start else None
     after = next((t for t in tokens[end + 1 :] if t.tag not in (Tag.ADV, Tag.NEG)), None)
     acts = after is not None and after.tag in (Tag.VERB, Tag.AUX)
     if governor is None or governor.tag is Tag.BREAK or (governor.tag is Tag.CONJ and acts):
         return _subject(tokens, end)
     if governor.tag is Tag.CONJ and governor.text in ("as", "than"):
-        return Place("prep", governor.text, frozenset(_before(tokens, start - 1)))
+        return NounPlace("prep", governor.text, frozenset(_before(tokens, start - 1)))
     if governor.tag is Tag.CONJ and governor.text in ("and", "or", "plus", "but"):
         return latest
     if governor.tag is Tag.PREP:
         verb = tokens[start - 2] if start > 1 and tokens[start - 2].tag in (Tag.VERB, Tag.ADJ) else None
         if governor.text == "by" and verb is not None and _is_passive(tokens, start - 2):
-            return Place("does", verb.lemma)
+            return NounPlace("does", verb.lemma)
         by = governor.lemma + _which(tokens, start - 1)
-        return Place("prep", by, frozenset(_before(tokens, start - 1)))
+        return NounPlace("prep", by, frozenset(_before(tokens, start - 1)))
     # A noun after a noun and before an article is a verb that was not known.
     unknown = governor.tag is Tag.NOUN and start > 1 and tokens[start - 2].tag is Tag.NOUN
     helper = governor.tag is Tag.AUX and governor.lemma in ("have", "do")
     if governor.tag is Tag.VERB or unknown or helper:
-        return Place("done to", governor.lemma)
+        return NounPlace("done to", governor.lemma)
     return _subject(tokens, end)
 
 
@@ -143,13 +143,13 @@ def _which(tokens: Sequence[Token], end: int) -> str:
     return str(sum(i < end for i in alike)) if len(alike) > 1 else ""
 
 
-def _subject(tokens: Sequence[Token], end: int) -> Place:
+def _subject(tokens: Sequence[Token], end: int) -> NounPlace:
     for i in range(end + 1, len(tokens)):
         if tokens[i].tag is Tag.VERB:
-            return Place("done to" if _is_passive(tokens, i) else "does", tokens[i].lemma)
+            return NounPlace("done to" if _is_passive(tokens, i) else "does", tokens[i].lemma)
         if tokens[i].tag in (Tag.CONJ, Tag.BREAK, Tag.NOUN):
             break
-    return Place("does", "")
+    return NounPlace("does", "")
 
 
 def _before(tokens: Sequence[Token], end: int) -> Iterable[str]:

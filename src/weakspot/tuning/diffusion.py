@@ -39,7 +39,7 @@ ADAPTER: Final = "adapter.safetensors"
 class Fitted(NamedTuple):
     """How a generator was fine-tuned; the loss is under the same noise before and after.
 
-    `curve` and `best` are as in `weakspot.tuning.rounds.State`; `steps` are those of one round.
+    `curve` and `best` are as in `weakspot.tuning.rounds.RoundState`; `steps` are those of one round.
     """
 
     before: float

@@ -44,7 +44,7 @@ Progress = Callable[[int, int, Row], None]
 
 
 @dataclass
-class State:
+class RoundState:
     """Where the rounds are; a checkpoint holds it beside the tensors."""
 
     epoch: int = 0
@@ -70,7 +70,7 @@ def rounds(
     stay: Callable[[Callable[[float], None]], float] | None = None,
     folder: Path | None = None,
     progress: Progress | None = None,
-) -> State:
+) -> RoundState:
     """Train parameters in place; afterwards they have the best values.
 
     `loss_at` gets the numbers of the round (from 1) and of the step in it; `evaluate` says how the model does
@@ -82,7 +82,7 @@ def rounds(
     optimizer = torch.optim.AdamW(parameters, lr=peak, weight_decay=1e-4)
     old, average, best = ([p.detach().clone() for p in parameters] for _ in range(3))
     weights: _Weights = {"now": parameters, "average": average, "best": best}
-    state = State() if folder is None else _restore(folder, settings, weights, optimizer)
+    state = RoundState() if folder is None else _restore(folder, settings, weights, optimizer)
     if state.epoch == 0:
         row = evaluate()
         state.best_loss = state.lowest = row["validation"]
@@ -129,7 +129,7 @@ def rounds(
     return state
 
 
-def better(row: Mapping[str, float], state: State, n: int, *, chance: float = CHANCE) -> bool:
+def better(row: Mapping[str, float], state: RoundState, n: int, *, chance: float = CHANCE) -> bool:
     """Whether a round is kept: better than the old weights, and as good as the best so far but for chance.
 
     Rates fall from round to round, and so does the noise in the weights: of rounds that few validation
@@ -156,7 +156,7 @@ def _put(parameters: Sequence[torch.Tensor], values: Sequence[torch.Tensor]) -> 
 # pictures and on what the weak spots are mistaken for.
 
 
-class Place(NamedTuple):
+class Blend(NamedTuple):
     """A place on the way from the old weights (0) to the new ones (1), and the rates of failure there.
 
     `transformed` is None, and `apart` empty, where an earlier rate was already beyond the limit.
@@ -176,7 +176,7 @@ def farthest(
     apart: Callable[[], Sequence[float]] = tuple,
     most: float = 1.0,
     margin: float = MARGIN,
-) -> list[Place]:
+) -> list[Blend]:
     """Look at places on the way, from `most` backwards; the last one returned is where the model stays.
 
     The first place within the margin is taken, or one further back while the weak spots fail less often
@@ -189,10 +189,10 @@ def farthest(
 
     go(0.0)
     rate, failing = plain(), transformed()
-    old = best = Place(0.0, rate, failing, tuple(apart()))
+    old = best = Blend(0.0, rate, failing, tuple(apart()))
     seen = [old]
     for i in range(round(most / STEP)):
-        place = Place(round(most - i * STEP, 6), 0.0, None)
+        place = Blend(round(most - i * STEP, 6), 0.0, None)
         go(place.way)
         place = place._replace(plain=plain())
         if within(place.plain, old.plain):
@@ -272,7 +272,7 @@ _Weights = dict[str, Sequence[torch.Tensor]]
 def _save(
     folder: Path,
     settings: Mapping[str, Any],
-    state: State,
+    state: RoundState,
     weights: _Weights,
     optimizer: torch.optim.Optimizer,
 ) -> None:
@@ -290,17 +290,17 @@ def _save(
 
 def _restore(
     folder: Path, settings: Mapping[str, Any], weights: _Weights, optimizer: torch.optim.AdamW
-) -> State:
+) -> RoundState:
     """Take up a checkpoint, if there is one of these settings; a fresh state otherwise."""
     from safetensors import SafetensorError, safe_open
 
     try:
         known = json.loads((folder / f"{CHECKPOINT}.json").read_bytes())
         if known.pop("settings") != json.loads(json.dumps(dict(settings))):
-            return State()
+            return RoundState()
         with safe_open(folder / f"{CHECKPOINT}.safetensors", framework="pt") as file:
             if file.metadata()["epoch"] != str(known["epoch"]):  # interrupted between the two files
-                return State()
+                return RoundState()
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (it is no dict)
         for kind, some in weights.items():
             _put(some, [tensors[f"{kind}.{i}"] for i in range(len(some))])
@@ -310,9 +310,9 @@ def _restore(
             if f"exp_avg.{i}" in tensors
         }
         optimizer.load_state_dict({"state": kept, "param_groups": optimizer.state_dict()["param_groups"]})
-        return State(**known)
+        return RoundState(**known)
     except FileNotFoundError:
-        return State()
+        return RoundState()
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         raise WeakspotError(
             f"the checkpoint in {folder} cannot be read: {error}",

@@ -24,7 +24,7 @@ from torch.nn import functional as F  # noqa: N812
 from weakspot.core import WeakspotError, check_known
 from weakspot.tuning.lessons import Lessons, Moves, Shown
 from weakspot.tuning.network import Network, adapted, last_layer, merged, reaching
-from weakspot.tuning.rounds import Guards, Place, Progress, farthest, rounds
+from weakspot.tuning.rounds import Blend, Guards, Progress, farthest, rounds
 
 METHODS: Final = ("last-layer", "full", "lora")
 #: Peak rates of learning that a method is given, unless one is named.
@@ -131,7 +131,7 @@ def train(
         shown = partial(lessons.show, some, seed=seed, rate=settings.rate, moves=moves)
         return loss_of(shown, key=(turn, step))
 
-    places: list[Place] = []
+    places: list[Blend] = []
     guards = Guards(student.module, loss_of.given, lessons, watched, seed=settings.seed, keep=kept)
 
     def stay(go: Callable[[float], None]) -> float:

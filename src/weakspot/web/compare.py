@@ -20,7 +20,7 @@ from weakspot.web.trials import reading
 MOST, CASES = 200, 5_000
 
 
-class Line(NamedTuple):
+class HypothesisPair(NamedTuple):
     """A hypothesis of both runs."""
 
     hypothesis: Hypothesis
@@ -38,7 +38,7 @@ class Comparison:
 
     settings: tuple[tuple[str, str, str], ...]  # (name, in the first, in the second) of those that differ
     same_seed: bool  # equal words draw equal cases
-    lines: tuple[Line, ...]  # hypotheses of both, those that differ most first
+    lines: tuple[HypothesisPair, ...]  # hypotheses of both, those that differ most first
     scale: Axis
     only_first: tuple[str, ...]  # findings of the first alone, by their words
     only_second: tuple[str, ...]  # of the second alone
@@ -62,7 +62,7 @@ def compared(first: Path, second: Path) -> Comparison:
         rated.sort(key=lambda row: -abs(row[3].value - row[4].value))
         scale = axis([r for row in rated[:MOST] for r in row[3:]])
         lines = [
-            Line(
+            HypothesisPair(
                 h,
                 words[h.id],
                 before,

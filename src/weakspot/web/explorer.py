@@ -27,7 +27,7 @@ from weakspot.web import pages
 from weakspot.web.compare import compared
 from weakspot.web.pictures import LARGE, SMALL, Pictures
 from weakspot.web.runs import Shelf, Sight, phrases, sight, slices, story
-from weakspot.web.trials import ORDERS, VERDICTS, Row, Wanted, reading
+from weakspot.web.trials import ORDERS, VERDICTS, TrialRow, Wanted, reading
 
 #: Runs of the list that are read; of further ones only the names are shown.
 LISTED: Final = 60
@@ -226,7 +226,7 @@ def _kept_elsewhere(folder: Path, changed: int) -> Blobs:
     return kept_by(folder, RunConfig.read(folder / "run.yaml"))
 
 
-def _examples(folder: Path, job: Job | None) -> list[Row]:
+def _examples(folder: Path, job: Job | None) -> list[TrialRow]:
     """Some kept inputs of what was tried, failures first."""
     if job is None or job.result is None:
         return []

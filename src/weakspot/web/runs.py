@@ -23,7 +23,7 @@ _CHEAP: Final = ("rare", "repair", "mine", "map")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class HypothesisLine:
     """A hypothesis with its counts and, once it was judged, its bar."""
 
     hypothesis: Hypothesis
@@ -44,7 +44,7 @@ class Sight:
     reason: str  # why it stopped
     silent: float  # for how many seconds nothing was written
     total: Tally  # counts of all hypotheses
-    lines: tuple[Line, ...]  # those that fail most first, at most `LINES`
+    lines: tuple[HypothesisLine, ...]  # those that fail most first, at most `LINES`
     hypotheses: int  # how many there are
     findings: tuple[Finding, ...]
     spend: Mapping[str, float]
@@ -124,7 +124,7 @@ def sight(name: str, folder: Path, *, lines: int = LINES) -> Sight:
             silent=max(0.0, time.time() - _written(folder)),
             total=trials.total(),
             lines=tuple(
-                Line(
+                HypothesisLine(
                     known[key],
                     words[known[key].id],
                     tallies.get(key, Tally()),

@@ -52,7 +52,7 @@ _COLUMNS: Final = "id, idx, status, failed, score, expected, answer, caption, bl
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TrialRow:
     """A trial as the grid shows it."""
 
     hypothesis: str
@@ -100,7 +100,7 @@ class Wanted:
 class Page(NamedTuple):
     """Some trials."""
 
-    rows: list[Row]  # at most `PAGE`
+    rows: list[TrialRow]  # at most `PAGE`
     after: str  # the key to go on from; "" at the end
     before: str  # the key to go back from; "" at the beginning
     searched: int  # rows that were looked at
@@ -108,7 +108,7 @@ class Page(NamedTuple):
     whole: bool
 
 
-class Place(NamedTuple):
+class PageMark(NamedTuple):
     """Where a page begins or ends: a key within a group."""
 
     group: int
@@ -119,7 +119,7 @@ class Place(NamedTuple):
         return ".".join(map(str, self))
 
     @classmethod
-    def of(cls, text: str) -> Place | None:
+    def of(cls, text: str) -> PageMark | None:
         """From a query; None if it is nothing of ours."""
         parts = re.fullmatch(r"(\d{1,4})\.(\d{1,18})\.(-1|\d{1,18})", text, re.ASCII)
         return cls(*map(int, parts.groups())) if parts else None
@@ -133,11 +133,11 @@ class Stretch(NamedTuple):
     hit: str  # the condition, in SQL, of the rows that are wanted
     values: tuple[Any, ...]  # of its question marks
 
-    def begin(self, *, back: bool) -> Place:
+    def begin(self, *, back: bool) -> PageMark:
         """Just before its first row, or just after its last."""
         if back:
-            return Place(self.group, _FAR if self.key is None else self.key, _FAR)
-        return Place(self.group, 0 if self.key is None else self.key, -1)
+            return PageMark(self.group, _FAR if self.key is None else self.key, _FAR)
+        return PageMark(self.group, 0 if self.key is None else self.key, -1)
 
 
 class Trials:
@@ -184,16 +184,16 @@ class Trials:
     def page(self, wanted: Wanted, *, after: str = "", before: str = "", most: int = PAGE) -> Page:
         """The trials that follow a key, or come before it; the first without one."""
         back = bool(before) and not after
-        start = Place.of(before if back else after)
+        start = PageMark.of(before if back else after)
         stretches = self._stretches(wanted)
         if back:
             stretches.reverse()
         if start is not None:
             stretches = stretches[_place(stretches, start) :]
-        hits: list[Place] = []
+        hits: list[PageMark] = []
         searched, stopped, until = 0, None, time.monotonic() + PATIENCE
         for number, stretch in enumerate(stretches):
-            at: Place | None = start if start is not None and number == 0 else stretch.begin(back=back)
+            at: PageMark | None = start if start is not None and number == 0 else stretch.begin(back=back)
             if number and (number >= STRETCHES or time.monotonic() > until):
                 stopped = at
                 break
@@ -286,8 +286,8 @@ class Trials:
         ]
 
     def _look(
-        self, stretch: Stretch, at: Place, most: int, *, back: bool, stage: str
-    ) -> tuple[list[Place], Place | None, int]:
+        self, stretch: Stretch, at: PageMark, most: int, *, back: bool, stage: str
+    ) -> tuple[list[PageMark], PageMark | None, int]:
         """Wanted rows among the next `CHUNK`; where to go on, None at the end; rows looked at."""
         than, way = ("<", "DESC") if back else (">", "ASC")
         where, values = f"(hypothesis, idx) {than} (?, ?)", [at.key, at.idx]
@@ -304,16 +304,16 @@ class Trials:
                 ) WHERE hit LIMIT ?""",  # noqa: S608
             (*stretch.values, *values, most),
         )
-        places = [Place(stretch.group, *row) for row in hits]
+        places = [PageMark(stretch.group, *row) for row in hits]
         if len(hits) == most:
             return places, places[-1], 0
         last = self._all(
             f"SELECT hypothesis, idx FROM trials WHERE {where} {order} LIMIT 1 OFFSET {CHUNK - 1}",  # noqa: S608
             values,
         )
-        return places, Place(stretch.group, *last[0]) if last else None, CHUNK if last else 0
+        return places, PageMark(stretch.group, *last[0]) if last else None, CHUNK if last else 0
 
-    def _rows(self, places: Sequence[Place]) -> list[Row]:
+    def _rows(self, places: Sequence[PageMark]) -> list[TrialRow]:
         rows = []
         for place in places:
             found = self._all(
@@ -322,7 +322,7 @@ class Trials:
                 (place.key, place.idx),
             )
             for name, index, status, failed, *more in found:
-                rows.append(Row(name, index, status, None if failed is None else bool(failed), *more))
+                rows.append(TrialRow(name, index, status, None if failed is None else bool(failed), *more))
         return rows
 
     def _all(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
@@ -343,7 +343,7 @@ def reading(folder: Path) -> Iterator[Trials]:
         db.close()
 
 
-def _place(stretches: Sequence[Stretch], at: Place) -> int:
+def _place(stretches: Sequence[Stretch], at: PageMark) -> int:
     """The stretch that a place is in."""
     for number, stretch in enumerate(stretches):
         if stretch.group == at.group and stretch.key in (None, at.key):

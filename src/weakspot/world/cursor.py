@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, NoReturn, TypeVar
 
 from weakspot.core.errors import WeakspotError
 from weakspot.world import lexicon
-from weakspot.world.lexicon import NOUNS, Noun, Phrase, State, Values
+from weakspot.world.lexicon import NOUNS, Meaning, Noun, Phrase, Values
 from weakspot.world.scene import ATTRIBUTES, BEARERS, CHILD_OF, SUBJECTS, SUPPORT_COLORS, SceneSet
 
 LONGEST_TEXT: Final = 10_000
@@ -47,7 +47,7 @@ class Thing:
 
     noun: Noun
     name: str
-    states: list[State] = field(default_factory=list)
+    states: list[Meaning] = field(default_factory=list)
     colors: Values = ()
     count: Values = ()
 
@@ -192,7 +192,7 @@ class Cursor:
         count = self.match(lexicon.COUNTS) or ()
         while count and self.take("or"):
             count = (*count, *(self.match(lexicon.COUNTS) or ()))
-        states: list[State] = []
+        states: list[Meaning] = []
         colors: Values = ()
         while not self.done:
             if noun := self.longest(NOUNS):

@@ -25,7 +25,7 @@ class Noun(NamedTuple):
     plural: bool = False
 
 
-class State(NamedTuple):
+class Meaning(NamedTuple):
     """What an adjective or a fixed phrase says: an attribute and the values it allows."""
 
     attribute: str
@@ -103,15 +103,15 @@ def _nouns() -> dict[Phrase, Noun]:
     return table
 
 
-def _states() -> dict[Phrase, tuple[State, ...]]:
-    table: dict[Phrase, tuple[State, ...]] = {}
+def _states() -> dict[Phrase, tuple[Meaning, ...]]:
+    table: dict[Phrase, tuple[Meaning, ...]] = {}
     for attribute, said in PREDICATES.items():
-        table |= {phrase(text): (State(attribute, (value,)),) for value, text in said.items()}
+        table |= {phrase(text): (Meaning(attribute, (value,)),) for value, text in said.items()}
     for attribute, patterns in _TABLES["states"].items():
-        table |= {key: (State(attribute, values),) for key, values in _phrases(patterns)}
+        table |= {key: (Meaning(attribute, values),) for key, values in _phrases(patterns)}
     for adjective, weather in (("rainy", "rain"), ("foggy", "fog"), ("clear", "clear")):
         for before, light in product(("on", "at", "in", "during"), ("day", "dusk", "night")):
-            table[before, adjective, light] = (State("weather", (weather,)), State("light", (light,)))
+            table[before, adjective, light] = (Meaning("weather", (weather,)), Meaning("light", (light,)))
     return table
 
 
@@ -130,9 +130,9 @@ SIDES: Final[Mapping[str, Values]] = {rule: tuple(at) for rule, at in _TABLES["s
 HINTS: Final[Mapping[str, str]] = _TABLES["hints"]
 
 NOUNS: Final[Mapping[Phrase, Noun]] = _nouns()
-STATES: Final[Mapping[Phrase, tuple[State, ...]]] = _states()
+STATES: Final[Mapping[Phrase, tuple[Meaning, ...]]] = _states()
 #: Adjectives of a subject that stand before it.
-ADJECTIVES: Final[Mapping[Phrase, State]] = {
+ADJECTIVES: Final[Mapping[Phrase, Meaning]] = {
     key: states[0]
     for key, states in STATES.items()
     if states[0].attribute in ("color", "size", "pose", "hidden") and len(key) <= 3

@@ -18,7 +18,7 @@ from weakspot.sources.pool import read_pool
 from weakspot.studies.mine import embeddings
 from weakspot.studies.mine.embeddings import cache_file, embed_texts
 from weakspot.studies.mine.images import shared_rows
-from weakspot.studies.mine.pair_rule import Rule
+from weakspot.studies.mine.pair_rule import PairRule
 from weakspot.studies.mine.pairs import find_pairs
 
 TEXTS = [f"text number {i}" for i in range(100)]
@@ -169,7 +169,7 @@ def test_pictures_are_searched_like_texts(tmp_path: Path) -> None:
     tested, reference = (read_pool(tmp_path, Pixels(*c)) for c in ((0, 1), (0, 1, 2)))
     names, one, other = shared_rows(tested, reference)
     assert names == ("a.png", "b.png", "c.png", "d.png")
-    found = find_pairs(one, other, rule=Rule())
+    found = find_pairs(one, other, rule=PairRule())
     assert [(names[i], names[j]) for i, j, _, _ in found] == [("a.png", "b.png")]
 
 
@@ -182,7 +182,7 @@ def test_the_world_from_corpus_to_pairs(tmp_path: Path) -> None:
     words = sorted({word for text in corpus.texts for word in text.split()})
     bags = np.array([[word in text.split() for word in words] for text in corpus.texts], np.float32)
     reference = unit(bags, of="bags")
-    found = find_pairs(tested, reference, rule=Rule(0.8, 0.2))
+    found = find_pairs(tested, reference, rule=PairRule(0.8, 0.2))
     a, b = (m.astype(np.float64) @ m.T.astype(np.float64) for m in (tested, reference))
     assert len(found) == np.triu((a > 0.8) & (a - b > 0.2), 1).sum() > 0
 

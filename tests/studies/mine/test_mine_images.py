@@ -16,7 +16,7 @@ from PIL import Image
 from weakspot.cli import run as cli
 from weakspot.core import WeakspotError
 from weakspot.studies.mine.images import ImagePair, contact_sheet, image_encoder, mine_images
-from weakspot.studies.mine.pair_rule import Rule
+from weakspot.studies.mine.pair_rule import PairRule
 
 
 class Grey:
@@ -56,7 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_planted_pairs_are_found(folder: Path, tmp_path: Path) -> None:
-    rule = Rule(above=0.9, gap=0.2)
+    rule = PairRule(above=0.9, gap=0.2)
     found = mine_images(Grey(), reference=Colour(), images=folder, rule=rule, cache=tmp_path)
     assert {(p.first, p.second) for p in found.pairs} == {
         (f"sub/{i:02}a.png", f"sub/{i:02}b.png") for i in range(20)
@@ -69,7 +69,7 @@ def test_planted_pairs_are_found(folder: Path, tmp_path: Path) -> None:
 
 
 def test_as_by_brute_force(folder: Path) -> None:
-    rule = Rule(above=0.3, gap=0.1)
+    rule = PairRule(above=0.3, gap=0.1)
     found = mine_images(Grey(), reference=Colour(), images=folder, rule=rule, pairs=1000)
     names = sorted(p.relative_to(folder).as_posix() for p in folder.glob("sub/*.png"))
     pixels = [np.asarray(Image.open(folder / name)) for name in names]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
 from weakspot.studies.mine import pairs, shorten
-from weakspot.studies.mine.pair_rule import PUBLISHED, Rule, calibrated, random_similarities
+from weakspot.studies.mine.pair_rule import PUBLISHED, PairRule, calibrated, random_similarities
 from weakspot.studies.mine.pairs import Pairs, diverse, find_pairs
 
 Matrix = NDArray[np.float32]
@@ -35,7 +35,9 @@ def captions(n: int, width: int, *, seed: int, spread: float = 0.35) -> Matrix:
     return rows(x @ np.linalg.qr(rng.normal(size=(width, width)))[0] + 0.02)
 
 
-def brute(tested: Matrix, reference: Matrix, rule: Rule = PUBLISHED) -> list[tuple[float, int, int, float]]:
+def brute(
+    tested: Matrix, reference: Matrix, rule: PairRule = PUBLISHED
+) -> list[tuple[float, int, int, float]]:
     """Every pair by itself, in float64, sorted as promised."""
     found = []
     for i in range(len(tested)):
@@ -48,7 +50,7 @@ def brute(tested: Matrix, reference: Matrix, rule: Rule = PUBLISHED) -> list[tup
     return [(-a, i, j, b) for a, i, j, b in sorted(found)]
 
 
-def dense(tested: Matrix, reference: Matrix, rule: Rule = PUBLISHED) -> set[tuple[int, int]]:
+def dense(tested: Matrix, reference: Matrix, rule: PairRule = PUBLISHED) -> set[tuple[int, int]]:
     """The same set by two full products, for more rows; none may lie on a threshold."""
     a, b = (m.astype(np.float64) @ m.T.astype(np.float64) for m in (tested, reference))
     assert rule.gap is not None
@@ -86,7 +88,7 @@ def test_every_pair_that_is_meant_and_no_other(
     tested, reference = np.ascontiguousarray(both[:, :3]), both
     kept = tested.any(1)
     tested, reference = rows(tested[kept]) if kept.any() else tested[kept], reference[kept]
-    rule = Rule(above, gap, below)
+    rule = PairRule(above, gap, below)
     expected = brute(tested, reference, rule)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pairs, "TILE", tile)
@@ -96,7 +98,7 @@ def test_every_pair_that_is_meant_and_no_other(
     np.testing.assert_array_equal(found.reference, [b for *_, b in expected[:limit]])
     assert found.complete == (limit is None or len(expected) <= limit)
     if found.complete:
-        assert found.alike == len(brute(tested, reference, Rule(above, None)))
+        assert found.alike == len(brute(tested, reference, PairRule(above, None)))
 
 
 @pytest.mark.parametrize("above", [0.6, 0.85, 0.93])
@@ -112,7 +114,7 @@ def test_short_rows_lose_nothing(monkeypatch: pytest.MonkeyPatch, above: float) 
         return short
 
     monkeypatch.setattr(pairs, "shorten", shorter)
-    rule = Rule(above, 0.2)
+    rule = PairRule(above, 0.2)
     expected = dense(tested, reference, rule)
     assert len(expected) > 20
     assert set(listed(find_pairs(tested, reference, rule=rule))) == expected
@@ -190,7 +192,7 @@ def test_progress_reaches_every_pair_and_an_error_ends_the_search() -> None:
     with pytest.raises(KeyboardInterrupt):
         find_pairs(tested, tested, progress=stop)
     with pytest.raises(ZeroDivisionError):
-        find_pairs(tested, tested, rule=Rule(gap=None), accept=lambda *_: 1 / 0)  # type: ignore[arg-type]
+        find_pairs(tested, tested, rule=PairRule(gap=None), accept=lambda *_: 1 / 0)  # type: ignore[arg-type]
 
 
 def test_an_encoder_against_itself_has_no_gap() -> None:
@@ -205,7 +207,7 @@ def test_memory_is_the_rows_and_the_answer() -> None:
     tested, reference = captions(6000, 64, seed=10), captions(6000, 64, seed=11)
     find_pairs(tested[:2000], reference[:2000])  # what is imported once does not count
     tracemalloc.start()
-    find_pairs(tested, reference, rule=Rule(0.2, None), limit=100, threads=1)  # millions are above 0.2
+    find_pairs(tested, reference, rule=PairRule(0.2, None), limit=100, threads=1)  # millions are above 0.2
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 60e6
@@ -356,7 +358,7 @@ def test_a_calibrated_rule_does_not_depend_on_the_scale() -> None:
     assert len(found[0]) > 100
     assert len(found[0] ^ found[1]) <= 2
     above = np.quantile(random_similarities(tested), 0.999)
-    assert rules[0] == Rule(float(above), None, float(np.quantile(random_similarities(reference), 0.9)))
+    assert rules[0] == PairRule(float(above), None, float(np.quantile(random_similarities(reference), 0.9)))
 
 
 def test_a_scale_needs_pairs_and_shares() -> None:

@@ -236,7 +236,7 @@ class Trust(NamedTuple):
 NOTHING = Trust()
 
 
-class Place(TypedDict, total=False):
+class Placement(TypedDict, total=False):
     """How a model is loaded: on a CPU where nothing is said. A batch halves itself when memory is short."""
 
     device: str
@@ -244,7 +244,7 @@ class Place(TypedDict, total=False):
     batch: int | None
 
 
-class How(Place, total=False):
+class How(Placement, total=False):
     """That, and what is allowed for it."""
 
     trust: Trust
@@ -268,12 +268,12 @@ class FolderModel(Batched):
 
 def read_options(
     *, device: str, dtype: str, batch: str, pickle: str = "no", code: str = "no"
-) -> tuple[Place, Trust]:
+) -> tuple[Placement, Trust]:
     """The options `?device=cuda&dtype=bfloat16&batch=256&pickle=yes&code=yes` of a name."""
     place = choose_device(device)
     most = read_whole("batch", batch, most=1 << 16)
     trust = Trust(read_yes("pickle", pickle), read_yes("code", code))
-    return Place(device=place, dtype=choose_dtype(dtype, place), batch=most), trust
+    return Placement(device=place, dtype=choose_dtype(dtype, place), batch=most), trust
 
 
 def load_model(

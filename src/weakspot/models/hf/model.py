@@ -27,7 +27,12 @@ def is_classifier(config: dict[str, Any]) -> bool:
 
 
 def load_classifier(
-    folder: Path, *, trust: loading.Trust, labels: str = "", compile: str = "", **how: Unpack[loading.Place]
+    folder: Path,
+    *,
+    trust: loading.Trust,
+    labels: str = "",
+    compile: str = "",
+    **how: Unpack[loading.Placement],
 ) -> ImageClassifier:
     """`hf:FOLDER?labels=labels.txt&compile=yes`; by default the labels are those of config.json."""
     fast = read_yes("compile", compile or "no")

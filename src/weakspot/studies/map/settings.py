@@ -32,7 +32,7 @@ LEARNED: Final = 0.6
 SPACE: Final = "image-125"
 
 
-class Task(NamedTuple):
+class MapTask(NamedTuple):
     """What people call a task: the tasks of spaces that it means, and the space it has if none is named."""
 
     spaces: tuple[str, ...]
@@ -40,9 +40,9 @@ class Task(NamedTuple):
 
 
 TASKS: Final = {
-    "image": Task(("image", "world"), SPACE),
-    "text": Task(("text",), "text-16"),
-    "generator": Task(("prompt",), "prompt-27"),
+    "image": MapTask(("image", "world"), SPACE),
+    "text": MapTask(("text",), "text-16"),
+    "generator": MapTask(("prompt",), "prompt-27"),
 }
 
 

@@ -205,7 +205,7 @@ def images(
     """Find pairs of pictures that an encoder takes for alike although a reference tells them apart."""
     from weakspot.studies.mine.embeddings import cache_folder
     from weakspot.studies.mine.images import contact_sheet, image_encoder, mine_images
-    from weakspot.studies.mine.pair_rule import Rule
+    from weakspot.studies.mine.pair_rule import PairRule
 
     tested, other = image_encoder(encoder), image_encoder(reference)
     with Progress(f"pictures that {encoder} takes for alike and {reference} tells apart") as progress:
@@ -214,7 +214,7 @@ def images(
             reference=other,
             images=images,
             pairs=pairs,
-            rule=None if above is None else Rule(above=above, gap=gap),
+            rule=None if above is None else PairRule(above=above, gap=gap),
             seed=seed,
             cache=cache_folder(cache),
             progress=progress,

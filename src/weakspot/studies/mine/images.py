@@ -24,7 +24,7 @@ from weakspot.models.vectors import unit
 from weakspot.sources.folder import decode, read
 from weakspot.sources.pool import Pool, read_pool
 from weakspot.store.blobs import png, write_whole
-from weakspot.studies.mine.pair_rule import Rule, Vectors, calibrated
+from weakspot.studies.mine.pair_rule import PairRule, Vectors, calibrated
 from weakspot.studies.mine.pairs import diverse, find_pairs
 from weakspot.studies.mine.parts import Progress
 from weakspot.studies.mine.result import LeftOutFile
@@ -74,7 +74,7 @@ class ImagePairs(Value):
     """Pairs that the tested encoder confuses, the most alike first."""
 
     pairs: tuple[ImagePair, ...]  # none of them a near-copy of another
-    rule: Annotated[Rule, ByName]  # what was looked for
+    rule: Annotated[PairRule, ByName]  # what was looked for
     candidates: int  # pairs the rule keeps, as far as they were looked at
     complete: bool  # these are all there are
     images: int  # pictures that both encoders could embed
@@ -87,7 +87,7 @@ def mine_images(
     reference: ImageEncoder,
     images: str | Path,
     pairs: int = PAIRS,
-    rule: Rule | None = None,
+    rule: PairRule | None = None,
     seed: int = 0,
     cache: Path | None = None,
     progress: Progress | None = None,

@@ -23,7 +23,7 @@ from weakspot.judges.differs.judge import PUBLISHED as PUBLISHED_SUCCESS
 from weakspot.stats import wilson
 from weakspot.studies.mine.embeddings import embed_texts
 from weakspot.studies.mine.language_model import PROMPTS
-from weakspot.studies.mine.pair_rule import PUBLISHED, Rule, Vectors, calibrated, random_similarities
+from weakspot.studies.mine.pair_rule import PUBLISHED, PairRule, Vectors, calibrated, random_similarities
 from weakspot.studies.mine.pair_source import reworded
 from weakspot.studies.mine.pairs import Accept, Pairs, diverse, find_pairs
 from weakspot.studies.mine.parts import MineContext, MineParts
@@ -87,7 +87,7 @@ def _pair(first: str, second: str, tested: float, reference: float) -> MinedPair
     )
 
 
-def thresholds(context: MineContext, tested: Vectors, reference: Vectors) -> tuple[Rule, Threshold]:
+def thresholds(context: MineContext, tested: Vectors, reference: Vectors) -> tuple[PairRule, Threshold]:
     """The rule of the search and the similarity above which a new pair is alike.
 
     Calibrated, a candidate is one of the nearest of 10,000 random pairs, and alike is nearer than nearly all
@@ -95,7 +95,7 @@ def thresholds(context: MineContext, tested: Vectors, reference: Vectors) -> tup
     """
     settings, parts = context.settings, context.parts
     if settings.threshold is not None:
-        rule = Rule(settings.threshold, settings.gap)
+        rule = PairRule(settings.threshold, settings.gap)
         success = min(settings.threshold, PUBLISHED_SUCCESS) if rule == PUBLISHED else settings.threshold
         return rule, Threshold(value=success, how="fixed")
     share = settings.calibrate or CANDIDATES

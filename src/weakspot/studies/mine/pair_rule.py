@@ -21,7 +21,7 @@ APART: Final = 0.9995
 _CHUNK: Final = 8192
 
 
-class Rule(NamedTuple):
+class PairRule(NamedTuple):
     """When a pair is a candidate. The published rule is clip > 0.9 and |clip − reference| > 0.2.
 
     Since no cosine is above 1, the published difference can only be meant in this direction.
@@ -41,7 +41,7 @@ class Rule(NamedTuple):
         return kept
 
 
-PUBLISHED: Final = Rule()
+PUBLISHED: Final = PairRule()
 
 
 def random_similarities(vectors: Vectors, *, pairs: int = DRAWN, seed: int = 0) -> NDArray[np.float64]:
@@ -64,11 +64,11 @@ def random_similarities(vectors: Vectors, *, pairs: int = DRAWN, seed: int = 0) 
 
 def calibrated(
     tested: Vectors, reference: Vectors, *, alike: float, apart: float = APART, seed: int = 0
-) -> Rule:
+) -> PairRule:
     """The rule that asks of both encoders the same rarity among random pairs, whatever their scales."""
     for what, share in (("alike", alike), ("apart", apart)):
         if not 0 < share < 1:
             raise WeakspotError(f"{what} cannot be {share:g}", fix="choose a share between 0 and 1")
     above = float(np.quantile(random_similarities(tested, seed=seed), alike))
     below = float(np.quantile(random_similarities(reference, seed=seed), apart))
-    return Rule(above=above, gap=None, below=below)
+    return PairRule(above=above, gap=None, below=below)

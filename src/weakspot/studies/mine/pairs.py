@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError
-from weakspot.studies.mine.pair_rule import PUBLISHED, Rule, Vectors
+from weakspot.studies.mine.pair_rule import PUBLISHED, PairRule, Vectors
 from weakspot.studies.mine.shorten import rounding, shorten
 
 TILE: Final = 1024  # rows and columns of a tile: what fits into a core's cache
@@ -61,7 +61,7 @@ def find_pairs(
     tested: Vectors,
     reference: Vectors,
     *,
-    rule: Rule = PUBLISHED,
+    rule: PairRule = PUBLISHED,
     limit: int | None = None,
     accept: Accept | None = None,
     threads: int = 0,

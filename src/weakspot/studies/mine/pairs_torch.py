@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from weakspot.core import WeakspotError
-from weakspot.studies.mine.pair_rule import PUBLISHED, Rule
+from weakspot.studies.mine.pair_rule import PUBLISHED, PairRule
 from weakspot.studies.mine.pairs import Accept, Best, Pairs, Progress, check_rows, pairs_of_tile
 from weakspot.studies.mine.shorten import FEW, Short, best_length, rounding
 
@@ -34,7 +34,7 @@ def find_pairs_torch(
     tested: Any,
     reference: Any,
     *,
-    rule: Rule = PUBLISHED,
+    rule: PairRule = PUBLISHED,
     limit: int | None = None,
     accept: Accept | None = None,
     device: str = "auto",

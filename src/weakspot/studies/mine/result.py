@@ -10,7 +10,7 @@ from pydantic import Field
 from weakspot.core import Rate
 from weakspot.sources.corpus import LeftOut
 from weakspot.stats.clustered import ClusteredRate
-from weakspot.studies.mine.pair_rule import Rule
+from weakspot.studies.mine.pair_rule import PairRule
 from weakspot.study.study import ByName, Result, Value
 from weakspot.text.llm_answers import Answers
 
@@ -42,7 +42,7 @@ class Mined(Value):
     texts: int  # how many the corpus has
     left_out: Annotated[LeftOut, ByName]
     #: What was looked for; `candidates` are those it keeps, and if `complete`, all there are.
-    rule: Annotated[Rule, ByName]
+    rule: Annotated[PairRule, ByName]
     threshold: Threshold
     candidates: int
     complete: bool

@@ -186,7 +186,7 @@ _SMALL: Final = 1e-3
 _COLUMNS: Final = ("share", "low", "high", "times", "n")
 
 
-class Line(NamedTuple):
+class RateRow(NamedTuple):
     """A row of the picture of the rate: points, and an interval; `low` is None where it has no lower end."""
 
     name: str
@@ -208,23 +208,23 @@ def interval(low: float, high: float) -> str:
     return f"[{size(low)} to {size(high)}]" if low < _SMALL else show.interval(low, high)
 
 
-def lines(result: RareResult) -> list[Line]:
+def lines(result: RareResult) -> list[RateRow]:
     """The rate with its interval; below it what it is made of, and what independent draws alone bound."""
     rate, low, high = result.rate, result.low, result.high
     ends = f"[{size(low)} to {size(high)}]" if low > 0 else f"at most {size(high)}"
     first = f"{size(rate)} {ends}" if rate > 0 else ends
-    found = [Line("the rate", (rate,) if rate > 0 else (), low or None, high, first)]
+    found = [RateRow("the rate", (rate,) if rate > 0 else (), low or None, high, first)]
     repeats = tuple(float(r) for r in result.repeats)
     if repeats:
         seen = tuple(sorted(r for r in repeats if r > 0))
         empty = len(repeats) - len(seen)
         told = f"{size(seen[0])} to {size(seen[-1])}" if seen else "none saw a failure"
         told += f"; {empty} saw no failure" if empty and seen else ""
-        found.append(Line(f"its {show.plural(len(repeats), 'repeat')}", seen, None, None, told))
+        found.append(RateRow(f"its {show.plural(len(repeats), 'repeat')}", seen, None, None, told))
         alone, n = result.independent.failures, result.independent.n
         seen = (alone / n,) if alone and n else ()
         told = f"at most {size(result.ceiling)}; {show.count(alone)} of {show.count(n)} failed"
-        found.append(Line("independent draws alone", seen, None, result.ceiling, told))
+        found.append(RateRow("independent draws alone", seen, None, result.ceiling, told))
     return found
 
 
@@ -292,7 +292,7 @@ def _share(share: float, n: int, *, certain: bool) -> Rate:
 # -- the rate on a logarithmic axis ------------------------------------------------------------------
 
 
-def _range(rows: Sequence[Line]) -> tuple[int, int]:
+def _range(rows: Sequence[RateRow]) -> tuple[int, int]:
     some = [v for row in rows for v in (*row.points, row.low, row.high) if v]
     if not some:
         return -6, 0
@@ -305,7 +305,7 @@ def _mark(power: int) -> str:
     return f"{10 ** (power + 6):g} per million" if power < -3 else show.level(10.0**power)
 
 
-def _drawn(rows: Sequence[Line], title: str) -> Markup:
+def _drawn(rows: Sequence[RateRow], title: str) -> Markup:
     first, last = _range(rows)
     span = plots.WIDE - plots.NAMES - 60
 

@@ -76,8 +76,8 @@ class Change(_Open, extra="ignore"):
         return abs(failures - self.wanted * self.n)
 
 
-class Place(BaseModel, frozen=True):
-    """See `weakspot.tuning.rounds.Place`."""
+class BlendRates(BaseModel, frozen=True):
+    """See `weakspot.tuning.rounds.Blend`."""
 
     way: float
     plain: float
@@ -103,7 +103,7 @@ class Training(_Open):
     round: str = ""
     watched: tuple[str, str] = ("transformed", "as they are")
     way: float = 1.0
-    guard: tuple[Place, ...] = ()
+    guard: tuple[BlendRates, ...] = ()
     guards: int = 0
 
 
