@@ -42,6 +42,7 @@ def test_explore_a_live_run(chromium: Any, toy: Path) -> None:
             run.ledger.set_fact("state", "finished")
             page.get_by_text("1 weak spot confirmed").wait_for()
         page.get_by_role("link", name="Trials").click()
+        page.wait_for_url("**/trials**")  # loaded, its script too
         page.get_by_label("Verdict").select_option("failed")
         page.wait_for_url("**verdict=failed**")
         assert page.locator(".tile.failed").count() == page.locator(".tile").count() == 60
