@@ -1,0 +1,94 @@
+"""The weak spots of a finite table: suggested by one half of its rows, confirmed by the other, both ways."""
+
+from __future__ import annotations
+
+from math import log
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_matrix
+
+from weakspot.studies.table.confirm import Tested, confirm
+from weakspot.studies.table.propose import Statement, gain_of, members, propose
+
+#: Two statements that mark so much the same rows (Jaccard) say the same.
+ALIKE = 0.6
+
+
+class Spot(NamedTuple):
+    """A confirmed statement.
+
+    Attributes:
+        tested: How it did on the rows that did not suggest it.
+        side: Which half tested it: False is the first.
+        both: The other half suggested it, or one that marks about the same rows, and confirmed it too.
+        forms: Other statements that were confirmed and mark about the same rows.
+    """
+
+    statement: Statement
+    tested: Tested
+    side: bool
+    both: bool
+    forms: tuple[Statement, ...] = ()
+
+
+def weak_spots(
+    rows: csc_matrix,
+    failed: NDArray[np.bool_],
+    half: NDArray[np.bool_],
+    *,
+    fdr: float,
+    groups: NDArray[np.int64] | None = None,
+    longest: int = 3,
+    dear: NDArray[np.float64] | None = None,
+) -> list[Spot]:
+    """Statements under which more fails than elsewhere, the weightiest first."""
+    found: list[tuple[Tested, bool]] = []
+    for side in (True, False):
+        here, there = half == side, half != side
+        said = propose(rows[here], failed[here], longest=longest, dear=dear)
+        of = None if groups is None else np.unique(groups[there], return_inverse=True)[1]
+        found += [
+            (one, not side) for one in confirm(rows[there], failed[there], said, fdr=fdr / 2, groups=of)
+        ]
+    return joined(rows, failed, found, dear=dear)
+
+
+def joined(
+    rows: csc_matrix,
+    failed: NDArray[np.bool_],
+    found: list[tuple[Tested, bool]],
+    *,
+    dear: NDArray[np.float64] | None = None,
+) -> list[Spot]:
+    """One spot for confirmed statements that mark about the same rows, by the one that explains most plainly."""
+    usual, each = float(failed.mean()), log(max(rows.shape[1], 2))
+    of = members(rows, [one.statement for one, _ in found])
+    n = np.asarray(of.sum(axis=0), float).ravel()
+    k = np.asarray(of.T @ failed.astype(np.float32), float).ravel()
+    worth = gain_of(k, n, usual * n)
+    for i, (one, _) in enumerate(found):
+        worth[i] -= each * len(one.statement) + (0.0 if dear is None else dear[list(one.statement)].sum())
+    shared = (of.T @ of).toarray()
+    spots: list[Spot] = []
+    leaders: list[int] = []
+    for i in np.argsort(-worth, kind="stable"):
+        one, side = found[i]
+        union = [n[i] + n[j] - shared[i, j] for j in leaders]
+        alike = next((at for at, j in enumerate(leaders) if shared[i, j] > ALIKE * union[at]), None)
+        if alike is None:
+            leaders.append(int(i))
+            spots.append(Spot(one.statement, one, side, both=False))
+        else:
+            spot = spots[alike]
+            forms = (
+                spot.forms if one.statement in (spot.statement, *spot.forms) else (*spot.forms, one.statement)
+            )
+            spots[alike] = spot._replace(both=spot.both or side != spot.side, forms=forms)
+    return sorted(spots, key=lambda spot: -weight(spot.tested, usual))
+
+
+def weight(one: Tested, usual: float) -> float:
+    """How much a person should care: failures it explains, times how far above the usual it fails."""
+    return one.failures * max(one.failures / max(one.n, 1) - usual, 0.0)
