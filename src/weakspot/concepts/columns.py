@@ -80,25 +80,23 @@ class Concepts(NamedTuple):
     rows: csc_matrix
 
 
-def concepts_of(judged: Judged, *, least: int = LEAST, wordnet: Any = None) -> Concepts:
+def concepts_of(
+    judged: Judged, *, least: int = LEAST, wordnet: Any = None, ignored: Iterable[str] = ()
+) -> Concepts:
     """Every concept of the rows of a table.
 
     Args:
         least: Of at least so many rows.
         wordnet: Gives wider nouns, such as animal for dogs and cats; None for none.
+        ignored: Columns of which nothing is said.
     """
-    records, roles = judged.records, judged.roles
-    silent = {roles.id, roles.image, roles.group, roles.score, *roles.relabelled, *judged.used} - {
-        roles.label
-    }
-    free, found = list(roles.text), []
+    records, free = judged.records, free_columns(judged, ignored=ignored)
+    roles = judged.roles
+    silent = {*free, *ignored, roles.id, roles.image, roles.group, roles.score, *judged.used} - {roles.label}
+    found: list[tuple[Concept, NDArray[np.int64]]] = []
     for column in records.columns.values():
-        if column.name in silent or column.name in free or column.kind is Kind.VECTOR:
-            continue
-        if column.kind is Kind.TEXT and _is_free(column):
-            free.append(column.name)
-            continue
-        found += list(_of_column(column))
+        if column.name not in silent and column.kind is not Kind.VECTOR:
+            found += _of_column(column)
     if free:
         found += list(_of_texts(records, free, least, wordnet))
     kept = [(c, rows) for c, rows in found if least <= len(rows) <= MOST * len(records)]
@@ -239,14 +237,13 @@ def texts_of(records: Records, columns: Sequence[str]) -> list[str]:
     return [" ".join(part for part in parts if part).lower() for parts in zip(*said, strict=True)]
 
 
-def free_columns(judged: Judged) -> list[str]:
+def free_columns(judged: Judged, *, ignored: Iterable[str] = ()) -> list[str]:
     """The columns whose words are taken: those that were named as texts, and other free texts."""
-    roles = judged.roles
-    silent = {roles.id, roles.image, roles.group, *judged.used}
-    more = (c.name for c in judged.records.columns.values() if c.kind is Kind.TEXT and c.name not in silent)
-    return list(
-        dict.fromkeys([*roles.text, *(name for name in more if _is_free(judged.records.columns[name]))])
-    )
+    roles, records = judged.roles, judged.records
+    silent = {*ignored, roles.id, roles.image, roles.group, roles.label, *judged.used}
+    texts = [c for c in records.columns.values() if c.kind is Kind.TEXT and c.name not in silent]
+    found = dict.fromkeys([*roles.text, *(column.name for column in texts if _is_free(column))])
+    return [name for name in found if name not in silent]
 
 
 def _of_texts(

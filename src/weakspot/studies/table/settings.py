@@ -1,0 +1,102 @@
+"""What `table` is asked to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Final, Self
+
+from pydantic import model_validator
+
+from weakspot.core import WeakspotError
+from weakspot.core.registry import name_of
+from weakspot.records import Roles
+from weakspot.study.options import FdrOption, Option, SeedOption, StudySettings
+
+#: Columns are named by their names in the table.
+_COLUMN: Final = "COLUMN"
+
+
+def _is_there(text: str) -> None:
+    if not takes(text):
+        raise WeakspotError(
+            f"{text[:200]} is no table of results", fix="name a CSV, Parquet or JSON lines file, or a log"
+        )
+
+
+class TableSettings(StudySettings):
+    """Find which kinds of rows an evaluation fails on, from a table of its results; no model is asked.
+
+    The table is a CSV, Parquet, JSON lines or log file with a row for each input. Columns are recognised by
+    their usual names; the options below name them otherwise. What one half of the rows suggests is confirmed
+    on the other half.
+    """
+
+    target: Annotated[
+        str,
+        Option(
+            "The table: a CSV, Parquet or JSON lines file, a log, a folder, a frame.",
+            "TABLE",
+            names="inputs",
+            checked=_is_there,
+            argument=True,
+            named=name_of,
+        ),
+    ]
+    label: Annotated[str, Option("The column with the right answers.", _COLUMN)] = ""
+    prediction: Annotated[str, Option("The column with the model's answers.", _COLUMN)] = ""
+    score: Annotated[str, Option("The column that says how sure the model was, from 0 to 1.", _COLUMN)] = ""
+    image: Annotated[str, Option("The column with the paths of pictures.", _COLUMN)] = ""
+    text: Annotated[
+        tuple[str, ...], Option("A column of captions or other words; may be repeated.", _COLUMN)
+    ] = ()
+    group: Annotated[
+        str, Option("Rows with the same value belong together, such as those of one patient.", _COLUMN)
+    ] = ""
+    id: Annotated[str, Option("The column that says which input a row is of.", _COLUMN)] = ""
+    relabelled: Annotated[str, Option("The column with other answers that are right too.", _COLUMN)] = ""
+    failed: Annotated[
+        str, Option("What a failure is, where it is not a wrong answer, e.g. 'loss > 2'.", "EXPRESSION")
+    ] = ""
+    ignore: Annotated[
+        tuple[str, ...], Option("A column of which nothing is to be said; may be repeated.", _COLUMN)
+    ] = ()
+    sentences: Annotated[int, Option("At most so many things said together.")] = 3
+    seed: SeedOption = 0
+    fdr: FdrOption = 0.05
+
+    @property
+    def roles(self) -> Roles:
+        """The columns that were named."""
+        return Roles(
+            self.label,
+            self.prediction,
+            self.score,
+            self.image,
+            self.text,
+            self.group,
+            self.id,
+            self.relabelled,
+        )
+
+    @model_validator(mode="after")
+    def _can_be_meant(self) -> Self:
+        if not 1 <= self.sentences <= 3:
+            raise WeakspotError(f"{self.sentences} things cannot be said together", fix="choose 1, 2 or 3")
+        return self
+
+
+def takes(given: Any) -> bool:
+    """Whether something is a table of results."""
+    from weakspot.records.read import is_table  # only now: the help of a command reads no tables
+
+    return is_table(given)
+
+
+def title(settings: TableSettings) -> str:
+    """The first line on the screen."""
+    return f"looking for weak spots in {settings.target}"
+
+
+def subject(settings: TableSettings, _: object) -> str:
+    """A word for people: the file's name without its ending."""
+    return Path(settings.target).name.split(".")[0] or "table"
