@@ -1,0 +1,253 @@
+"""Is it the model or the label? How likely each failing row has a label that does not rule out the answer.
+
+A row fails because the model is wrong, or because the label is wrong or only one of several good answers. What
+is fitted is how the share of passing rows grows with the model's score s:
+
+    P(pass | s) = A (1 − n),   logit A = α + β logit s,   n = λ + c √(1 − A)
+
+A is the probability that the answer is acceptable. It may be badly calibrated in any way that is a straight
+line in logits, as most overconfident models are. n is the probability that the label says something else all
+the same: λ for slips that happen anywhere, and c for inputs with several good answers, which are the hard ones.
+λ and c show as a bend: sure answers fail more often than the line says. Without a bend nothing is suspected.
+They belong to the labels, so several models share them.
+
+The shape √(1 − A) is an assumption, and so is the straight line; no table without a second labelling can prove
+them. On ImageNet with ResNet-50 and DINO, and on CIFAR-10, they hold well enough (docs/benchmarks.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weakspot.records.judged import Judged
+from weakspot.stats import Estimate
+
+Numbers = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+#: Fewer failures, or fewer passes, say nothing of a bend.
+FEWEST: Final = 30
+#: Twice the log-likelihood that a bend must gain: the 99 % point of χ² with two degrees of freedom.
+GAIN: Final = 9.2
+#: How much more often two labels are confused, to this power, is how much more likely both are acceptable.
+PAIR_POWER: Final = 0.5
+#: A score says no more than this: nobody can tell 0.9999 from 0.99999 by a few thousand rows.
+SUREST: Final = 1e-4
+BINS: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Bend:
+    """What belongs to the labels: λ and c."""
+
+    slips: float
+    ambiguous: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """How acceptable an answer is at a score: logit A = at + slope · logit s."""
+
+    at: float
+    slope: float
+
+    def wrong(self, doubt: Numbers) -> Numbers:
+        """1 − A, where `doubt` is −logit s."""
+        from scipy.special import expit
+
+        found: Numbers = expit(-self.at + self.slope * doubt)
+        return found
+
+
+def suspicion(
+    judged: Judged, others: Sequence[tuple[Sequence[str | None], Numbers]] = ()
+) -> NDArray[np.float64]:
+    """The probability, per row, that the failure is the label's: the answer is right or acceptable too.
+
+    0 for rows that pass, and everywhere if `why_nothing` says so. A failing row without a score gets the mean.
+
+    Args:
+        others: Answers and scores of other models on the same rows. Where they agree with the model against
+            the label, the label is likelier to be wrong.
+    """
+    nothing = np.zeros(len(judged))
+    if why_nothing(judged):
+        return nothing
+    failed = judged.failed
+    known = np.isfinite(judged.score)
+    fits = [_Counts.of(judged.score[known], failed[known])]
+    joint = np.where(known, judged.score, 0.0)
+    for answers, scores in others:
+        said = np.array([a is not None for a in answers], bool)
+        use = said & np.isfinite(scores)
+        wrong = np.array([a != e for a, e in zip(answers, judged.expected, strict=True)], bool)
+        if min(int(wrong[use].sum()), int((~wrong[use]).sum())) >= FEWEST:
+            fits.append(_Counts.of(np.asarray(scores, float)[use], wrong[use]))
+        same = np.array([a == b for a, b in zip(answers, judged.answer, strict=True)], bool)
+        # A model that gives no score counts with how often it is right.
+        sure = np.where(np.isfinite(scores), scores, (~wrong[said]).mean() if said.any() else 0.0)
+        joint = joint + np.where(same & said, sure, 0.0)
+    bend, lines = _fit(fits)
+    if bend == _Bend(0.0, 0.0):
+        return nothing
+    joint /= 1 + len(others)
+    line = _line(_Counts.of(joint[known], failed[known]), bend) if others else lines[0]
+    rows = np.flatnonzero(failed & known)
+    nothing[rows] = _causes(line.wrong(_doubt(joint[rows])), bend, _confused(judged, rows))
+    nothing[failed & ~known] = nothing[rows].mean()
+    return nothing
+
+
+def why_nothing(judged: Judged) -> str:
+    """Why no label of this table can be suspected; "" if they can."""
+    if judged.roles.relabelled:
+        return f"{judged.roles.relabelled} already says which other answers are acceptable"
+    if not (judged.roles.label and judged.roles.prediction):
+        return "a failure is not a prediction that differs from a label here"
+    known = np.isfinite(judged.score)
+    if not known.any():
+        return "the table has no scores"
+    if judged.score[known].min() < 0 or judged.score[known].max() > 1:
+        return "the scores are no probabilities: some are below 0 or above 1"
+    failures = int(judged.failed[known].sum())
+    if min(failures, int(known.sum()) - failures) < FEWEST:
+        return f"fewer than {FEWEST} rows with a score fail, or pass"
+    return ""
+
+
+def label_share(failed: Flags, suspicion: Numbers, members: Flags, *, level: float = 0.95) -> Estimate:
+    """The part of the failures among `members` that is probably the label's, with its interval.
+
+    The interval is that of a sum of independent events of these probabilities. It takes them as calibrated.
+    """
+    chosen = suspicion[failed & members]
+    if not len(chosen):
+        return Estimate(0.0, 0.0, 1.0)
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    rate = float(chosen.mean())
+    half = z * math.sqrt(float((chosen * (1 - chosen)).sum())) / len(chosen)
+    return Estimate(rate, max(rate - half, 0.0), min(rate + half, 1.0))
+
+
+def remaining_failures(failed: Flags, suspicion: Numbers, members: Flags) -> float:
+    """The failures among `members` that are expected to be the model's."""
+    return float((1 - suspicion[failed & members]).sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Counts:
+    """Passes and failures by doubt, −logit s, in bins of about equal size."""
+
+    doubt: Numbers
+    passes: Numbers
+    failures: Numbers
+
+    @classmethod
+    def of(cls, scores: Numbers, failed: Flags) -> _Counts:
+        doubt = _doubt(scores)
+        # Equal doubts stay in one bin, so the order of rows does not matter.
+        edges = np.unique(np.quantile(doubt, np.linspace(0, 1, BINS + 1)[1:-1]))
+        place = np.searchsorted(edges, doubt)
+        n = np.bincount(place, minlength=len(edges) + 1)
+        full = n > 0
+        total = np.bincount(place, doubt, len(n))[full] / n[full]
+        failures = np.bincount(place, failed, len(n))[full]
+        return cls(total, n[full] - failures, failures)
+
+    def loss(self, line: _Line, bend: _Bend) -> float:
+        wrong = line.wrong(self.doubt)
+        label = (1 - wrong) * np.minimum(bend.slips + bend.ambiguous * np.sqrt(wrong), 0.99)
+        tiny = 1e-300
+        return -float(
+            (self.passes * np.log(np.maximum(1 - wrong - label, tiny))).sum()
+            + (self.failures * np.log(np.maximum(wrong + label, tiny))).sum()
+        )
+
+
+def _doubt(scores: Numbers) -> Numbers:
+    sure = np.clip(scores, SUREST, 1 - SUREST)
+    doubt: Numbers = np.log1p(-sure) - np.log(sure)
+    return doubt
+
+
+def _fit(tables: Sequence[_Counts]) -> tuple[_Bend, list[_Line]]:
+    """The likeliest bend of all models and a line for each; no bend if it gains too little."""
+    from scipy.optimize import minimize
+
+    none = _Bend(0.0, 0.0)
+    straight = [_line(counts, none) for counts in tables]
+    plain = sum(counts.loss(line, none) for counts, line in zip(tables, straight, strict=True))
+
+    def apart(values: Numbers) -> tuple[_Bend, list[_Line]]:
+        return _Bend(*values[:2]), [_Line(a, b) for a, b in values[2:].reshape(-1, 2)]
+
+    def loss(values: Numbers) -> float:
+        bend, lines = apart(values)
+        return sum(counts.loss(line, bend) for counts, line in zip(tables, lines, strict=True))
+
+    first = [value for line in straight for value in (line.at, line.slope)]
+    limits = [(0.0, 0.5), (0.0, 0.95), *[(-15.0, 15.0), (0.02, 5.0)] * len(tables)]
+    tries = [
+        minimize(loss, [*start, *first], bounds=limits, method="L-BFGS-B")
+        for start in ((0.02, 0.02), (0.002, 0.3))
+    ]
+    best = min(tries, key=lambda tried: float(tried.fun))
+    if 2 * (plain - best.fun) < GAIN:
+        return none, straight
+    return apart(best.x)
+
+
+def _line(counts: _Counts, bend: _Bend) -> _Line:
+    """The likeliest line under this bend."""
+    from scipy.optimize import minimize
+
+    found = minimize(
+        lambda v: counts.loss(_Line(*v), bend),
+        [0.0, 0.7],
+        bounds=[(-15.0, 15.0), (0.02, 5.0)],
+        method="L-BFGS-B",
+    )
+    return _Line(*found.x)
+
+
+def _causes(wrong: Numbers, bend: _Bend, confused: Numbers) -> Numbers:
+    """The share of the label in the causes of these failures.
+
+    Slips happen between any two labels; inputs with several good answers make two labels be taken for each
+    other again and again. So the second cause follows `confused`, and its expected number stays as it was.
+    """
+    right = 1 - wrong
+    slips, several = right * bend.slips, right * bend.ambiguous * np.sqrt(wrong)
+    total = float(((slips + several) / (wrong + slips + several)).sum())
+    weight = confused**PAIR_POWER
+    low, high = -30.0, 30.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        label = slips + several * weight * math.exp(middle)
+        if float((label / (wrong + label)).sum()) < total:
+            low = middle
+        else:
+            high = middle
+    found: Numbers = label / (wrong + label)
+    return found
+
+
+def _confused(judged: Judged, rows: NDArray[np.int64]) -> Numbers:
+    """How often the label and the answer of each of these rows are taken for each other, among all rows of both."""
+    codes: dict[str | None, int] = {}
+    labels = np.array([codes.setdefault(value, len(codes)) for value in judged.expected], np.int64)
+    answers = np.array([codes.setdefault(judged.answer[row], len(codes)) for row in rows], np.int64)
+    often = np.bincount(labels, minlength=len(codes))
+    a, b = labels[rows], answers
+    pairs = np.minimum(a, b) * len(codes) + np.maximum(a, b)
+    _, place, counts = np.unique(pairs, return_inverse=True, return_counts=True)
+    # The row itself is no evidence.
+    share: Numbers = (counts[place] - 0.5) / (often[a] + often[b])
+    return share
