@@ -38,8 +38,8 @@ FEWEST: Final = 30
 GAIN: Final = 6.6
 #: How much more often two labels are confused, to this power, is how much more likely both are acceptable.
 PAIR_POWER: Final = 0.5
-#: A score says no more than this: nobody can tell 0.9999 from 0.99999 by a few thousand rows.
-SUREST: Final = 1e-4
+#: No score says more than this, whatever is written.
+SUREST: Final = 1e-7
 BINS: Final = 500
 #: Where the height and the slope of a line are looked for.
 LINE_LIMITS: Final = [(-15.0, 15.0), (0.02, 5.0)]
@@ -175,7 +175,11 @@ class _Counts:
 
 
 def _doubt(scores: Numbers) -> Numbers:
-    sure = np.clip(scores, SUREST, 1 - SUREST)
+    """−logit of each score. One that is rounded to 1 stands half a step below it, and as for 0 above it."""
+    sure = np.clip(scores, 0.0, 1.0)
+    gaps = np.minimum(sure, 1 - sure)
+    step = max(float(gaps[gaps > 0].min(initial=0.5)) / 2, SUREST)
+    sure = np.clip(sure, step, 1 - step)
     doubt: Numbers = np.log1p(-sure) - np.log(sure)
     return doubt
 
