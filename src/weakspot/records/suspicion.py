@@ -90,20 +90,20 @@ def suspicion(
     for answers, scores in others:
         said = np.array([a is not None for a in answers], bool)
         use = said & np.isfinite(scores)
-        wrong = np.array([a != e for a, e in zip(answers, judged.expected, strict=True)], bool)
-        if min(int(wrong[use].sum()), int((~wrong[use]).sum())) >= FEWEST:
-            fits.append(_Counts.of(np.asarray(scores, float)[use], wrong[use]))
+        missed = np.array([a != e for a, e in zip(answers, judged.expected, strict=True)], bool)
+        if min(int(missed[use].sum()), int((~missed[use]).sum())) >= FEWEST:
+            fits.append(_Counts.of(np.asarray(scores, float)[use], missed[use]))
         same = np.array([a == b for a, b in zip(answers, judged.answer, strict=True)], bool)
         # A model that gives no score counts with how often it is right.
-        sure = np.where(np.isfinite(scores), scores, (~wrong[said]).mean() if said.any() else 0.0)
+        sure = np.where(np.isfinite(scores), scores, (~missed[said]).mean() if said.any() else 0.0)
         joint = joint + np.where(same & said, sure, 0.0)
     bend, lines = _fit(fits)
     if bend == _Bend(0.0, 0.0):
         return nothing
     joint /= 1 + len(others)
     line = _line(_Counts.of(joint[known], failed[known]), bend) if others else lines[0]
-    rows = np.flatnonzero(failed & known)
-    nothing[rows] = _causes(line.wrong(_doubt(joint[rows])), bend, _confused(judged, rows))
+    rows, wrong = np.flatnonzero(failed & known), line.wrong(_doubt(joint[known]))[failed[known]]
+    nothing[rows] = _causes(wrong, bend, _confused(judged, rows))
     nothing[failed & ~known] = nothing[rows].mean()
     return nothing
 
@@ -112,7 +112,8 @@ def why_nothing(judged: Judged) -> str:
     """Why no label of this table can be suspected; "" if they can."""
     if judged.roles.relabelled:
         return f"{judged.roles.relabelled} already says which other answers are acceptable"
-    if not (judged.roles.label and judged.roles.prediction):
+    pairs = zip(judged.failed, judged.expected, judged.answer, strict=True)
+    if not (judged.roles.label and judged.roles.prediction) or any(f and a == b for f, a, b in pairs):
         return "a failure is not a prediction that differs from a label here"
     known = np.isfinite(judged.score)
     if not known.any():
