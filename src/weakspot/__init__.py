@@ -37,7 +37,7 @@ HOMES = {
 #: What is called otherwise where it is.
 CALLED = {"write_report": "write"}
 #: Functions that follow from the options of the studies of the same names.
-_STUDIES = ("ask", "hunt", "map", "mine", "rare", "repair")
+_STUDIES = ("ask", "hunt", "map", "mine", "rare", "repair", "table")
 
 __all__ = sorted([*HOMES, *_STUDIES, "__version__", "open_run"])
 

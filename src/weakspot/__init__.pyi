@@ -19,13 +19,13 @@ from weakspot.engine import Cluster as _Cluster
 from weakspot.engine import Executor as _Executor
 from weakspot.engine import Watch as _Watch
 
-__all__ = ['Axis', 'Case', 'ConceptSpace', 'Finding', 'Hypothesis', 'Output', 'Rate', 'Run', 'Status', 'Tally', 'Verdict', 'WeakspotError', '__version__', 'ask', 'export', 'hunt', 'map', 'mine', 'open_run', 'rare', 'realism', 'repair', 'resume', 'transfer', 'try_words', 'write_report']
+__all__ = ['Axis', 'Case', 'ConceptSpace', 'Finding', 'Hypothesis', 'Output', 'Rate', 'Run', 'Status', 'Tally', 'Verdict', 'WeakspotError', '__version__', 'ask', 'export', 'hunt', 'map', 'mine', 'open_run', 'rare', 'realism', 'repair', 'resume', 'table', 'transfer', 'try_words', 'write_report']
 __version__: str
 
 def open_run(folder: str) -> Run: ...
 
 def hunt(
-    target: str | _core.Target,
+    target: Any,
     *,
     label: str = '',
     target_label: str | None = None,
@@ -45,6 +45,15 @@ def hunt(
     seed: int = 0,
     budget: str = 'images=20000',
     fdr: float = 0.05,
+    prediction: str = '',
+    score: str = '',
+    image: str = '',
+    text: str | Sequence[str] = (),
+    group: str = '',
+    id: str = '',
+    relabelled: str = '',
+    failed: str = '',
+    ignore: str | Sequence[str] = (),
     out: str | Path | None = None,
     blobs: str | None = None,
     executor: str | _Executor | _Cluster | None = 'local',
@@ -56,8 +65,8 @@ def hunt(
     what it drew, such as a generator, wants a captioner beside it.
 
     Args:
-        target: The classifier, e.g. world:classifier (see: weakspot list models).
-        label: The label whose failures are counted.
+        target: The classifier, e.g. world:classifier (see: weakspot list models). Or: the table: a CSV, Parquet or JSON lines file, a log, a folder, a frame.
+        label: The label whose failures are counted. Of a table: the column with the right answers.
         target_label: Count only this wrong answer as a failure.
         source: What draws images from words (see: weakspot list sources).
         prompt: The plain prompt, with {label} and, if wanted, ({parent}).
@@ -70,14 +79,72 @@ def hunt(
         encoder: Groups failures by what they look like.
         llm: A language model that rewords captions, e.g. chat:openai/…
         from_images: Pictures to begin with, such as failures from elsewhere.
-        sentences: At most so many sentences in a caption.
+        sentences: At most so many sentences in a caption. Of a table: at most so many things said together.
         edits: Counterfactual edits measured of each finding.
         seed: The same seed gives the same run.
         budget: Limits: any of images, calls, tokens, dollars, seconds; e.g. images=20k,seconds=600.
         fdr: Bound on the expected share of false findings, between 0 and 1.
+        prediction: Of a table: the column with the model's answers.
+        score: Of a table: the column that says how sure the model was, from 0 to 1.
+        image: Of a table: the column with the paths of pictures.
+        text: Of a table: a column of captions or other words; may be repeated.
+        group: Of a table: rows with the same value belong together, such as those of one patient.
+        id: Of a table: the column that says which input a row is of.
+        relabelled: Of a table: the column with other answers that are right too.
+        failed: Of a table: what a failure is, where it is not a wrong answer, e.g. 'loss > 2'.
+        ignore: Of a table: a column of which nothing is to be said; may be repeated.
         out: The run's folder, new or empty; by default one below runs/.
         blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
         executor: Where it is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.
+        watch: Who is told of the progress.
+
+    Returns:
+        The run, open for reading.
+    """
+
+def table(
+    target: Any,
+    *,
+    label: str = '',
+    prediction: str = '',
+    score: str = '',
+    image: str = '',
+    text: str | Sequence[str] = (),
+    group: str = '',
+    id: str = '',
+    relabelled: str = '',
+    failed: str = '',
+    ignore: str | Sequence[str] = (),
+    sentences: int = 3,
+    seed: int = 0,
+    fdr: float = 0.05,
+    out: str | Path | None = None,
+    blobs: str | None = None,
+    watch: _Watch | None = None,
+) -> Run:
+    """Find which kinds of rows an evaluation fails on, from a table of its results; no model is asked.
+
+    The table is a CSV, Parquet, JSON lines or log file with a row for each input. Columns are recognised by
+    their usual names; the options below name them otherwise. What one half of the rows suggests is confirmed
+    on the other half.
+
+    Args:
+        target: The table: a CSV, Parquet or JSON lines file, a log, a folder, a frame.
+        label: The column with the right answers.
+        prediction: The column with the model's answers.
+        score: The column that says how sure the model was, from 0 to 1.
+        image: The column with the paths of pictures.
+        text: A column of captions or other words; may be repeated.
+        group: Rows with the same value belong together, such as those of one patient.
+        id: The column that says which input a row is of.
+        relabelled: The column with other answers that are right too.
+        failed: What a failure is, where it is not a wrong answer, e.g. 'loss > 2'.
+        ignore: A column of which nothing is to be said; may be repeated.
+        sentences: At most so many things said together.
+        seed: The same seed gives the same run.
+        fdr: Bound on the expected share of false findings, between 0 and 1.
+        out: The run's folder, new or empty; by default one below runs/.
+        blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
         watch: Who is told of the progress.
 
     Returns:

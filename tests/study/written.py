@@ -18,7 +18,7 @@ from typing import Any, Final
 from weakspot.core.registry import STUDIES
 from weakspot.study.calls import documentation_of
 from weakspot.study.options import EXECUTOR, OUT, Field, fields_of
-from weakspot.study.study import Study, find_study
+from weakspot.study.study import Study, every_field, find_study, stand_ins
 
 _PACKAGE: Final = Path(__file__).parents[2] / "src" / "weakspot"
 _PLAIN: Final = {bool: "bool", int: "int", float: "float", str: "str"}
@@ -65,10 +65,11 @@ def stub() -> str:
 
 
 def _function(study: Study) -> list[str]:
-    fields = list(fields_of(study))
-    arguments = [f"    {field.name}: {_type(field)}," for field in fields if field.option.argument]
+    fields = every_field(study)
+    own = {field.name: _wide(study, field) for field in fields}
+    arguments = [f"    {field.name}: {own[field.name]}," for field in fields if field.option.argument]
     options = [
-        f"    {field.name}: {_type(field)}{'' if field.required else f' = {field.default!r}'},"
+        f"    {field.name}: {own[field.name]}{'' if field.required else f' = {field.default!r}'},"
         for field in fields
         if not field.option.argument
     ]
@@ -76,6 +77,13 @@ def _function(study: Study) -> list[str]:
     watch = "    watch: _Watch | None = None,"
     start, end = f"def {study.name}(", [") -> Run:", f'    """{about.strip()}\n    """', ""]
     return [start, *arguments, "    *,", *options, watch, *end]
+
+
+def _wide(study: Study, field: Field) -> str:
+    """The type of an option, which may be wider where another study stands in."""
+    others = [other.fields[field.name] for other in stand_ins(study) if field.name in other.fields]
+    types = dict.fromkeys([_type(field), *map(_type, others)])
+    return "Any" if "Any" in types else " | ".join(types)
 
 
 def _type(field: Field) -> str:

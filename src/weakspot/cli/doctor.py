@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from weakspot.after.model_check import ModelCheck
 
 #: What can be listed: the registries of `weakspot.core`.
-What = StrEnum("What", ["MODELS", "SOURCES", "JUDGES", "CORPORA", "PICTURES", "DIFFERS"])
+What = StrEnum("What", ["MODELS", "SOURCES", "JUDGES", "CORPORA", "PICTURES", "DIFFERS", "TABLES"])
 CORE: Final = (
     "numpy", "scipy", "scikit-learn", "pillow", "pydantic", "pyyaml", "typer", "rich", "jinja2",
     "onnxruntime",

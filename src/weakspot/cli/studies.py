@@ -12,8 +12,8 @@ import typer
 
 from weakspot.cli.flags import DEFAULT, AsJson, DryRun, OneIsMeant, show
 from weakspot.report.format import columns, cut
-from weakspot.study.options import Field, fields_of
-from weakspot.study.study import Study, find_study
+from weakspot.study.options import Field
+from weakspot.study.study import Study, chosen, every_field, find_study, stand_ins
 
 _EXITS = "Exit codes: 0 done, 1 cannot, 2 misused, 3 a budget was spent first, 130 interrupted."
 
@@ -48,17 +48,18 @@ def command_for(study: Study) -> Callable[..., int]:
     """The command of a study, as a function that typer reads its flags from."""
 
     def command(context: typer.Context, **values: Any) -> int:
-        needed = [study.fields[name].flag for name in study.one_of]
-        if needed and not any(values[name] for name in study.one_of):
+        taker, values = chosen(study, values)
+        needed = [taker.fields[name].flag for name in taker.one_of]
+        if needed and not any(values[name] for name in taker.one_of):
             misuse = typer.BadParameter.__mro__[1]  # without "invalid value", whichever click typer uses
             others = " or ".join(map(repr, needed[1:]))
             raise misuse(f"Missing option {needed[0]!r} (or {others}).", ctx=context)
-        return run_study(study, values)
+        return run_study(taker, values)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [
         inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context),
-        *(_parameter(field) for field in fields_of(study)),
+        *(_parameter(field) for field in every_field(study)),
     ]
     if study.preview is not None:
         parameters.append(inspect.Parameter("dry_run", keyword, default=False, annotation=DryRun))
@@ -67,7 +68,8 @@ def command_for(study: Study) -> Callable[..., int]:
     command.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": int}
     about = inspect.cleandoc(study.options.__doc__ or study.about)
     ending = study.notes or f"The run can be stopped with Ctrl-C at any time and resumed. {_EXITS}"
-    command.__doc__ = f"{about}\n\n{textwrap.fill(ending, 106)}"
+    more = "".join(f"\n\nGiven a {one.name}: {one.about.lower()}" for one in stand_ins(study))
+    command.__doc__ = f"{about}{more}\n\n{textwrap.fill(ending, 106)}"
     return command
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import Any, Final, NamedTuple
@@ -97,11 +97,14 @@ def concepts_of(
     for column in records.columns.values():
         if column.name not in silent and column.kind is not Kind.VECTOR:
             found += _of_column(column)
+    texts = texts_of(records, free) if free else []
     if free:
-        found += list(_of_texts(records, free, least, wordnet))
+        found += list(_of_texts(texts, least, wordnet))
     kept = [(c, rows) for c, rows in found if least <= len(rows) <= MOST * len(records)]
-    seen: dict[bytes, int] = {}
-    kept = [one for i, one in enumerate(kept) if seen.setdefault(one[1].tobytes(), i) == i]
+    same: dict[bytes, list[int]] = {}
+    for i, (_, rows) in enumerate(kept):
+        same.setdefault(rows.tobytes(), []).append(i)
+    kept = [(_named([kept[i][0] for i in alike], texts), kept[alike[0]][1]) for alike in same.values()]
     return Concepts(tuple(c for c, _ in kept), _matrix([rows for _, rows in kept], len(records)))
 
 
@@ -246,11 +249,9 @@ def free_columns(judged: Judged, *, ignored: Iterable[str] = ()) -> list[str]:
     return [name for name in found if name not in silent]
 
 
-def _of_texts(
-    records: Records, columns: Sequence[str], least: int, wordnet: Any
-) -> Iterator[tuple[Concept, NDArray[np.int64]]]:
+def _of_texts(texts: Sequence[str], least: int, wordnet: Any) -> Iterator[tuple[Concept, NDArray[np.int64]]]:
     rows_of: dict[str, list[int]] = {}
-    for row, text in enumerate(texts_of(records, columns)):
+    for row, text in enumerate(texts):
         for word in _words(text):
             rows_of.setdefault(word, []).append(row)
     lemmas = _lemmas(rows_of)
@@ -266,6 +267,23 @@ def _of_texts(
             if len(rows) > 1.1 * max(len(members[lemma]) for lemma in some):
                 every = frozenset(form for lemma in some for form in lemmas[lemma])
                 yield Concept("", "mentions", name, every, wider=True), np.array(sorted(rows))
+
+
+def _named(alike: Sequence[Concept], texts: Sequence[str]) -> Concept:
+    """One of the concepts that are of the same rows; words that always stand side by side are said so."""
+    first = alike[0]
+    said = {form: one for one in alike if one.test == "mentions" and not one.wider for form in one.forms}
+    if len(said) < 2 or first.test != "mentions" or first.wider:
+        return first
+    some = next(text for text in texts if not first.forms.isdisjoint(_words(text)))
+    every = _WORD.findall(some)
+    at = next(i for i, word in enumerate(every) if word in first.forms)
+    start = end = at
+    while start > 0 and every[start - 1] in said:
+        start -= 1
+    while end + 1 < len(every) and every[end + 1] in said:
+        end += 1
+    return replace(first, value=" ".join(every[start : end + 1])) if end > start else first
 
 
 def _words(text: str) -> set[str]:

@@ -32,13 +32,17 @@ class Kind(StrEnum):
     CORPUS = "corpus"
     PICTURES = "set of pictures"
     DIFFERS = "judge of differences"
+    TABLE = "table of results"
 
     @property
     def plural(self) -> str:
         """In `weakspot list`, and in the entry-point group `weakspot.PLURAL`."""
-        return {Kind.CORPUS: "corpora", Kind.PICTURES: "pictures", Kind.DIFFERS: "differs"}.get(
-            self, f"{self}s"
-        )
+        return {
+            Kind.CORPUS: "corpora",
+            Kind.PICTURES: "pictures",
+            Kind.DIFFERS: "differs",
+            Kind.TABLE: "tables",
+        }.get(self, f"{self}s")
 
 
 class Name(NamedTuple):
@@ -128,6 +132,11 @@ class Registry:
         self._read_plugins()
         full = text.strip().partition("?")[0]
         return full in self._entries or full.partition(":")[0] in self._entries
+
+    def has(self, text: str) -> bool:
+        """Whether a text is a name of this kind as it stands, without a scheme's rest or options."""
+        self._read_plugins()
+        return text.strip() in self._entries
 
     def beside(self, text: str, option: str) -> str:
         """The name that goes with a name as an option of a study; "" where none is known to."""
@@ -319,7 +328,9 @@ def _builtin(kind: str) -> list[Entry]:
 
 _BUILTIN: Final = tomllib.loads(Path(__file__).with_name("builtin.toml").read_text("utf-8"))
 STUDIES: Final = _builtin("studies")
-MODELS, SOURCES, JUDGES, CORPORA, PICTURES, DIFFERS = (Registry(kind, _builtin(kind.plural)) for kind in Kind)
+MODELS, SOURCES, JUDGES, CORPORA, PICTURES, DIFFERS, TABLES = (
+    Registry(kind, _builtin(kind.plural)) for kind in Kind
+)
 
 
 @cache

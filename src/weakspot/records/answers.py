@@ -141,7 +141,7 @@ def _folded(keys: Keys) -> Keys:
 
 
 def _others(column: Column, right: Keys) -> Keys:
-    """Other answers that are right: a list, or words between separators; spaces separate if no label has one."""
+    """Other answers that are right: a list, or words between separators; spaces too if no label has one."""
     if column.kind is Kind.LIST:
         return _keys(column, False)
     texts = column.texts()

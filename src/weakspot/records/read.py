@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from weakspot.core.errors import WeakspotError
+from weakspot.core import TABLES, WeakspotError
 from weakspot.records.content import check_file, digest_of, ending
 from weakspot.records.files import BINARY, DELIMITED, is_table_file, read_file
 from weakspot.records.folders import is_table_folder, read_folder
@@ -27,6 +27,8 @@ def is_table(given: Given) -> bool:
         return True
     if not isinstance(given, str | Path):
         return is_frame(given)
+    if TABLES.has(str(given)):
+        return True
     try:
         path = Path(given)
         if path.is_dir():
@@ -47,7 +49,7 @@ def read_records(given: Given, *, named: Roles | None = None) -> Records:
     if not isinstance(given, str | Path):
         origin, sheet = read_frame(given)
         return _records(sheet, origin, named or Roles())
-    path = Path(given)
+    path = Path(TABLES.load(str(given)) if TABLES.has(str(given)) else given)
     if path.is_dir():
         sheet, files = read_folder(path)
         return _records(sheet, str(path), named or Roles(), folder=str(path), digest=digest_of(files))

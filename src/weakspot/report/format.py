@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import sys
+import textwrap
 import time
 import unicodedata
 from calendar import month_name
@@ -202,6 +203,13 @@ def cut(text: str, most: int) -> str:
 def row(name: str, text: str, wide: int) -> str:
     """A line of the result: a name, and what it is."""
     return f"{name:<8} {cut(text, max(wide - 9, 20))}"
+
+
+def wrapped(name: str, text: str, wide: int) -> Iterator[str]:
+    """A name, and what it is on as many lines as it takes; no word is broken."""
+    lines = textwrap.wrap(clean(text), max(wide - 9, 20), break_on_hyphens=False) or [""]
+    yield f"{name:<8} {lines[0]}"
+    yield from (f"{'':<8} {line}" for line in lines[1:])
 
 
 def columns() -> int:

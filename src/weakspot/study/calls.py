@@ -9,8 +9,7 @@ from typing import Any
 from weakspot.engine import Watch
 from weakspot.store import Run
 from weakspot.study.lifecycle import begin
-from weakspot.study.options import fields_of
-from weakspot.study.study import Study, find_study
+from weakspot.study.study import Study, chosen, every_field, find_study
 
 
 def function_of(name: str) -> Callable[..., Run]:
@@ -21,7 +20,8 @@ def function_of(name: str) -> Callable[..., Run]:
     def call(*args: Any, **options: Any) -> Run:
         bound = signature.bind(*args, **options).arguments
         frame = {key: bound.pop(key) for key in ("out", "blobs", "watch", "executor") if key in bound}
-        return begin(study, bound, **frame)
+        taker, options = chosen(study, bound)
+        return begin(taker, options, **frame)
 
     call.__name__ = call.__qualname__ = name
     call.__signature__ = signature  # type: ignore[attr-defined]
@@ -32,7 +32,7 @@ def function_of(name: str) -> Callable[..., Run]:
 def signature_of(study: Study) -> inspect.Signature:
     """What the function takes: arguments first, then the options by keyword."""
     made, parameters = inspect.Parameter, []
-    for field in fields_of(study):
+    for field in every_field(study):
         kind = made.POSITIONAL_OR_KEYWORD if field.option.argument else made.KEYWORD_ONLY
         parameters.append(made(field.name, kind, default=made.empty if field.required else field.default))
     parameters.append(made("watch", made.KEYWORD_ONLY, default=None, annotation=Watch | None))
@@ -41,7 +41,7 @@ def signature_of(study: Study) -> inspect.Signature:
 
 def documentation_of(study: Study) -> str:
     """The help of the function, in Google's form."""
-    rows = [f"    {field.name}: {field.option.help}" for field in fields_of(study)]
+    rows = [f"    {field.name}: {field.option.help}" for field in every_field(study)]
     rows.append("    watch: Who is told of the progress.")
     about = inspect.cleandoc(study.options.__doc__ or study.about)
     return f"{about}\n\nArgs:\n" + "\n".join(rows) + "\n\nReturns:\n    The run, open for reading.\n"

@@ -7,7 +7,7 @@ import of its settings alone. A study from outside enters itself in the group `w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, PlainSerializer, ValidationError
 
 from weakspot.core import WeakspotError
 from weakspot.core.registry import load_study, name_of, study_entries, study_names
-from weakspot.study.options import Field, StudySettings
+from weakspot.study.options import BLOBS, EXECUTOR, OUT, Field, Option, StudySettings, fields_of
 
 if TYPE_CHECKING:
     from weakspot.store import Run
@@ -66,6 +66,9 @@ class Study:
             screen. By default the attributes of the parts that are called like a setting.
         workers: `workers(settings, parts, objects) -> {pool: make}`: how workers on other machines make their
             source, target and judge. Without it the study stays on one machine.
+        instead_of: The study whose command and function this one answers too, where what it is given first is
+            its own, as `hunt` is given a table.
+        takes: `takes(given) -> bool`: whether it is.
         stays: Why it does, in words that follow "because".
         retries: Which errors a resumed run asks again: those after which it stopped as broken, or all.
         rates: `rates(run) -> Rates`: what can be compared between runs; by default baselines and findings.
@@ -96,6 +99,8 @@ class Study:
     subject: Lazy = None
     named: Lazy = None
     workers: Lazy = None
+    instead_of: str = ""
+    takes: Lazy = None
     stays: str = ""
     retries: Literal["broken", "all"] = "broken"
     rates: Lazy = "weakspot.study.rates:Rates"
@@ -200,6 +205,67 @@ def find_study(name: str) -> Study:
             fix=f"ask the authors of {origin}",
         )
     return found
+
+
+def stand_ins(study: Study) -> tuple[Study, ...]:
+    """The studies that answer this one's command where they are given what is theirs."""
+    return tuple(one for name in study_names() if (one := find_study(name)).instead_of == study.name)
+
+
+def every_field(study: Study) -> list[Field]:
+    """What a study's command takes: its own options, then those of studies that stand in for it."""
+    own = {field.name: field for field in fields_of(study)}
+    frame = [own.pop(field.name) for field in (OUT, BLOBS, EXECUTOR) if field.name in own]
+    for other in stand_ins(study):
+        for name, option in other.fields.items():
+            same = own.get(name)
+            own[name] = _beside(other, option) if same is None else _both(other, same, option)
+    return [*own.values(), *frame]
+
+
+def _beside(study: Study, field: Field) -> Field:
+    return field._replace(required=False, option=_of(study, field.option))
+
+
+def _both(study: Study, own: Field, other: Field) -> Field:
+    """An option that two studies call alike, with what it is for in either."""
+    if own.option.help == other.option.help:
+        return own
+    if own.option.argument:
+        shown = f"{own.option.shown}|{other.option.shown}"
+        option = replace(own.option, shown=shown, help=f"{own.option.help} Or: {_lower(other.option.help)}")
+    else:
+        option = replace(own.option, help=_of(study, other.option, before=own.option.help).help)
+    return own._replace(option=option)
+
+
+def _of(study: Study, option: Option, *, before: str = "") -> Option:
+    """An option as it is told beside those of another study."""
+    return replace(option, help=f"{before} Of a {study.name}: {_lower(option.help)}".strip())
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def chosen(study: Study, values: Mapping[str, Any]) -> tuple[Study, dict[str, Any]]:
+    """The study that answers, and the options that are given to it.
+
+    An option that belongs to the other one, and is not as by default, is an error.
+    """
+    given = next(
+        (values[f.name] for f in study.fields.values() if f.option.argument and f.name in values), None
+    )
+    taker = next((one for one in stand_ins(study) if given is not None and one.find("takes")(given)), study)
+    known = {field.name for field in fields_of(taker)}
+    defaults = {field.name: field.default for field in every_field(study)}
+    for name, value in values.items():
+        if name not in known and name in defaults and value not in (None, (), [], defaults[name]):
+            other = (
+                "of a table of results alone" if taker is study else f"of {study.name} alone, not of a table"
+            )
+            raise WeakspotError(f"{name!r} is an option {other}", fix="leave it out")
+    return taker, {name: value for name, value in values.items() if name in known or name not in defaults}
 
 
 #: Writes a named tuple as an object with its names: `rate: Annotated[Rate, ByName]`.

@@ -41,20 +41,12 @@ class Tested(NamedTuple):
     own: float
 
 
-def halves(groups: Sequence[str | None] | None, n: int, seed: int) -> NDArray[np.bool_]:
+def halves(n: int, seed: int, groups: NDArray[np.int64] | None = None) -> NDArray[np.bool_]:
     """One half of the rows; rows of one group lie on one side."""
-    rng = np.random.default_rng([seed, 2])
-    if groups is None:
-        chosen = np.zeros(n, bool)
-        chosen[rng.permutation(n)[: n // 2]] = True
-        return chosen
-    names, place = np.unique(
-        [f"row {i}" if g is None else f"group {g}" for i, g in enumerate(groups)], return_inverse=True
-    )
-    order = rng.permutation(len(names))
+    place = np.arange(n) if groups is None else groups
+    order = np.random.default_rng([seed, 2]).permutation(int(place.max()) + 1)
     sizes = np.bincount(place)[order]
-    first = order[np.cumsum(sizes) <= n / 2]
-    return np.isin(place, first)
+    return np.isin(place, order[np.cumsum(sizes) <= n / 2])
 
 
 def confirm(

@@ -62,7 +62,7 @@ def joined(
     *,
     dear: NDArray[np.float64] | None = None,
 ) -> list[Spot]:
-    """One spot for confirmed statements that mark about the same rows, by the one that explains most plainly."""
+    """One spot for statements that mark about the same rows: the one that explains most plainly."""
     usual, each = float(failed.mean()), log(max(rows.shape[1], 2))
     of = members(rows, [one.statement for one, _ in found])
     n = np.asarray(of.sum(axis=0), float).ravel()

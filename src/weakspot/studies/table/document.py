@@ -1,0 +1,221 @@
+"""How the weak spots of a table are told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from weakspot.report import format as show
+from weakspot.report.document import Allowance, Document, Html, Section, Table, Text, Tile, pairs, picture
+from weakspot.report.markdown import bullets, escape, table
+from weakspot.report.plots import axis
+from weakspot.store import Run
+from weakspot.studies.table.result import TableResult, WeakSpot
+
+_HEAD = ("#", "when", "failure rate", "elsewhere", "of all failures", "rows")
+
+
+class TableDocument(Document):
+    """See `Document`."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self.result = TableResult.of(run)
+
+    @property
+    def title(self) -> str:
+        return show.shorten(self.result.origin if self.result else self.run.config.subject, 120)
+
+    @property
+    def conclusion(self) -> str:
+        result = self.result
+        if result is None:
+            return "The table has not been read to its end yet."
+        usual = f"{show.percent(result.usual.value)} of {show.plural(result.rows, 'row')} fail"
+        if not result.failures:
+            return f"No row fails: {show.count(result.rows)} were read."
+        if not result.spots:
+            return f"{usual}, and nothing that can be said of a row was shown to make it fail more often."
+        first = result.spots[0]
+        text = f"{usual}. The weakest spot: where {joined(first)}, {show.percent(first.rate.value)} fail "
+        text += f"{show.interval(first.rate.low, first.rate.high)}, "
+        text += f"elsewhere {show.percent(first.elsewhere.value)}."
+        if len(result.spots) > 1:
+            text += f" {show.plural(len(result.spots) - 1, 'more weak spot')} held."
+        return text
+
+    def tiles(self) -> Sequence[Tile]:
+        result = self.result
+        if result is None:
+            return ()
+        usual = f"{show.percent(result.usual.value)} {show.interval(result.usual.low, result.usual.high)}"
+        found = [
+            Tile("rows", show.count(result.rows), f"{show.count(result.left_out)} left out"),
+            Tile("failures", show.count(result.failures), usual),
+            Tile(
+                "weak spots", show.count(len(result.spots)), f"of {show.count(result.concepts)} things to say"
+            ),
+        ]
+        if result.label is not None:
+            share, low, high = result.label
+            note = f"of the failures {show.interval(low, high)}: the answer is acceptable too"
+            found.append(Tile("probably the label", show.percent(share), note))
+        return found
+
+    def sections(self, allowance: Allowance) -> Iterable[Section]:
+        result = self.result
+        if result is None:
+            return
+        yield self._spots(result, allowance)
+        yield Section("What was looked at and not found", [Text(not_found(result))])
+        yield Section("How it was measured", [Text(_METHOD), pairs(measured(result))])
+        if result.reasons:
+            rows = [(str(line), reason) for line, reason in result.reasons]
+            left = Table("", "", ("line", "why"), rows, result.left_out - len(rows))
+            yield Section("Rows that were left out", [left])
+
+    def _spots(self, result: TableResult, allowance: Allowance) -> Section:
+        if not result.spots:
+            return Section("Weak spots", [Text("None was confirmed.", empty=True)])
+        scale = axis([rate for spot in result.spots for rate in (spot.rate, spot.elsewhere)])
+        cards = [
+            {
+                "rank": rank,
+                "title": joined(spot),
+                "spot": spot,
+                "bar": scale.bar(spot.rate),
+                "base": scale.bar(spot.elsewhere),
+                "lift": spot.rate.value / spot.elsewhere.value if spot.elsewhere.value else float("inf"),
+                "lines": list(said_of(spot)),
+                "answers": spot.answers if any(share < 1 for _, share in spot.answers) else (),
+                "examples": [
+                    one.plain() | {"uri": picture(self.run, one.picture, allowance) if one.picture else ""}
+                    for one in spot.examples
+                ],
+            }
+            for rank, spot in enumerate(result.spots, 1)
+        ]
+        texts = [table(_HEAD, rows_of(result))]
+        for rank, spot in enumerate(result.spots, 1):
+            texts.append(f"### {rank}. {escape(joined(spot))}")
+            texts.append(bullets(escape(line) for line in [*said_of(spot), *examples_of(spot)]))
+        block = Html(
+            "weakspot.studies.table:spots.html.j2", {"cards": cards, "scale": scale}, "\n\n".join(texts)
+        )
+        note = "Kinds of rows that fail more often than the others. First come those that matter most: many "
+        note += (
+            "failures, and a rate far above the usual. The rows of each rate took no part in suggesting it."
+        )
+        return Section("Weak spots", [block], note)
+
+    def values(self) -> Mapping[str, Any]:
+        return {"result": None if self.result is None else self.result.plain()}
+
+    def lines(self, wide: int) -> Iterable[str]:
+        result = self.result
+        if result is None:
+            yield self.run.state
+            return
+        columns = ", ".join(f"{name} ({meaning})" for name, meaning in result.columns)
+        yield from show.wrapped("columns", columns or "none of a usual name", wide)
+        yield from show.wrapped("failure", result.rule, wide)
+        yield f"rows     {show.count(result.rows)}, {show.count(result.left_out)} left out"
+        yield ""
+        for rank, spot in enumerate(result.spots, 1):
+            rate = f"{show.percent(spot.rate.value)} {show.interval(spot.rate.low, spot.rate.high)}"
+            yield from show.wrapped(f"{rank:>2}", joined(spot), wide)
+            yield from show.wrapped(
+                "",
+                f"{rate} of {show.count(spot.rate.n)} fail, elsewhere {show.percent(spot.elsewhere.value)}; "
+                f"{show.percent(spot.impact)} of all failures",
+                wide,
+            )
+            for example in examples_of(spot, most=1):
+                yield from show.wrapped("", f"e.g. {example}", wide)
+        if result.spots:
+            yield ""
+        yield from show.wrapped("beyond", not_found(result), wide)
+
+
+def joined(spot: WeakSpot) -> str:
+    """A statement in words."""
+    return told(spot.says)
+
+
+def told(says: Sequence[str]) -> str:
+    """Columns first, then the words: "light is night and the text says “white” and “half”"."""
+    words = [part for part in says if part.startswith(("“", "any "))]
+    columns = [part for part in says if part not in words]
+    return " and ".join([*columns, *([f"the text says {' and '.join(words)}"] if words else [])])
+
+
+def rows_of(result: TableResult) -> Iterator[tuple[str, ...]]:
+    """The weak spots as rows of a table."""
+    for rank, spot in enumerate(result.spots, 1):
+        rate = f"{show.percent(spot.rate.value)} {show.interval(spot.rate.low, spot.rate.high)}"
+        elsewhere, impact = show.percent(spot.elsewhere.value), show.percent(spot.impact)
+        yield str(rank), joined(spot), rate, elsewhere, impact, show.count(spot.rows)
+
+
+def said_of(spot: WeakSpot) -> Iterator[str]:
+    """What a card says of a weak spot."""
+    yield (
+        f"{show.rate(spot.rate)} fail on the half of the table that did not suggest it; "
+        f"{show.percent(spot.elsewhere.value)} of its other rows do."
+    )
+    yield (
+        f"In the whole table {show.count(spot.failures)} of {show.plural(spot.rows, 'such row')} fail: "
+        f"{show.percent(spot.impact)} of all failures."
+    )
+    if spot.own < 0.8 * spot.impact:
+        yield f"Beyond what other findings explain it adds {show.percent(spot.own)} of all failures."
+    if spot.label is not None:
+        share, low, high = spot.label
+        yield (
+            f"Probably the label: {show.percent(share)} {show.interval(low, high)} of its failures, "
+            "where the answer is acceptable too."
+        )
+    if spot.both:
+        yield "Both halves suggested it, each without the other."
+    if spot.forms:
+        forms = "; ".join(told(form) for form in spot.forms[:4])
+        yield f"About the same rows: {forms}."
+
+
+def examples_of(spot: WeakSpot, *, most: int = 3) -> Iterator[str]:
+    """Failing rows in one line each."""
+    for one in spot.examples[:most]:
+        should = f"should be {one.expected}, " if one.expected is not None else ""
+        said = f"said {one.answer}" if one.answer is not None else ""
+        text = f": {show.shorten(one.text, 100)}" if one.text else ""
+        yield f"line {one.line}: {should}{said}".rstrip(", :") + text
+
+
+def not_found(result: TableResult) -> str:
+    """What the table excludes."""
+    if result.bound is None:
+        return "There are too few rows to say what else could be weak."
+    found = result.bound
+    other = "Among the rows that none of these speaks of, no" if result.spots else "No"
+    return (
+        f"{other} single word or value with at least {show.plural(found.rows, 'row')} fails more often than "
+        f"{show.percent(found.rate)} of the time (at 95 %; {show.count(found.concepts)} were looked at)."
+    )
+
+
+def measured(result: TableResult) -> Iterator[tuple[str, str]]:
+    yield "the table", f"{result.origin} ({result.form})"
+    yield "a failure", result.rule
+    yield from result.columns
+    yield "things to say", f"{show.count(result.concepts)} words, values and ranges"
+    if not result.wider:
+        yield "wider nouns", "none: WordNet is not on this machine (apt-get install wordnet-base)"
+    for note in result.notes:
+        yield "note", note
+
+
+_METHOD = (
+    "The rows were cut in two halves at random. Each half suggested the fewest statements that explain its "
+    "failures. The other half tested them: against all its other rows, and against those that are alike in "
+    "what earlier findings say. Both lists together hold the false-discovery rate. No model was asked."
+)

@@ -1,0 +1,262 @@
+"""table: weak spots of an evaluation that has been run already.
+
+Every row has a verdict and things that can be said of it: words of its texts, values of its columns, ranges,
+wider nouns. The rows are cut in two halves, and rows of one group stay together. Each half suggests the few
+statements that explain its failures best; the other half tests them, with the false-discovery rate held over
+both lists. Of what is confirmed, statements that mark about the same rows are one weak spot. Of all the rows
+that none of them speaks of, a bound says how bad a concept among them may be at most.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from math import log
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta
+
+from weakspot.core import Finding, Hypothesis, Rate, Stage, Trial
+from weakspot.records import Judged
+from weakspot.records.suspicion import label_share, suspicion
+from weakspot.stats import wilson
+from weakspot.stats.clustered import clustered_rate
+from weakspot.store import Ledger
+from weakspot.studies.table.confirm import halves
+from weakspot.studies.table.parts import TableParts
+from weakspot.studies.table.pictures import kept
+from weakspot.studies.table.propose import Statement, members
+from weakspot.studies.table.result import Bound, ExampleRow, TableResult, WeakSpot
+from weakspot.studies.table.search import Spot, weak_spots
+from weakspot.studies.table.settings import TableSettings
+from weakspot.study import Context
+
+#: Failing rows shown of each weak spot, and answers.
+EXAMPLES: Final = 6
+ANSWERS: Final = 4
+#: A bound is of concepts with at least this share of the rows, and so many of them.
+SHARE: Final = 0.01
+FEWEST: Final = 30
+#: The ledger holds a trial for each row of a table of at most so many.
+TRIALS: Final = 200_000
+#: Rows left out that are listed.
+LISTED: Final = 50
+
+Rows = NDArray[np.bool_]
+
+
+def table(context: Context[TableSettings, TableParts]) -> TableResult:
+    """Suggest on one half, confirm on the other, both ways; say what is left."""
+    settings, parts = context.settings, context.parts
+    judged, concepts = parts.judged, parts.concepts
+    failed, n = judged.failed, len(judged)
+    base = Hypothesis(f"a row of {settings.target}", origin="baseline")
+    keep_trials(context.ledger, base, judged, np.arange(n), Stage.EXPLORE)
+    half = halves(n, settings.seed, parts.groups)
+    spots = weak_spots(
+        concepts.rows,
+        failed,
+        half,
+        fdr=settings.fdr,
+        groups=parts.groups,
+        longest=settings.sentences,
+        dear=np.array([concept.dear for concept in concepts.concepts]),
+    )
+    doubts = suspicion(judged)
+    told, findings = [], []
+    for spot in spots:
+        inside = of_statement(parts, spot.statement)
+        tested = half if spot.side else ~half
+        words = phrases(parts, spot.statement)
+        hypothesis = Hypothesis(
+            f"{base.text}: {' and '.join(words)}",
+            tuple((concepts.concepts[i].name, "yes") for i in spot.statement),
+            origin="rows",
+            parent=base.id,
+        )
+        keep_trials(context.ledger, hypothesis, judged, np.flatnonzero(inside & tested), Stage.CONFIRM)
+        weak = weak_spot(context, spot, hypothesis, inside, tested, doubts)
+        told.append(weak)
+        findings.append(finding_of(weak, hypothesis))
+    context.ledger.set_findings(findings)
+    return TableResult(
+        origin=judged.records.origin,
+        form=judged.records.form,
+        rule=judged.rule,
+        rows=n,
+        failures=int(failed.sum()),
+        usual=rate_of(parts, np.ones(n, bool)),
+        columns=tuple(taken_for(judged)),
+        left_out=len(judged.left_out),
+        reasons=tuple((one.line, one.reason) for one in judged.left_out[:LISTED]),
+        notes=tuple(judged.records.notes),
+        concepts=len(concepts.concepts),
+        wider=parts.wider,
+        label=share_of(judged, doubts, np.ones(n, bool)),
+        spots=tuple(told),
+        bound=bound(parts, [of_statement(parts, spot.statement) for spot in spots]),
+    )
+
+
+def weak_spot(
+    context: Context[TableSettings, TableParts],
+    spot: Spot,
+    hypothesis: Hypothesis,
+    inside: Rows,
+    tested: Rows,
+    doubts: NDArray[np.float64],
+) -> WeakSpot:
+    """A confirmed statement as it is told."""
+    parts = context.parts
+    judged, failed = parts.judged, parts.judged.failed
+    failing = np.flatnonzero(inside & tested & failed)
+    answers = Counter(judged.answer[row] for row in failing.tolist())
+    every = max(int((failed & tested).sum()), 1)
+    return WeakSpot(
+        hypothesis=hypothesis.id,
+        says=tuple(phrases(parts, spot.statement)),
+        forms=tuple(tuple(phrases(parts, form)) for form in spot.forms),
+        rows=int(inside.sum()),
+        failures=int((inside & failed).sum()),
+        rate=rate_of(parts, inside & tested),
+        elsewhere=rate_of(parts, tested & ~inside),
+        p=spot.tested.p,
+        impact=float((inside & failed).sum() / max(failed.sum(), 1)),
+        own=max(spot.tested.own, 0.0) / every,
+        both=spot.both,
+        label=share_of(judged, doubts, inside),
+        answers=tuple(
+            (answer, times / len(failing)) for answer, times in answers.most_common(ANSWERS) if answer
+        ),
+        examples=tuple(example(context, int(row)) for row in shown_first(judged, failing, doubts)),
+    )
+
+
+def finding_of(weak: WeakSpot, hypothesis: Hypothesis) -> Finding:
+    """The same as every study says it; the p-value as an e-value, 1/(2√p)."""
+    return Finding(
+        hypothesis=hypothesis,
+        phrase=" and ".join(weak.says),
+        rate=weak.rate,
+        baseline=weak.elsewhere,
+        log_evidence=-log(2.0) - 0.5 * log(max(weak.p, 1e-300)),
+        confirmed=True,
+        confusions=weak.answers,
+        failing=tuple(Stage.CONFIRM.start + one.row for one in weak.examples),
+    )
+
+
+def of_statement(parts: TableParts, statement: Statement) -> Rows:
+    found = np.zeros(len(parts.judged), bool)
+    found[members(parts.concepts.rows, [statement]).indices] = True
+    return found
+
+
+def phrases(parts: TableParts, statement: Statement) -> list[str]:
+    """What a statement says, as people read it; columns before words."""
+    concepts = [parts.concepts.concepts[i] for i in statement]
+    return [concept.phrase for concept in sorted(concepts, key=lambda c: c.test == "mentions")]
+
+
+def rate_of(parts: TableParts, rows: Rows) -> Rate:
+    """The failure rate of some rows, with an interval for rows like them; wider where they come in groups."""
+    failed = parts.judged.failed[rows]
+    n, k = len(failed), int(failed.sum())
+    if parts.groups is None or not n:
+        low, high = wilson(k, n)
+    else:
+        found = clustered_rate(failed.astype(float), parts.groups[rows])
+        low, high = found.low, found.high
+    return Rate(k / n if n else 0.0, low, high, n, k)
+
+
+def share_of(judged: Judged, doubts: NDArray[np.float64], rows: Rows) -> tuple[float, float, float] | None:
+    """The share of the failures of some rows that is probably the label's; None where nothing can be said."""
+    if not doubts.any() or not (judged.failed & rows).any():
+        return None
+    found = label_share(judged.failed, doubts, rows)
+    return found.rate, found.low, found.high
+
+
+def bound(parts: TableParts, spots: list[Rows]) -> Bound | None:
+    """How often a concept of some size may fail at most among rows that no weak spot speaks of, at 95 %.
+
+    It holds for all these concepts at once, since each has its part of the 5 %.
+    """
+    left = ~np.logical_or.reduce([np.zeros(len(parts.judged), bool), *spots])
+    least = max(int(np.ceil(SHARE * len(left))), FEWEST)
+    rows = parts.concepts.rows[left]
+    n = np.asarray(rows.sum(axis=0)).ravel()
+    k = np.asarray(rows.T @ parts.judged.failed[left].astype(np.float32)).ravel()
+    large = n >= least
+    if not large.any():
+        return None
+    highest = beta.ppf(1 - 0.05 / large.sum(), k[large] + 1, np.maximum(n[large] - k[large], 1e-9))
+    return Bound(concepts=int(large.sum()), rows=least, rate=float(min(highest.max(), 1.0)))
+
+
+def shown_first(judged: Judged, failing: NDArray[np.int64], doubts: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Failing rows worth showing: the model's own errors before the label's, the surest first."""
+    score = np.nan_to_num(judged.score[failing], nan=0.0)
+    order = np.lexsort((failing, -score, doubts[failing] > 0.5))
+    return failing[order][:EXAMPLES]
+
+
+def example(context: Context[TableSettings, TableParts], row: int) -> ExampleRow:
+    judged = context.parts.judged
+    score = float(judged.score[row])
+    return ExampleRow(
+        row=row,
+        line=int(judged.records.lines[row]),
+        expected=judged.expected[row],
+        answer=judged.answer[row],
+        score=None if np.isnan(score) else score,
+        text=judged.text_of(row)[:600],
+        picture=kept(context.run.blobs, judged, row),
+    )
+
+
+def keep_trials(
+    ledger: Ledger, hypothesis: Hypothesis, judged: Judged, rows: NDArray[np.int64], stage: Stage
+) -> None:
+    """A trial for each row, unless the table is a large one or an earlier session kept them."""
+    ledger.add_hypotheses([hypothesis])
+    if len(judged) > TRIALS or not len(rows) or ledger.count(hypothesis, stage):
+        return
+    spend = {"rows": len(rows)} if stage is Stage.EXPLORE else {}
+    ledger.record(list(trials_of(hypothesis, judged, rows, stage)), spend)
+
+
+def trials_of(
+    hypothesis: Hypothesis, judged: Judged, rows: NDArray[np.int64], stage: Stage
+) -> Iterator[Trial]:
+    from weakspot.core import Status
+
+    for row in rows.tolist():
+        answer, score = judged.answer[row], float(judged.score[row])
+        yield Trial(
+            hypothesis.id,
+            stage.start + row,
+            Status.OK,
+            bool(judged.failed[row]),
+            None,
+            judged.expected[row] or "",
+            answer,
+            ((answer, score),) if answer and not np.isnan(score) else (),
+            judged.text_of(row)[:600],
+        )
+
+
+def taken_for(judged: Judged) -> Iterator[tuple[str, str]]:
+    """What each column with a role was taken for, for people."""
+    named = {
+        "label": "right answer", "prediction": "the model's answer", "score": "how sure it was",
+        "image": "picture", "group": "rows that belong together", "id": "which input",
+        "relabelled": "other right answers",
+    }  # fmt: skip
+    for role, meaning in named.items():
+        if column := getattr(judged.roles, role):
+            yield column, meaning
+    yield from ((column, "text") for column in judged.roles.text)
