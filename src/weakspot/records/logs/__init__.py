@@ -1,0 +1,135 @@
+"""Logs of other evaluation tools, read as tables. Which tool's it is, the content says, not the name."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from weakspot.core.errors import WeakspotError, disk_errors
+from weakspot.records.columns import records_of
+from weakspot.records.logs import fiftyone, garak, harness, inspect_ai, promptfoo
+from weakspot.records.logs.raw import Line, Log, document, head, lines, mapping, sequence
+from weakspot.records.table import Records
+
+#: What is read, for people.
+FORMATS: Final = (
+    "inspect_ai (.eval, .json), lm-evaluation-harness samples, lmms-eval samples, promptfoo results, "
+    "garak reports, FiftyOne data sets"
+)
+
+
+class _Whole(NamedTuple):
+    """A log that is one JSON document: marks that its beginning must have, whether it is one, its reader."""
+
+    marks: tuple[bytes, ...]
+    fits: Callable[[Mapping[str, Any]], bool]
+    read: Callable[[Path, Mapping[str, Any]], Log]
+
+
+class _Lines(NamedTuple):
+    """A log of JSON lines: whether a line is one of its, and its reader."""
+
+    fits: Callable[[Mapping[str, Any]], bool]
+    read: Callable[[Path, Iterable[Line]], Log]
+
+
+_WHOLE: Final = (
+    _Whole((b'"eval"', b'"version"'), inspect_ai.is_document, inspect_ai.read_document),
+    _Whole((b'"results"',), promptfoo.is_document, promptfoo.read_document),
+    _Whole((b'"evalId"',), promptfoo.is_document, promptfoo.read_document),
+    _Whole((b'"samples"', b'"filepath"'), fiftyone.is_document, fiftyone.read_document),
+    _Whole((b'"logs"',), harness.is_document, harness.read_document),
+)
+_LINES: Final = (
+    _Lines(harness.is_sample, harness.read_lines),
+    _Lines(garak.is_report, garak.read_lines),
+    _Lines(garak.is_hitlog, garak.refuse_hitlog),
+    _Lines(promptfoo.is_result, promptfoo.read_lines),
+)
+#: Lines that are looked at to see what they are.
+_FIRST: Final = 20
+
+
+def read_log(path: Path) -> Records | None:
+    """A log of a tool that is known, or None: this is none.
+
+    Rows without a verdict (an error, no score) are kept: the column of the role "correct" is missing there.
+    """
+    found = _read(path / "samples.json" if (path / "samples.json").is_file() else path)
+    if found is None:
+        return None
+    if not found.rows:
+        first = f": line {found.left_out[0].line}: {found.left_out[0].reason}" if found.left_out else ""
+        raise WeakspotError(
+            f"{path} is a log ({found.form}) without a row that can be read{first}", fix="run it again"
+        )
+    return records_of(
+        found.rows,
+        found.lines,
+        str(path),
+        found.form,
+        left_out=found.left_out,
+        roles=found.roles,
+        folder=found.folder,
+        digest="" if path.is_dir() else _digest(path),
+        notes=found.notes,
+    )
+
+
+def is_log(path: Path) -> bool:
+    """Whether a file seems to be such a log, by its beginning; nothing is read whole."""
+    if (path / "samples.json").is_file():
+        return is_log(path / "samples.json")
+    if not path.is_file():
+        return False
+    start = head(path)
+    if inspect_ai.is_archive(start):
+        return True
+    return _by_lines(path, start) is not None or bool(_candidates(start)) or _is_list(start)
+
+
+def _read(path: Path) -> Log | None:
+    if not path.is_file():
+        return None
+    start = head(path)
+    if inspect_ai.is_archive(start):
+        return inspect_ai.read_archive(path)
+    if (kind := _by_lines(path, start)) is not None:
+        return kind.read(path, lines(path))
+    if _is_list(start):
+        values = sequence(document(path))
+        return harness.read_list(path, values) if values and harness.is_sample(mapping(values[0])) else None
+    if candidates := _candidates(start):
+        value = mapping(document(path))
+        return next((one.read(path, value) for one in candidates if one.fits(value)), None)
+    return None
+
+
+def _by_lines(path: Path, start: bytes) -> _Lines | None:
+    """The kind of JSON lines that the first whole line begins; a document's first line is no object."""
+    if not start.startswith(b"{"):
+        return None
+    for line in islice(lines(path), _FIRST):
+        if not line.broken:
+            return next((kind for kind in _LINES if kind.fits(line.value)), None)
+        if line.number == 1 and start.split(b"\n", 1)[0].strip() in (b"{", b""):
+            return None  # a document over many lines
+    return None
+
+
+def _candidates(start: bytes) -> list[_Whole]:
+    if not start.startswith(b"{"):
+        return []
+    return [one for one in _WHOLE if all(mark in start for mark in one.marks)]
+
+
+def _is_list(start: bytes) -> bool:
+    return start.startswith(b"[") and b'"doc_id"' in start and b'resps"' in start
+
+
+def _digest(path: Path) -> str:
+    with disk_errors(f"{path} cannot be read", "check the path"), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
