@@ -163,7 +163,7 @@ def _checks(
             continue
         what = RATE if measure.kind == OVERALL else PART
         kept = passed(rate.low, rate.high, limit, limits.strict)
-        found.append(Check(what, measure.words, *rate[:4], limit, passed))
+        found.append(Check(what, measure.words, *rate[:4], limit, kept))
     if limits.findings is not None:
         n = sum(finding.confirmed for finding in run.findings)
         found.append(Check(FINDINGS, "confirmed findings", n, n, n, n, limits.findings, n <= limits.findings))
@@ -173,7 +173,7 @@ def _checks(
                 d = row.contrast
                 kept = passed(d.low, d.high, increase, limits.strict)
                 words = f"{row.measure.words}{'' if row.paired else ' (separate cases)'}"
-                found.append(Check(INCREASE, words, d.difference, d.low, d.high, d.n, increase, passed))
+                found.append(Check(INCREASE, words, d.difference, d.low, d.high, d.n, increase, kept))
     return found
 
 

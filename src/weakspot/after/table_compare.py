@@ -287,8 +287,10 @@ def _notes(one: Tabled, two: Tabled, cases: Cases, missing: Missing, few: int) -
         notes.append(f"{few} categories are left out: fewer than {FEWEST} cases with a verdict in both.")
     if one.rule != two.rule:
         notes.append(f"A failure is not the same in both: {one.rule}; {two.rule}.")
-    for table in (one, two):
-        notes += [f"{table.records.origin}: {note}" for note in table.records.notes]
+    told = [table.records.notes for table in (one, two)]
+    notes += [note for note in told[0] if note in told[1]]
+    for table, other in ((one, told[1]), (two, told[0])):
+        notes += [f"{table.records.origin}: {note}" for note in table.records.notes if note not in other]
         if table.records.left_out:
             first = table.records.left_out[0]
             notes.append(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from weakspot.core import WeakspotError
 from weakspot.records import Kind, Records, Roles
 from weakspot.records.judged import Given
-from weakspot.records.logs import read_log
+from weakspot.records.read import read_records
+from weakspot.records.verdicts import read_judged
 
 #: More values are no categories.
 MOST_CATEGORIES: Final = 100
@@ -34,7 +35,8 @@ class Tabled(NamedTuple):
     rule: str
 
 
-class Cases(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Cases:
     """Cases that both tables have; of one that was asked several times, its rows together.
 
     Attributes:
@@ -71,7 +73,8 @@ class Cases(NamedTuple):
         ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
             return pair[0][chosen], pair[1][chosen]
 
-        return self._replace(
+        return replace(
+            self,
             failures=cut(self.failures),
             judged=cut(self.judged),
             rows=cut(self.rows),
@@ -81,16 +84,13 @@ class Cases(NamedTuple):
 
 def read_tabled(given: Given, *, named: Roles | None = None, failed: str = "") -> Tabled:
     """All rows of a table or a log, with and without a verdict."""
-    del failed
-    records = read_log(Path(given))
-    if records is None:
-        raise WeakspotError(f"{given} is no log that is known", fix="name a log")
-    roles = records.roles
-    names = {name: roles.get(name, "") for name in Roles._fields if name != "text"}
-    text = (roles["text"],) if "text" in roles else ()
-    return Tabled(
-        records, named or Roles(**names, text=text), 1 - records.column(roles["correct"]).values, "wrong"
-    )
+    records = read_records(given, named=named)
+    # Rows with a verdict are found again by number: a line of some formats holds several rows.
+    numbered = replace(records, lines=np.arange(len(records)))
+    judged = read_judged(numbered, named=named, failed=failed)
+    verdicts = np.full(len(records), np.nan)
+    verdicts[judged.records.lines] = judged.failed
+    return Tabled(replace(records, notes=judged.records.notes), judged.roles, verdicts, judged.rule)
 
 
 def pair(first: Tabled, second: Tabled) -> Cases:

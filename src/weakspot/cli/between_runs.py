@@ -115,7 +115,7 @@ def compare(
     difference is called one only after the p-values of all comparisons have been adjusted. Exit code 0
     whatever is found: see weakspot gate.
     """
-    from weakspot.after.compared import Compared, compare_folders
+    from weakspot.after.compared import compare_folders
     from weakspot.after.comparison_text import markdown as markdown_of
     from weakspot.after.comparison_text import to_json
     from weakspot.store import write_whole

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from weakspot.core.errors import WeakspotError, disk_errors
-from weakspot.records.columns import records_of
+import numpy as np
+
+from weakspot.core.errors import WeakspotError
+from weakspot.records.content import digest_of
+from weakspot.records.kinds import columns_of
 from weakspot.records.logs import fiftyone, garak, harness, inspect_ai, promptfoo
 from weakspot.records.logs.raw import Line, Log, document, head, lines, mapping, sequence
-from weakspot.records.table import Records
+from weakspot.records.sheet import sheet_of_rows
+from weakspot.records.table import Column, Kind, Records
 
 #: What is read, for people.
 FORMATS: Final = (
@@ -58,37 +61,55 @@ def read_log(path: Path) -> Records | None:
 
     Rows without a verdict (an error, no score) are kept: the column of the role "correct" is missing there.
     """
-    found = _read(path / "samples.json" if (path / "samples.json").is_file() else path)
+    file = _file(path)
+    found = _read(file)
     if found is None:
         return None
     if not found.rows:
         first = f": line {found.left_out[0].line}: {found.left_out[0].reason}" if found.left_out else ""
         raise WeakspotError(
-            f"{path} is a log ({found.form}) without a row that can be read{first}", fix="run it again"
+            f"{path} is a log ({found.form}) without a row that can be read{first}",
+            fix="run the evaluation again, or copy its log again",
         )
-    return records_of(
-        found.rows,
-        found.lines,
+    columns = {column.name: column for column in _columns(found) if column.present().any()}
+    return Records(
         str(path),
         found.form,
-        left_out=found.left_out,
-        roles=found.roles,
-        folder=found.folder,
-        digest="" if path.is_dir() else _digest(path),
-        notes=found.notes,
+        columns,
+        np.array(found.lines, np.int64),
+        tuple(found.left_out),
+        {role: name for role, name in found.roles.items() if name in columns},
+        found.folder,
+        digest_of([file]),
+        tuple(found.notes),
     )
 
 
 def is_log(path: Path) -> bool:
-    """Whether a file seems to be such a log, by its beginning; nothing is read whole."""
-    if (path / "samples.json").is_file():
-        return is_log(path / "samples.json")
-    if not path.is_file():
-        return False
-    start = head(path)
-    if inspect_ai.is_archive(start):
-        return True
-    return _by_lines(path, start) is not None or bool(_candidates(start)) or _is_list(start)
+    """Whether this is a log that no ending tells: a folder of FiftyOne's, or an archive of inspect_ai's."""
+    file = _file(path)
+    return file != path or (path.is_file() and inspect_ai.is_archive(head(path)))
+
+
+def _file(path: Path) -> Path:
+    """What FiftyOne exports is a folder with this file."""
+    return path / "samples.json" if (path / "samples.json").is_file() else path
+
+
+def _columns(log: Log) -> Iterator[Column]:
+    """What has a role is words and stays so, also where the words are numbers, dates or JSON."""
+    sheet = sheet_of_rows(log.form, log.rows, log.lines, ())
+    words = [name for role, name in log.roles.items() if role not in ("correct", "score")]
+    for name, cells in sheet.columns.items():
+        if name in words:
+            yield Column(name, Kind.TEXT, np.array([_clean(cell) for cell in cells], object))
+        else:
+            yield from columns_of(name, cells, flag=name == log.roles.get("correct"))
+
+
+def _clean(cell: Any) -> str | None:
+    """Text without halves of characters, which JSON can hold and no file can be written with."""
+    return None if cell is None else str(cell).encode("utf-8", "replace").decode()
 
 
 def _read(path: Path) -> Log | None:
@@ -128,8 +149,3 @@ def _candidates(start: bytes) -> list[_Whole]:
 
 def _is_list(start: bytes) -> bool:
     return start.startswith(b"[") and b'"doc_id"' in start and b'resps"' in start
-
-
-def _digest(path: Path) -> str:
-    with disk_errors(f"{path} cannot be read", "check the path"), path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

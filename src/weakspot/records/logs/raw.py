@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from weakspot.core.errors import WeakspotError, disk_errors
+from weakspot.records.content import DAMAGED, first_bytes, opened, read_content
 from weakspot.records.table import LeftOut
 
-#: A JSON document, a line or a member of an archive is not read beyond so many bytes.
-MOST_DOCUMENT: Final = 2 << 30
+#: A line is not read beyond so many bytes.
 MOST_LINE: Final = 256 << 20
 #: So much of a file is enough to see what it is.
 HEAD: Final = 1 << 20
@@ -53,47 +52,31 @@ class Line(NamedTuple):
 
 
 def head(path: Path) -> bytes:
-    """The beginning of a file, after any byte order mark; unpacked if it is compressed."""
-    with _opened(path) as file:
-        return file.read(HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
-
-
-def _opened(path: Path) -> IO[bytes]:
-    with disk_errors(f"{path} cannot be read", "check the path"):
-        with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-        return gzip.open(path) if packed else path.open("rb")  # type: ignore[return-value]
+    """The beginning of a file, unpacked, after any byte order mark."""
+    return first_bytes(path, HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
 
 
 def document(path: Path) -> Any:
     """A whole JSON file."""
-    with _opened(path) as file:
-        try:
-            data = file.read(MOST_DOCUMENT + 1)
-        except (OSError, EOFError) as error:
-            raise WeakspotError(f"{path} is damaged: {error}", fix="copy or unpack it again") from error
-    if len(data) > MOST_DOCUMENT:
-        raise WeakspotError(
-            f"{path} is longer than {MOST_DOCUMENT >> 30} GiB",
-            fix="write the log in parts, or as JSON lines",
-        )
+    content = read_content(path)
     try:
-        return json.loads(data.removeprefix(b"\xef\xbb\xbf"))
+        return json.loads(content.data.removeprefix(b"\xef\xbb\xbf"))
     except BROKEN_JSON as error:
         raise WeakspotError(
-            f"{path} is not whole JSON: {why(error)}", fix="was it cut off? write or copy it again"
+            f"{path} is not whole JSON: {content.cut or why(error)}",
+            fix="was it cut off? write or copy it again",
         ) from error
 
 
 def lines(path: Path) -> Iterator[Line]:
     """The objects of a JSON lines file, one at a time; lines without one say why."""
-    with _opened(path) as file:
+    with disk_errors(f"{path} cannot be read", "check the permissions"), opened(path) as file:
         number = 0
         while True:
             number += 1
             try:
                 raw = file.readline(MOST_LINE + 1)
-            except (OSError, EOFError) as error:
+            except DAMAGED as error:
                 yield Line(number, {}, f"the file is damaged: {error}")
                 return
             if not raw:
