@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from weakspot.core.errors import WeakspotError, disk_errors
-from weakspot.records.content import DAMAGED, first_bytes, opened, read_content
+from weakspot.records.content import DAMAGED, opened, read_content
 from weakspot.records.table import LeftOut
 
 #: A line is not read beyond so many bytes.
@@ -52,8 +52,15 @@ class Line(NamedTuple):
 
 
 def head(path: Path) -> bytes:
-    """The beginning of a file, unpacked, after any byte order mark."""
-    return first_bytes(path, HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
+    """The beginning of a file, unpacked, after any byte order mark; of a damaged one as much as there is."""
+    found = b""
+    try:
+        with opened(path) as file:
+            while len(found) < HEAD and (more := file.read(1 << 10)):
+                found += more
+    except DAMAGED:
+        pass
+    return found.removeprefix(b"\xef\xbb\xbf").lstrip()
 
 
 def document(path: Path) -> Any:
