@@ -87,6 +87,11 @@ class Compared:
         return [row for row in self.rows if row.found == (True, False)]
 
     @property
+    def thing(self) -> str:
+        """What each of the two is, for people."""
+        return "run"
+
+    @property
     def tests(self) -> int:
         """How many comparisons were made."""
         return sum(row.contrast is not None for row in self.rows)
@@ -112,7 +117,7 @@ def compare(
     separate = one.separate(second.config)
     rows = [_row(*both, separate=separate, level=level) for both in _joined(one, two)]
     few = [row for row in rows if _too_few(row)]
-    rows = _judged([row for row in rows if not _too_few(row)], adjustment, alpha)
+    rows = adjusted_rows([row for row in rows if not _too_few(row)], adjustment, alpha)
     return Compared(
         study=first.config.study,
         first=_side(first),
@@ -216,7 +221,7 @@ def _too_few(row: MeasureRow) -> bool:
     return _is_part(row.measure) and row.contrast is not None and row.contrast.n < FEWEST
 
 
-def _judged(rows: Sequence[MeasureRow], adjustment: str, alpha: float) -> list[MeasureRow]:
+def adjusted_rows(rows: Sequence[MeasureRow], adjustment: str, alpha: float) -> list[MeasureRow]:
     """Adjust the p-values, say what changed, and put what changed most first within each kind."""
     tested = [row for row in rows if row.contrast is not None]
     adjusted = iter(ADJUSTMENTS[adjustment]([row.contrast.p for row in tested if row.contrast]))

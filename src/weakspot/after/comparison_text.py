@@ -33,9 +33,8 @@ def sentences(found: Compared) -> list[str]:
     for change, words in ((WORSE, "fails more often"), (BETTER, "fails less often")):
         rows = found.changed(change)
         if rows:
-            told.append(
-                f"The second run {words} in {len(rows)} of {show.plural(n, 'comparison')}: {_named(rows)}."
-            )
+            where = f"{len(rows)} of {show.plural(n, 'comparison')}"
+            told.append(f"The second {found.thing} {words} in {where}: {_named(rows)}.")
     if n and not found.changed(WORSE) and not found.changed(BETTER):
         told.append(f"No difference is shown in {show.plural(n, 'comparison')}.")
     for rows, what, where in (
@@ -131,10 +130,17 @@ def p_value(p: float | None) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.2g}"
 
 
+def _of_study(found: Compared) -> str:
+    return f" of {found.study}" if found.study else ""
+
+
 def markdown(found: Compared) -> str:
-    names = [escape(f"{side.folder} ({side.model})", 200) for side in (found.first, found.second)]
+    names = [
+        escape(f"{side.folder} ({side.model})" if side.model else side.folder, 200)
+        for side in (found.first, found.second)
+    ]
     blocks = [
-        f"# Two runs of {found.study}",
+        f"# Two {found.thing}s{_of_study(found)}",
         f"- first: {names[0]}\n- second: {names[1]}",
         "\n\n".join(escape(sentence, 2000) for sentence in sentences(found)),
     ]

@@ -84,11 +84,7 @@ def gate(run: Run, limits: Limits, *, against: Run | None = None) -> Gate:
     Rates are compared with those of a run of the same study, `against`, if there is one; an increase of 0 is
     then the limit unless one is given.
     """
-    if against is None and limits.increase is not None:
-        raise WeakspotError("an increase over what?", fix="name the other run: --against RUN")
-    if against is None and (limits.rate, limits.part_rate, limits.findings) == (None, None, None):
-        raise WeakspotError("there is no limit to check", fix="add --max-rate 0.05, or --against RUN")
-    _check(limits)
+    check_limits(limits, against=against is not None)
     notes: list[str] = []
     for one in (run,) if against is None else (run, against):
         notes += _whole(one, limits.errors)
@@ -116,7 +112,12 @@ def gate(run: Run, limits: Limits, *, against: Run | None = None) -> Gate:
     )
 
 
-def _check(limits: Limits) -> None:
+def check_limits(limits: Limits, *, against: bool) -> None:
+    """Refuse limits that cannot be meant, or that there are none."""
+    if not against and limits.increase is not None:
+        raise WeakspotError("an increase over what?", fix="name the other run: --against RUN")
+    if not against and (limits.rate, limits.part_rate, limits.findings) == (None, None, None):
+        raise WeakspotError("there is no limit to check", fix="add --max-rate 0.05, or --against RUN")
     for name, value, most, fix in (
         ("--max-rate", limits.rate, 1, "write a share, e.g. 0.05 for 5 %"),
         ("--max-part-rate", limits.part_rate, 1, "write a share, e.g. 0.05 for 5 %"),
@@ -150,7 +151,7 @@ def _checks(
     rates = rates_of(run)
     for measure in rates.measures():
         limit = limits.rate if measure.kind == OVERALL else limits.part_rate
-        if limit is None or not _wanted(measure.words, limits.only):
+        if limit is None or not wanted(measure.words, limits.only):
             continue
         sample = rates.sample(measure)
         rate = None if sample is None else sample.rate(level)
@@ -161,26 +162,26 @@ def _checks(
                 )
             continue
         what = RATE if measure.kind == OVERALL else PART
-        passed = _passed(rate.low, rate.high, limit, limits.strict)
-        found.append(Check(what, measure.words, *rate[:4], limit, passed))
+        kept = passed(rate.low, rate.high, limit, limits.strict)
+        found.append(Check(what, measure.words, *rate[:4], limit, kept))
     if limits.findings is not None:
         n = sum(finding.confirmed for finding in run.findings)
         found.append(Check(FINDINGS, "confirmed findings", n, n, n, n, limits.findings, n <= limits.findings))
     if against is not None and increase is not None:
         for row in compare(against, run, level=level).rows:
-            if row.contrast is not None and _wanted(row.measure.words, limits.only):
+            if row.contrast is not None and wanted(row.measure.words, limits.only):
                 d = row.contrast
-                passed = _passed(d.low, d.high, increase, limits.strict)
+                kept = passed(d.low, d.high, increase, limits.strict)
                 words = f"{row.measure.words}{'' if row.paired else ' (separate cases)'}"
-                found.append(Check(INCREASE, words, d.difference, d.low, d.high, d.n, increase, passed))
+                found.append(Check(INCREASE, words, d.difference, d.low, d.high, d.n, increase, kept))
     return found
 
 
-def _passed(low: float, high: float, limit: float, strict: bool) -> bool:
+def passed(low: float, high: float, limit: float, strict: bool) -> bool:
     return high <= limit if strict else low <= limit
 
 
-def _wanted(words: str, only: Sequence[str]) -> bool:
+def wanted(words: str, only: Sequence[str]) -> bool:
     return not only or any(fnmatch.fnmatch(words.lower(), f"*{pattern.lower()}*") for pattern in only)
 
 

@@ -64,9 +64,41 @@ def report(
     return 0
 
 
+#: What tables need that runs know of themselves.
+By: Final = option(None, "COLUMN", "Of tables: compare each category of this column too; repeatable.", "--by")
+Id: Final = option("", "COLUMN", "Of tables: which column says which case a row is.", "--id")
+Label: Final = option("", "COLUMN", "Of tables: the column with the right answer.", "--label")
+Prediction: Final = option("", "COLUMN", "Of tables: the column with the model's answer.", "--prediction")
+Failed: Final = option("", "EXPRESSION", "Of tables: what a failure is, e.g. 'loss > 2'.", "--failed")
+
+
+def _are_tables(first: Path, second: Path | None, *given: object) -> bool:
+    """Whether tables are meant rather than runs; a mixture, or what a run does not know, is refused."""
+    from weakspot.records.read import is_table
+
+    paths = [first] if second is None else [first, second]
+    tables = [is_table(path) for path in paths]
+    if any(tables) and not all(tables):
+        other = paths[tables.index(False)]
+        raise WeakspotError(
+            f"{other} is neither a table nor a log", fix="compare a table with a table, a run with a run"
+        )
+    if not any(tables) and any(given):
+        raise WeakspotError(
+            f"{first} is neither a table nor a log, but a flag of tables is given",
+            fix="leave out --by, --id, --label, --prediction and --failed, or correct the path",
+        )
+    return all(tables)
+
+
 def compare(
-    first: Path = argument("A", "The folder of a run."),
-    second: Path = argument("B", "The folder of a later run of the same study."),
+    first: Path = argument("A", "The folder of a run, a table of results, or a log of another tool."),
+    second: Path = argument("B", "A later run of the same study; or another table or log of the same data."),
+    by: list[str] | None = By,
+    id: str = Id,
+    label: str = Label,
+    prediction: str = Prediction,
+    failed: str = Failed,
     adjust: str = option(
         "holm",
         "METHOD",
@@ -76,18 +108,31 @@ def compare(
     markdown: Path | None = option(None, "FILE", "Write the comparison as Markdown, too."),
     as_json: bool = flag("--json", "Print the comparison as JSON."),
 ) -> int:
-    """Set two runs of the same study against each other: what is new, gone, worse, better.
+    """Set two runs, tables or logs against each other: what is new, gone, worse, better.
 
     Cases that both runs drew (same words, seed and source; the same item of a benchmark) are compared in
-    pairs; others as separate samples, and the output says so and why. A difference is called one only after
-    the p-values of all comparisons have been adjusted. Exit code 0 whatever is found: see weakspot gate.
+    pairs; others as separate samples, and the output says so and why. Tables and logs are paired by id. A
+    difference is called one only after the p-values of all comparisons have been adjusted. Exit code 0
+    whatever is found: see weakspot gate.
     """
     from weakspot.after.compared import compare_folders
     from weakspot.after.comparison_text import markdown as markdown_of
     from weakspot.after.comparison_text import to_json
     from weakspot.store import write_whole
 
-    found = compare_folders(first, second, adjustment=adjust, alpha=alpha)
+    found: Compared
+    more: dict[str, Any] = {}
+    if _are_tables(first, second, by, id, label, prediction, failed):
+        from weakspot.after import table_compare as tables
+        from weakspot.records import Roles
+
+        roles = Roles(id=id, label=label, prediction=prediction)
+        found = of_tables = tables.compare_tables(
+            first, second, by=by or (), named=roles, failed=failed, adjustment=adjust, alpha=alpha
+        )
+        more = tables.to_json(of_tables)
+    else:
+        found = compare_folders(first, second, adjustment=adjust, alpha=alpha)
     if markdown is not None:
         try:
             write_whole(markdown, markdown_of(found).encode("utf-8", "backslashreplace"))
@@ -95,7 +140,7 @@ def compare(
             raise WeakspotError(
                 f"{markdown} cannot be written: {error.strerror}", fix="check the path of --markdown"
             ) from error
-    values = to_json(found) | {"exit_code": 0}
+    values = to_json(found) | more | {"exit_code": 0}
     return show(values, _comparison(found, columns()), as_json=as_json, allow_nan=False)
 
 
@@ -155,8 +200,12 @@ def _wrapped(text: str, wide: int) -> list[str]:
 
 
 def gate(
-    run: Path = argument("RUN", "The folder of the run under test."),
-    against: Path | None = option(None, "RUN", "A run of the same study, e.g. of the released model."),
+    run: Path = argument("RUN", "The folder of the run under test; or a table of results, or a log."),
+    against: Path | None = option(
+        None,
+        "RUN",
+        "A run of the same study, e.g. of the released model; of a table another, of the same data.",
+    ),
     max_rate: float | None = option(None, "SHARE", "Limit on the overall failure rates, e.g. 0.05."),
     max_part_rate: float | None = option(
         None, "SHARE", "Limit on the rate of every finding, slice, cell or category."
@@ -170,12 +219,17 @@ def gate(
         None, "WORDS", "Look only at what has these words, * for anything; repeatable."
     ),
     max_errors: float = option(0.1, "SHARE", "With more trials that ended in an error, nothing is decided."),
+    by: list[str] | None = By,
+    id: str = Id,
+    label: str = Label,
+    prediction: str = Prediction,
+    failed: str = Failed,
     summary: Path | None = option(
         None, "FILE", "Append the verdict as Markdown, e.g. to $GITHUB_STEP_SUMMARY."
     ),
     as_json: bool = flag("--json", "Print the verdict as JSON."),
 ) -> int:
-    """Say by the exit code whether a run keeps its limits: 0 it does, 1 it does not, 2 it cannot be said.
+    """Say by the exit code whether a run or a table keeps its limits: 0 it does, 1 it does not, 2 unknown.
 
     Limits are held against intervals. By default a run fails only if that is shown: the lower end of an
     interval is above its limit. With --strict it fails unless the contrary is shown: the upper end must be
@@ -195,10 +249,17 @@ def gate(
         only=tuple(only or ()),
     )
     try:
-        with ExitStack() as stack:
-            opened = stack.enter_context(Run.read(run))
-            other = None if against is None else stack.enter_context(Run.read(against))
-            found = gates.gate(opened, limits, against=other)
+        if _are_tables(run, against, by, id, label, prediction, failed):
+            from weakspot.after.table_gate import gate_tables
+            from weakspot.records import Roles
+
+            roles = Roles(id=id, label=label, prediction=prediction)
+            found = gate_tables(run, limits, against=against, by=by or (), named=roles, failed=failed)
+        else:
+            with ExitStack() as stack:
+                opened = stack.enter_context(Run.read(run))
+                other = None if against is None else stack.enter_context(Run.read(against))
+                found = gates.gate(opened, limits, against=other)
         if summary is not None:
             with summary.open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(f"{gates.markdown(found)}\n")

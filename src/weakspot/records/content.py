@@ -8,7 +8,8 @@ import hashlib
 import lzma
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple, cast
 
@@ -22,6 +23,10 @@ _PACKED_ENDINGS: Final = (".gz", ".bz2", ".xz", ".zst", ".zstd")
 #: The first bytes of Parquet, of Arrow files and of older Feather files.
 ARROW: Final = (b"PAR1", b"ARROW1", b"FEA1")
 _BOMS: Final = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+
+
+#: What a packed file that is damaged raises.
+DAMAGED: Final = (EOFError, zlib.error, lzma.LZMAError, OSError)
 
 
 class Content(NamedTuple):
@@ -43,15 +48,22 @@ def packing(start: bytes) -> str:
     return next((name for magic, name in PACKED.items() if start.startswith(magic)), "")
 
 
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """A file, unpacked while it is read."""
+    with path.open("rb") as raw:
+        how = packing(raw.read(8))
+        raw.seek(0)
+        with _unpacked(raw, how) as file:
+            yield file
+
+
 def first_bytes(path: Path, most: int = 1 << 16) -> bytes:
     """The beginning of a file, unpacked; b"" of what cannot be read."""
     try:
-        with path.open("rb") as raw:
-            how = packing(raw.read(8))
-            raw.seek(0)
-            with _unpacked(raw, how) as file:
-                return file.read(most)
-    except (OSError, EOFError, zlib.error, lzma.LZMAError, WeakspotError):
+        with opened(path) as file:
+            return file.read(most)
+    except (*DAMAGED, WeakspotError):
         return b""
 
 
@@ -88,7 +100,7 @@ def read_content(path: Path) -> Content:
                 while size <= LARGEST and (chunk := file.read(1 << 20)):
                     parts.append(chunk)
                     size += len(chunk)
-        except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+        except DAMAGED as error:
             if not how:
                 raise
             cut = f"the {how} file is damaged from here on: {first_line(error)}"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from weakspot.records.folders import is_table_folder, read_folder
 from weakspot.records.frames import is_frame, read_frame
 from weakspot.records.judged import Given, Roles
 from weakspot.records.kinds import columns_of
+from weakspot.records.logs import is_log, read_log
 from weakspot.records.roles import answers_in, says
 from weakspot.records.sheet import Cells, Sheet, free_name
 from weakspot.records.table import Column, Records
@@ -32,8 +32,8 @@ def is_table(given: Given) -> bool:
     try:
         path = Path(given)
         if path.is_dir():
-            return is_table_folder(path)
-        return path.is_file() and is_table_file(path)
+            return is_table_folder(path) or is_log(path)
+        return path.is_file() and (is_table_file(path) or is_log(path))
     except (OSError, ValueError):
         return False
 
@@ -50,24 +50,17 @@ def read_records(given: Given, *, named: Roles | None = None) -> Records:
         origin, sheet = read_frame(given)
         return _records(sheet, origin, named or Roles())
     path = Path(TABLES.load(str(given)) if TABLES.has(str(given)) else given)
-    if path.is_dir():
+    if path.is_dir() and not is_log(path):
         sheet, files = read_folder(path)
         return _records(sheet, str(path), named or Roles(), folder=str(path), digest=digest_of(files))
-    check_file(path)
-    if ending(path) not in (*DELIMITED, *BINARY):
-        log = _log(path)
+    if not path.is_dir():
+        check_file(path)
+    if path.is_dir() or ending(path) not in (*DELIMITED, *BINARY):
+        log = read_log(path)
         if log is not None:
             return log
     sheet = read_file(path)
     return _records(sheet, str(path), named or Roles(), folder=str(path.parent), digest=digest_of([path]))
-
-
-def _log(path: Path) -> Records | None:
-    try:  # to be removed when weakspot.records.logs is there
-        logs = import_module("weakspot.records.logs")
-    except ImportError:
-        return None
-    return cast("Records | None", logs.read_log(path))
 
 
 def _records(sheet: Sheet, origin: str, named: Roles, *, folder: str = "", digest: str = "") -> Records:
