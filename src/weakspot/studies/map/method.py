@@ -54,8 +54,7 @@ def map_failures(context: MapContext) -> MapResult:
     ):
         usual = look_at_inputs_as_they_are(engine, base, settings)
         _need_verdicts(context.run, parts, usual.n, "the inputs as they are")
-        asking = Asking(engine, space=parts.space)
-        log = Log(asking, int(SEARCHED * settings.queries), watch=asking.show_worst)
+        log = Asking(engine, space=parts.space).log(int(SEARCHED * settings.queries))
         compared = spend(log, context)
         if not log.n.any():
             _wait_for_people(parts)
@@ -129,7 +128,7 @@ def confirm_worst(context: MapContext, engine: Engine, believed: Believed, base:
 
 def note(log: Log, parts: MapParts) -> str:
     notes = []
-    asked, size = int((log.n > 0).sum()), parts.space.size
+    asked, size = int((log.n > 0).sum()), int(log.there.sum())
     if asked < size:
         notes.append(f"{asked:,} of {size:,} cells have answers; the rates of the others are inferred.")
     if errors := int((log.asked - log.n).sum()):
