@@ -66,10 +66,10 @@ def axis_of(column: Column) -> Axis:
     if column.kind is Kind.NUMBER:
         numbers = column.values[np.isfinite(column.values)]
         distinct = np.unique(numbers)
-        if len(distinct) > FEW:
-            cuts = cuts_of(numbers)
+        cuts = cuts_of(numbers) if len(distinct) > FEW else ()
+        if cuts:
             return Axis(name, ranges(cuts), words=words, cuts=cuts)
-        return Axis(name, tuple(map(as_text, distinct.tolist())), words=words)
+        return Axis(name, tuple(dict.fromkeys(map(as_text, distinct.tolist()))), words=words)
     values = _labels(column)
     counts = Counter(value for value in values if value is not None)
     if column.kind is Kind.DATE:
@@ -95,10 +95,13 @@ def _categories(name: str, counts: Counter[str]) -> tuple[str, ...]:
 
 
 def cuts_of(numbers: Floats) -> tuple[float, ...]:
-    """Round bounds between ranges that hold about equally many of the numbers; none is empty."""
+    """Round bounds between ranges that hold about equally many of the numbers; none is empty.
+
+    There are none between numbers that are written alike.
+    """
     for some in (numbers, np.unique(numbers)):  # nearly all may be one number
         wanted = [
-            _roundest(*np.quantile(some, [(i - LOOSE) / RANGES, (i + LOOSE) / RANGES]))
+            float(as_text(_roundest(*np.quantile(some, [(i - LOOSE) / RANGES, (i + LOOSE) / RANGES]))))
             for i in range(1, RANGES)
         ]
         places = np.searchsorted(np.sort(numbers), wanted)  # how many are below each

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from weakspot.concepts.columns import cells_of
 from weakspot.concepts.space import ConceptSpace
-from weakspot.core import Case, Hypothesis, Output, Stage, Verdict, WeakspotError, case_seed
+from weakspot.core import Case, Hypothesis, Output, Stage, Status, Verdict, WeakspotError, case_seed
 from weakspot.records.judged import Judged
 from weakspot.sources.folder import Unusable, decode, read
 from weakspot.store.blobs import png
@@ -206,9 +206,11 @@ class RecordedVerdicts:
 
     def judge(self, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
         """See `Judge`. The reason of a failure is the table's rule."""
-        return [self._one(row_of(case)) for case, _ in zip(cases, outputs, strict=True)]
+        return [self._one(row_of(case), output) for case, output in zip(cases, outputs, strict=True)]
 
-    def _one(self, row: int) -> Verdict:
+    def _one(self, row: int, output: Output) -> Verdict:
+        if output.status is not Status.OK:
+            return Verdict(None, status=output.status, reason=output.detail)
         failed = bool(self.table.failed[row])
         return Verdict(failed, reason=self.table.rule if failed else "")
 

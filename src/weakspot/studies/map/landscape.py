@@ -179,6 +179,12 @@ class Believed:
         return tuple((cell, round(float(self.rates.rate[cell]), 5)) for cell in worst)
 
 
+def usual_rate(log: Log) -> float:
+    """The rate of all inputs together, as it is believed, where each cell has so many of its own."""
+    rate = log.finite(rates(log.fit(log.prior()), np.arange(log.problem.space.size)).rate)
+    return float(np.average(rate, weights=log.population))
+
+
 def _mean(space: ConceptSpace, rate: Floats, kept: Sequence[int]) -> Floats:
     grid = rate.reshape(space.shape)
     return mean_over(grid, tuple(a for a in range(grid.ndim) if a not in kept))

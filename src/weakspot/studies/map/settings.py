@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 LEAST: Final = 50
 #: The part of the budget that the search gets; the baseline and the confirmation share the rest.
 SEARCHED: Final = 0.7
+#: The same of a table, whose usual rate follows from its cells: no rows are read for a baseline first.
+SEARCHED_OF_TABLE: Final = 0.8
 #: Of that, what a learned agent gets; the rest measures the landscape at random inputs.
 LEARNED: Final = 0.6
 #: The space that a run has if nobody names one.
@@ -195,6 +197,11 @@ class MapSettings(StudySettings):
         return int(self._limit)
 
     @property
+    def searching(self) -> int:
+        """The queries of the search."""
+        return int((SEARCHED_OF_TABLE if self.concepts else SEARCHED) * self.queries)
+
+    @property
     def _limit(self) -> float:
         from weakspot.engine.stop import Budget
 
@@ -339,6 +346,12 @@ def resolve(settings: MapSettings, objects: dict[str, Any]) -> MapSettings:
 
     table = table_of(settings, objects.get("target"))
     if table is not None:
+        for name in settings.concepts:
+            if name in table.used:
+                raise WeakspotError(
+                    f"the column {name[:80]!r} says whether a row failed, so it cannot be a concept",
+                    fix="name columns that say what the input is",
+                )
         objects["target"] = table
         return settings.changed(axes=space_of(table.records, settings.concepts).to_json())
     space = objects.get("space") or settings.concept_space
