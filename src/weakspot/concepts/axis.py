@@ -24,7 +24,8 @@ class Axis:
     """One concept: its values as text, how they are said, and how far they are from each other.
 
     `words` is a template with {value} and {percent}, or a phrase for each value; nothing is said of `plain`.
-    Values lie on a line (ordered), around a circle, or all alike (categorical).
+    Values lie on a line (ordered), around a circle, or all alike (categorical). `cuts` are the bounds between
+    values that are ranges of numbers (see `ranges`): a bound belongs to the range above it.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Axis:
     metric: str = "ordered"
     words: str | Mapping[str, str] = "{name} {value}"
     plain: str | None = None
+    cuts: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(as_text(value) for value in self.values))
@@ -51,6 +53,11 @@ class Axis:
         if any(not v.strip() or OR in v or len(v) > 200 or not v.isprintable() for v in self.values):
             raise WeakspotError(f"{own} has a value that is no short text without {OR!r}", fix="rename it")
         check_known(self.metric, METRICS, f"{own} has the metric {self.metric[:60]!r}")
+        if self.cuts and (self.values != ranges(self.cuts) or sorted({*self.cuts}) != [*self.cuts]):
+            raise WeakspotError(
+                f"the cuts of {own} are not the bounds of its values",
+                fix="give rising numbers, one fewer than the values",
+            )
         if self.plain is not None and self.plain not in self.values:
             raise WeakspotError(
                 f"{own} has no value {self.plain[:60]!r} to be plain", fix="name one of its values"
@@ -93,11 +100,10 @@ class Axis:
         if not isinstance(self.words, str):
             return _either([self.words.get(v, f"{self.name} {v}") for v in named])
         said = self.words.replace("{name}", self.name)
-        run = (
-            self.metric == "ordered"
-            and len(values) > 2
-            and list(values) == list(range(values[0], values[-1] + 1))
-        )
+        in_a_row = list(values) == list(range(values[0], values[-1] + 1))
+        if self.cuts and in_a_row:
+            named, in_a_row = [_between(self.cuts, values[0], values[-1])], False
+        run = self.metric == "ordered" and len(values) > 2 and in_a_row
         for slot, show in (("percent", _percent), ("value", _signed)):
 
             def listed(match: re.Match[str], show: Callable[[str], str] = show) -> str:
@@ -126,6 +132,20 @@ def _either(phrases: Sequence[str]) -> str:
         listed = f"{', '.join(ends[:-1])} or {ends[-1]}" if len(ends) > 1 else ends[0]
         said.append(" ".join([*group[0][:alike], listed]))
     return f"{', or '.join(said)}."
+
+
+def ranges(cuts: Sequence[float]) -> tuple[str, ...]:
+    """The ranges between bounds, as text: "under 0.2", "0.2 to 0.35", "0.35 or more"."""
+    return tuple(_between(cuts, i, i) for i in range(len(cuts) + 1))
+
+
+def _between(cuts: Sequence[float], first: int, last: int) -> str:
+    """From one range to another, which may be the same."""
+    low = _signed(as_text(cuts[first - 1])) if first > 0 else ""
+    high = _signed(as_text(cuts[last])) if last < len(cuts) else ""
+    if low and high:
+        return f"{low} to {high}"
+    return f"{low} or more" if low else f"under {high}"
 
 
 def as_text(value: object) -> str:

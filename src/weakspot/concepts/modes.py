@@ -3,6 +3,8 @@
 A mode is a connected region of cells above a rate, with one peak: regions that touch are one mode unless the
 way between their peaks dips, or one box of values is grown around both. Its words are those of the box. A
 minimal failing set fixes as few axes as possible: with any one of them set free, the rate is no longer above.
+
+A rate that is nan is of a cell that does not count, such as one without a row in a table.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.concepts.space import ConceptSpace, Region
+from weakspot.stats.landscape import mean_over
 
 Floats = NDArray[np.float64]
 #: Two peaks are two modes if the way between them dips by this much below the lower one.
@@ -80,8 +83,9 @@ def grow(space: ConceptSpace, rate: Floats, peak: int, *, above: float) -> Regio
             near = sorted({b for i in box[at] for b in axis.beside(i)} - set(box[at]))
             for value in near:
                 slab = tuple(tuple(box[a]) if a != at else (value,) for a in range(len(box)))
-                least = float(rate[space.cells(slab)].min())
-                if least >= above and (best is None or least > best[0]):
+                rates = rate[space.cells(slab)]
+                least = float(np.min(rates[~np.isnan(rates)], initial=np.inf))
+                if above <= least < np.inf and (best is None or least > best[0]):
                     best = (least, at, value)
         if best is None:
             return tuple(tuple(sorted(values)) for values in box)
@@ -106,7 +110,7 @@ def minimal_sets(space: ConceptSpace, rate: Floats, *, above: float, most: int =
     grid = rate.reshape(space.shape)
     dimensions = range(len(space.shape))
     means = {
-        chosen: grid.mean(axis=tuple(a for a in dimensions if a not in chosen), keepdims=True)
+        chosen: mean_over(grid, tuple(a for a in dimensions if a not in chosen), keepdims=True)
         for size in range(min(MOST_AXES, len(space.shape)) + 1)
         for chosen in itertools.combinations(dimensions, size)
     }

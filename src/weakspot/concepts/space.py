@@ -21,7 +21,7 @@ from weakspot.concepts.axis import OR, OUTSIDE, as_text
 from weakspot.concepts.axis import Axis as Axis
 from weakspot.core import Hypothesis, WeakspotError, check_known, nearest
 
-TASKS: Final = ("image", "world", "text", "prompt")
+TASKS: Final = ("image", "world", "text", "prompt", "table")
 BUILT_IN: Final = Path(__file__).with_name("concept_spaces.yaml")
 #: More cells than any study walks through.
 MOST_CELLS: Final = 5**8
@@ -126,8 +126,9 @@ class ConceptSpace:
         return Hypothesis(self.words(where), tuple(concepts + chosen), origin=origin)
 
     def outside(self) -> Hypothesis:
-        """The inputs as they are, which may lie in no cell: the baseline."""
-        return Hypothesis("as they are", ((OUTSIDE, self.name),), origin="baseline")
+        """The inputs as they are, which may lie in no cell: the baseline. Of a table these are all rows."""
+        words = "all rows" if self.task == "table" else "as they are"
+        return Hypothesis(words, ((OUTSIDE, self.name),), origin="baseline")
 
     def read(self, hypothesis: Hypothesis) -> Region | None:
         """The region of a hypothesis of this space; None of the baseline."""
@@ -162,6 +163,7 @@ class ConceptSpace:
                     "metric": axis.metric,
                     "words": axis.words if isinstance(axis.words, str) else dict(axis.words),
                     **({} if axis.plain is None else {"plain": axis.plain}),
+                    **({"cuts": list(axis.cuts)} if axis.cuts else {}),
                 }
                 for axis in self.axes
             ],
@@ -219,7 +221,7 @@ def _built_in() -> tuple[dict[str, Axis], dict[str, ConceptSpace]]:
 def _axis(data: Any, where: str) -> Axis:
     if not isinstance(data, Mapping) or not isinstance(data.get("values"), list) or "name" not in data:
         raise WeakspotError(f"an axis of {where} has no name or no list of values", fix="give it both")
-    _check_keys(data, ("name", "values", "metric", "words", "plain"), f"an axis of {where}")
+    _check_keys(data, ("name", "values", "metric", "words", "plain", "cuts"), f"an axis of {where}")
     words = data.get("words", "{name} {value}")
     if not isinstance(words, str | Mapping):
         raise WeakspotError(f"the words of an axis of {where} are {type(words).__name__}", fix="write text")
@@ -229,7 +231,15 @@ def _axis(data: Any, where: str) -> Axis:
         metric=str(data.get("metric", "ordered")),
         words=words if isinstance(words, str) else {as_text(k): str(v) for k, v in words.items()},
         plain=as_text(data["plain"]) if "plain" in data else None,
+        cuts=_cuts(data.get("cuts", ()), where),
     )
+
+
+def _cuts(given: Any, where: str) -> tuple[float, ...]:
+    try:
+        return tuple(map(float, given))
+    except (TypeError, ValueError):
+        raise WeakspotError(f"the cuts of an axis of {where} are no numbers", fix="list numbers") from None
 
 
 def _check_keys(data: Mapping[str, Any], known: Sequence[str], where: str) -> None:

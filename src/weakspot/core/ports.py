@@ -219,6 +219,23 @@ class Numbered(Protocol):
 
 
 @runtime_checkable
+class Counted(Protocol):
+    """A source whose cells have inputs of their own, some many and some none, as the rows of a table.
+
+    Both give a number for each cell of the space. A rate is then the rate of the inputs that there are, not
+    of more like them.
+    """
+
+    @property
+    def searched(self) -> NDArray[np.int64]:
+        """How many inputs of a cell can be shown while a weak spot is searched for."""
+
+    @property
+    def population(self) -> NDArray[np.int64]:
+        """How many inputs a cell has in all."""
+
+
+@runtime_checkable
 class Visible(Protocol):
     """A source that lets a policy see something of an input before it chooses what is done to it."""
 
@@ -236,6 +253,14 @@ class Probing(Protocol):
 
     def probe(self) -> None:
         """Raise a `WeakspotError` that says what would go wrong, or return."""
+
+
+@runtime_checkable
+class Keepable(Protocol):
+    """An input of a kind of its own that can be kept as evidence; pictures and texts are kept as they are."""
+
+    def evidence(self) -> bytes | None:
+        """A picture's file, or text in UTF-8; None where there is nothing to keep."""
 
 
 # -- what a judge may offer beyond `judge` ----------------------------------------------------------

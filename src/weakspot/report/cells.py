@@ -36,11 +36,14 @@ class Cell(NamedTuple):
     words: str
 
 
-def heat(down: Axis, across: Axis, rates: Sequence[Sequence[float]], top: float) -> Markup:
+#: Rates by two axes: a row for each value of the first; None where there is nothing to have a rate.
+ByTwo = Sequence[Sequence[float | None]]
+
+
+def heat(down: Axis, across: Axis, rates: ByTwo, top: float) -> Markup:
     """Rates by two axes, written into the cells.
 
     Args:
-        rates: A row for each value of the first.
         top: The rate of the strongest colour.
     """
     names = [brief(value, 22) for value in down.values]
@@ -55,7 +58,9 @@ def heat(down: Axis, across: Axis, rates: Sequence[Sequence[float]], top: float)
     for i, name in enumerate(names):
         parts.append(text(left - 8, HIGH * (i + 0.5) + 4, name, "end"))
         for j, value in enumerate(across.values):
-            rate = float(rates[i][j])
+            rate = rates[i][j]
+            if rate is None:
+                continue
             tip = f"{down.values[i]}, {value}: {show.percent(rate)}"
             box = Markup(
                 '<rect x="{}" y="{}" width="{}" height="{}" rx="3" fill="{}"><title>{}</title></rect>'
@@ -75,7 +80,7 @@ def heat(down: Axis, across: Axis, rates: Sequence[Sequence[float]], top: float)
 
 
 def heat_figure(
-    axes: Sequence[Axis], pair: tuple[int, int], rates: Sequence[Sequence[float]], top: float, when: str = ""
+    axes: Sequence[Axis], pair: tuple[int, int], rates: ByTwo, top: float, when: str = ""
 ) -> Figure:
     """A heat map with its data.
 
@@ -86,9 +91,10 @@ def heat_figure(
     """
     down, across = (axes[i] for i in pair)
     rows = [
-        (str(r), str(c), float(rate))
+        (str(r), str(c), rate)
         for r, some in zip(down.values, rates, strict=True)
         for c, rate in zip(across.values, some, strict=True)
+        if rate is not None
     ]
     names = f"{show.shorten(down.name, 40)} and {show.shorten(across.name, 40)}"
     return Figure(

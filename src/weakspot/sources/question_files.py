@@ -1,4 +1,4 @@
-"""`questions:FILE`: a user's own benchmark, a table in JSON lines, JSON or CSV.
+"""`questions:FILE`: a user's own benchmark, a table in JSON lines, JSON, CSV or any other format.
 
 A row is one question, and may bring its harmful counterpart:
 
@@ -22,6 +22,7 @@ from typing import Any, Final
 from weakspot.core import WeakspotError, nearest
 from weakspot.core.question import BENIGN, CONTRAST
 from weakspot.core.rows import ID, Row, read_rows
+from weakspot.records.rows import rows_of
 from weakspot.sources.benchmark import Benchmark, Item
 
 #: What a column may be called; in lower case, the first that is there counts.
@@ -47,8 +48,7 @@ def load(name: str, *, slices: str = "") -> Benchmark:
     Columns that are slices are separated by commas; by default these are all with few distinct values.
     """
     path = table_in(Path(name), TABLES)
-    rows = read_rows(path)
-    rows = [Row(row.line, {k.strip().lower(): v for k, v in row.values.items()}) for row in rows]
+    rows = rows_of(path)
     chosen = _slices(path, rows, [s.strip().lower() for s in slices.split(",") if s.strip()])
     found = (
         (row.line, item)

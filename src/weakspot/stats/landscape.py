@@ -34,6 +34,8 @@ ROUNDS: Final = 30
 #: Standard deviations on either side of an interval: more than the 1.96 of 95 %, since the variances are
 #: themselves estimated and cells may be rougher than they look; `benchmarks/map_search.py` measures it.
 WIDTH: Final = 2.8
+#: Standard deviations on either side of an interval for what is left to chance alone.
+Z: Final = 1.96
 #: The variance that effects of one axis, of two and of more usually have, and how many weights' worth of
 #: evidence that is: few trials alone would call every effect small, and the intervals too narrow.
 USUAL, LOOKS = (0.3, 0.02, 0.005), 2.0
@@ -230,6 +232,35 @@ def rates(found: Fit, cells: Cells, *, width: float = WIDTH) -> Rates:
     low, high = _sigmoid(mean - sd), _sigmoid(mean + sd)
     # Log odds never reach the ends, but a cell may fail always, or never.
     return Rates(rate, np.where(low < END, 0.0, low), np.where(high > 1 - END, 1.0, high))
+
+
+def of_finite(found: Rates, failures: ArrayLike, n: ArrayLike, population: ArrayLike) -> Rates:
+    """Rates of cells that have so many inputs in all, of which n were seen.
+
+    What was seen is known. How many of the rest fail varies around the cell's rate, which is in doubt itself;
+    the two are put together as Zou and Donner (2008) do, with a correction for continuity, and the ends are
+    counts that there can be. Cells without inputs get nan.
+    """
+    f, seen, total = (np.asarray(x, float) for x in (failures, n, population))
+    rest = total - seen
+    chance = Z**2 * rest * found.rate * (1 - found.rate)
+    down = np.sqrt((rest * (found.rate - found.low)) ** 2 + chance)
+    up = np.sqrt((rest * (found.high - found.rate)) ** 2 + chance)
+    expected = f + rest * found.rate
+    low = np.maximum(np.ceil(expected - down - 0.5), f)
+    high = np.minimum(np.floor(expected + up + 0.5), f + rest)
+    whole = np.where(total > 0, total, np.nan)
+    return Rates(expected / whole, low / whole, high / whole)
+
+
+def mean_over(grid: Array, axes: tuple[int, ...], *, keepdims: bool = False) -> Array:
+    """The mean of a grid over some axes, without what is nan; nan where nothing is left."""
+    there = ~np.isnan(grid)
+    if there.all():
+        return np.asarray(grid.mean(axis=axes, keepdims=keepdims))
+    total = np.where(there, grid, 0.0).sum(axis=axes, keepdims=keepdims)
+    count = there.sum(axis=axes, keepdims=keepdims)
+    return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))
 
 
 def sampled(found: Fit, rng: np.random.Generator, times: int) -> Array:

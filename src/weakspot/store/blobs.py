@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core import WeakspotError, check_known, disk_errors
+from weakspot.core.ports import Keepable
 
 
 class Blobs:
@@ -97,12 +98,12 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def encode(value: Any) -> bytes | None:
-    """The bytes under which an input is kept: images as PNG, text as UTF-8; None for anything else."""
+    """The bytes under which an input is kept: images as PNG, text as UTF-8, others as they say, or None."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace")
     if isinstance(value, np.ndarray) and value.dtype == np.uint8 and value.ndim == 3 and value.size:
         return png(value)
-    return None
+    return value.evidence() if isinstance(value, Keepable) else None
 
 
 def png(image: NDArray[np.uint8]) -> bytes:

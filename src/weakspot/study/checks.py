@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from weakspot.core import JUDGES, MODELS, SOURCES, Registry, WeakspotError
 from weakspot.core.registry import Entry, check_option
+from weakspot.records.read import is_table
 from weakspot.store.blobs import check_url
 from weakspot.study.files import Problem, StudyFile, options_of
 from weakspot.study.lifecycle import check_executor
@@ -75,7 +76,7 @@ def _names_nothing(field: Field, value: str) -> Iterator[tuple[str, str]]:
     try:
         if field.option.checked is not None:
             field.option.checked(value)
-        elif names in _REGISTRIES:
+        elif names in _REGISTRIES and not (names == "model" and is_table(value)):
             yield from _named(_REGISTRIES[names], value)
         elif names == "executor":
             yield from _executor(value)

@@ -35,9 +35,7 @@ def part(
     found = given
     if given is None or isinstance(given, str):
         if name.startswith("object:"):
-            raise WeakspotError(
-                f"this run was made with a Python object ({name[7:200]}) that has no name", fix=without_name
-            )
+            raise nameless(name, without_name)
         try:
             found = registry.load(name, **context)
         except WeakspotError:
@@ -115,6 +113,11 @@ def tell_models(watch: Watch, *, executor: object = None, **parts: object) -> No
         told += [("on Ray", f"{pool}: {place}") for pool, place in executor.places.items()]
     for what, about in dict.fromkeys(told):
         watch.say("".join(c if c.isprintable() else " " for c in f"{what:<8} {about}")[:400])
+
+
+def nameless(name: str, fix: str = _FROM_PYTHON) -> WeakspotError:
+    """That a run cannot go on without the object that it was made with."""
+    return WeakspotError(f"this run was made with a Python object ({name[7:200]}) that has no name", fix=fix)
 
 
 #: Schemes whose name may be a path.

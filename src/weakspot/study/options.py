@@ -230,6 +230,17 @@ SenseOption = Annotated[
 ]
 
 
+#: Of a table of results: its columns, where their names do not say it.
+LabelColumnOption = Annotated[str, Option("Of a table: the column with the right answers.", "COLUMN")]
+PredictionColumnOption = Annotated[str, Option("Of a table: the column with the model's answers.", "COLUMN")]
+GroupColumnOption = Annotated[
+    str, Option("Of a table: the column of what belongs together and is never split, e.g. patient.", "COLUMN")
+]
+FailedOption = Annotated[
+    str, Option("Of a table: what a failure is, where no answer differs, e.g. 'loss > 2'.", "EXPRESSION")
+]
+
+
 class _Frame(StudySettings):
     """What every study is given beside its settings: where the run is kept, and where it is computed."""
 

@@ -1,6 +1,7 @@
 """Recorded answers as a target: `replay:FILE?model=NAME`. No key, no network, the same every time.
 
-Read are JSON lines, JSON and CSV with an id and a response a row; the benchmark's released `data.js` and its
+Read are tables (JSON lines, CSV, Parquet, …) with an id and a response a row, or without ids where the same
+table has the questions; the benchmark's released `data.js` and its
 submission file; and the folder of an earlier run, so that its answers can be judged again by another judge.
 Rows may say to which set, system prompt (`arm`), stage and repeat they belong; without that they are first
 answers to benign questions without a system prompt. A null answer is a call that failed when it was
@@ -17,9 +18,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from weakspot.core import Case, Output, Status, WeakspotError, nearest
+from weakspot.core import Case, Output, Status, WeakspotError, disk_errors, nearest
 from weakspot.core.question import BENIGN, CONTRAST, BenchmarkQuestion
-from weakspot.core.rows import ID, Row, read_rows, read_text
+from weakspot.core.rows import ID, Row, read_text
+from weakspot.records.rows import rows_of
+from weakspot.sources.question_files import QUESTION
 from weakspot.store import Run
 
 RESPONSE: Final = ("response", "answer", "completion", "output", "model_response", "prediction")
@@ -89,10 +92,10 @@ def load(path: str, *, model: str = "", sha256: str = "") -> Replay:
         return Replay(answers, model=recorded, digest=digest)
     if where.is_dir():
         raise WeakspotError(f"{path[:200]} is a folder without a run", fix="name the file of answers")
-    text = read_text(where)
-    digest = hashlib.sha256(where.read_bytes()).hexdigest()
+    with disk_errors(f"{where} cannot be read", "check the name and the permissions"):
+        digest = hashlib.sha256(where.read_bytes()).hexdigest()
     _check_digest(where, digest, sha256)
-    by_model = _scripts(where, text) if where.suffix.lower() == ".js" else _tables(where)
+    by_model = _scripts(where, read_text(where)) if where.suffix.lower() == ".js" else _tables(where)
     name = _choose(where, by_model, model)
     return Replay(_indexed(where, by_model[name]), model=name or where.stem, digest=digest)
 
@@ -141,7 +144,7 @@ def _scripts(path: Path, text: str) -> dict[str, list[Row]]:
 
 
 def _tables(path: Path) -> dict[str, list[Row]]:
-    rows = read_rows(path)
+    rows = rows_of(path)
     whole = next((row for row in rows if row.values.get("id") == "responses"), None)
     if whole is not None and path.suffix.lower() == ".json":
         # The benchmark's submission file: {"responses": {"1": {…}}, "reject Rate": {…}}.
@@ -157,11 +160,19 @@ def _entries(data: Mapping[str, Any], line: int) -> Iterator[Row]:
         yield Row(line, {"id": key, **(value if isinstance(value, Mapping) else {"response": value})})
 
 
-def _indexed(path: Path, rows: Iterable[Row]) -> dict[Key, Output]:
+def _indexed(path: Path, rows: Sequence[Row]) -> dict[Key, Output]:
     answers: dict[Key, Output] = {}
     lines: dict[Key, int] = {}
-    for row in rows:
-        given = row.first(ID)
+    columns = list(dict.fromkeys(name for row in rows for name in row.values))
+    if len(columns) > 1 and not {*RESPONSE, "status"} & {*columns}:
+        raise WeakspotError(
+            f"{path} has no column of answers: it has {', '.join(columns)[:300]}",
+            fix=f"call one {', '.join(RESPONSE[:-1])} or {RESPONSE[-1]}",
+        )
+    # The questions of the same table are numbered likewise.
+    numbered = not {*ID} & {*columns} and bool({*QUESTION} & {*columns})
+    for number, row in enumerate(rows, start=1):
+        given = number if numbered else row.first(ID)
         if given is None or not any(name in row.values for name in (*RESPONSE, "status")):
             what = "an id" if given is None else "a response"
             raise WeakspotError(

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from weakspot.core import SOURCES, WeakspotError
+from weakspot.core import MODELS, SOURCES, WeakspotError
 from weakspot.study.options import BudgetOption, FdrOption, Option, SeedOption, StudySettings
 
 #: No system prompt, as in the published protocol.
@@ -43,7 +43,10 @@ class AskSettings(StudySettings):
     target: Annotated[
         str,
         _model(
-            "The chat model, e.g. chat:openai/gpt-4o or replay:responses.jsonl.", port="Target", argument=True
+            "The chat model, e.g. chat:openai/gpt-4o or replay:responses.jsonl; or a table of questions with "
+            "answers.",
+            port="Target",
+            argument=True,
         ),
     ]
     benchmark: Annotated[
@@ -108,6 +111,20 @@ class AskSettings(StudySettings):
     prompts: Annotated[
         dict[str, str], Option("Texts of the system prompts by name, as the run began with.", inner=True)
     ] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _table(cls, given: Any) -> Any:
+        """A table alone is a recording, and has the questions too where none are named."""
+        target = given.get("target") if isinstance(given, dict) else None
+        if not isinstance(target, str) or any(target.startswith(f"{entry.name}:") for entry in MODELS):
+            return given
+        from weakspot.records.read import is_table  # only now: the help needs no reader
+
+        if not is_table(target):
+            return given
+        both = {} if given.get("benchmark") else {"benchmark": f"questions:{target}"}
+        return given | {"target": f"replay:{target}"} | both
 
     @model_validator(mode="after")
     def _can_be_meant(self) -> Self:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from weakspot.concepts.space import ConceptSpace
 from weakspot.core import Hypothesis
-from weakspot.core.ports import ENDLESS, Numbered, Placing, Visible
+from weakspot.core.ports import ENDLESS, Counted, Numbered, Placing, Visible
 from weakspot.engine import Engine, Lane, Want
 from weakspot.studies.map.search.problem import Answers, Cells, Log
 
@@ -28,6 +28,13 @@ class Asking:
         self.distinct = source.distinct if isinstance(source, Numbered) else ENDLESS
         self.placed = isinstance(source, Placing)
         self.hypothesis = cache(lambda cell, policy="": space.hypothesis(int(cell), policy=policy))
+
+    def log(self, budget: int) -> Log:
+        """A log of queries that knows how many inputs there are, and shows how it goes on."""
+        log = Log(self, budget, self.show_worst)
+        if isinstance(self._source, Counted):
+            log.searched, log.population = self._source.searched, self._source.population
+        return log
 
     def ask(self, cells: Cells) -> Answers:
         return self._ask([self.hypothesis(cell) for cell in cells], None)

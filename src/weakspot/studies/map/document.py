@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -37,6 +37,24 @@ from weakspot.studies.map.result import (
     MapResult,
 )
 
+
+class Words(NamedTuple):
+    """What the same things are called where a model is asked, and where a table is read."""
+
+    query: str
+    queries: str
+    asked: str  # what rates rest on
+    usual: str  # what findings are compared with
+    fresh: str  # what they are confirmed on
+
+    def many(self, number: int) -> str:
+        """So many queries."""
+        return f"{show.count(number)} {self.query if number == 1 else self.queries}"
+
+
+ASKED: Final = Words("query", "queries", "queries at random inputs", "as they are", "inputs")
+READ: Final = Words("row", "rows", "rows read", "all rows", "rows")
+
 #: Pictures of one finding in the page.
 SHOWN: Final = 6
 #: Causes of missing verdicts that are listed; the others are counted together.
@@ -49,24 +67,29 @@ class MapDocument(Document):
         self.result = MapResult.of(run) or MapResult()
         self.landscape = self.result.landscape
         self.preferences = Preferences.of(run)
+        settings = run.config.settings
+        self.words, self.who = ASKED, str(settings.get("target", ""))
+        if settings.get("concepts"):
+            self.words, self.who = READ, str((settings.get("axes") or {}).get("about", self.who))
 
     @property
     def title(self) -> str:
-        return f"{self.run.config.settings.get('target', '')} · {self.run.config.subject}"
+        return f"{self.who} · {self.run.config.subject}"
 
     @property
     def conclusion(self) -> str:
         landscape = self.landscape
-        who = show.shorten(str(self.run.config.settings.get("target")), 80)
+        who = show.shorten(self.who, 80)
         if landscape is None:
             reasons = unjudged(self.run)
             if reasons and not any(tally.n for tally in self.run.ledger.tallies().values()):
                 times = show.count(sum(row.times for row in reasons))
                 return f"None of {times} answers of {who} could be judged: {reasons[0]}."
             return f"The landscape of {who} is not known yet."
+        fails = f"{who} fail{'' if self.words is READ else 's'}"
         text = (
-            f"Over {show.count(landscape.cells)} cells {who} fails {believed(landscape.whole)} of the time "
-            f"({show.count(landscape.whole.n)} queries at random inputs)"
+            f"Over {show.count(landscape.cells)} cells {fails} {believed(landscape.whole)} of the time "
+            f"({show.count(landscape.whole.n)} {self.words.asked})"
         )
         if not landscape.modes:
             return f"{text}, and no cell is believed to fail {show.percent(landscape.above)} of the time."
@@ -74,7 +97,8 @@ class MapDocument(Document):
         words = show.shorten(first.words.rstrip("."), 160)
         text += f"; most where {words}: {believed(first)} in the worst cell ({_failed(first)} failed there)."
         if confirmed := [f for f in self.run.findings if f.confirmed]:
-            text += f" {show.plural(len(confirmed), 'finding')} held on inputs that the search never saw."
+            held = show.plural(len(confirmed), "finding")
+            text += f" {held} held on {self.words.fresh} that the search never saw."
         return text
 
     def sections(self, allowance: Allowance) -> Iterable[Section]:
@@ -88,14 +112,14 @@ class MapDocument(Document):
             )
             yield Section("The landscape", list(figures(landscape, self.result.every_cell)), note)
             note = "Intervals are for 95 %. Entropy is 0 if all failures lie in one cell, 1 if everywhere."
-            yield Section("What is known", [pairs(_known(landscape))], note)
+            yield Section("What is known", [pairs(_known(landscape, self.words))], note)
             if landscape.compared is not None:
                 yield _compared(landscape.compared)
             if self.result.bias is not None:
                 yield _bias(self.result.bias)
-            note = "Believed rates; n are the queries at random inputs in the cell itself."
+            note = f"Believed rates; n are the {self.words.asked} in the cell itself."
             yield _estimates("Worst cells", note, "cell", landscape.worst)
-            note = "The widest intervals: where more queries would tell most."
+            note = f"The widest intervals: where more {self.words.queries} would tell most."
             yield _estimates("Uncertain cells", note, "cell", landscape.uncertain)
         yield from self._without_verdict()
 
@@ -108,12 +132,12 @@ class MapDocument(Document):
             rows.append((phrase, show.rate(f.rate), show.rate(f.baseline), held))
             shown = examples(self.run, f.hypothesis, f.failing, most=SHOWN, allowance=allowance)
             pictures.append(Pictures(phrase, "failing, with what was said instead", shown))
-        table = Table("", "", ("where", "fails", "as they are", "confirmed"), rows)
+        table = Table("", "", ("where", "fails", self.words.usual, "confirmed"), rows)
         note = (
-            "Modes and the fewest concepts that are enough, drawn again on inputs that the search never saw. "
-            "‘Confirmed’ controls the false-discovery rate."
+            f"Modes and the fewest concepts that are enough, drawn again on {self.words.fresh} that the "
+            "search never saw. ‘Confirmed’ controls the false-discovery rate."
         )
-        yield Section("Confirmed on fresh inputs", [table, *pictures], note)
+        yield Section(f"Confirmed on fresh {self.words.fresh}", [table, *pictures], note)
 
     def _modes(self, landscape: Landscape) -> Iterable[Section]:
         chosen = () if self.preferences is None else self.preferences.chosen
@@ -177,12 +201,12 @@ class MapDocument(Document):
         else:
             yield from self._landscape_lines(self.landscape, wide)
         if causes := unjudged(self.run):
-            none = _queries(sum(c.times for c in causes))
+            none = self.words.many(sum(c.times for c in causes))
             yield f"verdict  {cut(f'none for {none}, most often: {causes[0]}', 2 * wide)}"
         known = self.values()
         seconds = show.seconds(float(known["spend"].get("seconds", 0.0)))
         wrong = show.plural(known["trials"]["errors"], "error")
-        yield f"trials   {_queries(known['trials']['drawn'])} · {wrong} · {seconds}"
+        yield f"trials   {self.words.many(known['trials']['drawn'])} · {wrong} · {seconds}"
 
     def _landscape_lines(self, landscape: Landscape, wide: int) -> Iterable[str]:
         for number, mode in enumerate(landscape.modes, start=1):
@@ -223,10 +247,6 @@ def _failed(one: Estimate) -> str:
     return f"{show.count(one.failures)} of {show.count(one.n)}"
 
 
-def _queries(count: int) -> str:
-    return show.plural(count, "query").replace("querys", "queries")
-
-
 def _missed(landscape: Landscape) -> str:
     """The chance that something worse was missed; as few as no draw of so many are not none."""
     draws = landscape.missed_draws
@@ -241,11 +261,11 @@ def _estimates(title: str, note: str, what: str, some: Iterable[Any]) -> Section
     return Section(title, [Table("", "", head, rows)] if rows else [], note)
 
 
-def _known(landscape: Landscape) -> Iterable[tuple[str, str]]:
-    found = f"{show.count(landscape.failures)} failures in {_queries(landscape.queries)}"
+def _known(landscape: Landscape, words: Words) -> Iterable[tuple[str, str]]:
+    found = f"{show.count(landscape.failures)} failures in {words.many(landscape.queries)}"
     yield "search", f"{landscape.search}, {found}"
     whole = landscape.whole
-    yield "mean over all cells", f"{believed(whole)}, from {_queries(whole.n)} at random inputs"
+    yield "mean over all cells", f"{believed(whole)}, from {show.count(whole.n)} {words.asked}"
     yield "cells asked", show.percent(landscape.coverage.asked)
     yield "cells known to ± 5 points", show.percent(landscape.coverage.known)
     yield "cells in modes", show.percent(landscape.coverage.above)
@@ -303,17 +323,23 @@ _RATE: Final = "failure rate"
 def figures(landscape: Landscape, every_cell: CellRates | None) -> Iterator[Figure]:
     axes = [Axis(axis.name, axis.values) for axis in landscape.axes]
     yield _found(landscape)
-    rates = landscape.top if every_cell is None else tuple(enumerate(every_cell.rate))
+    rates = landscape.top
+    if every_cell is not None:
+        rates = tuple((cell, rate) for cell, rate in enumerate(every_cell.rate) if rate is not None)
     if rates and len(axes) >= 3:
         yield _cells(landscape, axes, rates, whole=every_cell is not None)
     if every_cell is not None and len(axes) == 1:
         known = every_cell
         columns = (known.rate, known.low, known.high, known.n, known.failures)
         note = "Believed rates with intervals for 95 %; values that were never asked are left out."
-        by_value = [Rate(*row) for row in zip(*columns, strict=True)]
+        # A value of an axis is there because a row has it, so its cell has a rate.
+        by_value = [
+            Rate(r or 0.0, low or 0.0, high or 0.0, *n) for r, low, high, *n in zip(*columns, strict=True)
+        ]
         yield axis_figure(axes[0], {_RATE: by_value}, "axis", "Rate by {}", note)
     for one in landscape.heat[:HEATS]:
-        yield heat_figure(axes, one.axes, one.rates, max(map(max, one.rates)))
+        top = max(rate for row in one.rates for rate in row if rate is not None)
+        yield heat_figure(axes, one.axes, one.rates, top)
 
 
 def _found(landscape: Landscape) -> Figure:

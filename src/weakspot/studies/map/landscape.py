@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from weakspot.concepts.modes import FailingSet, Mode, minimal_sets, modes
 from weakspot.concepts.space import ConceptSpace
 from weakspot.stats.distances import entropy, total_variation
-from weakspot.stats.landscape import WIDTH, Fit, Rates, rates, sampled
+from weakspot.stats.landscape import WIDTH, Fit, Rates, mean_over, of_finite, rates, sampled
 from weakspot.store import Run
 from weakspot.studies.map import result as found
 from weakspot.studies.map.result import BiasFound, BiasRow
@@ -33,7 +34,7 @@ class Believed:
     """The rates of all cells, as they are believed after a search.
 
     Cells with at least the rate `above` belong to modes: by default half-way from the mean to the worst cell,
-    but not below `least`.
+    but not below `least`. The rate of a cell that has no inputs is nan.
     """
 
     def __init__(self, log: Log, *, least: float = 0.0, above: float | None = None) -> None:
@@ -43,7 +44,10 @@ class Believed:
         # Intervals are those of plain counts; what the inputs did in other cells only moves the rates.
         plain, rate = rates(self.fit, every), rates(log.sharpened(prior), every).rate
         self.rates = Rates(rate, np.minimum(plain.low, rate), np.maximum(plain.high, rate))
-        between = float(self.rates.rate.mean() + self.rates.rate.max()) / 2
+        if log.population is not None:
+            self.rates = of_finite(self.rates, log.failures, log.n, log.population)
+        known = self.rates.rate[log.there]
+        between = float(known.mean() + known.max()) / 2
         self.above = above = max(least, between) if above is None else above
         self.modes: list[Mode] = modes(self.space, self.rates.rate, above=above)
         self.sets: list[FailingSet] = minimal_sets(self.space, self.rates.rate, above=above, most=SETS)
@@ -52,41 +56,42 @@ class Believed:
         self, rng: np.random.Generator, *, search: str, compared: found.Compared | None, note: str
     ) -> found.Landscape:
         """Everything a report shows; posterior draws are made with `rng`."""
-        log, space, rate = self.log, self.space, self.rates.rate
+        log, space, rate, there = self.log, self.space, self.rates.rate, self.log.there
         wide = self.rates.high - self.rates.low
-        regions = [np.arange(space.size), *(space.cells(one.region) for one in self.sets)]
+        boxes = map(space.cells, [space.whole, *(one.region for one in self.sets)])
+        regions = [cells[there[cells]] for cells in boxes]
         draws, missed = self._drawn(rng, regions)
-        means = [float(rate.mean()), *(one.rate for one in self.sets)]
+        means = [float(rate[there].mean()), *(one.rate for one in self.sets)]
         whole, *sets = map(self._together, regions, means, draws)
         by_axis = [_mean(space, rate, [a]) for a in range(len(space.axes))]
         return found.Landscape(
-            cells=space.size,
+            cells=int(there.sum()),
             axes=tuple(
-                found.AxisRates(name=axis.name, values=axis.values, metric=axis.metric, rates=mean.tolist())
+                found.AxisRates(name=axis.name, values=axis.values, metric=axis.metric, rates=_plain(mean))
                 for axis, mean in zip(space.axes, by_axis, strict=True)
             ),
             above=self.above,
             rate=whole.rate,
             whole=whole,
-            entropy=entropy(rate),
+            entropy=entropy(rate[there]),
             coverage=found.Coverage(
-                asked=float((log.n > 0).mean()),
-                known=float((wide <= KNOWN).mean()),
-                above=float((rate >= self.above).mean()),
+                asked=float((log.n > 0)[there].mean()),
+                known=float((wide <= KNOWN)[there].mean()),
+                above=float((rate >= self.above)[there].mean()),
             ),
             missed=missed,
-            missed_draws=0 if self._listed().all() else DRAWS,
+            missed_draws=0 if self._listed()[there].all() else DRAWS,
             modes=tuple(map(self._mode, self.modes[:MODES])),
             modes_in_all=len(self.modes),
             sets=tuple(
                 found.FailingSet(words=one.words, region=one.region, **dict(mean))
                 for one, mean in zip(self.sets, sets, strict=True)
             ),
-            worst=tuple(map(self._cell, np.argsort(-rate, kind="stable")[:LISTED].tolist())),
+            worst=tuple(map(self._cell, self._largest(rate, LISTED))),
             top=self._top(),
-            uncertain=tuple(map(self._cell, np.argsort(-wide, kind="stable")[:LISTED].tolist())),
+            uncertain=tuple(map(self._cell, self._largest(wide, LISTED))),
             heat=tuple(
-                found.HeatMap(axes=pair, rates=np.round(_mean(space, rate, pair), 4).tolist())
+                found.HeatMap(axes=pair, rates=tuple(map(_plain, np.round(_mean(space, rate, pair), 4))))
                 for pair in combinations(range(len(space.axes)), 2)
             ),
             trace=thinned(log.trace),
@@ -102,24 +107,33 @@ class Believed:
         if self.space.size > KEPT_WHOLE:
             return None
         return found.CellRates(
-            rate=np.round(self.rates.rate, 5).tolist(),
-            low=np.round(self.rates.low, 5).tolist(),
-            high=np.round(self.rates.high, 5).tolist(),
+            rate=_plain(np.round(self.rates.rate, 5)),
+            low=_plain(np.round(self.rates.low, 5)),
+            high=_plain(np.round(self.rates.high, 5)),
             n=tuple(self.log.n.tolist()),
             failures=tuple(self.log.failures.tolist()),
         )
+
+    def _largest(self, values: Floats, most: int) -> list[int]:
+        """The cells with the largest values, of those that have inputs."""
+        ranked = np.argsort(-values, kind="stable")  # nan comes last
+        return [int(cell) for cell in ranked[: min(most, int(self.log.there.sum()))]]
 
     def _drawn(self, rng: np.random.Generator, regions: Sequence[Cells]) -> tuple[Floats, float]:
         """The mean rate of each region in each posterior draw (regions × draws), and the chance that a cell
         outside the listed modes is worse, by `WORSE`, than all of theirs.
         """
-        inside = self._listed()
+        inside, log = self._listed(), self.log
+        outside = log.there & ~inside
         means, worse, step = [], 0, max(1, (1 << 22) // self.space.size)
         for at in range(0, DRAWS, step):
             values = sampled(self.fit, rng, min(step, DRAWS - at))
+            if log.population is not None:
+                rest = rng.binomial(log.population - log.n, values)
+                values = (log.failures + rest) / np.maximum(log.population, 1)
             means.append([values[:, cells].mean(axis=1) for cells in regions])
             best = np.where(inside, values, -1.0).max(axis=1) if inside.any() else self.above
-            worse += int((np.where(inside, -1.0, values).max(axis=1) > best + WORSE).sum())
+            worse += int((np.where(outside, values, -1.0).max(axis=1) > best + WORSE).sum())
         return np.concatenate(means, axis=1), worse / DRAWS
 
     def _listed(self) -> NDArray[np.bool_]:
@@ -161,13 +175,24 @@ class Believed:
         """The worst cells and their rates, of a landscape that is not kept whole."""
         if self.space.size <= KEPT_WHOLE:
             return ()
-        worst = np.argsort(-self.rates.rate, kind="stable")[:KEPT_WORST]
-        return tuple((int(cell), round(float(self.rates.rate[cell]), 5)) for cell in worst)
+        worst = self._largest(self.rates.rate, KEPT_WORST)
+        return tuple((cell, round(float(self.rates.rate[cell]), 5)) for cell in worst)
+
+
+def usual_rate(log: Log) -> float:
+    """The rate of all inputs together, as it is believed, where each cell has so many of its own."""
+    rate = log.finite(rates(log.fit(log.prior()), np.arange(log.problem.space.size)).rate)
+    return float(np.average(rate, weights=log.population))
 
 
 def _mean(space: ConceptSpace, rate: Floats, kept: Sequence[int]) -> Floats:
     grid = rate.reshape(space.shape)
-    return np.asarray(grid.mean(axis=tuple(a for a in range(grid.ndim) if a not in kept)))
+    return mean_over(grid, tuple(a for a in range(grid.ndim) if a not in kept))
+
+
+def _plain(rates: Floats) -> tuple[float | None, ...]:
+    """Rates as they are kept: None of what has no inputs."""
+    return tuple(None if math.isnan(rate) else rate for rate in rates.tolist())
 
 
 def thinned(trace: Sequence[tuple[int, int]], most: int = 120) -> tuple[tuple[int, int], ...]:

@@ -16,13 +16,13 @@ from weakspot.engine import Broken, BudgetSpent, ConfirmSettings, Engine, confir
 from weakspot.engine.stop import COUNTED
 from weakspot.store import Run, unjudged
 from weakspot.studies.map.asking import Asking
-from weakspot.studies.map.landscape import Believed
+from weakspot.studies.map.landscape import Believed, usual_rate
 from weakspot.studies.map.parts import MapParts
 from weakspot.studies.map.result import Compared, MapResult
 from weakspot.studies.map.search.problem import Log
 from weakspot.studies.map.search.rl import AGENTS, part
 from weakspot.studies.map.search.searches import DEFAULT, find, narrow, search
-from weakspot.studies.map.settings import LEARNED, SEARCHED, MapSettings
+from weakspot.studies.map.settings import LEARNED, MapSettings
 from weakspot.study import Context
 
 #: Inputs as they are, drawn first: at most so many, and at most this part of the budget.
@@ -52,15 +52,17 @@ def map_failures(context: MapContext) -> MapResult:
         context.engine(source=parts.source, target=parts.target, judge=parts.judge, keep=KEPT) as engine,
         context.within_budget(),
     ):
-        usual = look_at_inputs_as_they_are(engine, base, settings)
-        _need_verdicts(context.run, parts, usual.n, "the inputs as they are")
-        asking = Asking(engine, space=parts.space)
-        log = Log(asking, int(SEARCHED * settings.queries), watch=asking.show_worst)
+        usual = Tally()
+        if not settings.concepts:
+            usual = look_at_inputs_as_they_are(engine, base, settings)
+            _need_verdicts(context.run, parts, usual.n, "the inputs as they are")
+        log = Asking(engine, space=parts.space).log(settings.searching)
         compared = spend(log, context)
         if not log.n.any():
             _wait_for_people(parts)
         _need_verdicts(context.run, parts, int(log.n.sum()), "the search's queries")
-        believed = Believed(log, least=threshold(usual), above=settings.above)
+        rate = (usual.failures + 0.5) / (usual.n + 1) if log.population is None else usual_rate(log)
+        believed = Believed(log, least=threshold(rate), above=settings.above)
         landscape = believed.landscape(
             context.random(3), search=find(settings.search), compared=compared, note=note(log, parts)
         )
@@ -100,25 +102,27 @@ def spend(log: Log, context: MapContext) -> Compared | None:
     return compared
 
 
-def threshold(usual: Tally) -> float:
+def threshold(rate: float) -> float:
     """What is not worth calling a mode: less than twice the usual rate, or not five points more."""
-    rate = (usual.failures + 0.5) / (usual.n + 1)
     return min(max(2 * rate, rate + 0.05), 0.9)
 
 
 def confirm_worst(context: MapContext, engine: Engine, believed: Believed, base: Hypothesis) -> None:
     """Test modes and minimal sets, as many as can be afforded, on inputs that the search never saw."""
-    space = believed.space
+    space, settings = believed.space, context.settings
     modes = [mode.region for mode in believed.modes[:CONFIRMED]]
     sets = [one.region for one in believed.sets[:CONFIRMED] if one.region != space.whole]
     both = [region for pair in zip_longest(modes, sets) for region in pair if region is not None]
     named = {h.id: h for h in (space.hypothesis(region, origin="mode") for region in both)}
+    named = {key: one for key, one in named.items() if engine.reach(one, Stage.CONFIRM)}
     tested = list(named.values())[: max(1, engine.spending.room() // FRESH - 1)]
     spent: BudgetSpent | None = None
     found = []
     if tested:
         usual = engine.tally(base).drawn + FRESH
-        wanted = ConfirmSettings(fdr=context.settings.fdr, least=FRESH, most=4 * FRESH, baseline=usual)
+        if settings.concepts:  # nothing of the baseline was looked at yet
+            usual = max(FRESH, min(BASELINE, int(BASELINE_SHARE * settings.queries)))
+        wanted = ConfirmSettings(fdr=settings.fdr, least=FRESH, most=4 * FRESH, baseline=usual)
         lanes, spent = confirm(engine, tested, against=base, settings=wanted)
         found = findings(engine, lanes)
     context.ledger.set_findings(found)
@@ -129,7 +133,7 @@ def confirm_worst(context: MapContext, engine: Engine, believed: Believed, base:
 
 def note(log: Log, parts: MapParts) -> str:
     notes = []
-    asked, size = int((log.n > 0).sum()), parts.space.size
+    asked, size = int((log.n > 0).sum()), int(log.there.sum())
     if asked < size:
         notes.append(f"{asked:,} of {size:,} cells have answers; the rates of the others are inferred.")
     if errors := int((log.asked - log.n).sum()):

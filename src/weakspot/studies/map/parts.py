@@ -18,13 +18,17 @@ from weakspot.core.ports import Probing, Waiting
 from weakspot.core.question import AnswersQuestions
 from weakspot.judges.picture import PictureJudge, Viewer
 from weakspot.models.summarise import Asked
+from weakspot.records import Judged
+from weakspot.report.format import plural
+from weakspot.sources import recorded_cells as recorded
 from weakspot.sources.documents import Documents, EditedTexts, documents
 from weakspot.sources.generate import PromptPictures, generator
 from weakspot.sources.labelled import LEAST, PARTS, LabelledImages, labelled_images, part_digest, split
 from weakspot.sources.transform import TransformedImages
 from weakspot.studies.map.landscape import Bias
 from weakspot.studies.map.settings import MapSettings
-from weakspot.study.loading import part
+from weakspot.studies.map.table import read_table
+from weakspot.study.loading import nameless, part
 
 #: The parts of texts, with the share each gets.
 PARTS_OF_TEXTS: Final = {"discovery": 0.4, "confirmation": 0.2, "repair": 0.2, "verification": 0.2}
@@ -251,6 +255,60 @@ class Prompts(MapParts):
         return Bias(self.space, ours.attribute, ours.wanted) if ours and ours.attribute else None
 
 
+class Recorded(MapParts):
+    """Rows of a table: their cells, answers and verdicts are what was recorded."""
+
+    needs: ClassVar = {"source": ("target",), "target": ("target",), "judge": ("target",)}
+
+    @cached_property
+    def table(self) -> Judged:
+        given = self.objects.get("target")
+        if given is None and self.settings.target.startswith("object:"):
+            raise nameless(self.settings.target)
+        return read_table(self.settings, given)
+
+    @cached_property
+    def source(self) -> recorded.RecordedCells:
+        settings = self.settings
+        return recorded.RecordedCells(
+            self.table,
+            space=self.space,
+            columns=tuple(settings.concepts),
+            seed=settings.seed,
+            shares=settings.shares or recorded.PARTS,
+        )
+
+    @cached_property
+    def target(self) -> Target:
+        return recorded.RecordedAnswers(self.table)
+
+    @cached_property
+    def judge(self) -> Judge:
+        return recorded.RecordedVerdicts(self.table)
+
+    @cached_property
+    def shared_out(self) -> dict[str, list[int]]:
+        return self.source.shared_out
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        return {"rows": self.source.digest}
+
+    @property
+    def note(self) -> str:
+        table, source = self.table, self.source
+        notes = [f"A failure is: {table.rule}."]
+        if empty := int((source.population == 0).sum()):
+            notes.append(f"{empty:,} of {self.space.size:,} cells have no row and are left out.")
+        if source.outside:
+            notes.append(f"{plural(source.outside, 'row')} without a value of a concept are left out.")
+        if table.left_out:
+            notes.append(
+                f"{plural(len(table.left_out), 'row')} could not be used: {table.left_out[0].reason}."
+            )
+        return " ".join(notes)
+
+
 PARTS_BY_TASK: Final[Mapping[str, type[MapParts]]] = {
     "image": Pictures,
     "world": Scenes,
@@ -271,6 +329,8 @@ def load(settings: MapSettings, **objects: Any) -> MapParts:
 
 def parts_of(settings: MapSettings, objects: Mapping[str, Any]) -> MapParts:
     """The parts of the space's task; none is made yet."""
+    if settings.concepts:
+        return Recorded(settings, objects)
     if settings.source or objects.get("source") is not None:
         return MapParts(settings, objects)
     space = settings.concept_space

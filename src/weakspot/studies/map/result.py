@@ -52,17 +52,19 @@ class FailingSet(Estimate):
 
 
 class AxisRates(Value):
+    """Mean rates by the values of an axis; None where no cell has inputs."""
+
     name: str
     values: tuple[str, ...]
     metric: str
-    rates: tuple[float, ...]
+    rates: tuple[float | None, ...]
 
 
 class HeatMap(Value):
-    """Mean rates over two axes, which are given by their places."""
+    """Mean rates over two axes, which are given by their places; None where no cell has inputs."""
 
     axes: tuple[int, int]
-    rates: tuple[tuple[float, ...], ...]
+    rates: tuple[tuple[float | None, ...], ...]
 
 
 class Coverage(Value):
@@ -130,11 +132,14 @@ class Landscape(Value):
 
 
 class CellRates(Value):
-    """Believed rates, intervals and counts of every cell, in the order of their numbers."""
+    """Believed rates, intervals and counts of every cell, in the order of their numbers.
 
-    rate: tuple[float, ...]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
+    Rates are None of cells without inputs, such as those of which a table has no row.
+    """
+
+    rate: tuple[float | None, ...]
+    low: tuple[float | None, ...]
+    high: tuple[float | None, ...]
     n: tuple[int, ...]
     failures: tuple[int, ...]
 

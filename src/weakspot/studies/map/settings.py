@@ -11,9 +11,13 @@ from pydantic import AfterValidator, model_validator
 from weakspot.core import WeakspotError, check_known
 from weakspot.study.options import (
     BudgetOption,
+    FailedOption,
     FdrOption,
+    GroupColumnOption,
+    LabelColumnOption,
     LabelsFileOption,
     Option,
+    PredictionColumnOption,
     SeedOption,
     StudySettings,
 )
@@ -21,11 +25,14 @@ from weakspot.study.options import (
 if TYPE_CHECKING:
     from weakspot.concepts.space import ConceptSpace
     from weakspot.engine import Lane
+    from weakspot.records import Roles
 
 #: Fewer queries say nothing of a landscape.
 LEAST: Final = 50
 #: The part of the budget that the search gets; the baseline and the confirmation share the rest.
 SEARCHED: Final = 0.7
+#: The same of a table, whose usual rate follows from its cells: no rows are read for a baseline first.
+SEARCHED_OF_TABLE: Final = 0.8
 #: Of that, what a learned agent gets; the rest measures the landscape at random inputs.
 LEARNED: Final = 0.6
 #: The space that a run has if nobody names one.
@@ -74,6 +81,11 @@ def _rate(rate: float | None) -> float | None:
     return rate
 
 
+def _columns(given: str | tuple[str, ...]) -> tuple[str, ...]:
+    names = given.split(",") if isinstance(given, str) else given
+    return tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+
+
 def _shares(text: str) -> str:
     shares_of(text)
     return text
@@ -86,18 +98,25 @@ class MapSettings(StudySettings):
     cells that fail, every cell gets a rate with an interval, and failing regions are said in words and
     confirmed on pictures that the search never saw. A quarter of the pictures each is kept untouched for
     repair and for its verification.
+
+    A table of results needs no model: its columns are the concepts, its rows are what a search reads.
     """
 
     target: Annotated[
         str,
         Option(
-            "The model, e.g. world:classifier (see: weakspot list models).",
+            "The model, e.g. world:classifier (see: weakspot list models), or a table of its results.",
             "MODEL",
             names="model",
-            port="Target | Generator",
+            port="Target | Generator | Any",
             argument=True,
         ),
     ]
+    concepts: Annotated[
+        str | tuple[str, ...],
+        AfterValidator(_columns),
+        Option("Of a table: the columns to map over, e.g. distance,diameter,rotation.", "COLUMNS"),
+    ] = ""
     images: Annotated[
         str,
         Option(
@@ -152,6 +171,10 @@ class MapSettings(StudySettings):
         Option("Cells that fail at least so often are modes; by default what is far above the rest.", "RATE"),
     ] = None
     labels_file: LabelsFileOption = None
+    label: LabelColumnOption = ""
+    prediction: PredictionColumnOption = ""
+    failed: FailedOption = ""
+    group: GroupColumnOption = ""
     parts: Annotated[
         str,
         AfterValidator(_shares),
@@ -164,7 +187,7 @@ class MapSettings(StudySettings):
     budget: BudgetOption = "images=10000"
     fdr: FdrOption = 0.05
     seed: SeedOption = 0
-    concepts: Annotated[
+    axes: Annotated[
         dict[str, Any] | None, Option("The space itself, so that a changed file changes no run.", inner=True)
     ] = None
 
@@ -172,6 +195,11 @@ class MapSettings(StudySettings):
     def queries(self) -> int:
         """The most queries: the budget's images, or where it says nothing of them its calls."""
         return int(self._limit)
+
+    @property
+    def searching(self) -> int:
+        """The queries of the search."""
+        return int((SEARCHED_OF_TABLE if self.concepts else SEARCHED) * self.queries)
 
     @property
     def _limit(self) -> float:
@@ -188,13 +216,22 @@ class MapSettings(StudySettings):
     @property
     def space_name(self) -> str:
         """The space that is meant: the task's own where none is named."""
+        if self.concepts:
+            return ", ".join(self.concepts)
         return TASKS[self.task].space if self.task and self.space == SPACE else self.space
 
     @property
     def concept_space(self) -> ConceptSpace:
         from weakspot.concepts.space import load_space, space_from
 
-        return space_from(self.concepts) if self.concepts else load_space(self.space_name)
+        return space_from(self.axes) if self.axes else load_space(self.space_name)
+
+    @property
+    def table_roles(self) -> Roles:
+        """The columns that somebody named."""
+        from weakspot.records import Roles
+
+        return Roles(label=self.label, prediction=self.prediction, group=self.group)
 
     @model_validator(mode="after")
     def _can_be_meant(self) -> Self:
@@ -208,9 +245,37 @@ class MapSettings(StudySettings):
                 f"{limit:.0f} queries are too few to map anything", fix=f"give {LEAST} at least"
             )
         self._check_agent()
-        if self.concepts or not self.space.startswith("object:"):  # otherwise it is checked when it is there
+        self._check_table()
+        if self.concepts:  # the space is that of the table
+            return self
+        if self.axes or not self.space.startswith("object:"):  # otherwise it is checked when it is there
             self._check_space(self.concept_space)
         return self
+
+    def _check_table(self) -> None:
+        if not self.concepts:
+            of_tables = [name for name in ("label", "prediction", "failed", "group") if getattr(self, name)]
+            if of_tables:
+                raise WeakspotError(
+                    f"{of_tables[0]!r} is of a table, and no column of one is named to map over",
+                    fix="add --concepts, e.g. --concepts distance,diameter",
+                )
+            return
+        defaults = {name: field.default for name, field in self.fields().items()}
+        others = ("images", "documents", "space", "task", "source", "judge", "labels_file")
+        odd = [name for name in others if getattr(self, name) != defaults[name]]
+        if odd:
+            raise WeakspotError(
+                f"the concepts are columns of a table, which {odd[0]!r} says nothing of",
+                fix=f"leave --{odd[0].replace('_', '-')} out, or the concepts",
+            )
+        from weakspot.studies.map.search.rl import AGENTS
+
+        if self.search in AGENTS:
+            raise WeakspotError(
+                f"{self.search} chooses inputs, and a cell of a table has only the rows that it has",
+                fix="use --search auto",
+            )
 
     def _check_agent(self) -> None:
         from weakspot.studies.map.search.rl import AGENTS
@@ -274,10 +339,23 @@ def shares_of(text: str) -> dict[str, float]:
     return shares
 
 
-def resolve(settings: MapSettings, objects: Mapping[str, Any]) -> MapSettings:
-    """The space, as it is now: run.yaml keeps all of it."""
+def resolve(settings: MapSettings, objects: dict[str, Any]) -> MapSettings:
+    """The space, as it is now: run.yaml keeps all of it. A table is read for it, and handed on."""
+    from weakspot.concepts.recorded import space_of
+    from weakspot.studies.map.table import table_of
+
+    table = table_of(settings, objects.get("target"))
+    if table is not None:
+        for name in settings.concepts:
+            if name in table.used:
+                raise WeakspotError(
+                    f"the column {name[:80]!r} says whether a row failed, so it cannot be a concept",
+                    fix="name columns that say what the input is",
+                )
+        objects["target"] = table
+        return settings.changed(axes=space_of(table.records, settings.concepts).to_json())
     space = objects.get("space") or settings.concept_space
-    return settings.changed(space=settings.space_name, concepts=space.to_json())
+    return settings.changed(space=settings.space_name, axes=space.to_json())
 
 
 def title(settings: MapSettings) -> str:

@@ -71,11 +71,16 @@ class Log:
 
     Per cell, `n`, `failures` and the sum of Δ are of answers at random inputs; `spent` and `failed` are of
     all queries. `watch` is called after each batch.
+
+    Where cells have inputs of their own, `searched` says per cell how many can be asked, and `population` how
+    many there are in all: rates are then rates of these.
     """
 
     problem: Problem
     budget: int
     watch: Callable[[Log], None] | None = None
+    searched: Cells | None = None
+    population: Cells | None = None
     spent: int = 0
     failed: int = 0
 
@@ -94,11 +99,17 @@ class Log:
 
     def left(self) -> Cells:
         """Per cell, inputs it has not shown."""
-        return np.asarray(self.problem.inputs - self.asked)
+        most = self.problem.inputs if self.searched is None else self.searched
+        return np.asarray(most - self.asked)
 
     @property
     def open(self) -> NDArray[np.bool_]:
         return self.left() > 0
+
+    @property
+    def there(self) -> NDArray[np.bool_]:
+        """Which cells have inputs at all."""
+        return np.ones(len(self.n), bool) if self.population is None else self.population > 0
 
     @property
     def goes_on(self) -> bool:
@@ -107,7 +118,9 @@ class Log:
     def ask(self, cells: Sequence[int] | Cells) -> Answers:
         """Ask as far as there is room, at most once per input of a cell; what was cut off is not answered."""
         wanted = np.asarray(cells, np.int64)
-        if self.problem.inputs < ENDLESS:  # the k-th mention of a cell needs k inputs that it has not shown
+        if (
+            self.searched is not None or self.problem.inputs < ENDLESS
+        ):  # the k-th mention of a cell needs k inputs that it has not shown
             wanted = wanted[_mentions(wanted) <= self.left()[wanted]]
         wanted = wanted[: self.room]
         answers = self.problem.ask(wanted) if len(wanted) else NOTHING
@@ -169,6 +182,9 @@ class Log:
 
     def finite(self, rates: Floats) -> Floats:
         """Rates over all inputs of a cell: what was seen, and for the rest the rate that is believed."""
+        if self.population is not None:
+            rest = self.population - self.n
+            return np.asarray((self.failures + rest * rates) / np.maximum(self.population, 1))
         if self.problem.inputs >= ENDLESS:
             return rates
         rest = self.problem.inputs - self.n

@@ -69,7 +69,7 @@ def at_random(log: Log, rng: np.random.Generator) -> None:
 
 def exhaustive(log: Log, rng: np.random.Generator) -> None:
     """Every cell equally often, in rounds; within a round in random order."""
-    size = log.problem.space.size
+    size = int(log.there.sum())
     if log.budget < size:
         raise WeakspotError(
             f"{log.budget:,} queries do not reach each of {size:,} cells",
