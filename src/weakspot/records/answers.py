@@ -45,6 +45,11 @@ def compared(label: Column, prediction: Column, relabelled: Column | None) -> Ve
             f"{prediction.name!r} and {label.name!r} are measurements: nothing says how far apart is wrong",
             fix=f"say it: --failed 'abs({prediction.name} - {label.name}) > 2'",
         )
+    for column in (label, prediction):
+        if column.kind is Kind.VECTOR:
+            raise WeakspotError(
+                f"column {column.name!r} holds vectors, not answers", fix="name another column"
+            )
     truth = Kind.FLAG in (label.kind, prediction.kind)
     right, said = _keys(label, truth), _keys(prediction, truth)
     others = _others(relabelled, right) if relabelled else None
@@ -141,7 +146,7 @@ def _folded(keys: Keys) -> Keys:
 
 
 def _others(column: Column, right: Keys) -> Keys:
-    """Other answers that are right: a list, or words between separators; spaces separate if no label has one."""
+    """Other answers that are right: a list, or parts of a text; spaces divide it if no label has one."""
     if column.kind is Kind.LIST:
         return _keys(column, False)
     texts = column.texts()

@@ -85,7 +85,7 @@ def read_content(path: Path) -> Content:
         raw.seek(0)
         try:
             with _unpacked(raw, how) as file:
-                while size <= LARGEST and (chunk := file.read(1 << 20)):
+                while size <= LARGEST and (chunk := file.read(1 << 16)):
                     parts.append(chunk)
                     size += len(chunk)
         except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
@@ -113,7 +113,7 @@ def text_of(path: Path, content: Content) -> str:
         text = data.decode(coding, "replace").removeprefix("\ufeff")
     if not text.strip():
         raise WeakspotError(f"{path} is empty", fix="give a table with a row for each input")
-    if text.count("\0", 0, 1 << 16) > min(len(text), 1 << 16) / 50:
+    if text.count("\0", 0, 1 << 16) > min(len(text), 1 << 16) / 10:
         raise WeakspotError(f"{path} is not text", fix="save the table as CSV in UTF-8, or as Parquet")
     if content.cut:
         text = text[: text.rfind("\n") + 1]
