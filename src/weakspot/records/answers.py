@@ -59,7 +59,7 @@ def compared(label: Column, prediction: Column, relabelled: Column | None) -> Ve
     if len({key.casefold() for key in labels}) == len(labels):
         folded = _failures(_folded(right), _folded(said), others and _folded(others), both_lists)
         if (n := int((failed != folded).sum())) > 0:
-            notes.append(f"upper and lower case count as the same, which matters in {n:,} rows")
+            notes.append(f"upper and lower case count as the same, which matters in {n:,} row{'s' * (n > 1)}")
         failed = folded
     missing = [
         f"{label.name} is missing" if not a else "" if b else f"{prediction.name} is missing"

@@ -104,12 +104,8 @@ def _table_beside_pictures(folder: Path) -> Path | None:
         for lower, path in names.items():
             if lower.partition(".")[0] == stem and ending(path) in (*DELIMITED, *JSON, *BINARY):
                 columns = column_names_of(path)
-                said = (
-                    answers_in(columns)[1]
-                    or usual_column("correct", columns)
-                    or usual_column("failed", columns)
-                )
-                if said and usual_column("image", columns):
+                verdict = any(usual_column(role, columns) for role in ("prediction", "correct", "failed"))
+                if usual_column("image", columns) and (verdict or all(answers_in(columns))):
                     return path
     return None
 
