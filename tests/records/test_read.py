@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import json
 import lzma
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -397,3 +398,11 @@ def test_real_tables(data: Path) -> None:
     records = read_records(data / "data" / "blindtest" / "answers.csv.gz")
     assert records.column("parameters.distance").kind is Kind.NUMBER
     assert len(records) == 18_432
+
+
+def test_parquet_without_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (tmp_path / "t.parquet").write_bytes(b"PAR1")
+    with pytest.raises(WeakspotError, match=r"pip install 'weakspot\[data\]'"):
+        read_records(tmp_path / "t.parquet")
+    check(columns(TEXT, tmp_path))
