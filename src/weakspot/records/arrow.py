@@ -51,17 +51,15 @@ def sheet_of_table(table: Any, form: str) -> Sheet:
             notes.append(f"column {name!r} holds bytes and is not read")
         else:
             columns[name] = cells
-    raw = {bytes(k): bytes(v) for k, v in (table.schema.metadata or {}).items()}.get(b"huggingface", b"{}")
-    classes = class_names(raw.decode("utf-8", "replace"))
-    return Sheet(form, columns, np.arange(1, table.num_rows + 1), (), notes, classes)
-
-
-def class_names(text: str) -> dict[str, Sequence[str]]:
-    """Names of the classes of columns, from what Hugging Face datasets writes about its features."""
     try:
-        said = json.loads(text)
+        features = json.loads((table.schema.metadata or {}).get(b"huggingface", b"{}"))
     except (ValueError, RecursionError):
-        return {}
+        features = {}
+    return Sheet(form, columns, np.arange(1, table.num_rows + 1), (), notes, class_names(features))
+
+
+def class_names(said: object) -> dict[str, Sequence[str]]:
+    """Names of the classes of columns, from what Hugging Face datasets writes about its features."""
     info = said.get("info", said) if isinstance(said, Mapping) else {}
     features = info.get("features") if isinstance(info, Mapping) else None
     found: dict[str, Sequence[str]] = {}
