@@ -38,6 +38,13 @@ def is_table(given: Given) -> bool:
         return False
 
 
+def called_table(given: Given) -> bool:
+    """Whether a name ends like a table's, though no such file may be there."""
+    if not isinstance(given, str | Path) or "?" in str(given):
+        return False
+    return ending(Path(given)) in (*DELIMITED, *BINARY, ".jsonl", ".ndjson", ".eval")
+
+
 def read_records(given: Given, *, named: Roles | None = None) -> Records:
     """All rows of a table or a log; rows that cannot be read are left out and listed.
 
@@ -74,6 +81,7 @@ def _records(sheet: Sheet, origin: str, named: Roles, *, folder: str = "", diges
         raise WeakspotError(f"{origin} has no rows", fix="give a table with a row for each input")
     label, prediction = answers_in(sheet.columns, label=named.label, prediction=named.prediction)
     answers = {label, prediction, named.relabelled}
+    inside = {answer.partition(".")[0] for answer in answers}
     classes = dict(sheet.classes)
     of_answers = next((classes[name] for name in (label, prediction) if name in classes), None)
     if of_answers:
@@ -82,7 +90,7 @@ def _records(sheet: Sheet, origin: str, named: Roles, *, folder: str = "", diges
     for name, cells in sheet.columns.items():
         cells = _with_names(cells, classes[name]) if name in classes else cells
         flag = says(name, "correct", "failed")
-        for column in columns_of(name, cells, words=name in answers, flag=flag):
+        for column in columns_of(name, cells, words=name in answers | inside, flag=flag):
             free = free_name(column.name, columns)
             columns[free] = column if free == column.name else Column(free, column.kind, column.values)
     return Records(origin, sheet.form, columns, sheet.lines, sheet.left_out, {}, folder, digest, sheet.notes)
