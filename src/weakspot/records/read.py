@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,9 @@ def read_records(given: Given, *, named: Roles | None = None) -> Records:
     if not isinstance(given, str | Path):
         origin, sheet = read_frame(given)
         return _records(sheet, origin, named or Roles())
-    path = Path(TABLES.load(str(given)) if TABLES.has(str(given)) else given)
+    if TABLES.has(str(given)):
+        return replace(read_records(TABLES.load(str(given)), named=named), origin=str(given))
+    path = Path(given)
     if path.is_dir() and not is_log(path):
         sheet, files = read_folder(path)
         return _records(sheet, str(path), named or Roles(), folder=str(path), digest=digest_of(files))
