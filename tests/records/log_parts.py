@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from weakspot.records import Records
 
@@ -15,7 +15,9 @@ def cells(records: Records, name: str) -> list[str | None]:
     return records.columns[name].texts()
 
 
-def inspect_log(folder: Path, form: str, *, answers: Mapping[Any, Sequence[str]], **more: Any) -> Path:
+def inspect_log(
+    folder: Path, form: Literal["eval", "json"], *, answers: Mapping[Any, Sequence[str]], **more: Any
+) -> Path:
     """A log of a data set with one sample for each id, each answered so in each epoch; "!" is an error.
 
     The right answer is "yes". A sample whose answer is "-" gets no score.
