@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -74,14 +76,17 @@ def inspect_log(
         )
         for i, key in enumerate(answers)
     ]
-    (log,) = inspect_ai.eval(
-        inspect_ai.Task(dataset=samples, solver=asked(), scorer=[exact(), parts()], name="numbers"),
-        model=get_model("mockllm/model", custom_outputs=reply),
-        epochs=len(next(iter(answers.values()))),
-        log_dir=str(folder),
-        log_format=form,
-        fail_on_error=False,
-        display="none",
-        **more,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it leaves streams of failed samples to the garbage collector
+        (log,) = inspect_ai.eval(
+            inspect_ai.Task(dataset=samples, solver=asked(), scorer=[exact(), parts()], name="numbers"),
+            model=get_model("mockllm/model", custom_outputs=reply),
+            epochs=len(next(iter(answers.values()))),
+            log_dir=str(folder),
+            log_format=form,
+            fail_on_error=False,
+            display="none",
+            **more,
+        )
+        gc.collect()
     return Path(log.location.removeprefix("file://"))
