@@ -19,9 +19,6 @@ from weakspot.records.logs import is_log, read_log
 from weakspot.records.read import is_table, read_records
 from weakspot.records.verdicts import read_judged
 
-# inspect_ai leaves streams of a failed sample to the garbage collector.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-
 ANSWERS = {1: ["yes", "no"], 2: ["yes", "-"], "q/3": ["!", "yes"]}
 
 
@@ -64,6 +61,8 @@ def test_an_error_and_a_missing_score_are_no_verdict(logs: dict[str, Path], form
     judged = read_judged(logs[form])
     assert judged.failed.tolist() == [False, False, True, False]
     assert len(judged.left_out) == 2
+    scores = {"score_exact", "score_parts.length", "score_parts.style"}
+    assert judged.used == {"correct", "answer", "error", *scores}  # nothing is said of rows by these
 
 
 def test_it_is_recognised_by_content(logs: dict[str, Path], tmp_path: Path) -> None:
