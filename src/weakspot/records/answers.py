@@ -45,6 +45,11 @@ def compared(label: Column, prediction: Column, relabelled: Column | None) -> Ve
             f"{prediction.name!r} and {label.name!r} are measurements: nothing says how far apart is wrong",
             fix=f"say it: --failed 'abs({prediction.name} - {label.name}) > 2'",
         )
+    for column in (label, prediction):
+        if column.kind is Kind.VECTOR:
+            raise WeakspotError(
+                f"column {column.name!r} holds vectors, not answers", fix="name another column"
+            )
     truth = Kind.FLAG in (label.kind, prediction.kind)
     right, said = _keys(label, truth), _keys(prediction, truth)
     others = _others(relabelled, right) if relabelled else None
@@ -54,7 +59,7 @@ def compared(label: Column, prediction: Column, relabelled: Column | None) -> Ve
     if len({key.casefold() for key in labels}) == len(labels):
         folded = _failures(_folded(right), _folded(said), others and _folded(others), both_lists)
         if (n := int((failed != folded).sum())) > 0:
-            notes.append(f"upper and lower case count as the same, which matters in {n:,} rows")
+            notes.append(f"upper and lower case count as the same, which matters in {n:,} row{'s' * (n > 1)}")
         failed = folded
     missing = [
         f"{label.name} is missing" if not a else "" if b else f"{prediction.name} is missing"
@@ -141,7 +146,7 @@ def _folded(keys: Keys) -> Keys:
 
 
 def _others(column: Column, right: Keys) -> Keys:
-    """Other answers that are right: a list, or words between separators; spaces separate if no label has one."""
+    """Other answers that are right: a list, or parts of a text; spaces divide it if no label has one."""
     if column.kind is Kind.LIST:
         return _keys(column, False)
     texts = column.texts()
