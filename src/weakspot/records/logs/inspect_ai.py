@@ -233,7 +233,7 @@ def _images(value: Any) -> Iterator[str]:
 
 
 def _resolved(value: Any, attachments: Mapping[str, Any]) -> Any:
-    """Long texts are stored once, beside the sample; a few references are followed, however many there are."""
+    """Long texts are stored once, beside the sample; of many references in a text a few are followed."""
     if not isinstance(value, str) or _ATTACHMENT not in value:
         return value
     whole = attachments.get(value.removeprefix(_ATTACHMENT))
