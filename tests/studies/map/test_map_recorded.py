@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import weakspot
+from weakspot.after.compared import compare
 from weakspot.cli import run as cli
 from weakspot.core import Stage, WeakspotError
 from weakspot.stats.landscape import Rates, fit, of_finite, rates, smoothness
@@ -190,6 +191,20 @@ def test_groups_and_other_failures(tmp_path: Path) -> None:
                 sides[Stage.of(trial.index)].add((int(trial.caption.removeprefix("line ")) - 1) % 30)
         assert not sides[Stage.EXPLORE] & sides[Stage.CONFIRM]
         assert "A failure is: loss > 2." in known(run)[0].note
+
+
+def test_two_models_are_compared_on_the_same_rows(tmp_path: Path) -> None:
+    some = rows(600)
+    better = [row | {"pred": "fly" if row["light"] == "night" else row["pred"]} for row in some]
+    mapped(some, tmp_path / "old").close()
+    mapped(better, tmp_path / "new").close()
+    with Run.read(tmp_path / "old") as old, Run.read(tmp_path / "new") as new:
+        assert old.config.digests["rows"] == new.config.digests["rows"]
+        found = compare(old, new)
+    assert found.separate == ""
+    better_now = found.changed("better")
+    assert better_now
+    assert all(row.paired for row in better_now)
 
 
 @pytest.mark.parametrize("search", ["thompson", "ucb", "gp", "tpe", "random", "exhaustive"])

@@ -208,7 +208,7 @@ class MapDocument(Document):
         seconds = show.seconds(float(known["spend"].get("seconds", 0.0)))
         wrong = show.plural(known["trials"]["errors"], "error")
         drawn = known["trials"]["drawn"]  # of a table, a row that lies in two findings is read for each
-        asked = show.plural(drawn, "trial") if self.words is READ else self.words.many(drawn)
+        asked = show.count(drawn) if self.words is READ else self.words.many(drawn)
         yield f"trials   {asked} · {wrong} · {seconds}"
 
     def _landscape_lines(self, landscape: Landscape, wide: int) -> Iterable[str]:
