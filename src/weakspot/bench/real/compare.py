@@ -18,6 +18,7 @@ from weakspot.bench.planted import Score
 from weakspot.bench.real.imagenet import FactorOrder, WordsScore, by_words, factor_order, failures_in_words
 from weakspot.bench.real.learners import mixture, tree
 from weakspot.bench.real.methods import Rival
+from weakspot.bench.real.ours import weakspot
 from weakspot.bench.real.plantings import SETTINGS, Planting, Setting, design, halves
 from weakspot.bench.real.rivals import enumeration, frequencies, keywords
 from weakspot.bench.real.scoring import score
@@ -26,6 +27,7 @@ from weakspot.core import WeakspotError, check_known
 from weakspot.stats import Estimate, wilson
 
 METHODS: Final[dict[str, Rival]] = {
+    "weakspot": weakspot,
     "frequencies": frequencies,
     "tree": tree,
     "enumeration": enumeration,
@@ -33,6 +35,7 @@ METHODS: Final[dict[str, Rival]] = {
     "keywords": keywords,
 }
 ABOUT: Final[dict[str, str]] = {
+    "weakspot": "weakspot hunt TABLE",
     "frequencies": "frequencies (Fisher, BH, cover)",
     "tree": "decision tree",
     "enumeration": "enumeration (after SliceLine)",
