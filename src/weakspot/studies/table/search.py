@@ -92,7 +92,7 @@ def joined(
 
 
 def broad_first(rows: csc_matrix, failed: NDArray[np.bool_], spots: list[Spot]) -> list[Spot]:
-    """The same, a statement before those that say more where its other rows have a good part of the effect."""
+    """The same, a statement before those that say more where its other rows have a part of the effect."""
     of = members(rows, [spot.statement for spot in spots]).tocsc()
     marked = [of.indices[of.indptr[i] : of.indptr[i + 1]] for i in range(len(spots))]
     usual = float(failed.mean())
