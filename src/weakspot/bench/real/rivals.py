@@ -85,9 +85,9 @@ def enumeration(slices: Slices, *, seed: int) -> list[Said]:  # noqa: ARG001
 
     score(S) = α (rate(S) / rate − 1) − (1 − α) (n / |S| − 1), with α = 0.95 and at least one row in a
     hundred, as published. Conjunctions are left out only where no part of them can reach the best hundred, so
-    nothing is missed. Of these, those that pass Fisher's test (Bonferroni, over all that were counted) are read in
-    order; a slice that no longer fails more often where no better one speaks is passed over. Both filters
-    are additions: the method reports its best ten.
+    nothing is missed. Of these, those that pass Fisher's test (Bonferroni, over all that were counted) are
+    read in order; a slice that no longer fails more often where no better one speaks is passed over. Both
+    filters are additions: the method reports its best ten.
     """
     rows, failed = slices.rows.astype(np.float64), slices.failed
     n, errors = float(len(failed)), float(failed.sum())
