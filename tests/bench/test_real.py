@@ -110,7 +110,7 @@ def test_an_enumeration_misses_no_slice() -> None:
     rng = np.random.default_rng(3)
     rows = rng.random((300, 9)) < 0.4
     failed = rng.random(300) < np.where(rows[:, :3].all(1), 0.8, 0.05)
-    search = rivals._Search(300, failed.sum(), 5)
+    search = rivals._Search(300, failed.sum(), 5, 0.95)
     every = [c for k in (1, 2, 3) for c in combinations(range(9), k)]
     counted = [(rows[:, c].all(1), c) for c in every]
     scored = sorted(
