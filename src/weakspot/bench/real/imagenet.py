@@ -5,8 +5,8 @@ says ten things. The other half judges: how many of the ten fail at least ten po
 and which share of all failures lies in them beyond what as many usual rows would have.
 
 By factors: Idrissi et al. (2022) order the sixteen factors by their error ratio, the error rate of
-photographs with the factor over that of all. The whole table gives that order; samples of it must give it back, with
-intervals that cover.
+photographs with the factor over that of all. The whole table gives that order; samples of it must give it
+back, with intervals that cover.
 """
 
 from __future__ import annotations

