@@ -158,7 +158,7 @@ def _by_columns(records: Records, roles: Roles, named: Roles) -> Verdicts:
     known = {role: name for role in ("label", "prediction") if (name := getattr(roles, role))}
     verdict = next(_usual_verdicts(records, _flat(named)), None)
     if len(known) == 2 and (both_named or verdict is None or not measured(*_answers(records, roles))):
-        found = compared(*_answers(records, roles), records.columns.get(roles.relabelled))
+        found, _ = compared(*_answers(records, roles), records.columns.get(roles.relabelled))
         return found._replace(notes=[*found.notes, *_contradicted(found, verdict)])
     if verdict is not None:
         return verdict
