@@ -74,6 +74,7 @@ def _records(sheet: Sheet, origin: str, named: Roles, *, folder: str = "", diges
         raise WeakspotError(f"{origin} has no rows", fix="give a table with a row for each input")
     label, prediction = answers_in(sheet.columns, label=named.label, prediction=named.prediction)
     answers = {label, prediction, named.relabelled}
+    inside = {answer.partition(".")[0] for answer in answers}
     classes = dict(sheet.classes)
     of_answers = next((classes[name] for name in (label, prediction) if name in classes), None)
     if of_answers:
@@ -82,7 +83,7 @@ def _records(sheet: Sheet, origin: str, named: Roles, *, folder: str = "", diges
     for name, cells in sheet.columns.items():
         cells = _with_names(cells, classes[name]) if name in classes else cells
         flag = says(name, "correct", "failed")
-        for column in columns_of(name, cells, words=name in answers, flag=flag):
+        for column in columns_of(name, cells, words=name in answers | inside, flag=flag):
             free = free_name(column.name, columns)
             columns[free] = column if free == column.name else Column(free, column.kind, column.values)
     return Records(origin, sheet.form, columns, sheet.lines, sheet.left_out, {}, folder, digest, sheet.notes)

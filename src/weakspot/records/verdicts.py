@@ -190,7 +190,8 @@ def _contradicted(found: Verdicts, verdict: Verdicts | None) -> Iterator[str]:
         if n:
             (name,) = verdict.used
             word = verdict.rule.rpartition(" ")[2]
-            yield f"column {name!r} says otherwise in {n:,} rows: --failed '`{name}` == {word}' goes by it"
+            rows = f"{n:,} row{'s' * (n > 1)}"
+            yield f"column {name!r} says otherwise in {rows}: --failed '`{name}` == {word}' goes by it"
 
 
 def _is_verdict(column: Column) -> bool:
