@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,12 @@ from weakspot.records.table import Column, Kind, coded
 #: The answers that a cell holds; one, unless it is a list. None where it is missing.
 _Answers = tuple[str, ...] | None
 
-_SEPARATORS: Final = re.compile(r"\s*[,|;]\s*")
+#: What may divide other answers that are right.
+_BETWEEN: Final = {
+    "marks": re.compile(r"\s*[|;\n]\s*"),
+    "commas": re.compile(r"\s*,\s*"),
+    "spaces": re.compile(r"\s+"),
+}
 
 
 class _Keys(NamedTuple):
@@ -53,7 +58,7 @@ class Comparison:
         truth: Yes and no are compared with truth values.
         lists: Both columns hold lists, which must hold the same.
         folded: Case does not count, since it tells no two labels apart.
-        between: What stands between the other answers that are right, where they are no lists.
+        between: What divides the other answers that are right (a key of `_BETWEEN`); "" where nothing does.
     """
 
     label: str
@@ -62,7 +67,7 @@ class Comparison:
     truth: bool = False
     lists: bool = False
     folded: bool = False
-    between: Literal["", "separators", "spaces"] = ""
+    between: str = ""
 
     @classmethod
     def settled(cls, label: Column, prediction: Column, relabelled: Column | None) -> Comparison:
@@ -94,11 +99,8 @@ class Comparison:
         if column.kind is Kind.LIST:
             return _keys(column, False)
         codes, texts = coded(column.texts())
-        parts: Iterator[list[str]]
-        if self.between == "separators":
-            parts = (_SEPARATORS.split(text or "") for text in texts)
-        else:
-            parts = ((text or "").split() if self.between else [text or ""] for text in texts)
+        mark = _BETWEEN.get(self.between)
+        parts = [[text or ""] if mark is None else mark.split(text or "") for text in texts]
         return _Keys(codes, [tuple(key for key in answer_keys(row) if key) or None for row in parts])
 
 
@@ -215,8 +217,11 @@ def _folded(keys: _Keys) -> _Keys:
     return keys._replace(keys=folded)
 
 
-def _between(column: Column, labels: set[str]) -> Literal["", "separators", "spaces"]:
-    """Other answers stand between separators; spaces divide them too if no label has one."""
-    if any(_SEPARATORS.search(text) for text in {*column.texts()} if text):
-        return "separators"
-    return "" if any(" " in label for label in labels) else "spaces"
+def _between(column: Column, labels: set[str]) -> str:
+    """What divides a text of other answers that are right; spaces do if no label has one."""
+    texts = {*column.texts()} - {None}
+    comma = any("," in label for label in labels)  # then a comma is part of an answer
+    for between in ("marks",) if comma else ("marks", "commas"):
+        if any(_BETWEEN[between].search(text or "") for text in texts):
+            return between
+    return "" if comma or any(" " in label for label in labels) else "spaces"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,13 @@ def is_table(given: Given) -> bool:
         return False
 
 
+def called_table(given: Given) -> bool:
+    """Whether a name ends like a table's, though no such file may be there."""
+    if not isinstance(given, str | Path) or "?" in str(given):
+        return False
+    return ending(Path(given)) in (*DELIMITED, *BINARY, ".jsonl", ".ndjson", ".eval")
+
+
 def read_records(given: Given, *, named: Roles | None = None) -> Records:
     """All rows of a table or a log; rows that cannot be read are left out and listed.
 
@@ -49,7 +57,9 @@ def read_records(given: Given, *, named: Roles | None = None) -> Records:
     if not isinstance(given, str | Path):
         origin, sheet = read_frame(given)
         return _records(sheet, origin, named or Roles())
-    path = Path(TABLES.load(str(given)) if TABLES.has(str(given)) else given)
+    if TABLES.has(str(given)):
+        return replace(read_records(TABLES.load(str(given)), named=named), origin=str(given))
+    path = Path(given)
     if path.is_dir() and not is_log(path):
         sheet, files = read_folder(path)
         return _records(sheet, str(path), named or Roles(), folder=str(path), digest=digest_of(files))

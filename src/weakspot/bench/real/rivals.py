@@ -34,7 +34,7 @@ DEEPEST: Final = 3
 KEPT: Final = 100
 
 
-def frequencies(slices: Slices, *, seed: int) -> list[Said]:
+def frequencies(slices: Slices, *, seed: int) -> list[Said]:  # noqa: ARG001
     """Single concepts by Fisher's exact test, and a greedy cover of the failures.
 
     One-sided tests of all concepts, Benjamini and Hochberg at 5 %. Of those left over the one with the
@@ -46,7 +46,8 @@ def frequencies(slices: Slices, *, seed: int) -> list[Said]:
     if not kept.any():
         return []
     bar = float(pvalues[kept].max())
-    left, chosen = np.ones(len(slices.failed), np.bool_), []
+    left = np.ones(len(slices.failed), np.bool_)
+    chosen: list[list[int]] = []
     while len(chosen) < READ:
         now = upper_tails(
             counts(slices.rows, left & slices.failed),
@@ -62,7 +63,7 @@ def frequencies(slices: Slices, *, seed: int) -> list[Said]:
     return said(slices, chosen)
 
 
-def keywords(slices: Slices, *, seed: int) -> list[Said]:
+def keywords(slices: Slices, *, seed: int) -> list[Said]:  # noqa: ARG001
     """After Bias-to-Text (Kim et al., 2024): the words of failing captions that tell them apart.
 
     There a keyword's score is how much nearer it is to the failing pictures than to the others, by CLIP.
@@ -79,12 +80,12 @@ def keywords(slices: Slices, *, seed: int) -> list[Said]:
     return said(slices, [[int(column)] for column in order if kept[column]][:READ])
 
 
-def enumeration(slices: Slices, *, seed: int) -> list[Said]:
+def enumeration(slices: Slices, *, seed: int) -> list[Said]:  # noqa: ARG001
     """After SliceLine (Sagadeeva and Boehm, 2021): all conjunctions of up to three concepts, by its score.
 
-    score(S) = α (rate(S) / rate − 1) − (1 − α) (n / |S| − 1), with α = 0.95 and at least one row in a hundred,
-    as published. Conjunctions are left out only where no part of them can reach the best hundred, so nothing
-    is missed. Of these, those that pass Fisher's test (Bonferroni, over all that were counted) are read in
+    score(S) = α (rate(S) / rate − 1) − (1 − α) (n / |S| − 1), with α = 0.95 and at least one row in a
+    hundred, as published. Conjunctions are left out only where no part of them can reach the best hundred, so
+    nothing is missed. Of these, those that pass Fisher's test (Bonferroni, over all that were counted) are read in
     order; a slice that no longer fails more often where no better one speaks is passed over. Both filters
     are additions: the method reports its best ten.
     """
