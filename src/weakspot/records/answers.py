@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core.errors import WeakspotError
+from weakspot.records.judged import Roles
 from weakspot.records.kinds import FLAGS, number_in
-from weakspot.records.table import Column, Kind, coded
+from weakspot.records.table import Column, Kind, Records, coded
 
 #: The answers that a cell holds; one, unless it is a list. None where it is missing.
 _Answers = tuple[str, ...] | None
@@ -40,6 +41,7 @@ class Verdicts(NamedTuple):
         missing: Why there is no verdict; "" where there is one.
         rule: What a failure is, in words.
         used: The columns that say it.
+        again: Gives the verdicts of other rows of the same table; it can be pickled.
         notes: What a reader should know of it.
     """
 
@@ -47,7 +49,12 @@ class Verdicts(NamedTuple):
     missing: Sequence[str]
     rule: str
     used: frozenset[str]
+    again: Rule
     notes: Sequence[str] = ()
+
+
+#: The verdicts of rows.
+Rule = Callable[[Records], Verdicts]
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,7 @@ class Comparison:
 
     Attributes:
         truth: Yes and no are compared with truth values.
+        in_list: The labels are lists, and a prediction is one of them.
         lists: Both columns hold lists, which must hold the same.
         folded: Case does not count, since it tells no two labels apart.
         between: What divides the other answers that are right (a key of `_BETWEEN`); "" where nothing does.
@@ -65,6 +73,7 @@ class Comparison:
     prediction: str
     relabelled: str = ""
     truth: bool = False
+    in_list: bool = False
     lists: bool = False
     folded: bool = False
     between: str = ""
@@ -79,13 +88,24 @@ class Comparison:
             prediction.name,
             relabelled.name if relabelled else "",
             truth,
+            label.kind is Kind.LIST is not prediction.kind,
             label.kind is prediction.kind is Kind.LIST,
             len({key.casefold() for key in labels}) == len(labels),
             _between(relabelled, labels) if relabelled else "",
         )
 
-    def of(self, columns: Mapping[str, Column]) -> tuple[NDArray[np.bool_], Sequence[str]]:
+    @property
+    def used(self) -> frozenset[str]:
+        return frozenset({self.prediction, self.relabelled} - {""})
+
+    def __str__(self) -> str:
+        verb = "is not in" if self.in_list else "differs from"
+        other = f" and is not in {self.relabelled}" if self.relabelled else ""
+        return f"{self.prediction} {verb} {self.label}{other}"
+
+    def of(self, records: Records) -> Verdicts:
         """Which rows failed, and why some have no verdict."""
+        columns = records.columns
         right, said = _keys(columns[self.label], self.truth), _keys(columns[self.prediction], self.truth)
         others = self._others(columns[self.relabelled]) if self.relabelled else None
         if self.folded:
@@ -93,7 +113,7 @@ class Comparison:
         reasons = np.array([f"{self.label} is missing", f"{self.prediction} is missing", ""], object)
         known = [np.array([bool(key) for key in one.keys], bool)[one.codes] for one in (right, said)]
         missing = reasons[np.where(known[0], np.where(known[1], 2, 1), 0)].tolist()
-        return _failures(right, said, others, self.lists), missing
+        return Verdicts(_failures(right, said, others, self.lists), missing, str(self), self.used, self.of)
 
     def _others(self, column: Column) -> _Keys:
         if column.kind is Kind.LIST:
@@ -104,8 +124,10 @@ class Comparison:
         return _Keys(codes, [tuple(key for key in answer_keys(row) if key) or None for row in parts])
 
 
-def compared(label: Column, prediction: Column, relabelled: Column | None) -> tuple[Verdicts, Comparison]:
+def compared(records: Records, roles: Roles) -> Verdicts:
     """A prediction fails if it is none of the right answers; case counts only where it tells labels apart."""
+    label, prediction = records.columns[roles.label], records.columns[roles.prediction]
+    relabelled = records.columns.get(roles.relabelled)
     if measured(label, prediction):
         raise WeakspotError(
             f"{prediction.name!r} and {label.name!r} are measurements: nothing says how far apart is wrong",
@@ -116,23 +138,16 @@ def compared(label: Column, prediction: Column, relabelled: Column | None) -> tu
             raise WeakspotError(
                 f"column {column.name!r} holds vectors, not answers", fix="name another column"
             )
-    columns = {one.name: one for one in (label, prediction, relabelled) if one}
-    found, notes = Comparison.settled(label, prediction, relabelled), []
-    failed, missing = found.of(columns)
-    if found.folded:
-        n = int((failed != replace(found, folded=False).of(columns)[0]).sum())
+    comparison, notes = Comparison.settled(label, prediction, relabelled), []
+    found = comparison.of(records)
+    if comparison.folded:
+        n = int((found.failed != replace(comparison, folded=False).of(records).failed).sum())
         if n:
             notes.append(f"upper and lower case count as the same, which matters in {n:,} row{'s' * (n > 1)}")
-    verb = "is not in" if label.kind is Kind.LIST and not found.lists else "differs from"
-    rule = f"{prediction.name} {verb} {label.name}"
-    used = {prediction.name}
-    if relabelled:
-        rule += f" and is not in {relabelled.name}"
-        used.add(relabelled.name)
-    labels = _labels(_keys(label, found.truth))
-    if not labels & _labels(_keys(prediction, found.truth)) and failed.all():
+    labels = _labels(_keys(label, comparison.truth))
+    if not labels & _labels(_keys(prediction, comparison.truth)) and found.failed.all():
         notes.append(f"no {prediction.name} is one of the labels: do both columns use the same names?")
-    return Verdicts(failed, missing, rule, frozenset(used), notes), found
+    return found._replace(notes=notes)
 
 
 def measured(label: Column, prediction: Column) -> bool:

@@ -55,7 +55,8 @@ def clustered_rate(
     if y.ndim != 1 or y.shape != groups.shape or not np.all((y >= 0) & (y <= 1)):
         raise ValueError("Values must be a flat sequence of numbers from 0 to 1, with one cluster each.")
     places = np.unique(groups, return_inverse=True)[1]
-    return clustered_counts(np.bincount(places, weights=y), np.bincount(places).astype(np.int64), level)
+    hits = np.bincount(places, weights=y).astype(np.float64)
+    return clustered_counts(hits, np.bincount(places).astype(np.int64), level)
 
 
 def clustered_counts(
