@@ -63,8 +63,8 @@ def read_records(given: Given, *, named: Roles | None = None) -> Records:
         return records_of(sheet, origin, named or Roles())
     if TABLES.has(str(given)):
         return replace(read_records(TABLES.load(str(given)), named=named), origin=str(given))
-    if files := matching(given):
-        return _of_pattern(str(given), files, named or Roles())
+    if shards := matching(given):
+        return _of_pattern(str(given), shards, named or Roles())
     path = Path(given)
     if path.is_dir() and not is_log(path):
         sheet, files = read_folder(path)

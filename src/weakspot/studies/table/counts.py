@@ -12,6 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from weakspot.core import Rate
+from weakspot.stats import wilson
+from weakspot.stats.clustered import clustered_counts
+
 Integers = NDArray[np.int64]
 
 
@@ -65,6 +69,18 @@ class Counts:
         """The entries whose rows are of a statement."""
         found: NDArray[np.bool_] = (self.pattern >> statement) & 1 == 1
         return found
+
+    def rate(self) -> Rate:
+        """The failure rate, with an interval for rows like these; wider where they come in groups."""
+        n, k = self.total
+        if self.group is None or not n:
+            low, high = wilson(k, n)
+        else:
+            place = np.unique(self.group, return_inverse=True)[1]
+            hits = np.bincount(place, weights=self.k).astype(np.float64)
+            found = clustered_counts(hits, np.bincount(place, weights=self.n).astype(np.int64))
+            low, high = found.low, found.high
+        return Rate(k / n if n else 0.0, low, high, n, k)
 
     @property
     def total(self) -> Total:
