@@ -28,7 +28,7 @@ _PICTURE = {"bytes", "path"}
 
 def read_arrow(paths: Sequence[Path]) -> Sheet:
     """The rows of one file, or of the files that a table was divided into."""
-    tables = [_table(path) for path in paths]
+    tables = [table_of(path) for path in paths]
     pyarrow = need_pyarrow("a Parquet file")
     try:
         whole = tables[0] if len(tables) == 1 else pyarrow.concat_tables(tables, promote_options="default")
@@ -72,7 +72,7 @@ def class_names(said: object) -> dict[str, Sequence[str]]:
     return found
 
 
-def _table(path: Path) -> Any:
+def table_of(path: Path) -> Any:
     """The table of a file, every value checked: a damaged one could make pyarrow read beyond its memory."""
     pyarrow = need_pyarrow("a Parquet file")
     try:
@@ -96,7 +96,7 @@ def _read(pyarrow: Any, source: Any, magic: bytes) -> Any:
         from pyarrow import parquet
 
         file = parquet.ParquetFile(source)
-        return file.read(columns=_worth_reading(pyarrow, file.schema_arrow))
+        return file.read(columns=[path for _, path in worth_reading(file.schema_arrow)])
     if magic.startswith(OLD_FEATHER):
         from pyarrow import feather
 
@@ -105,15 +105,14 @@ def _read(pyarrow: Any, source: Any, magic: bytes) -> Any:
     return (ipc.open_file if magic.startswith(ARROW_FILE) else ipc.open_stream)(source).read_all()
 
 
-def _worth_reading(pyarrow: Any, schema: Any) -> list[str] | None:
-    """The columns without the bytes of pictures, which can be gigabytes; None for all."""
-    wanted = []
-    for field in schema:
-        if _is_picture(pyarrow, field.type):
-            wanted.append(f"{field.name}.path")
-        elif not _is_bytes(pyarrow, field.type):
-            wanted.append(field.name)
-    return None if wanted == schema.names else wanted
+def worth_reading(schema: Any) -> list[tuple[str, str]]:
+    """The columns without the bytes of pictures, which can be gigabytes, and what is read of each."""
+    pyarrow = need_pyarrow("a Parquet file")
+    return [
+        (field.name, f"{field.name}.path" if _is_picture(pyarrow, field.type) else field.name)
+        for field in schema
+        if not _is_bytes(pyarrow, field.type)
+    ]
 
 
 def _is_bytes(pyarrow: Any, kind: Any) -> bool:

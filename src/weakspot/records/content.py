@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import hashlib
+import io
 import lzma
 import re
 import zlib
@@ -51,14 +52,23 @@ def packing(start: bytes) -> str:
     return next((name for magic, name in PACKED.items() if start.startswith(magic)), "")
 
 
+def is_packed(path: Path) -> bool:
+    with path.open("rb") as raw:
+        return bool(packing(raw.read(8)))
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
     """A file, unpacked while it is read."""
-    with path.open("rb") as raw:
-        how = packing(raw.read(8))
-        raw.seek(0)
-        with _unpacked(raw, how) as file:
-            yield file
+    with path.open("rb") as raw, unpacked(raw) as file:
+        yield file
+
+
+def unpacked(raw: IO[bytes]) -> IO[bytes]:
+    """What comes of these bytes, whichever way they are packed."""
+    how = packing(raw.read(8))
+    raw.seek(0)
+    return _unpacked(raw, how)
 
 
 def first_bytes(path: Path, most: int = 1 << 16) -> bytes:
@@ -133,6 +143,33 @@ def text_of(path: Path, content: Content) -> str:
     if content.cut:
         text = text[: text.rfind("\n") + 1]
     return text
+
+
+class Lines:
+    """The lines of a file, one after the other, with what ends them.
+
+    Attributes:
+        newline: As `open` has it.
+        cut: Why the end is missing, once it was reached; "" where it is not.
+    """
+
+    def __init__(self, path: Path, newline: str) -> None:
+        self.path, self.newline, self.cut = path, newline, ""
+
+    def __iter__(self) -> Iterator[str]:
+        start = first_bytes(self.path)
+        text_of(self.path, Content(start))  # refuses what is no text
+        coding = next((name for bom, name in _BOMS.items() if start.startswith(bom)), "utf-8")
+        errors = "surrogateescape" if coding == "utf-8" else "replace"
+        with disk_errors(f"{self.path} cannot be read", "check the permissions"), opened(self.path) as file:
+            lines = io.TextIOWrapper(file, coding, errors, newline=self.newline)
+            try:
+                for number, line in enumerate(lines):
+                    yield line.removeprefix("\ufeff") if number == 0 else line
+            except DAMAGED as error:
+                if not is_packed(self.path):
+                    raise
+                self.cut = f"the file is damaged from here on: {first_line(error)}"
 
 
 #: Characters that no row of a table can have: NUL, and bytes that were no UTF-8.

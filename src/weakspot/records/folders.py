@@ -23,6 +23,7 @@ from weakspot.records.sheet import Sheet, free_name
 _LARGEST_NOTE: Final = 1 << 24
 _MOST_PICTURES: Final = 5_000_000
 _SHARD: Final = re.compile(r"(.+?)-[0-9]{5}-of-[0-9]{5}\..*")
+DATA_SET: Final = "Hugging Face data set"
 #: Tables beside pictures, the likeliest first.
 _BESIDE: Final = ("predictions", "prediction", "preds", "results", "metadata")
 
@@ -32,11 +33,16 @@ def is_table_folder(folder: Path) -> bool:
     return _table_beside_pictures(folder) is not None or bool(_splits(folder))
 
 
+def files_by_split(folder: Path) -> dict[str, list[Path]]:
+    """The files of a data set, by split; {} where the folder holds none."""
+    return {} if _table_beside_pictures(folder) else _splits(folder)
+
+
 def read_folder(folder: Path) -> tuple[Sheet, Sequence[Path]]:
     """The table of a folder, and the files that it was read from."""
     with disk_errors(f"{folder} cannot be read", "check the permissions"):
         table = _table_beside_pictures(folder)
-        splits = {} if table else _splits(folder)
+        splits = files_by_split(folder)
         if splits:
             return _dataset(folder, splits), [path for paths in splits.values() for path in paths]
         if table is None:
@@ -87,12 +93,17 @@ def _dataset(folder: Path, splits: Mapping[str, Sequence[Path]]) -> Sheet:
         sheet = replace(sheet, columns={**sheet.columns, free_name("split", sheet.columns): split})
     else:
         (sheet,) = parts.values()
+    return replace(sheet, form=DATA_SET, classes={**class_names_in(folder), **sheet.classes})
+
+
+def class_names_in(folder: Path) -> dict[str, Sequence[str]]:
+    """Names of classes that a data set has beside its files."""
     written: dict[str, Sequence[str]] = {}
     for name in ("dataset_info.json", "dataset_infos.json"):
         note = _note(folder / name)
         for info in (note, *note.values()):
             written.update(class_names(info))
-    return replace(sheet, form="Hugging Face data set", classes={**written, **sheet.classes})
+    return written
 
 
 def _note(path: Path) -> dict[str, Any]:

@@ -274,7 +274,7 @@ def fields_of(study: Study) -> Iterator[Field]:
     yield from study.fields.values()
     yield OUT
     yield BLOBS
-    if study.workers is not None:
+    if study.spreads:
         yield EXECUTOR
 
 

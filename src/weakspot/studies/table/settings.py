@@ -61,6 +61,10 @@ class TableSettings(StudySettings):
         tuple[str, ...], Option("A column of which nothing is to be said; may be repeated.", _COLUMN)
     ] = ()
     sentences: Annotated[int, Option("At most so many things said together.")] = 3
+    at_once: Annotated[
+        int, Option("A table of more rows is read bit by bit: a sample suggests, all others test.", "ROWS")
+    ] = 1_000_000
+    sample: Annotated[int, Option("So many rows of such a table suggest.", "ROWS")] = 300_000
     seed: SeedOption = 0
     fdr: FdrOption = 0.05
 
@@ -82,6 +86,8 @@ class TableSettings(StudySettings):
     def _can_be_meant(self) -> Self:
         if not 1 <= self.sentences <= 3:
             raise WeakspotError(f"{self.sentences} things cannot be said together", fix="choose 1, 2 or 3")
+        if self.sample < 1:
+            raise WeakspotError(f"{self.sample} rows cannot suggest anything", fix="choose a sample of some")
         return self
 
 
