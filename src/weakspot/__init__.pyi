@@ -54,6 +54,7 @@ def hunt(
     relabelled: str = '',
     failed: str = '',
     ignore: str | Sequence[str] = (),
+    tags: str | Path | None = None,
     out: str | Path | None = None,
     blobs: str | None = None,
     executor: str | _Executor | _Cluster | None = 'local',
@@ -76,7 +77,7 @@ def hunt(
         judge: What counts as a failure (see: weakspot list judges); by default a missed label.
         verify: A classifier or encoder that must see the label before a picture counts; may be repeated.
         captioner: Says what is in pictures, where the source does not know.
-        encoder: Groups failures by what they look like.
+        encoder: Groups failures by what they look like. Of a table: says what the pictures show, for rows without words, e.g. world:encoder.
         llm: A language model that rewords captions, e.g. chat:openai/…
         from_images: Pictures to begin with, such as failures from elsewhere.
         sentences: At most so many sentences in a caption. Of a table: at most so many things said together.
@@ -93,6 +94,7 @@ def hunt(
         relabelled: Of a table: the column with other answers that are right too.
         failed: Of a table: what a failure is, where it is not a wrong answer, e.g. 'loss > 2'.
         ignore: Of a table: a column of which nothing is to be said; may be repeated.
+        tags: Of a table: what the encoder may say: a word or a phrase a line; by default a list of ours.
         out: The run's folder, new or empty; by default one below runs/.
         blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
         executor: Where it is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.
@@ -115,6 +117,8 @@ def table(
     relabelled: str = '',
     failed: str = '',
     ignore: str | Sequence[str] = (),
+    encoder: str | _core.Encoder | None = None,
+    tags: str | Path | None = None,
     sentences: int = 3,
     seed: int = 0,
     fdr: float = 0.05,
@@ -122,11 +126,11 @@ def table(
     blobs: str | None = None,
     watch: _Watch | None = None,
 ) -> Run:
-    """Find which kinds of rows an evaluation fails on, from a table of its results; no model is asked.
+    """Find which kinds of rows an evaluation fails on, from a table of its results.
 
     The table is a CSV, Parquet, JSON lines or log file with a row for each input. Columns are recognised by
     their usual names; the options below name them otherwise. What one half of the rows suggests is confirmed
-    on the other half.
+    on the other half. The model that failed is not asked again.
 
     Args:
         target: The table: a CSV, Parquet or JSON lines file, a log, a folder, a frame.
@@ -140,6 +144,8 @@ def table(
         relabelled: The column with other answers that are right too.
         failed: What a failure is, where it is not a wrong answer, e.g. 'loss > 2'.
         ignore: A column of which nothing is to be said; may be repeated.
+        encoder: Says what the pictures show, for rows without words, e.g. world:encoder.
+        tags: What the encoder may say: a word or a phrase a line; by default a list of ours.
         sentences: At most so many things said together.
         seed: The same seed gives the same run.
         fdr: Bound on the expected share of false findings, between 0 and 1.
@@ -215,8 +221,9 @@ def mine(
     """
 
 def map(
-    target: str | _core.Target | _core.Generator,
+    target: str | _core.Target | _core.Generator | _core.Any,
     *,
+    concepts: str | Sequence[str] = '',
     images: str | Path = '',
     space: Any = 'image-125',
     task: str = '',
@@ -226,6 +233,10 @@ def map(
     source: str | _core.Source | None = None,
     above: float | None = None,
     labels_file: str | Path | None = None,
+    label: str = '',
+    prediction: str = '',
+    failed: str = '',
+    group: str = '',
     parts: Any = '',
     budget: str = 'images=10000',
     fdr: float = 0.05,
@@ -242,8 +253,11 @@ def map(
     confirmed on pictures that the search never saw. A quarter of the pictures each is kept untouched for
     repair and for its verification.
 
+    A table of results needs no model: its columns are the concepts, its rows are what a search reads.
+
     Args:
-        target: The model, e.g. world:classifier (see: weakspot list models).
+        target: The model, e.g. world:classifier (see: weakspot list models), or a table of its results.
+        concepts: Of a table: the columns to map over, e.g. distance,diameter,rotation.
         images: Labelled pictures: a folder (of folders by label, or with labels.jsonl), .npz, world:2000.
         space: image-125, image-5^k, image:rotate,fog,…, world, text-16, prompt-27, or a YAML file.
         task: image, text or generator; by default what the space is of.
@@ -253,6 +267,10 @@ def map(
         source: Draws the cells in place of the task's own source.
         above: Cells that fail at least so often are modes; by default what is far above the rest.
         labels_file: Names and parents of labels, as CSV, JSON or text.
+        label: Of a table: the column with the right answers.
+        prediction: Of a table: the column with the model's answers.
+        failed: Of a table: what a failure is, where no answer differs, e.g. 'loss > 2'.
+        group: Of a table: the column of what belongs together and is never split, e.g. patient.
         parts: Shares of the inputs, e.g. discovery=0.4,confirmation=0.1,repair=0.25,verification=0.25.
         budget: Limits: any of images, calls, tokens, dollars, seconds; e.g. images=20k,seconds=600.
         fdr: Bound on the expected share of false findings, between 0 and 1.
@@ -294,7 +312,7 @@ def ask(
     again when a run is resumed.
 
     Args:
-        target: The chat model, e.g. chat:openai/gpt-4o or replay:responses.jsonl.
+        target: The chat model, e.g. chat:openai/gpt-4o or replay:responses.jsonl; or a table of questions with answers.
         benchmark: The questions: mossbench:DIR, questions:FILE or xstest:FILE.
         judge: Says which answers refuse (see: weakspot list judges).
         contrast: Ask the harmful counterparts too, which should be refused.

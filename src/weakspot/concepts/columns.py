@@ -1,25 +1,23 @@
-"""What can be said of the rows of a table: words of their texts, values, ranges, wider nouns.
+"""What can be said of the rows of a table: words of their texts, values, ranges, wider nouns, what is alike.
 
-A concept is a predicate of a row that a person can read: its caption mentions a dog, its weather is rain, its
-distance is below 0.2. None of them looks at whether the row failed.
+See `Concept`. None of what is said looks at whether a row failed.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
-from functools import cache
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 
+from weakspot.concepts.concept import Concept, Concepts
+from weakspot.concepts.groups import groups_of
+from weakspot.concepts.words import Nouns, named, of_labels, of_texts, texts_of, words_in
 from weakspot.records import Column, Judged, Kind, Records
-from weakspot.text.lexicon import lines, singular, verb_forms, words
+
+__all__ = ["Concept", "Concepts", "concepts_of", "free_columns", "holds", "texts_of"]
 
 #: A concept is of at least so many rows, and of at most this share of them.
 LEAST, MOST = 5, 0.98
@@ -28,60 +26,21 @@ FREE: Final = 3.0
 #: Numbers with at most so many different values are taken value by value; others are cut at quantiles.
 VALUES: Final = 12
 CUTS: Final = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95)
-#: How a test is said of a column.
-_SAID: Final = {"is": "is", "from": "at least", "below": "below", "lists": "has"}
-_WORD: Final = re.compile(r"[a-z][a-z'’-]*[a-z]|[a-z]|\d+")
+#: Hours that are night.
+NIGHT: Final = (21, 6)
+_WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
-
-@dataclass(frozen=True, slots=True)
-class Concept:
-    """Something that is so of some rows.
-
-    Attributes:
-        column: The column it is about; "" for all texts together.
-        test: "mentions", "is", "from", "below" or "lists".
-        value: The word, the value, or the bound as text.
-        forms: The words that count as this one, where it is mentioned.
-        wider: It covers several nouns, as "animal" does.
-    """
-
-    column: str
-    test: str
-    value: str
-    forms: frozenset[str] = frozenset()
-    wider: bool = False
-
-    @property
-    def name(self) -> str:
-        """What identifies it in a table."""
-        return f"{self.column} {self.test} {self.value}".strip()
-
-    @property
-    def dear(self) -> float:
-        """How much more it must explain than a plain word or value, for being less plain to people."""
-        return 2.0 if self.wider else 1.0 if (self.test, self.value) == ("is", "no") else 0.0
-
-    @property
-    def phrase(self) -> str:
-        """As people read it."""
-        value = self.value
-        if self.test == "mentions":
-            return f"any {value}" if self.wider else f"“{value}”"
-        column = self.column.replace("_", " ")
-        if self.test == "is" and value in ("yes", "no"):
-            return column if value == "yes" else f"not {column}"
-        return f"{column} {_SAID[self.test]} {value}"
-
-
-class Concepts(NamedTuple):
-    """The concepts of a table, and which rows they are of: a column for each concept."""
-
-    concepts: tuple[Concept, ...]
-    rows: csc_matrix
+Rows = NDArray[np.int64]
+Found = Iterator[tuple[Concept, Rows]]
 
 
 def concepts_of(
-    judged: Judged, *, least: int = LEAST, wordnet: Any = None, ignored: Iterable[str] = ()
+    judged: Judged,
+    *,
+    least: int = LEAST,
+    wordnet: Nouns | None = None,
+    ignored: Iterable[str] = (),
+    shown: str = "",
 ) -> Concepts:
     """Every concept of the rows of a table.
 
@@ -89,37 +48,38 @@ def concepts_of(
         least: Of at least so many rows.
         wordnet: Gives wider nouns, such as animal for dogs and cats; None for none.
         ignored: Columns of which nothing is said.
+        shown: The column of lists that says what the row's picture shows; "" where there is none.
     """
-    records, free = judged.records, free_columns(judged, ignored=ignored)
-    roles = judged.roles
+    records, free, roles = judged.records, free_columns(judged, ignored=ignored), judged.roles
     silent = {*free, *ignored, roles.id, roles.image, roles.group, roles.score, *judged.used} - {roles.label}
-    found: list[tuple[Concept, NDArray[np.int64]]] = []
-    for column in records.columns.values():
-        if column.name not in silent and column.kind is not Kind.VECTOR:
-            found += _of_column(column)
+    said = [column for column in records.columns.values() if column.name not in silent]
+    found: list[tuple[Concept, Rows]] = []
+    for column in said:
+        found += _of_column(column, label=column.name == roles.label, shown=column.name == shown)
+        if column.name == roles.label and column.kind is Kind.TEXT and wordnet is not None:
+            found += of_labels(column.name, _members(column), wordnet)
     texts = texts_of(records, free) if free else []
     if free:
-        found += list(_of_texts(texts, least, wordnet))
+        found += of_texts(texts, least, wordnet)
     kept = [(c, rows) for c, rows in found if least <= len(rows) <= MOST * len(records)]
+    for column in said:
+        if column.kind is Kind.VECTOR:
+            groups = groups_of(column, Concepts(tuple(c for c, _ in kept), _matrix(kept, len(records))))
+            kept += [(c, rows) for c, rows in groups if least <= len(rows) <= MOST * len(records)]
     same: dict[bytes, list[int]] = {}
     for i, (_, rows) in enumerate(kept):
         same.setdefault(rows.tobytes(), []).append(i)
-    kept = [(_named([kept[i][0] for i in alike], texts), kept[alike[0]][1]) for alike in same.values()]
-    return Concepts(tuple(c for c, _ in kept), _matrix([rows for _, rows in kept], len(records)))
+    kept = [(named([kept[i][0] for i in alike], texts), kept[alike[0]][1]) for alike in same.values()]
+    return Concepts(tuple(c for c, _ in kept), _matrix(kept, len(records)))
 
 
-def holds(concept: Concept, records: Records, texts: Sequence[str]) -> NDArray[np.bool_]:
-    """Which rows of another table a concept is of; `texts` are the free texts that it may be said in."""
-    if concept.test == "mentions":
-        lemmas = concept.forms
-        return np.array([not lemmas.isdisjoint(_words(text)) for text in texts], bool)
-    column = records.column(concept.column)
-    for same, rows in _of_column(column, only=concept):
-        if same == concept:
-            mask = np.zeros(len(records), bool)
-            mask[rows] = True
-            return mask
-    return np.zeros(len(records), bool)
+def free_columns(judged: Judged, *, ignored: Iterable[str] = ()) -> list[str]:
+    """The columns whose words are taken: those that were named as texts, and other free texts."""
+    roles, records = judged.roles, judged.records
+    silent = {*ignored, roles.id, roles.image, roles.group, roles.label, *judged.used}
+    texts = [c for c in records.columns.values() if c.kind is Kind.TEXT and c.name not in silent]
+    found = dict.fromkeys([*roles.text, *(column.name for column in texts if _is_free(column))])
+    return [name for name in found if name not in silent]
 
 
 def _is_free(column: Column) -> bool:
@@ -133,92 +93,132 @@ def _is_free(column: Column) -> bool:
     )
 
 
-def _matrix(rows: Sequence[NDArray[np.int64]], n: int) -> csc_matrix:
-    ends = np.cumsum([0, *map(len, rows)])
-    indices = np.concatenate(rows) if rows else np.zeros(0, np.int64)
-    return csc_matrix((np.ones(len(indices), np.float32), indices, ends), shape=(n, len(rows)))
+def _matrix(kept: Sequence[tuple[Concept, Rows]], n: int) -> csc_matrix:
+    ends = np.cumsum([0, *(len(rows) for _, rows in kept)])
+    indices = np.concatenate([rows for _, rows in kept]) if kept else np.zeros(0, np.int64)
+    return csc_matrix((np.ones(len(indices), np.float32), indices, ends), shape=(n, len(kept)))
+
+
+def holds(concept: Concept, records: Records, texts: Sequence[str]) -> NDArray[np.bool_]:
+    """Which rows of another table a concept is of; `texts` are the free texts that it may be said in."""
+    test, value, forms = concept.test, concept.value, concept.forms
+    if test == "mentions":
+        return np.array([not forms.isdisjoint(words_in(text)) for text in texts], bool)
+    column = records.column(concept.column)
+    values = column.values
+    if test == "missing":
+        found = ~column.present()
+    elif test == "group" and concept.inside is not None:
+        found = np.zeros(len(records), bool)
+        there = column.present()
+        found[there] = concept.inside(values[there])
+    elif test == "kind":
+        found = np.array([one in forms for one in values], bool)
+    elif test in ("lists", "shows"):
+        found = np.array([one is not None and value in one for one in values], bool)
+    elif test in _COMPARED:
+        bound = np.datetime64(value) if column.kind is Kind.DATE else float(value)
+        found = values >= bound if _COMPARED[test] else values < bound
+    elif test == "flag":
+        found = values == float(value == "yes")
+    elif column.kind is Kind.DATE:
+        found = column.present() & (_parts(values)[test] == value)
+    else:
+        found = values == (float(value) if column.kind is Kind.NUMBER else value)
+    return np.asarray(found, bool)
+
+
+#: Tests against a bound: whether the concept is of what lies above.
+_COMPARED: Final = {"from": True, "since": True, "below": False, "before": False}
 
 
 # -- columns of values ------------------------------------------------------------------------------
 
 
-def _of_column(column: Column, *, only: Concept | None = None) -> Iterator[tuple[Concept, NDArray[np.int64]]]:
-    there = column.present()
-    name = column.name
+def _of_column(column: Column, *, label: bool = False, shown: bool = False) -> Found:
+    there, name = column.present(), column.name
+    if column.kind is Kind.VECTOR:
+        return
     if column.kind is Kind.FLAG:
-        for value, said in ((1.0, "yes"), (0.0, "no")):
-            yield Concept(name, "is", said), np.flatnonzero(there & (column.values == value))
+        yield from _of_flags(name, column.values)
     elif column.kind is Kind.NUMBER:
-        yield from _of_numbers(name, column.values, there, only)
+        yield from _of_numbers(name, column.values, label=label)
     elif column.kind is Kind.DATE:
         yield from _of_dates(name, column.values, there)
-    elif column.kind is Kind.LIST:
-        members: dict[str, list[int]] = {}
-        for row in np.flatnonzero(there):
-            for item in dict.fromkeys(column.values[row]):
-                members.setdefault(str(item), []).append(int(row))
-        yield from ((Concept(name, "lists", item), np.array(rows)) for item, rows in members.items())
     else:
-        yield from _of_values(name, column.values, there)
+        test = "shows" if shown else "lists" if column.kind is Kind.LIST else "is"
+        for value, rows in _members(column).items():
+            yield Concept(name, test, value), np.array(rows)
     if not there.all() and there.any():
-        yield Concept(name, "is", "missing"), np.flatnonzero(~there)
+        yield Concept(name, "missing", ""), np.flatnonzero(~there)
 
 
-def _of_values(
-    name: str, values: NDArray[Any], there: NDArray[np.bool_]
-) -> Iterator[tuple[Concept, NDArray[np.int64]]]:
-    places = np.flatnonzero(there)
-    members: dict[str, list[int]] = {}
-    for row in places:
-        members.setdefault(str(values[row]), []).append(int(row))
-    for value, rows in members.items():
-        yield Concept(name, "is", value), np.array(rows)
+def _members(column: Column) -> dict[str, list[int]]:
+    """The rows of each value, or of each item of lists."""
+    found: dict[str, list[int]] = {}
+    several = column.kind is Kind.LIST
+    for row in np.flatnonzero(column.present()).tolist():
+        value = column.values[row]
+        for one in dict.fromkeys(value) if several else (value,):
+            found.setdefault(str(one), []).append(row)
+    return found
 
 
-def _of_numbers(
-    name: str, values: NDArray[np.float64], there: NDArray[np.bool_], only: Concept | None
-) -> Iterator[tuple[Concept, NDArray[np.int64]]]:
-    if only is not None and only.test in ("from", "below"):
-        bound = float(only.value)
-        inside = values >= bound if only.test == "from" else values < bound
-        yield only, np.flatnonzero(there & inside)
-        return
-    known = values[there]
+def _of_flags(name: str, values: NDArray[np.float64]) -> Found:
+    for value, said in ((1.0, "yes"), (0.0, "no")):
+        yield Concept(name, "flag", said), np.flatnonzero(values == value)
+
+
+def _of_numbers(name: str, values: NDArray[np.float64], *, label: bool) -> Found:
+    """Value by value where there are few, and ranges; of labels that are whole numbers every value."""
+    known = values[np.isfinite(values)]
     distinct = np.unique(known)
     if set(distinct) <= {0.0, 1.0}:
-        for value, said in ((1.0, "yes"), (0.0, "no")):
-            yield Concept(name, "is", said), np.flatnonzero(there & (values == value))
+        yield from _of_flags(name, values)
         return
-    if len(distinct) <= VALUES or only is not None:
-        for value in distinct:
-            yield Concept(name, "is", _plain(value)), np.flatnonzero(there & (values == value))
-        bounds = distinct[1:]
-    else:
-        bounds = np.unique([_rounded(one, known) for one in np.quantile(known, CUTS)])
+    few = len(distinct) <= VALUES
+    if few or (label and (distinct % 1 == 0).all()):
+        order = np.argsort(values, kind="stable")
+        starts, ends = (np.searchsorted(values[order], distinct, side) for side in ("left", "right"))
+        for value, start, end in zip(distinct, starts, ends, strict=True):
+            yield Concept(name, "is", _plain(value)), np.sort(order[start:end])
+    bounds = distinct[1:] if few else np.unique([_rounded(one, known) for one in np.quantile(known, CUTS)])
     for bound in bounds if len(distinct) > 2 else ():
-        yield Concept(name, "from", _plain(bound)), np.flatnonzero(there & (values >= bound))
-        yield Concept(name, "below", _plain(bound)), np.flatnonzero(there & (values < bound))
+        yield Concept(name, "from", _plain(bound)), np.flatnonzero(values >= bound)
+        yield Concept(name, "below", _plain(bound)), np.flatnonzero(values < bound)
 
 
-def _of_dates(
-    name: str, values: NDArray[Any], there: NDArray[np.bool_]
-) -> Iterator[tuple[Concept, NDArray[np.int64]]]:
-    """Months, days of the week and parts of the day, as far as they differ."""
-    parts: dict[str, dict[str, list[int]]] = {}
-    for row in np.flatnonzero(there):
-        when: datetime = values[row].astype("datetime64[s]").item()
-        night = "night" if when.hour < 6 or when.hour >= 21 else "day"
-        said = {"": f"{when:%Y-%m}", "year of ": f"{when:%Y}", "weekday of ": f"{when:%A}", "time of ": night}
-        for part, value in said.items():
-            parts.setdefault(part, {}).setdefault(value, []).append(int(row))
-    for part, groups in parts.items():
-        if len(groups) > 1:
-            for value, rows in groups.items():
-                yield Concept(f"{part}{name}", "is", value), np.array(rows)
+def _of_dates(name: str, values: NDArray[Any], there: NDArray[np.bool_]) -> Found:
+    """Years, months, days of the week and parts of the day, as far as they differ; before and after a day."""
+    places = np.flatnonzero(there)
+    for test, of_rows in _parts(values[there]).items():
+        kinds, which = np.unique(of_rows, return_inverse=True)
+        for i, kind in enumerate(kinds.tolist() if len(kinds) > 1 else ()):
+            yield Concept(name, test, str(kind)), places[which == i]
+    days = np.sort(values[there].astype("datetime64[D]"))
+    cuts = np.unique(days[[int(cut * len(days)) for cut in CUTS]]) if len(days) else days
+    for day in cuts[cuts > days[0]] if len(days) else ():
+        yield Concept(name, "since", str(day)), np.flatnonzero(there & (values >= day))
+        yield Concept(name, "before", str(day)), np.flatnonzero(there & (values < day))
+
+
+def _parts(values: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """What is said of each date, by test; of a date that is missing it means nothing."""
+    days = values.astype("datetime64[D]")
+    hours = (values - days).astype("timedelta64[h]").astype(np.int64)
+    weekdays = (days.astype(np.int64) + 3) % 7  # the first of January 1970 was a Thursday
+    night = (hours >= NIGHT[0]) | (hours < NIGHT[1])
+    return {
+        "year": values.astype("datetime64[Y]").astype(str),
+        "month": values.astype("datetime64[M]").astype(str),
+        "weekday": np.array(_WEEKDAYS)[weekdays],
+        "time": np.where(night, "night", "day"),
+    }
 
 
 def _plain(number: float) -> str:
-    return str(int(number)) if float(number).is_integer() else f"{number:.12g}"
+    """A number as text from which it can be read again."""
+    return str(int(number)) if float(number).is_integer() else repr(float(number))
 
 
 def _rounded(bound: float, values: NDArray[np.float64]) -> float:
@@ -229,117 +229,3 @@ def _rounded(bound: float, values: NDArray[np.float64]) -> float:
         if abs(float(np.mean(values < near)) - share) <= 0.01:
             return near
     return bound
-
-
-# -- words of texts ---------------------------------------------------------------------------------
-
-
-def texts_of(records: Records, columns: Sequence[str]) -> list[str]:
-    """The free texts of each row in one, in small letters."""
-    said = [records.column(name).texts() for name in columns]
-    return [" ".join(part for part in parts if part).lower() for parts in zip(*said, strict=True)]
-
-
-def free_columns(judged: Judged, *, ignored: Iterable[str] = ()) -> list[str]:
-    """The columns whose words are taken: those that were named as texts, and other free texts."""
-    roles, records = judged.roles, judged.records
-    silent = {*ignored, roles.id, roles.image, roles.group, roles.label, *judged.used}
-    texts = [c for c in records.columns.values() if c.kind is Kind.TEXT and c.name not in silent]
-    found = dict.fromkeys([*roles.text, *(column.name for column in texts if _is_free(column))])
-    return [name for name in found if name not in silent]
-
-
-def _of_texts(texts: Sequence[str], least: int, wordnet: Any) -> Iterator[tuple[Concept, NDArray[np.int64]]]:
-    rows_of: dict[str, list[int]] = {}
-    for row, text in enumerate(texts):
-        for word in _words(text):
-            rows_of.setdefault(word, []).append(row)
-    lemmas = _lemmas(rows_of)
-    members: dict[str, frozenset[int]] = {}
-    for lemma, forms in lemmas.items():
-        rows = frozenset().union(*(rows_of[form] for form in forms))
-        if len(rows) >= least:
-            members[lemma] = rows
-            yield Concept("", "mentions", lemma, frozenset(forms)), np.array(sorted(rows))
-    if wordnet is not None:
-        for name, some in _wider(members, wordnet).items():
-            rows = frozenset().union(*(members[lemma] for lemma in some))
-            if len(rows) > 1.1 * max(len(members[lemma]) for lemma in some):
-                every = frozenset(form for lemma in some for form in lemmas[lemma])
-                yield Concept("", "mentions", name, every, wider=True), np.array(sorted(rows))
-
-
-def _named(alike: Sequence[Concept], texts: Sequence[str]) -> Concept:
-    """One of the concepts that are of the same rows; words that always stand side by side are said so."""
-    first = alike[0]
-    said = {form: one for one in alike if one.test == "mentions" and not one.wider for form in one.forms}
-    if len(said) < 2 or first.test != "mentions" or first.wider:
-        return first
-    some = next(text for text in texts if not first.forms.isdisjoint(_words(text)))
-    every = _WORD.findall(some)
-    at = next(i for i, word in enumerate(every) if word in first.forms)
-    start = end = at
-    while start > 0 and every[start - 1] in said:
-        start -= 1
-    while end + 1 < len(every) and every[end + 1] in said:
-        end += 1
-    return replace(first, value=" ".join(every[start : end + 1])) if end > start else first
-
-
-def _words(text: str) -> set[str]:
-    return {
-        word for word in _WORD.findall(text.lower().replace("’", "'")) if word not in words("says nothing")
-    }
-
-
-def _lemmas(known: Mapping[str, Sequence[int]]) -> dict[str, list[str]]:
-    """The forms that occur of each word, by its plainest form."""
-    found: dict[str, list[str]] = {}
-    for word in known:
-        found.setdefault(lemma_of(word, known), []).append(word)
-    return found
-
-
-def lemma_of(word: str, known: Iterable[str] = ()) -> str:
-    """The plainest form of a word: of "dogs" dog, of "surfing" surf where surf is known."""
-    word = word.removesuffix("'s")
-    return _lemma(word) or next((stem for stem in _stems(word) if stem in known), word)
-
-
-@cache
-def _lemma(word: str) -> str:
-    one = singular(word)
-    if one != word:
-        return one
-    forms = verb_forms()
-    return forms[word][0] if word in forms else ""
-
-
-def _stems(word: str) -> Iterator[str]:
-    for ending in ("ing", "ed"):
-        if word.endswith(ending) and len(word) > len(ending) + 2:
-            stem = word.removesuffix(ending)
-            yield stem
-            yield f"{stem}e"
-            if stem[-1] == stem[-2]:
-                yield stem[:-1]
-
-
-def _wider(members: Mapping[str, frozenset[int]], wordnet: Any) -> dict[str, list[str]]:
-    """Wider nouns that cover at least two of these words, by their usual meaning."""
-    general = {" ".join(line) for line in lines("too general")}
-    found: dict[str, list[str]] = {}
-    for lemma in members:
-        senses = wordnet.senses(lemma) if lemma.isalpha() and len(lemma) > 2 else []
-        if not senses:
-            continue
-        kinds = [above.name for above, _ in wordnet.above(senses[0])]
-        for name in kinds if "physical entity" in kinds else ():
-            if name not in general:
-                found.setdefault(name, []).append(lemma)
-    counted = Counter({name: len(some) for name, some in found.items()})
-    return {
-        name: [*some, *([name] if name in members and name not in some else [])]
-        for name, some in found.items()
-        if counted[name] >= 2
-    }
