@@ -69,7 +69,11 @@ def concepts_of(
     same: dict[bytes, list[int]] = {}
     for i, (_, rows) in enumerate(kept):
         same.setdefault(rows.tobytes(), []).append(i)
-    kept = [(named([kept[i][0] for i in alike], texts), kept[alike[0]][1]) for alike in same.values()]
+    kept = [
+        (named([kept[i][0] for i in alike], texts[rows[0]] if texts else ""), rows)
+        for alike in same.values()
+        for rows in [kept[alike[0]][1]]
+    ]
     return Concepts(tuple(c for c, _ in kept), _matrix(kept, len(records)))
 
 

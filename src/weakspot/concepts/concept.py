@@ -76,7 +76,7 @@ class Concept:
             return f"any {value}" if self.wider else f"“{value}”"
         if self.test == "shows":
             return f"shows {value}"
-        return f"{column} is {value}"
+        return f"{column} is {f'“{value}”' if value == 'missing' else value}"
 
 
 class Concepts(NamedTuple):

@@ -29,10 +29,14 @@ from weakspot.text.tagging import options
 PROMPTS: Final = ("{}", "a photo of {}")
 #: Fewer pictures cannot be told apart.
 FEWEST: Final = 50
+#: A tag is of so many pictures at least: outliers are no group.
+LEAST: Final = 10
 #: The means of the two groups lie so many standard deviations apart, and the valley between them is so low,
-#: as a part of the density at the upper one.
+#: as a part of the density at its upper side.
 APART: Final = 3.0
-VALLEY: Final = 0.9
+VALLEY: Final = 0.75
+#: How much densities are smoothed: in standard deviations, of one picture.
+SMOOTH: Final = 1.3
 #: A picture is in the upper group where that is so likely.
 LIKELY: Final = 0.8
 #: Two words that mark so much the same pictures (Jaccard) are one.
@@ -131,7 +135,7 @@ def unit_rows(vectors: object, rows: int) -> NDArray[np.float32]:
 
 
 def tagged(
-    pictures: NDArray[np.float32], directions: NDArray[np.float32], tags: Sequence[str], *, least: int = 5
+    pictures: NDArray[np.float32], directions: NDArray[np.float32], tags: Sequence[str], *, least: int = LEAST
 ) -> list[Tagged]:
     """Which pictures have which tag, those first that part the pictures best.
 
@@ -151,7 +155,7 @@ def tagged(
     fit = fitted(counts, middles)
     cuts = cuts_of(fit)
     price = 1.5 * log(len(pictures)) + log(len(tags))
-    fits = (fit.apart >= APART) & (fit.gain > price) & (valley(fit) <= VALLEY)
+    fits = (fit.apart >= APART) & (fit.gain > price) & (valley(counts, middles, fit) <= VALLEY)
     found: list[Tagged] = []
     for i in np.flatnonzero(fits)[np.argsort(-fit.apart[fits], kind="stable")].tolist():
         rows = np.flatnonzero(pictures @ directions[i] >= cuts[i])
@@ -251,26 +255,35 @@ def _log_normal(z: Floats, mean: Floats | float, spread: Floats | float) -> Floa
     return found
 
 
-def _between(fit: Fit) -> tuple[Floats, Floats, Floats]:
-    """Points from the lower mean to the upper, and there the weighted densities of both groups."""
-    points = fit.low[:, None] + (fit.high - fit.low)[:, None] * np.linspace(0, 1, _BINS)
-    share = np.clip(fit.share, 1e-9, 1 - 1e-9)[:, None]
-    high = share * np.exp(_log_normal(points, fit.high[:, None], fit.high_spread[:, None]))
-    low = (1 - share) * np.exp(_log_normal(points, fit.low[:, None], fit.low_spread[:, None]))
-    return points, low, high
+def valley(counts: Floats, middles: Floats, fit: Fit) -> Floats:
+    """The lowest density of the pictures between the two means, as a part of the highest above it.
 
-
-def valley(fit: Fit) -> Floats:
-    """The lowest density between the two means, as a part of that at the upper one: 1 where none is lower."""
-    _, low, high = _between(fit)
-    found: Floats = (low + high).min(axis=1) / np.maximum((low + high)[:, -1], 1e-300)
+    It is smoothed, as in Silverman's rule, so much that chance makes no valleys in the smaller group.
+    """
+    smaller = np.minimum(fit.share, 1 - fit.share) * counts.sum(axis=1)
+    wide = SMOOTH * np.minimum(fit.low_spread, fit.high_spread) * np.maximum(smaller, 1.0) ** -0.2
+    found = np.ones(len(counts))
+    for i, points in enumerate(_between(fit)):
+        near = (points[:, None] - middles[i]) / max(wide[i], middles[i, 1] - middles[i, 0])
+        density = np.exp(-0.5 * near**2) @ counts[i]
+        lowest = int(density.argmin())
+        found[i] = density[lowest] / max(density[lowest:].max(), 1e-300)
     return found
 
 
 def cuts_of(fit: Fit) -> Floats:
     """From where on a picture belongs to the upper group."""
-    points, low, high = _between(fit)
-    likely = high >= LIKELY * (low + high)
+    points = _between(fit)
+    share = np.clip(fit.share, 1e-9, 1 - 1e-9)[:, None]
+    high = np.log(share) + _log_normal(points, fit.high[:, None], fit.high_spread[:, None])
+    low = np.log(1 - share) + _log_normal(points, fit.low[:, None], fit.low_spread[:, None])
+    likely = high - low >= log(LIKELY / (1 - LIKELY))
     likely[:, -1] = True
     found: Floats = np.take_along_axis(points, likely.argmax(axis=1)[:, None], axis=1)[:, 0]
+    return found
+
+
+def _between(fit: Fit) -> Floats:
+    """Points from the lower mean to the upper."""
+    found: Floats = fit.low[:, None] + (fit.high - fit.low)[:, None] * np.linspace(0, 1, _BINS)
     return found

@@ -94,15 +94,19 @@ def of_labels(
             yield Concept(column, "kind", name, frozenset(some), wider=True), np.array(rows)
 
 
-def named(alike: Sequence[Concept], texts: Sequence[str]) -> Concept:
-    """One of the concepts that are of the same rows; words that always stand side by side are said so."""
+def named(alike: Sequence[Concept], text: str) -> Concept:
+    """One of the concepts that are of the same rows; words that always stand side by side are said so.
+
+    Args:
+        text: Of one of these rows.
+    """
     first = alike[0]
     if first.wider:
         return min(alike, key=lambda concept: len(concept.value))  # "duck" before "anseriform bird"
     said = {form: one for one in alike if one.test == "mentions" and not one.wider for form in one.forms}
     if len(said) < 2 or first.test != "mentions":
         return first
-    every = next(found for text in texts if not first.forms.isdisjoint(found := _in_order(text)))
+    every = _in_order(text)
     start = end = next(i for i, word in enumerate(every) if word in first.forms)
     while start > 0 and every[start - 1] in said:
         start -= 1

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.concepts.columns import LEAST, Concepts, concepts_of
+from weakspot.concepts.columns import Concepts, concepts_of
 from weakspot.concepts.tags import read_tags
 from weakspot.core import MODELS, Encoder, WeakspotError
 from weakspot.engine import Watch
@@ -65,7 +65,7 @@ class TableParts:
         """The same with what the encoder sees in the pictures; `folder` keeps what it needs again."""
         if self.encoder is None:
             return self
-        seen = shown(self.judged, self.encoder, self.tags, least=LEAST, folder=folder, watch=watch)
+        seen = shown(self.judged, self.encoder, self.tags, folder=folder, watch=watch)
         return replace(self, judged=seen.judged, shown=seen.column)
 
     @cached_property

@@ -65,13 +65,10 @@ def pixels_of(judged: Judged, row: int) -> NDArray[np.uint8] | None:
         return None
 
 
-def shown(
-    judged: Judged, encoder: Encoder, tags: tuple[str, ...], *, least: int, folder: Path, watch: Watch
-) -> Shown:
+def shown(judged: Judged, encoder: Encoder, tags: tuple[str, ...], *, folder: Path, watch: Watch) -> Shown:
     """The table with a column that lists what each picture shows.
 
     Args:
-        least: A tag of fewer pictures is left out.
         folder: Where vectors of pictures are kept, so that a resumed run need not make them again.
     """
     rows, vectors = _vectors(judged, encoder, folder, watch)
@@ -80,7 +77,7 @@ def shown(
             f"none of the pictures that {judged.roles.image!r} names can be read",
             fix="let paths start at the folder of the table, or leave the encoder out",
         )
-    found = tagged(vectors, directions_of(encoder, tags), tags, least=least)
+    found = tagged(vectors, directions_of(encoder, tags), tags)
     records = judged.records
     name = free_name("picture", records.columns)
     notes = [f"{len(found):,} of {len(tags):,} tags part the pictures into those with and those without"]
