@@ -47,9 +47,10 @@ def texts_of(records: Records, columns: Sequence[str]) -> list[str]:
     return [" ".join(part for part in parts if part).lower() for parts in zip(*said, strict=True)]
 
 
-def words_in(text: str) -> set[str]:
-    """The words of a text that say something, in small letters."""
-    return set(_in_order(text)) - words("says nothing")
+def words_in(text: str) -> dict[str, None]:
+    """The words of a text that say something, in small letters, each once, in their order."""
+    empty = words("says nothing")
+    return dict.fromkeys(word for word in _in_order(text) if word not in empty)
 
 
 def of_texts(
