@@ -17,6 +17,7 @@ from scipy.sparse import csc_matrix
 from weakspot.concepts.cluster import directions
 from weakspot.concepts.concept import Concept, Concepts
 from weakspot.records import Column
+from weakspot.text.lexicon import words
 
 #: So many groups are made, as far as they have so many rows on the average.
 GROUPS: Final = (8, 24, 72)
@@ -71,10 +72,10 @@ def groups_of(column: Column, known: Concepts) -> Iterator[tuple[Concept, NDArra
             rows = there[which == number]
             if not len(rows):
                 continue
-            words = ", ".join(_described(rows, known))
-            names[words] += 1
-            again = f"{words} ({names[words]})" if names[words] > 1 else words
-            value = again if words else str(names[words])
+            said = ", ".join(_described(rows, known))
+            names[said] += 1
+            again = f"{said} ({names[said]})" if names[said] > 1 else said
+            value = again if said else str(names[said])
             inside = Nearest(centres, number)
             yield Concept(column.name, "group", value, inside=inside), rows
 
@@ -118,7 +119,9 @@ def _described(rows: NDArray[np.int64], known: Concepts) -> list[str]:
 
 
 def _tells(concept: Concept) -> bool:
-    """Whether a concept says what something is, not what it is not."""
+    """Whether a concept says what something is, not what it is not; "in" and "with" say little."""
+    if concept.test == "mentions":
+        return concept.value not in words("stop")
     return concept.test not in ("missing", "group") and (concept.test, concept.value) != ("flag", "no")
 
 
