@@ -5,211 +5,12 @@ from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
+from tests.concepts.table_parts import Nouns, agree, column, found, phrases, table, vectors
 
-from weakspot.concepts.columns import Concept, concepts_of, free_columns, holds, texts_of
-from weakspot.concepts.words import lemma_of, words_in
-from weakspot.core import WeakspotError
-from weakspot.records import Column, Judged, Kind, Records, Roles
-from weakspot.text.wordnet import Sense, WordNet
+from weakspot.concepts.columns import Concept, concepts_of
+from weakspot.records import Column, Judged, Kind
 
-N = 60
 CAPTIONS = ["a dog runs on the beach", "two cats sleep in the snow", "a red car parks near the beach"]
-
-
-def column(name, values, kind=Kind.TEXT):
-    if kind is Kind.TEXT:
-        return Column(name, kind, np.fromiter(values, object, len(values)))
-    if kind is Kind.LIST:
-        return Column(
-            name, kind, np.fromiter((None if v is None else tuple(v) for v in values), object, len(values))
-        )
-    types = {Kind.DATE: "datetime64[s]", Kind.VECTOR: "float32"}
-    return Column(name, kind, np.array(values, types.get(kind, "float64")))
-
-
-def table(*columns, used=(), **roles):
-    n = len(columns[0].values)
-    records = Records("a table", "list", {one.name: one for one in columns}, np.arange(1, n + 1))
-    return Judged(
-        records,
-        Roles(**roles),
-        np.zeros(n, bool),
-        "",
-        [None] * n,
-        [None] * n,
-        np.full(n, np.nan),
-        frozenset(used),
-    )
-
-
-def found(judged, **options):
-    """Phrase → rows."""
-    concepts = concepts_of(judged, **options)
-    return {c.phrase: concepts.rows[:, i].indices.tolist() for i, c in enumerate(concepts.concepts)}
-
-
-def phrases(*columns, **options):
-    return list(found(table(*columns), **options))
-
-
-# -- words ------------------------------------------------------------------------------------------
-
-
-def test_words_of_texts_are_concepts_in_all_their_forms():
-    texts = ["a dog runs", "two dogs sleep", "the dog's bowl", "a cat sleeps", "nothing here"] * 6
-    said = found(table(column("caption", texts), text=("caption",)))
-    assert said["“dog”"] == [i for i in range(30) if i % 5 < 3]
-    assert said["“sleep”"] == [i for i in range(30) if i % 5 in (1, 3)]
-    assert "“a”" not in said
-    assert "“the”" not in said
-
-
-def test_words_that_always_stand_side_by_side_are_said_together():
-    texts = ["a fire hydrant today", "a plain street today", "a man there"] * 10
-    said = found(table(column("caption", texts), text=("caption",)))
-    assert said["“fire hydrant”"] == list(range(0, 30, 3))
-    assert not {"“fire”", "“hydrant”"} & set(said)
-
-
-def test_words_of_other_languages_are_whole():
-    texts = ["ein großer Hund am Café läuft", "une fenêtre ouverte près d'ici", "собака бежит по пляжу"] * 6
-    said = found(table(column("text", texts), text=("text",)))
-    assert any("großer" in phrase for phrase in said)
-    assert any("fenêtre" in phrase for phrase in said)
-    assert any("собака" in phrase for phrase in said)
-
-
-@pytest.mark.parametrize(
-    ("word", "known", "plainest"),
-    [
-        ("dogs", (), "dog"),
-        ("children", (), "child"),
-        ("dog's", (), "dog"),
-        ("surfing", ("surf",), "surf"),
-        ("glued", ("glue",), "glue"),
-        ("hopping", ("hop",), "hop"),
-        ("ceiling", (), "ceiling"),
-        ("glass", (), "glass"),
-        ("ran", (), "run"),
-        ("xyzzing", (), "xyzzing"),
-    ],
-)
-def test_lemmas(word, known, plainest):
-    assert lemma_of(word, known) == plainest
-
-
-def test_words_keep_hyphens_and_numbers_and_cut_off_what_is_too_long():
-    assert {"t-shirt", "close-up", "3"} <= set(words_in("A T-shirt, close‑up of 3 cats"))
-    assert "more" not in words_in("dog " * 5_000 + "more")
-
-
-def test_which_columns_are_free_text():
-    captions = [f"a dog number {i} runs there" for i in range(N)]
-    prompt = ["what is in this picture ?"] * N  # one template is a category
-    judged = table(
-        column("note", captions), column("prompt", prompt), column("light", ["day", "night"] * (N // 2))
-    )
-    assert free_columns(judged) == ["note"]
-    assert free_columns(table(column("light", ["day"] * N), text=("light",))) == ["light"]
-    assert free_columns(judged, ignored=("note",)) == []
-    assert texts_of(judged.records, ["note", "light"])[0] == "a dog number 0 runs there day"
-
-
-def test_the_order_of_concepts_is_that_of_the_rows():
-    """A set of words has another order in every session; a run is to be the same again."""
-    texts = [f"the {a} and the {b}" for a in "abcdefgh" for b in ("one", "two", "three", "four", "five")]
-    said = list(found(table(column("caption", texts), text=("caption",))))
-    assert said == [f"“{word}”" for word in ("one", "two", "three", "four", "five", *"bcdefgh")]
-
-
-# -- wider nouns ------------------------------------------------------------------------------------
-
-
-PHYSICAL = ("object", "physical entity")
-#: Of each meaning of a word: what it is a kind of, the nearest first.
-KINDS: dict[str, list[tuple[str, ...]]] = {
-    "spaniel": [("dog", "canine", "animal", *PHYSICAL)],
-    "poodle": [("dog", "canine", "animal", *PHYSICAL)],
-    "boxer": [("fighter", "person", *PHYSICAL), ("dog", "canine", "animal", *PHYSICAL)],
-    "dog": [("canine", "animal", *PHYSICAL)],
-    "cat": [("feline", "animal", *PHYSICAL)],
-    "jersey": [("American state", "animal", *PHYSICAL)],
-    "joy": [("emotion", "state")],
-    "fear": [("emotion", "state")],
-    "climb": [("slope", "animal", *PHYSICAL)],
-}
-
-
-class Nouns:
-    """A WordNet of a few words."""
-
-    def senses(self, word):
-        names = KINDS.get(word.lower(), ())
-        return [
-            Sense(f"{word}.{i}", ("Jersey" if word == "jersey" else word,), "", ())
-            for i, _ in enumerate(names)
-        ]
-
-    def sense_of_id(self, id):
-        return Sense("poodle.0", ("poodle",), "", ())
-
-    def above(self, sense):
-        word, number = sense.id.rsplit(".", 1)
-        for depth, name in enumerate(KINDS[word.lower()][int(number)], 1):
-            yield Sense(name, (name,), "", ()), depth
-
-
-def test_wider_nouns_cover_several_words():
-    texts = ["a spaniel sits there", "a poodle stands there", "a cat sleeps there", "nobody is there"] * 8
-    said = found(table(column("caption", texts), text=("caption",)), wordnet=Nouns())
-    assert said["any dog"] == [i for i in range(32) if i % 4 < 2]
-    assert said["any animal"] == [i for i in range(32) if i % 4 < 3]
-    assert "any canine" not in said  # of the same rows as dog, which is shorter
-    assert not {"any object", "any physical entity"} & set(said)
-
-
-def test_feelings_and_names_and_verbs_give_no_wider_nouns():
-    texts = [
-        "joy is there today",
-        "fear is there today",
-        "a jersey hangs there",
-        "she climbs up there",
-        "a cat naps",
-    ] * 8
-    said = found(table(column("caption", texts), text=("caption",)), wordnet=Nouns())
-    assert not [phrase for phrase in said if phrase.startswith("any ")]
-
-
-def test_labels_are_kinds_of_things_too():
-    labels = ["spaniel", "poodle", "cat", "truck", "boxer", "n02113335"] * 6
-    judged = table(column("label", labels), column("answer", labels), label="label", used=("label", "answer"))
-    said = found(judged, wordnet=Nouns())
-    # A boxer may be a fighter; among dogs it is a dog. An id of WordNet says what it is.
-    assert said["label is any kind of dog"] == [i for i in range(36) if i % 6 in (0, 1, 4, 5)]
-    assert said["label is any kind of animal"] == [i for i in range(36) if i % 6 != 3]
-    assert said["label is truck"] == list(range(3, 36, 6))
-    assert not [phrase for phrase in said if phrase.startswith("answer")]
-
-
-def test_real_wordnet_gives_no_silly_nouns():
-    try:
-        wordnet = WordNet.find()
-    except WeakspotError:
-        pytest.skip("WordNet is not on this machine")
-    texts = [
-        "a photo of a dog",
-        "a drawing of a cat",
-        "a horse climbs a hill",
-        "a bikini on the sand",
-        "low clouds",
-    ] * 8
-    said = [
-        c
-        for c in found(table(column("caption", texts), text=("caption",)), wordnet=wordnet)
-        if c[:3] == "any"
-    ]
-    assert "any animal" in said
-    assert not {"any representation", "any vertebrate", "any placental", "any natural elevation"} & set(said)
 
 
 # -- values -----------------------------------------------------------------------------------------
@@ -350,13 +151,6 @@ def test_what_pictures_show():
 # -- vectors ----------------------------------------------------------------------------------------
 
 
-def vectors(n=1_200, seed=0):
-    """Points about eight directions, and the number of each one's direction."""
-    rng = np.random.default_rng(seed)
-    which = rng.integers(8, size=n)
-    return (np.eye(16)[which] * 5 + rng.normal(size=(n, 16)) * 0.4).astype(np.float32), which
-
-
 def test_groups_of_vectors_are_described_by_what_is_common_in_them():
     points, which = vectors()
     places = [
@@ -417,23 +211,6 @@ def test_columns_with_other_roles_are_not_said():
 
 
 # -- everything together ----------------------------------------------------------------------------
-
-
-def agree(judged, **options):
-    """Whether `holds` marks the rows that `concepts_of` did, of every concept, whole and in parts."""
-    concepts = concepts_of(judged, **options)
-    records = judged.records
-    texts = texts_of(records, free_columns(judged))
-    assert len({c.name for c in concepts.concepts}) == len(concepts.concepts)
-    half = np.arange(len(records)) % 2 == 0
-    for i, concept in enumerate(concepts.concepts):
-        marked = np.zeros(len(records), bool)
-        marked[concepts.rows[:, i].indices] = True
-        np.testing.assert_array_equal(holds(concept, records, texts), marked, err_msg=concept.name)
-        some = records.rows(np.flatnonzero(half))
-        there = [text for text, kept in zip(texts, half, strict=False) if kept]
-        np.testing.assert_array_equal(holds(concept, some, there), marked[half], err_msg=concept.name)
-    return concepts
 
 
 def test_holds_agrees_with_every_concept():
