@@ -221,7 +221,7 @@ def mine(
     """
 
 def map(
-    target: str | _core.Target | _core.Generator | _core.Any,
+    target: str | _core.Target | _core.Generator | Any,
     *,
     concepts: str | Sequence[str] = '',
     images: str | Path = '',

@@ -17,7 +17,7 @@ from weakspot.records.table import Column, Kind
 _Answers = tuple[str, ...] | None
 Keys = list[_Answers]
 
-_SEPARATORS: Final = re.compile(r"\s*[,|;]\s*")
+_SEPARATORS: Final = tuple(re.compile(rf"\s*{mark}\s*") for mark in (r"[|;\n]", ","))
 
 
 class Verdicts(NamedTuple):
@@ -45,6 +45,11 @@ def compared(label: Column, prediction: Column, relabelled: Column | None) -> Ve
             f"{prediction.name!r} and {label.name!r} are measurements: nothing says how far apart is wrong",
             fix=f"say it: --failed 'abs({prediction.name} - {label.name}) > 2'",
         )
+    for column in (label, prediction):
+        if column.kind is Kind.VECTOR:
+            raise WeakspotError(
+                f"column {column.name!r} holds vectors, not answers", fix="name another column"
+            )
     truth = Kind.FLAG in (label.kind, prediction.kind)
     right, said = _keys(label, truth), _keys(prediction, truth)
     others = _others(relabelled, right) if relabelled else None
@@ -54,7 +59,7 @@ def compared(label: Column, prediction: Column, relabelled: Column | None) -> Ve
     if len({key.casefold() for key in labels}) == len(labels):
         folded = _failures(_folded(right), _folded(said), others and _folded(others), both_lists)
         if (n := int((failed != folded).sum())) > 0:
-            notes.append(f"upper and lower case count as the same, which matters in {n:,} rows")
+            notes.append(f"upper and lower case count as the same, which matters in {n:,} row{'s' * (n > 1)}")
         failed = folded
     missing = [
         f"{label.name} is missing" if not a else "" if b else f"{prediction.name} is missing"
@@ -141,13 +146,16 @@ def _folded(keys: Keys) -> Keys:
 
 
 def _others(column: Column, right: Keys) -> Keys:
-    """Other answers that are right: a list, or words between separators; spaces too if no label has one."""
+    """Other answers that are right: a list, or parts of a text; spaces divide it if no label has one."""
     if column.kind is Kind.LIST:
         return _keys(column, False)
     texts = column.texts()
-    if any(_SEPARATORS.search(text) for text in texts if text):
-        parts: Iterator[list[str]] = (_SEPARATORS.split(text or "") for text in texts)
-    elif any(" " in key for keys in right if keys for key in keys):
+    labels = [key for keys in right if keys for key in keys]
+    comma = any("," in label for label in labels)  # then a comma is part of an answer
+    used = (mark for mark in _SEPARATORS[: 1 if comma else 2] if any(mark.search(t) for t in texts if t))
+    if (mark := next(used, None)) is not None:
+        parts: Iterator[list[str]] = (mark.split(text or "") for text in texts)
+    elif comma or any(" " in label for label in labels):
         parts = ([text or ""] for text in texts)
     else:
         parts = ((text or "").split() for text in texts)

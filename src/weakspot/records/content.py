@@ -20,8 +20,11 @@ LARGEST: Final = 1 << 31
 #: The first bytes of packed files.
 PACKED: Final = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _PACKED_ENDINGS: Final = (".gz", ".bz2", ".xz", ".zst", ".zstd")
-#: The first bytes of Parquet, of Arrow files and of older Feather files.
-ARROW: Final = (b"PAR1", b"ARROW1", b"FEA1")
+#: The first bytes of tables of Arrow; its streams have none that are sure.
+PARQUET: Final = b"PAR1"
+ARROW_FILE: Final = b"ARROW1"
+OLD_FEATHER: Final = b"FEA1"
+ARROW: Final = (PARQUET, ARROW_FILE, OLD_FEATHER)
 _BOMS: Final = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
@@ -97,7 +100,7 @@ def read_content(path: Path) -> Content:
         raw.seek(0)
         try:
             with _unpacked(raw, how) as file:
-                while size <= LARGEST and (chunk := file.read(1 << 20)):
+                while size <= LARGEST and (chunk := file.read(1 << 16)):
                     parts.append(chunk)
                     size += len(chunk)
         except DAMAGED as error:
@@ -123,9 +126,9 @@ def text_of(path: Path, content: Content) -> str:
         text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
     else:
         text = data.decode(coding, "replace").removeprefix("\ufeff")
-    if not text.strip():
+    if not text or text.isspace():
         raise WeakspotError(f"{path} is empty", fix="give a table with a row for each input")
-    if text.count("\0", 0, 1 << 16) > min(len(text), 1 << 16) / 50:
+    if text.count("\0", 0, 1 << 16) > min(len(text), 1 << 16) / 10:
         raise WeakspotError(f"{path} is not text", fix="save the table as CSV in UTF-8, or as Parquet")
     if content.cut:
         text = text[: text.rfind("\n") + 1]

@@ -52,8 +52,7 @@ def _splits(folder: Path) -> dict[str, list[Path]]:
     """The files of a data set of Hugging Face, by split."""
     named = _note(folder / "dataset_dict.json").get("splits")
     if isinstance(named, list):
-        parts = [folder / name for name in named if isinstance(name, str) and Path(name).name == name]
-        return {part.name: files for part in parts if (files := _saved(part))}
+        return {part.name: files for part in _inside(folder, named) if (files := _saved(part))}
     files = _saved(folder)
     for pattern in ("*.parquet", "data/*.parquet", "*/*.parquet", "*.arrow"):
         files = files or sorted(folder.glob(pattern))
@@ -67,8 +66,16 @@ def _splits(folder: Path) -> dict[str, list[Path]]:
 def _saved(folder: Path) -> list[Path]:
     """The files of what `save_to_disk` wrote, none from outside its folder."""
     listed = _note(folder / "state.json").get("_data_files")
-    names = [entry.get("filename") for entry in listed or [] if isinstance(entry, Mapping)]
-    return [folder / name for name in names if isinstance(name, str) and Path(name).name == name]
+    entries = listed if isinstance(listed, list) else []
+    return _inside(folder, [entry.get("filename") for entry in entries if isinstance(entry, Mapping)])
+
+
+def _inside(folder: Path, names: Sequence[object]) -> list[Path]:
+    return [
+        folder / name
+        for name in names
+        if isinstance(name, str) and Path(name).name == name and name not in ("", "..")
+    ]
 
 
 def _dataset(folder: Path, splits: Mapping[str, Sequence[Path]]) -> Sheet:
@@ -84,7 +91,7 @@ def _dataset(folder: Path, splits: Mapping[str, Sequence[Path]]) -> Sheet:
     for name in ("dataset_info.json", "dataset_infos.json"):
         note = _note(folder / name)
         for info in (note, *note.values()):
-            written.update(class_names(json.dumps(info)))
+            written.update(class_names(info))
     return replace(sheet, form="Hugging Face data set", classes={**written, **sheet.classes})
 
 
@@ -104,12 +111,8 @@ def _table_beside_pictures(folder: Path) -> Path | None:
         for lower, path in names.items():
             if lower.partition(".")[0] == stem and ending(path) in (*DELIMITED, *JSON, *BINARY):
                 columns = column_names_of(path)
-                said = (
-                    answers_in(columns)[1]
-                    or usual_column("correct", columns)
-                    or usual_column("failed", columns)
-                )
-                if said and usual_column("image", columns):
+                verdict = any(usual_column(role, columns) for role in ("prediction", "correct", "failed"))
+                if usual_column("image", columns) and (verdict or all(answers_in(columns))):
                     return path
     return None
 

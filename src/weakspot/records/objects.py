@@ -17,6 +17,7 @@ from weakspot.records.table import LeftOut
 
 #: Characters in the longest line.
 _LONGEST: Final = 1 << 24
+_WORD: Final = re.compile(r"\S")
 _BETWEEN: Final = re.compile(r"[\s,]*")
 
 
@@ -113,9 +114,12 @@ def _list(text: str, path: Path) -> Sheet:
 
 def _begins_with_object_lines(text: str) -> bool:
     """Whether the first line is an object by itself, and not the last."""
-    first, _, others = text.lstrip().partition("\n")
+    start = len(text) - len(text.lstrip())
+    end = text.find("\n", start)
+    if end < 0 or end - start > _LONGEST or not _WORD.search(text, end):
+        return False
     try:
-        return bool(others.strip()) and len(first) <= _LONGEST and isinstance(json.loads(first), dict)
+        return isinstance(json.loads(text[start:end]), dict)
     except (ValueError, RecursionError):
         return False
 

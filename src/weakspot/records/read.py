@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,13 @@ def is_table(given: Given) -> bool:
         return False
 
 
+def called_table(given: Given) -> bool:
+    """Whether a name ends like a table's, though no such file may be there."""
+    if not isinstance(given, str | Path) or "?" in str(given):
+        return False
+    return ending(Path(given)) in (*DELIMITED, *BINARY, ".jsonl", ".ndjson", ".eval")
+
+
 def read_records(given: Given, *, named: Roles | None = None) -> Records:
     """All rows of a table or a log; rows that cannot be read are left out and listed.
 
@@ -49,7 +57,9 @@ def read_records(given: Given, *, named: Roles | None = None) -> Records:
     if not isinstance(given, str | Path):
         origin, sheet = read_frame(given)
         return _records(sheet, origin, named or Roles())
-    path = Path(TABLES.load(str(given)) if TABLES.has(str(given)) else given)
+    if TABLES.has(str(given)):
+        return replace(read_records(TABLES.load(str(given)), named=named), origin=str(given))
+    path = Path(given)
     if path.is_dir() and not is_log(path):
         sheet, files = read_folder(path)
         return _records(sheet, str(path), named or Roles(), folder=str(path), digest=digest_of(files))
@@ -74,6 +84,7 @@ def _records(sheet: Sheet, origin: str, named: Roles, *, folder: str = "", diges
         raise WeakspotError(f"{origin} has no rows", fix="give a table with a row for each input")
     label, prediction = answers_in(sheet.columns, label=named.label, prediction=named.prediction)
     answers = {label, prediction, named.relabelled}
+    inside = {answer.partition(".")[0] for answer in answers}
     classes = dict(sheet.classes)
     of_answers = next((classes[name] for name in (label, prediction) if name in classes), None)
     if of_answers:
@@ -82,7 +93,7 @@ def _records(sheet: Sheet, origin: str, named: Roles, *, folder: str = "", diges
     for name, cells in sheet.columns.items():
         cells = _with_names(cells, classes[name]) if name in classes else cells
         flag = says(name, "correct", "failed")
-        for column in columns_of(name, cells, words=name in answers, flag=flag):
+        for column in columns_of(name, cells, words=name in answers | inside, flag=flag):
             free = free_name(column.name, columns)
             columns[free] = column if free == column.name else Column(free, column.kind, column.values)
     return Records(origin, sheet.form, columns, sheet.lines, sheet.left_out, {}, folder, digest, sheet.notes)

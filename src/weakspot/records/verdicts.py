@@ -46,7 +46,10 @@ def read_judged(given: Given, *, named: Roles | None = None, failed: str = "") -
     left_out = [LeftOut(line, why) for line, why in zip(lines, verdicts.missing, strict=True) if why]
     kept = replace(records.rows(chosen, left_out=left_out), notes=[*records.notes, *notes, *verdicts.notes])
     outcomes = {
-        name for name in records.columns if says(name, "prediction", "score", "correct", "failed", "outcome")
+        name
+        for name in records.columns
+        if says(name, "prediction", "score", "correct", "failed", "outcome")
+        or name.startswith("score_")  # as logs call what their scorers said
     }
     used = verdicts.used | {roles.prediction, roles.score, roles.relabelled} | outcomes
     inputs = {roles.label, roles.image, roles.group, roles.id, *roles.text} - verdicts.used
@@ -190,7 +193,8 @@ def _contradicted(found: Verdicts, verdict: Verdicts | None) -> Iterator[str]:
         if n:
             (name,) = verdict.used
             word = verdict.rule.rpartition(" ")[2]
-            yield f"column {name!r} says otherwise in {n:,} rows: --failed '`{name}` == {word}' goes by it"
+            rows = f"{n:,} row{'s' * (n > 1)}"
+            yield f"column {name!r} says otherwise in {rows}: --failed '`{name}` == {word}' goes by it"
 
 
 def _is_verdict(column: Column) -> bool:

@@ -22,8 +22,10 @@ from weakspot.studies.table.propose import Statement, members
 
 #: A statement whose rate is neither so many times the usual nor so far above it is no weak spot.
 LIFT, ABOVE = 1.5, 0.10
-#: Exact up to so many strata; a normal approximation above.
-EXACT: Final = 200_000
+#: A broader form gets so much of the error that a statement in its place would get.
+BROADER: Final = 0.1
+#: Up to so many rows the test is exact; with more the sum is as good as normal.
+EXACT: Final = 4_000
 
 
 class Tested(NamedTuple):
@@ -57,30 +59,55 @@ def confirm(
     fdr: float,
     groups: NDArray[np.int64] | None = None,
 ) -> list[Tested]:
-    """Those statements that hold, tested in their order: the first ones get the largest part of the error."""
+    """Those statements that hold, and broader ones whose other rows fail too.
+
+    They are tested in their order: the first ones get the largest part of the error, broader ones little.
+    """
     if not statements or not failed.any():
         return []
-    of = members(rows, statements)
+    usual = float(failed.mean())
+    broad = broader(statements)
+    of = members(rows, [*statements, *broad])
     tested: list[Tested] = []
-    strata = np.zeros(len(failed), np.int64)
-    for i, statement in enumerate(statements):
+    whole = strata = np.zeros(len(failed), np.int64)
+    for i, statement in enumerate([*statements, *broad]):
         inside = np.zeros(len(failed), bool)
         inside[of.indices[of.indptr[i] : of.indptr[i + 1]]] = True
         n, k = int(inside.sum()), int(failed[inside].sum())
-        whole = np.zeros(len(failed), np.int64)
         p = max(greater(inside, failed, whole, groups), greater(inside, failed, strata, groups))
-        tested.append(Tested(statement, k, n, p, k - _expected(inside, failed, strata)))
-        strata = 2 * strata + inside
-        strata = np.unique(strata, return_inverse=True)[1]
+        own = k - _expected(inside, failed, strata)
+        if i < len(statements):
+            strata = np.unique(2 * strata + inside, return_inverse=True)[1]
+        else:
+            rest = inside & ~_speak(of, len(statements))
+            p = max(p, greater(rest, failed, strata, groups))
+            p = p if notable(int(failed[rest].sum()), int(rest.sum()), usual) else 1.0
+        tested.append(Tested(statement, k, n, p, own))
     weights = 1.0 / (1.0 + np.arange(len(tested)))
+    weights[len(statements) :] *= BROADER
     weights *= len(tested) / weights.sum()
     adjusted = adjusted_bh([min(1.0, one.p / w) for one, w in zip(tested, weights, strict=True)])
-    usual = float(failed.mean())
     return [
         one._replace(p=p)
         for one, p in zip(tested, adjusted, strict=True)
         if p <= fdr and notable(one.failures, one.n, usual)
     ]
+
+
+def broader(statements: Sequence[Statement]) -> list[Statement]:
+    """What the statements say with one concept less, as far as it is not among them."""
+    found: dict[Statement, None] = {}
+    for statement in statements:
+        for one in statement if len(statement) > 1 else ():
+            found.setdefault(tuple(i for i in statement if i != one))
+    return [statement for statement in found if statement not in statements]
+
+
+def _speak(of: csc_matrix, size: int) -> NDArray[np.bool_]:
+    """The rows that the first statements speak of."""
+    found = np.zeros(of.shape[0], bool)
+    found[of.indices[: of.indptr[size]]] = True
+    return found
 
 
 def notable(failures: int, n: int, usual: float) -> bool:
@@ -114,7 +141,7 @@ def _convolved(n: NDArray[np.int64], k: NDArray[np.int64], drawn: NDArray[np.int
     n, k, drawn = n[mixed], k[mixed], drawn[mixed]
     if not len(n):
         return 1.0
-    if int(drawn.sum()) > EXACT:
+    if len(n) > 1 and int(drawn.sum()) > EXACT:
         mean = drawn * k / n
         variance = mean * (1 - k / n) * (n - drawn) / np.maximum(n - 1, 1)
         return float(norm.sf((seen - 0.5 - mean.sum()) / max(np.sqrt(variance.sum()), 1e-12)))

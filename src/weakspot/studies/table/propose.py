@@ -37,7 +37,7 @@ DEEPER: Final = 60
 #: Two concepts that mark so much the same rows (Jaccard) make no pair.
 SAME: Final = 0.9
 #: What a statement must gain beyond its price. Below it, chance suggests as much.
-WORTH: Final = 0.0
+WORTH: Final = -2.0
 #: A narrow statement gives way to a broader one whose other rows have so much of its effect.
 BROAD: Final = 0.5
 #: Below this log-likelihood ratio it may be chance that the other rows do not have the effect.
@@ -81,7 +81,9 @@ def propose(
     if not pool.statements:
         return []
     chosen: list[int] = []
-    while len(chosen) < most:
+    seen: set[frozenset[int]] = set()
+    while len(chosen) < most and frozenset(chosen) not in seen:
+        seen.add(frozenset(chosen))
         best = _best(pool, failed, chosen)
         if best is None:
             break

@@ -105,10 +105,10 @@ class TableSettings(StudySettings):
 
 
 def takes(given: Any) -> bool:
-    """Whether something is a table of results."""
-    from weakspot.records.read import is_table  # only now: the help of a command reads no tables
+    """Whether something is a table of results, or is called like one."""
+    from weakspot.records.read import called_table, is_table  # only now: a command's help reads no tables
 
-    return is_table(given)
+    return is_table(given) or called_table(given)
 
 
 def title(settings: TableSettings) -> str:
