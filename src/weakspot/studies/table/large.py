@@ -195,7 +195,7 @@ def plan_of(
         tuple(free_columns(judged, ignored=parts.ignored)) if any(c.test == "mentions" for c in said) else ()
     )
     used = rule(records.rows(np.arange(1))).used
-    needed = {*used, roles.label, *sources_of(said, records), *texts}
+    needed = {*used, roles.label, *sources_of(said), *texts}
     return Plan(
         sides,
         rule,
