@@ -81,7 +81,10 @@ def propose(
     if not pool.statements:
         return []
     chosen: list[int] = []
-    while len(chosen) < most:
+    known: set[frozenset[int]] = set()
+    # What is chosen may be dropped beside the others, and would be chosen again for ever.
+    while len(chosen) < most and frozenset(chosen) not in known:
+        known.add(frozenset(chosen))
         best = _best(pool, failed, chosen)
         if best is None:
             break
