@@ -16,18 +16,16 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Trial
 from weakspot.records import Judged
 from weakspot.records.suspicion import label_share, suspicion
-from weakspot.stats import wilson
-from weakspot.stats.clustered import clustered_rate
 from weakspot.store import Ledger
 from weakspot.studies.table.confirm import halves
 from weakspot.studies.table.parts import TableParts
 from weakspot.studies.table.pictures import kept
 from weakspot.studies.table.propose import Statement, members
+from weakspot.studies.table.rates import highest, rate_of
 from weakspot.studies.table.result import Bound, ExampleRow, TableResult, WeakSpot
 from weakspot.studies.table.search import Spot, weak_spots
 from weakspot.studies.table.settings import TableSettings
@@ -36,9 +34,6 @@ from weakspot.study import Context
 #: Failing rows shown of each weak spot, and answers.
 EXAMPLES: Final = 6
 ANSWERS: Final = 4
-#: A bound is of concepts with at least this share of the rows, and so many of them.
-SHARE: Final = 0.01
-FEWEST: Final = 30
 #: The ledger holds a trial for each row of a table of at most so many.
 TRIALS: Final = 200_000
 #: Rows left out that are listed.
@@ -87,7 +82,7 @@ def table(context: Context[TableSettings, TableParts]) -> TableResult:
         rule=judged.rule,
         rows=n,
         failures=int(failed.sum()),
-        usual=rate_of(parts, np.ones(n, bool)),
+        usual=rate_of(failed, parts.groups),
         columns=tuple(taken_for(judged)),
         left_out=len(judged.left_out),
         reasons=tuple((one.line, one.reason) for one in judged.left_out[:LISTED]),
@@ -114,14 +109,19 @@ def weak_spot(
     failing = np.flatnonzero(inside & tested & failed)
     answers = Counter(judged.answer[row] for row in failing.tolist())
     every = max(int((failed & tested).sum()), 1)
+
+    def rate(rows: Rows, *, picked: bool = False) -> Rate:
+        groups = None if parts.groups is None else parts.groups[rows]
+        return rate_of(failed[rows], groups, picked=picked)
+
     return WeakSpot(
         hypothesis=hypothesis.id,
         says=tuple(phrases(parts, spot.statement)),
         forms=tuple(tuple(phrases(parts, form)) for form in spot.forms),
         rows=int(inside.sum()),
         failures=int((inside & failed).sum()),
-        rate=rate_of(parts, inside & tested),
-        elsewhere=rate_of(parts, tested & ~inside),
+        rate=rate(inside & tested, picked=True),
+        elsewhere=rate(tested & ~inside),
         p=spot.tested.p,
         impact=float((inside & failed).sum() / max(failed.sum(), 1)),
         own=max(spot.tested.own, 0.0) / every,
@@ -160,18 +160,6 @@ def phrases(parts: TableParts, statement: Statement) -> list[str]:
     return [concept.phrase for concept in sorted(concepts, key=lambda c: c.test == "mentions")]
 
 
-def rate_of(parts: TableParts, rows: Rows) -> Rate:
-    """The failure rate of some rows, with an interval for rows like them; wider where they come in groups."""
-    failed = parts.judged.failed[rows]
-    n, k = len(failed), int(failed.sum())
-    if parts.groups is None or not n:
-        low, high = wilson(k, n)
-    else:
-        found = clustered_rate(failed.astype(float), parts.groups[rows])
-        low, high = found.low, found.high
-    return Rate(k / n if n else 0.0, low, high, n, k)
-
-
 def share_of(judged: Judged, doubts: NDArray[np.float64], rows: Rows) -> tuple[float, float, float] | None:
     """The share of the failures of some rows that is probably the label's; None where nothing can be said."""
     if not doubts.any() or not (judged.failed & rows).any():
@@ -181,20 +169,11 @@ def share_of(judged: Judged, doubts: NDArray[np.float64], rows: Rows) -> tuple[f
 
 
 def bound(parts: TableParts, spots: list[Rows]) -> Bound | None:
-    """How often a concept of some size may fail at most among rows that no weak spot speaks of, at 95 %.
-
-    It holds for all these concepts at once, since each has its part of the 5 %.
-    """
+    """How often a concept of some size may fail at most among rows that no weak spot speaks of."""
     left = ~np.logical_or.reduce([np.zeros(len(parts.judged), bool), *spots])
-    least = max(int(np.ceil(SHARE * len(left))), FEWEST)
-    rows = parts.concepts.rows[left]
-    n = np.asarray(rows.sum(axis=0)).ravel()
-    k = np.asarray(rows.T @ parts.judged.failed[left].astype(np.float32)).ravel()
-    large = n >= least
-    if not large.any():
-        return None
-    highest = beta.ppf(1 - 0.05 / large.sum(), k[large] + 1, np.maximum(n[large] - k[large], 1e-9))
-    return Bound(concepts=int(large.sum()), rows=least, rate=float(min(highest.max(), 1.0)))
+    groups = None if parts.groups is None else parts.groups[left]
+    found = highest(parts.concepts.rows[left], parts.judged.failed[left], groups, every=len(left))
+    return None if found is None else Bound(**found._asdict())
 
 
 def shown_first(judged: Judged, failing: NDArray[np.int64], doubts: NDArray[np.float64]) -> NDArray[np.int64]:
