@@ -88,9 +88,9 @@ def main(trials: int, turns: int) -> None:
 
 def keep_ray() -> None:
     """A Ray that stays between the measurements: starting it is no part of them."""
-    from weakspot.engine.ray import _connect
+    from weakspot.engine.ray import connect
 
-    _connect(RaySettings.parse("ray?cpus=2&store=200"))
+    connect(RaySettings.parse("ray?cpus=2&store=200"))
 
 
 def measure(kind: str, parts: Parts, here: Callable[[], Executor], trials: int, turns: int) -> None:

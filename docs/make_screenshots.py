@@ -1,6 +1,6 @@
 """Make the screenshots of the pages: `make screenshots`. Needs Chromium and playwright; takes some minutes.
 
-Runs of the drawn world are made first, in a folder that is kept if it is named: one of each study, two hunts
+Runs of the drawn world are made first, in a folder that is kept if it is named: one of each study, a table, two hunts
 that differ in the model, a map that waits for people, and pictures drawn for pairs of prompts.
 """
 
@@ -34,6 +34,7 @@ PAIRS = [
 
 #: What is asked of weakspot for the runs that are shown, by their folder.
 RUNS = {
+    "table": "hunt world:predictions --seed 7",
     "fly-seed-7": "hunt world:classifier --label fly --seed 7 --budget images=6000",
     "fly-vit": "hunt world:classifier-vit-1 --label fly --seed 7 --budget images=6000",
     "map": "map world:classifier --images world:600 --budget images=1000 --seed 7",
@@ -132,6 +133,7 @@ def explore(browser: Any, runs: Path, out: Path) -> None:
 
 #: Reports: of which runs, what the picture is called, how tall it is, in which light, and what is at its top.
 REPORTS = (
+    (("table",), "table", 1000, "light", "header"),
     (("fly-seed-7",), "report", 1640, "light", "header"),
     (("map",), "report-map", 1000, "dark", "section"),
     (("mine",), "report-mine", 1000, "light", "section:has(.category)"),

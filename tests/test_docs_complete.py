@@ -13,14 +13,14 @@ import pytest
 from tests.study.written import table_of, with_tables
 
 from weakspot.cli.app import command_tree, variables
-from weakspot.core import CORPORA, DIFFERS, JUDGES, MODELS, PICTURES, SOURCES, Registry
+from weakspot.core import CORPORA, DIFFERS, JUDGES, MODELS, PICTURES, SOURCES, TABLES, Registry
 from weakspot.core.registry import study_names
 
 ROOT = Path(__file__).parent.parent
 #: For users, and for those who work on weakspot.
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 HOUSE = [ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]
-REGISTRIES = (MODELS, SOURCES, JUDGES, CORPORA, PICTURES, DIFFERS)
+REGISTRIES = (MODELS, SOURCES, JUDGES, CORPORA, PICTURES, DIFFERS, TABLES)
 #: Before a colon in code, and no registered scheme: a device, an executor, kinds of tasks, a key of run.yaml.
 NO_SCHEMES = {"cuda", "ray", "image", "scheme", "blobs"}
 

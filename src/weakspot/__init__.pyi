@@ -215,8 +215,9 @@ def mine(
     """
 
 def map(
-    target: str | _core.Target | _core.Generator,
+    target: str | _core.Target | _core.Generator | Any,
     *,
+    concepts: str | Sequence[str] = '',
     images: str | Path = '',
     space: Any = 'image-125',
     task: str = '',
@@ -226,6 +227,10 @@ def map(
     source: str | _core.Source | None = None,
     above: float | None = None,
     labels_file: str | Path | None = None,
+    label: str = '',
+    prediction: str = '',
+    failed: str = '',
+    group: str = '',
     parts: Any = '',
     budget: str = 'images=10000',
     fdr: float = 0.05,
@@ -242,8 +247,11 @@ def map(
     confirmed on pictures that the search never saw. A quarter of the pictures each is kept untouched for
     repair and for its verification.
 
+    A table of results needs no model: its columns are the concepts, its rows are what a search reads.
+
     Args:
-        target: The model, e.g. world:classifier (see: weakspot list models).
+        target: The model, e.g. world:classifier (see: weakspot list models), or a table of its results.
+        concepts: Of a table: the columns to map over, e.g. distance,diameter,rotation.
         images: Labelled pictures: a folder (of folders by label, or with labels.jsonl), .npz, world:2000.
         space: image-125, image-5^k, image:rotate,fog,…, world, text-16, prompt-27, or a YAML file.
         task: image, text or generator; by default what the space is of.
@@ -253,6 +261,10 @@ def map(
         source: Draws the cells in place of the task's own source.
         above: Cells that fail at least so often are modes; by default what is far above the rest.
         labels_file: Names and parents of labels, as CSV, JSON or text.
+        label: Of a table: the column with the right answers.
+        prediction: Of a table: the column with the model's answers.
+        failed: Of a table: what a failure is, where no answer differs, e.g. 'loss > 2'.
+        group: Of a table: the column of what belongs together and is never split, e.g. patient.
         parts: Shares of the inputs, e.g. discovery=0.4,confirmation=0.1,repair=0.25,verification=0.25.
         budget: Limits: any of images, calls, tokens, dollars, seconds; e.g. images=20k,seconds=600.
         fdr: Bound on the expected share of false findings, between 0 and 1.
@@ -294,7 +306,7 @@ def ask(
     again when a run is resumed.
 
     Args:
-        target: The chat model, e.g. chat:openai/gpt-4o or replay:responses.jsonl.
+        target: The chat model, e.g. chat:openai/gpt-4o or replay:responses.jsonl; or a table of questions with answers.
         benchmark: The questions: mossbench:DIR, questions:FILE or xstest:FILE.
         judge: Says which answers refuse (see: weakspot list judges).
         contrast: Ask the harmful counterparts too, which should be refused.

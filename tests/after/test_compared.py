@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 from tests.results import rare_result
 
-from weakspot.after.compared import BETTER, OPEN, UNMEASURED, WORSE, MeasureRow, _judged, compare_folders
+from weakspot.after.compared import (
+    BETTER,
+    OPEN,
+    UNMEASURED,
+    WORSE,
+    MeasureRow,
+    adjusted_rows,
+    compare_folders,
+)
 from weakspot.after.comparison_text import markdown, sentences, strip, to_json
 from weakspot.core import Finding, Hypothesis, Stage, Status, Trial, WeakspotError
 from weakspot.stats.contrast import contrast_paired
@@ -178,5 +186,5 @@ def test_luck_shows_a_difference_once_in_twenty_at_most_over_all_rows() -> None:
             contrast = contrast_paired(first, int(differ) - first, 60)
             measure = Measure(str(i), "slice", str(i))
             rows.append(MeasureRow(measure, None, None, contrast, True, None, (False, False), UNMEASURED))
-        shown += any(row.change in (WORSE, BETTER) for row in _judged(rows, "holm", 0.05))
+        shown += any(row.change in (WORSE, BETTER) for row in adjusted_rows(rows, "holm", 0.05))
     assert shown <= 0.05 * 200 + 6  # two standard errors

@@ -23,7 +23,7 @@ import weakspot
 from weakspot import hunt
 from weakspot.core import Case, Hypothesis, Output, WeakspotError
 from weakspot.engine import Engine, Want, stop
-from weakspot.engine.ray import RayExecutor, _connect
+from weakspot.engine.ray import RayExecutor, connect
 from weakspot.engine.ray_settings import RaySettings
 from weakspot.store import Run, RunConfig
 
@@ -35,7 +35,7 @@ SMALL = "source_cpus=0&target_cpus=0"
 def cluster() -> Iterator[Any]:
     """One Ray for all tests of this file: starting it takes seconds."""
     ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'weakspot[scale]'")
-    _connect(RaySettings.parse("ray?cpus=2&store=200"))
+    connect(RaySettings.parse("ray?cpus=2&store=200"))
     yield ray
     ray.shutdown()
 
@@ -354,12 +354,12 @@ def test_a_cluster_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(ray, "init", nobody)
     with pytest.raises(WeakspotError, match="no Ray cluster at 'auto': ConnectionError") as caught:
-        _connect(RaySettings.parse("ray:auto"))
+        connect(RaySettings.parse("ray:auto"))
     assert "ray start" in (caught.value.fix or "")
     with pytest.raises(WeakspotError, match=r"no Ray cluster at .*: ConnectionRefusedError"):
-        _connect(RaySettings.parse("ray:127.0.0.1:1"))
+        connect(RaySettings.parse("ray:127.0.0.1:1"))
     with pytest.raises(WeakspotError, match="'nowhere' is no address"):
-        _connect(RaySettings.parse("ray:nowhere"))
+        connect(RaySettings.parse("ray:nowhere"))
 
 
 def test_without_ray_the_extra_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

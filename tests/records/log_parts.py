@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from weakspot.records import Records
 
@@ -15,7 +17,9 @@ def cells(records: Records, name: str) -> list[str | None]:
     return records.columns[name].texts()
 
 
-def inspect_log(folder: Path, form: str, *, answers: Mapping[Any, Sequence[str]], **more: Any) -> Path:
+def inspect_log(
+    folder: Path, form: Literal["eval", "json"], *, answers: Mapping[Any, Sequence[str]], **more: Any
+) -> Path:
     """A log of a data set with one sample for each id, each answered so in each epoch; "!" is an error.
 
     The right answer is "yes". A sample whose answer is "-" gets no score.
@@ -72,14 +76,17 @@ def inspect_log(folder: Path, form: str, *, answers: Mapping[Any, Sequence[str]]
         )
         for i, key in enumerate(answers)
     ]
-    (log,) = inspect_ai.eval(
-        inspect_ai.Task(dataset=samples, solver=asked(), scorer=[exact(), parts()], name="numbers"),
-        model=get_model("mockllm/model", custom_outputs=reply),
-        epochs=len(next(iter(answers.values()))),
-        log_dir=str(folder),
-        log_format=form,
-        fail_on_error=False,
-        display="none",
-        **more,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it leaves streams of failed samples to the garbage collector
+        (log,) = inspect_ai.eval(
+            inspect_ai.Task(dataset=samples, solver=asked(), scorer=[exact(), parts()], name="numbers"),
+            model=get_model("mockllm/model", custom_outputs=reply),
+            epochs=len(next(iter(answers.values()))),
+            log_dir=str(folder),
+            log_format=form,
+            fail_on_error=False,
+            display="none",
+            **more,
+        )
+        gc.collect()
     return Path(log.location.removeprefix("file://"))

@@ -14,13 +14,9 @@ from tests.records.log_parts import cells, inspect_log
 
 from weakspot.core import WeakspotError
 from weakspot.records import Kind
-from weakspot.records.logs import inspect_ai as reader
-from weakspot.records.logs import is_log, read_log
+from weakspot.records.logs import archive, is_log, read_log
 from weakspot.records.read import is_table, read_records
 from weakspot.records.verdicts import read_judged
-
-# inspect_ai leaves streams of a failed sample to the garbage collector.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 ANSWERS = {1: ["yes", "no"], 2: ["yes", "-"], "q/3": ["!", "yes"]}
 
@@ -64,6 +60,8 @@ def test_an_error_and_a_missing_score_are_no_verdict(logs: dict[str, Path], form
     judged = read_judged(logs[form])
     assert judged.failed.tolist() == [False, False, True, False]
     assert len(judged.left_out) == 2
+    scores = {"score_exact", "score_parts.length", "score_parts.style"}
+    assert judged.used == {"correct", "answer", "error", *scores}  # nothing is said of rows by these
 
 
 def test_it_is_recognised_by_content(logs: dict[str, Path], tmp_path: Path) -> None:
@@ -212,7 +210,7 @@ def test_a_damaged_member_is_a_row_that_is_left_out(logs: dict[str, Path], tmp_p
 
 
 def test_hostile_members_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "MOST_MEMBER", 1 << 20)
+    monkeypatch.setattr(archive, "MOST_MEMBER", 1 << 20)
     members = {
         "header.json": header(),
         "samples/../../../etc/x_epoch_1.json": sample("traversal"),
@@ -238,7 +236,7 @@ def test_an_archive_that_lies_about_sizes_is_not_unpacked_beyond_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     zstandard = pytest.importorskip("zstandard")
-    monkeypatch.setattr(reader, "MOST_MEMBER", 1 << 20)
+    monkeypatch.setattr(archive, "MOST_MEMBER", 1 << 20)
     bomb = zstandard.ZstdCompressor().compress(b" " * (1 << 24))
     path = packed(
         tmp_path / "a.eval",
@@ -258,10 +256,10 @@ def test_an_archive_that_lies_about_sizes_is_not_unpacked_beyond_the_limit(
 def test_a_log_larger_than_the_limit_is_read_up_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader, "MOST_TOTAL", 1_000)
+    monkeypatch.setattr(archive, "MOST_TOTAL", 1_000)
     members = {f"samples/{i}_epoch_1.json": sample(i, input="x" * 600) for i in range(5)}
     log = read(packed(tmp_path / "a.eval", {"header.json": header(), **members}))
-    assert len(log) == 1
+    assert len(log) == 2
     assert "nothing after it was read" in log.left_out[0].reason
 
 

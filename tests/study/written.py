@@ -92,7 +92,8 @@ def _type(field: Field) -> str:
     one = "str | Path" if field == OUT or field.option.names in ("file", "folder", "inputs") else ""
     one = one or _PLAIN.get(field.kind, "Any")
     if field.option.port:
-        ports = [f"_core.{name.strip()}" for name in field.option.port.split("|")]
+        names = map(str.strip, field.option.port.split("|"))
+        ports = [name if name == "Any" else f"_core.{name}" for name in names]
         one = " | ".join(dict.fromkeys(["str", "Path", *ports] if "Path" in one else ["str", *ports]))
     elif field.option.named:
         one = "Any"

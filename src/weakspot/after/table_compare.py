@@ -20,6 +20,7 @@ from weakspot.after.table_pairs import BY_ID, Cases, Tabled, categories, pair, r
 from weakspot.core import Rate, WeakspotError, check_known
 from weakspot.records import Roles
 from weakspot.records.judged import Given
+from weakspot.report import format as show
 from weakspot.stats import sign_flip, wilson
 from weakspot.stats.clustered import clustered_rate, exchanged
 from weakspot.stats.contrast import Contrast, contrast_paired, paired_difference
@@ -275,7 +276,7 @@ def _notes(one: Tabled, two: Tabled, cases: Cases, missing: Missing, few: int) -
     if missing.first or missing.second:
         notes.append(
             f"Rows without a verdict: {missing.first:,} in the first table, {missing.second:,} in the second "
-            f"({missing.both:,} cases have none in either). They are neither successes nor failures. "
+            f"({show.plural(missing.both, 'case')} with none in either). They count as nothing. "
             f"Whatever they are, the difference over all cases lies between {100 * missing.low:+.1f} and "
             f"{100 * missing.high:+.1f} points."
         )
@@ -284,7 +285,8 @@ def _notes(one: Tabled, two: Tabled, cases: Cases, missing: Missing, few: int) -
             "Cases were asked several times: each counts once, by the share of its rows that failed."
         )
     if few:
-        notes.append(f"{few} categories are left out: fewer than {FEWEST} cases with a verdict in both.")
+        which = "1 category is" if few == 1 else f"{few} categories are"
+        notes.append(f"{which} left out: fewer than {FEWEST} cases with a verdict in both.")
     if one.rule != two.rule:
         notes.append(f"A failure is not the same in both: {one.rule}; {two.rule}.")
     told = [table.records.notes for table in (one, two)]

@@ -218,7 +218,7 @@ def _reduced(features: Floats) -> Floats:
     return np.asarray(centred @ vectors[:, ::-1][:, :DIMENSIONS])
 
 
-def fit(features: Floats, predictions: Floats, *, seed: int) -> Floats:
+def fit(features: Floats, predictions: Floats, *, seed: int, slices: int = SLICES) -> Floats:
     """Expectation and maximisation of the error-aware mixture; the memberships, one row per picture.
 
     P(slice) N(features | mean, diagonal variance) P(prediction | slice) ^ WEIGHT, all of one true label. As
@@ -230,10 +230,10 @@ def fit(features: Floats, predictions: Floats, *, seed: int) -> Floats:
     usual = int(np.argmax(share))
     # Half of the slices to the usual answer, the others spread over the wrong ones by how common they are.
     others = np.delete(share, usual)
-    owner = [usual] * (SLICES - SLICES // 2)
+    owner = [usual] * (slices - slices // 2)
     if others.sum() > 0:
         wrong = np.delete(np.arange(len(share)), usual)
-        owner += [int(wrong[i]) for i in rng.choice(len(wrong), SLICES // 2, p=others / others.sum())]
+        owner += [int(wrong[i]) for i in rng.choice(len(wrong), slices // 2, p=others / others.sum())]
     start = predictions[:, owner] * rng.uniform(0.5, 1.5, (n, len(owner))) + 1e-3
     member = start / start.sum(1, keepdims=True)
     floor = 1e-2 * float(features.var(0).mean()) + 1e-9

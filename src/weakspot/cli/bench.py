@@ -5,23 +5,25 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from weakspot.cli.flags import AsJson, flag, option, show
+from weakspot.cli.flags import AsJson, argument, flag, option, show
 from weakspot.report.format import count, plural
 
 if TYPE_CHECKING:
-    from weakspot.bench.bench import BenchResult, Share
+    from weakspot.bench.bench import BenchResult, Share, Summary
+    from weakspot.bench.real.compare import RealResult
 
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Measure the methods themselves, on worlds where the truth is known.",
+    help="Measure the methods themselves, where the truth is known.",
 )
-app.callback()(lambda: None)  # a group, although it has one command
 
 #: Seconds between lines of progress where the output is not a terminal.
 PACE = 10.0
@@ -64,17 +66,17 @@ def planted(
     return show(outcome.to_json(), _lines(outcome), as_json=as_json)
 
 
-def _progress() -> Callable[[int, int], None]:
-    """Says on standard error how many worlds are done: in one line on a terminal, else now and then."""
+def _progress(what: str = "worlds") -> Callable[[int, int], None]:
+    """Says on standard error how many are done: in one line on a terminal, else now and then."""
     terminal, said = sys.stderr.isatty(), 0.0
 
     def progress(done: int, of: int) -> None:
         nonlocal said
         if terminal:
-            print(f"\r{done} of {of} worlds", end="\n" if done == of else "", file=sys.stderr, flush=True)
+            print(f"\r{done} of {of} {what}", end="\n" if done == of else "", file=sys.stderr, flush=True)
         elif done == of or time.monotonic() - said >= PACE:
             said = time.monotonic()
-            print(f"{done} of {of} worlds", file=sys.stderr, flush=True)
+            print(f"{done} of {of} {what}", file=sys.stderr, flush=True)
 
     return progress
 
@@ -93,6 +95,115 @@ def _lines(outcome: BenchResult) -> list[str]:
             shares = "  ".join(f"{_percent(share):<20}" for share in (s.recall, s.exact, s.fdr))
             lines.append(f"{ABOUT[method]:<30}  {shares}  {count(round(s.images)):>8}")
     return lines[1:]
+
+
+@app.command(
+    "real", short_help="Planted and real failures of real photographs, ours and others' side by side."
+)
+def real(
+    folder: Path = argument("FOLDER", "Where the data are; without them it says what is needed."),
+    quick: bool = flag("--quick", "A few tables of each kind only."),
+    methods: str = option("", "NAMES", "Methods to compare, with commas; all by default."),
+    parts: str = option(
+        "", "NAMES", "Any of planted, null, words, factors, landscapes, labels; all by default."
+    ),
+    design: str = option(
+        "test", "NAME", "Which plantings: test, or tune, which are there to develop methods on."
+    ),
+    seed: int = option(0, "NUMBER", "The same seed gives the same figures."),
+    as_json: AsJson = False,
+) -> int:
+    """Plant failures on real tables, and look for the real ones of real models; compare with the truth.
+
+    recall: of the planted weak spots, those found. exact: those whose first description says just the planted
+    notions. fdr: the share of what is reported that does not fail more often than usual. null: the share of
+    tables with errors independent of everything of which anything is reported. Intervals are 95 %.
+    """
+    from weakspot.bench.real import compare
+
+    outcome = compare.run(
+        folder,
+        which=design,
+        methods=_named(methods) or tuple(compare.METHODS),
+        parts=_named(parts) or tuple(compare.PARTS),
+        quick=quick,
+        seed=seed,
+        progress=_part_progress(),
+    )
+    return show(outcome.to_json(), _real_lines(outcome), as_json=as_json)
+
+
+def _named(names: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in names.split(",") if name.strip())
+
+
+def _part_progress() -> Callable[[str, int, int], None]:
+    """As `_progress`, with the part of the benchmark that is under way."""
+    from weakspot.bench.real.compare import PARTS
+
+    by_part: dict[str, Callable[[int, int], None]] = {}
+
+    def progress(part: str, done: int, of: int) -> None:
+        if part not in by_part:
+            by_part[part] = _progress(f"of {PARTS[part]}")
+        by_part[part](done, of)
+
+    return progress
+
+
+def _real_lines(outcome: RealResult) -> Iterator[str]:
+    from weakspot.bench.real.compare import ABOUT
+
+    if outcome.plantings:
+        spots = sum(len(planting.spots) for planting in outcome.plantings)
+        yield f"{plural(spots, 'planted weak spot')} in {plural(len(outcome.plantings), 'real table')}"
+        yield f"{'':<32}  {'recall':<20}  {'exact':<20}  {'fdr':<20}  {'seconds':>8}"
+        for method, summary in outcome.summaries().items():
+            yield f"{ABOUT[method]:<32}  {_shares(summary)}  {summary.seconds:>8.1f}"
+        for kind in dict.fromkeys(planting.kind for planting in outcome.plantings):
+            yield f"  {kind}"
+            for method, summary in outcome.summaries(kind=kind).items():
+                yield f"    {ABOUT[method]:<28}  {_shares(summary)}"
+        yield ""
+    if outcome.null:
+        yield "tables with errors independent of everything: share with any finding"
+        for method, at in outcome.null.items():
+            yield f"{ABOUT[method]:<32}  {100 * at.rate:.0f} % [{100 * at.low:.0f}, {100 * at.high:.0f}]"
+        yield ""
+    for table in dict.fromkeys(one.table for one in outcome.words):
+        yield f"{table} by words, one half judged by the other: of what was said, fails 10 points above usual"
+        yield f"{'':<32}  {'precision':>9}  {'explained':>9}  {'of rows':>8}  {'said':>5}  {'seconds':>8}"
+        for method in dict.fromkeys(one.method for one in outcome.words):
+            own = [one for one in outcome.words if one.table == table and one.method == method]
+            reported = sum(one.reported for one in own)
+            right = f"{100 * sum(one.right for one in own) / reported:.0f} %" if reported else "–"
+            explained, rows, said, seconds = (
+                sum(values) / len(own)
+                for values in zip(
+                    *((one.explained, one.rows, one.reported, one.seconds) for one in own), strict=True
+                )
+            )
+            yield (
+                f"{ABOUT[method]:<32}  {right:>9}  {100 * explained:>7.0f} %  {100 * rows:>6.0f} %"
+                f"  {said:>5.1f}  {seconds:>8.1f}"
+            )
+        yield ""
+    for order in outcome.factors:
+        yield (
+            f"{order.table}, factors from {plural(order.samples, 'sample')} of {count(order.rows)}: "
+            f"{100 * order.covered:.0f} % of intervals cover, tau {order.agreement:.2f}, "
+            f"{100 * order.reversed:.1f} % of clear pairs reversed"
+        )
+        yield "  " + ", ".join(f"{name} {ratio:.2f}" for name, ratio in order.published)
+        yield ""
+    if outcome.landscapes:
+        yield from import_module("weakspot.bench.landscapes").lines_of(outcome.landscapes)
+        yield ""
+    yield from map(str, outcome.labels)
+
+
+def _shares(summary: Summary) -> str:
+    return "  ".join(f"{_percent(share):<20}" for share in (summary.recall, summary.exact, summary.fdr))
 
 
 def _percent(share: Share) -> str:

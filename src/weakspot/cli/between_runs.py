@@ -149,7 +149,7 @@ def _comparison(found: Compared, wide: int) -> Iterator[str]:
     from weakspot.after import comparison_text as words
 
     for name, side in (("first", found.first), ("second", found.second)):
-        yield f"{name:<9}{cut(f'{side.folder} · {side.model}', wide - 9)}"
+        yield f"{name:<9}{cut(_named(side.folder, side.model), wide - 9)}"
     for key, one, two in found.settings[:8]:
         yield f"{'':<9}{cut(f'{key}: {one[:100]} → {two[:100]}', wide - 9)}"
     most = words.scale(found.rows)
@@ -193,6 +193,10 @@ def _comparison(found: Compared, wide: int) -> Iterator[str]:
             if any(row.contrast is None for row in rows) and here.model != there.model:
                 asked = shell([program(), "transfer", here.folder, "--target", there.model])
                 yield f"{'next':<9}{asked}"
+
+
+def _named(what: str, model: str) -> str:
+    return f"{what} · {model}" if model else what
 
 
 def _wrapped(text: str, wide: int) -> list[str]:
@@ -278,7 +282,7 @@ def _verdict(found: Gate, wide: int) -> Iterator[str]:
     from weakspot.after.gate import cells, conclusion, rule
 
     beside = f" against {found.against}" if found.against else ""
-    yield f"{'gate':<9}{cut(f'{found.run}{beside} · {found.model}', wide - 9)}"
+    yield f"{'gate':<9}{cut(_named(found.run + beside, found.model), wide - 9)}"
     rows = [(check, *cells(check)) for check in found.checks[: max(12, len(found.failed))]]
     seen_wide = max(len(seen) for _, seen, _ in rows)
     limit_wide = max(len(limit) for *_, limit in rows)

@@ -1,4 +1,4 @@
-"""`weakspot demo`: four studies on the embedded world, within minutes, with nothing to set up."""
+"""`weakspot demo`: a table, then four studies on the embedded world; minutes, and nothing to set up."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ from weakspot.cli.flags import option
 HUNTS: Final = ("fly", "cat", "crayfish")
 #: What is said before a study.
 WORDS: Final = {
+    "table": (
+        "table: what a classifier answered on 5,000 pictures, as an evaluation leaves it behind.\n"
+        "On which kinds of rows does it fail? No model is needed to ask."
+    ),
     "hunt-fly": (
         "hunt: the drawn world has 16 subjects and a classifier trained on how they usually appear.\n"
         "Where does it fail, and can we prove it?"
@@ -59,6 +63,7 @@ def _studies(budget: str, images: int) -> Iterator[tuple[str, str, dict[str, Any
     """The name of a run, its study and its options."""
     from weakspot.study.study import find_study
 
+    yield "table", "table", {"target": "world:predictions"}
     for label in HUNTS:
         yield f"hunt-{label}", "hunt", {"target": "world:classifier", "label": label, "budget": budget}
     corpus = {"corpus": f"world?texts={min(1500, 150 + images)}", "budget": f"pairs={images}"}

@@ -6,20 +6,19 @@ distance is below 0.2. None of them looks at whether the row failed.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from calendar import day_name
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from functools import cache
+from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 
+from weakspot.concepts.words import Rows, in_order, mentions, places, said_in
 from weakspot.records import Column, Judged, Kind, Records
-from weakspot.text.lexicon import lines, singular, verb_forms, words
+from weakspot.records.table import coded
 
 #: A concept is of at least so many rows, and of at most this share of them.
 LEAST, MOST = 5, 0.98
@@ -30,7 +29,6 @@ VALUES: Final = 12
 CUTS: Final = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95)
 #: How a test is said of a column.
 _SAID: Final = {"is": "is", "from": "at least", "below": "below", "lists": "has"}
-_WORD: Final = re.compile(r"[a-z][a-z'’-]*[a-z]|[a-z]|\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +41,7 @@ class Concept:
         value: The word, the value, or the bound as text.
         forms: The words that count as this one, where it is mentioned.
         wider: It covers several nouns, as "animal" does.
+        bound: Of numbers, the value or the bound, with all of its digits.
     """
 
     column: str
@@ -50,6 +49,7 @@ class Concept:
     value: str
     forms: frozenset[str] = frozenset()
     wider: bool = False
+    bound: float = 0.0
 
     @property
     def name(self) -> str:
@@ -93,33 +93,68 @@ def concepts_of(
     records, free = judged.records, free_columns(judged, ignored=ignored)
     roles = judged.roles
     silent = {*free, *ignored, roles.id, roles.image, roles.group, roles.score, *judged.used} - {roles.label}
-    found: list[tuple[Concept, NDArray[np.int64]]] = []
+    found: list[tuple[Concept, Rows]] = []
     for column in records.columns.values():
         if column.name not in silent and column.kind is not Kind.VECTOR:
-            found += _of_column(column)
+            found += _of_column(column, least)
     texts = texts_of(records, free) if free else []
     if free:
         found += list(_of_texts(texts, least, wordnet))
     kept = [(c, rows) for c, rows in found if least <= len(rows) <= MOST * len(records)]
     same: dict[bytes, list[int]] = {}
     for i, (_, rows) in enumerate(kept):
-        same.setdefault(rows.tobytes(), []).append(i)
-    kept = [(_named([kept[i][0] for i in alike], texts), kept[alike[0]][1]) for alike in same.values()]
+        same.setdefault(blake2b(rows.tobytes(), digest_size=16).digest(), []).append(i)
+    kept = [
+        (_named([kept[i][0] for i in alike], texts[int(rows[0])] if texts else ""), rows)
+        for alike in same.values()
+        for rows in [kept[alike[0]][1]]
+    ]
     return Concepts(tuple(c for c, _ in kept), _matrix([rows for _, rows in kept], len(records)))
 
 
-def holds(concept: Concept, records: Records, texts: Sequence[str]) -> NDArray[np.bool_]:
-    """Which rows of another table a concept is of; `texts` are the free texts that it may be said in."""
-    if concept.test == "mentions":
-        lemmas = concept.forms
-        return np.array([not lemmas.isdisjoint(_words(text)) for text in texts], bool)
-    column = records.column(concept.column)
-    for same, rows in _of_column(column, only=concept):
-        if same == concept:
-            mask = np.zeros(len(records), bool)
-            mask[rows] = True
-            return mask
-    return np.zeros(len(records), bool)
+def holds(concepts: Sequence[Concept], records: Records, texts: Sequence[str]) -> NDArray[np.bool_]:
+    """Which rows of another table each concept is of, a column for each.
+
+    Args:
+        texts: The free texts of these rows, as `texts_of` gives them, where words are asked for.
+    """
+    found = np.zeros((len(records), len(concepts)), bool)
+    mentioned = [i for i, concept in enumerate(concepts) if concept.test == "mentions"]
+    if mentioned:
+        found[:, mentioned] = mentions([concepts[i].forms for i in mentioned], texts)
+    for name in dict.fromkeys(concept.column for concept in concepts if concept.test != "mentions"):
+        column, part = _column_of(name, records)
+        there, divided = column.present(), None
+        for i, concept in enumerate(concepts):
+            if concept.column != name or concept.test == "mentions":
+                continue
+            if concept.test in ("from", "below"):
+                more = column.values >= concept.bound
+                found[:, i] = there & (more if concept.test == "from" else ~more)
+            elif concept.value == "missing":
+                found[:, i] = ~there
+            elif column.kind is Kind.NUMBER:
+                found[:, i] = column.values == concept.bound
+            else:
+                if divided is None:
+                    divided = next(one for one in _divided(column, there) if one.part == part)
+                if concept.value in divided.names:
+                    found[divided.rows[divided.codes == divided.names.index(concept.value)], i] = True
+    return found
+
+
+def sources_of(concepts: Iterable[Concept], records: Records) -> set[str]:
+    """The columns that must be read to say which rows these concepts are of, besides free texts."""
+    return {_column_of(one.column, records)[0].name for one in concepts if one.test != "mentions"}
+
+
+def _column_of(name: str, records: Records) -> tuple[Column, str]:
+    """The column that a concept is about, and which part of its dates."""
+    if name not in records.columns:
+        for part in _PARTS:
+            if part and name.startswith(part) and name.removeprefix(part) in records.columns:
+                return records.columns[name.removeprefix(part)], part
+    return records.column(name), ""
 
 
 def _is_free(column: Column) -> bool:
@@ -133,105 +168,135 @@ def _is_free(column: Column) -> bool:
     )
 
 
-def _matrix(rows: Sequence[NDArray[np.int64]], n: int) -> csc_matrix:
+def _matrix(rows: Sequence[Rows], n: int) -> csc_matrix:
     ends = np.cumsum([0, *map(len, rows)])
-    indices = np.concatenate(rows) if rows else np.zeros(0, np.int64)
+    indices = np.concatenate(rows) if rows else np.zeros(0, np.int32)
     return csc_matrix((np.ones(len(indices), np.float32), indices, ends), shape=(n, len(rows)))
 
 
 # -- columns of values ------------------------------------------------------------------------------
 
 
-def _of_column(column: Column, *, only: Concept | None = None) -> Iterator[tuple[Concept, NDArray[np.int64]]]:
-    there = column.present()
-    name = column.name
-    if column.kind is Kind.FLAG:
-        for value, said in ((1.0, "yes"), (0.0, "no")):
-            yield Concept(name, "is", said), np.flatnonzero(there & (column.values == value))
-    elif column.kind is Kind.NUMBER:
-        yield from _of_numbers(name, column.values, there, only)
-    elif column.kind is Kind.DATE:
-        yield from _of_dates(name, column.values, there)
-    elif column.kind is Kind.LIST:
-        members: dict[str, list[int]] = {}
-        for row in np.flatnonzero(there):
-            for item in dict.fromkeys(column.values[row]):
-                members.setdefault(str(item), []).append(int(row))
-        yield from ((Concept(name, "lists", item), np.array(rows)) for item, rows in members.items())
+class _Divided(NamedTuple):
+    """Rows by what a column says of them, or a part of its dates; a row is of several if it lists several."""
+
+    part: str
+    rows: Rows
+    codes: NDArray[np.int64]
+    names: list[str]
+
+
+def _of_column(column: Column, least: int) -> Iterator[tuple[Concept, Rows]]:
+    there, name = column.present(), column.name
+    if column.kind is Kind.NUMBER:
+        yield from _of_numbers(name, column.values, there)
     else:
-        yield from _of_values(name, column.values, there)
+        test = "lists" if column.kind is Kind.LIST else "is"
+        for part, rows, codes, names in _divided(column, there):
+            if len(names) > 1 or column.kind is not Kind.DATE:
+                for code, some in _by_code(rows, codes, len(names), least):
+                    yield Concept(f"{part}{name}", test, names[code]), some
     if not there.all() and there.any():
-        yield Concept(name, "is", "missing"), np.flatnonzero(~there)
+        yield Concept(name, "is", "missing"), places(~there)
 
 
-def _of_values(
-    name: str, values: NDArray[Any], there: NDArray[np.bool_]
-) -> Iterator[tuple[Concept, NDArray[np.int64]]]:
-    places = np.flatnonzero(there)
-    members: dict[str, list[int]] = {}
-    for row in places:
-        members.setdefault(str(values[row]), []).append(int(row))
-    for value, rows in members.items():
-        yield Concept(name, "is", value), np.array(rows)
+def _divided(column: Column, there: NDArray[np.bool_]) -> Iterator[_Divided]:
+    rows = places(there)
+    values = column.values[rows]
+    if column.kind is Kind.FLAG:
+        yield _Divided("", rows, (values == 0).astype(np.int64), ["yes", "no"])
+    elif column.kind is Kind.DATE:
+        yield from (_Divided(part, rows, *coded(divide(values))) for part, divide in _PARTS.items())
+    elif column.kind is Kind.LIST:
+        codes, lists = coded(values.tolist())
+        items = [dict.fromkeys(map(str, one)) for one in lists]
+        said, names = coded([item for one in items for item in one])
+        ends = np.cumsum([0, *map(len, items)])
+        lengths = np.diff(ends)[codes]
+        # The items of a row lie in a row from where those of its list begin.
+        inside = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        yield _Divided("", np.repeat(rows, lengths), said[np.repeat(ends[codes], lengths) + inside], names)
+    else:
+        yield _Divided("", rows, *coded(values.tolist()))
+
+
+def _by_code(rows: Rows, codes: NDArray[np.int64], size: int, least: int) -> Iterator[tuple[int, Rows]]:
+    """The rows of each code that has so many."""
+    counts = np.bincount(codes, minlength=size)
+    ends = np.cumsum(counts)
+    ordered = rows[np.argsort(codes, kind="stable")]
+    for code in np.flatnonzero(counts >= least).tolist():
+        yield code, ordered[ends[code] - counts[code] : ends[code]]
 
 
 def _of_numbers(
-    name: str, values: NDArray[np.float64], there: NDArray[np.bool_], only: Concept | None
-) -> Iterator[tuple[Concept, NDArray[np.int64]]]:
-    if only is not None and only.test in ("from", "below"):
-        bound = float(only.value)
-        inside = values >= bound if only.test == "from" else values < bound
-        yield only, np.flatnonzero(there & inside)
-        return
-    known = values[there]
+    name: str, values: NDArray[np.float64], there: NDArray[np.bool_]
+) -> Iterator[tuple[Concept, Rows]]:
+    known = np.sort(values[there])
     distinct = np.unique(known)
-    if set(distinct) <= {0.0, 1.0}:
+    if set(distinct[:3]) <= {0.0, 1.0}:
         for value, said in ((1.0, "yes"), (0.0, "no")):
-            yield Concept(name, "is", said), np.flatnonzero(there & (values == value))
+            yield Concept(name, "is", said, bound=value), places(values == value)
         return
-    if len(distinct) <= VALUES or only is not None:
+    bounds = distinct[1:]
+    if len(distinct) <= VALUES:
         for value in distinct:
-            yield Concept(name, "is", _plain(value)), np.flatnonzero(there & (values == value))
-        bounds = distinct[1:]
+            yield Concept(name, "is", _plain(value), bound=float(value)), places(values == value)
     else:
         bounds = np.unique([_rounded(one, known) for one in np.quantile(known, CUTS)])
     for bound in bounds if len(distinct) > 2 else ():
-        yield Concept(name, "from", _plain(bound)), np.flatnonzero(there & (values >= bound))
-        yield Concept(name, "below", _plain(bound)), np.flatnonzero(there & (values < bound))
+        more, plain = values >= bound, _plain(bound)
+        yield Concept(name, "from", plain, bound=float(bound)), places(there & more)
+        yield Concept(name, "below", plain, bound=float(bound)), places(there & ~more)
 
 
-def _of_dates(
-    name: str, values: NDArray[Any], there: NDArray[np.bool_]
-) -> Iterator[tuple[Concept, NDArray[np.int64]]]:
-    """Months, days of the week and parts of the day, as far as they differ."""
-    parts: dict[str, dict[str, list[int]]] = {}
-    for row in np.flatnonzero(there):
-        when: datetime = values[row].astype("datetime64[s]").item()
-        night = "night" if when.hour < 6 or when.hour >= 21 else "day"
-        said = {"": f"{when:%Y-%m}", "year of ": f"{when:%Y}", "weekday of ": f"{when:%A}", "time of ": night}
-        for part, value in said.items():
-            parts.setdefault(part, {}).setdefault(value, []).append(int(row))
-    for part, groups in parts.items():
-        if len(groups) > 1:
-            for value, rows in groups.items():
-                yield Concept(f"{part}{name}", "is", value), np.array(rows)
+def _months(values: NDArray[Any]) -> list[str]:
+    return _looked_up(values.astype("datetime64[M]"), str)
+
+
+def _years(values: NDArray[Any]) -> list[str]:
+    return _looked_up(values.astype("datetime64[Y]"), str)
+
+
+def _weekdays(values: NDArray[Any]) -> list[str]:
+    return _looked_up((values.astype("datetime64[D]").astype(np.int64) + 3) % 7, lambda day: day_name[day])
+
+
+def _times(values: NDArray[Any]) -> list[str]:
+    hours = values.astype("datetime64[h]").astype(np.int64) % 24
+    return _looked_up((hours < 6) | (hours >= 21), lambda dark: "night" if dark else "day")
+
+
+def _looked_up(values: NDArray[Any], said: Callable[[Any], str]) -> list[str]:
+    distinct, place = np.unique(values, return_inverse=True)
+    names: list[str] = np.array([said(one) for one in distinct], object)[place].tolist()
+    return names
+
+
+#: What is said of dates: the month, the year, the day of the week, the part of the day.
+_PARTS: Final[Mapping[str, Callable[[NDArray[Any]], list[str]]]] = {
+    "": _months,
+    "year of ": _years,
+    "weekday of ": _weekdays,
+    "time of ": _times,
+}
 
 
 def _plain(number: float) -> str:
     return str(int(number)) if float(number).is_integer() else f"{number:.12g}"
 
 
-def _rounded(bound: float, values: NDArray[np.float64]) -> float:
-    """A bound with as few digits as still separate about the same values."""
-    share = float(np.mean(values < bound))
+def _rounded(bound: float, known: NDArray[np.float64]) -> float:
+    """A bound with as few digits as still separate about the same of the values, which are in order."""
+    share = np.searchsorted(known, bound) / len(known)
     for digits in range(1, 12):
         near = float(f"{bound:.{digits}g}")
-        if abs(float(np.mean(values < near)) - share) <= 0.01:
+        if abs(np.searchsorted(known, near) / len(known) - share) <= 0.01:
             return near
     return bound
 
 
-# -- words of texts ---------------------------------------------------------------------------------
+# -- free texts -------------------------------------------------------------------------------------
 
 
 def texts_of(records: Records, columns: Sequence[str]) -> list[str]:
@@ -249,34 +314,22 @@ def free_columns(judged: Judged, *, ignored: Iterable[str] = ()) -> list[str]:
     return [name for name in found if name not in silent]
 
 
-def _of_texts(texts: Sequence[str], least: int, wordnet: Any) -> Iterator[tuple[Concept, NDArray[np.int64]]]:
-    rows_of: dict[str, list[int]] = {}
-    for row, text in enumerate(texts):
-        for word in _words(text):
-            rows_of.setdefault(word, []).append(row)
-    lemmas = _lemmas(rows_of)
-    members: dict[str, frozenset[int]] = {}
-    for lemma, forms in lemmas.items():
-        rows = frozenset().union(*(rows_of[form] for form in forms))
-        if len(rows) >= least:
-            members[lemma] = rows
-            yield Concept("", "mentions", lemma, frozenset(forms)), np.array(sorted(rows))
-    if wordnet is not None:
-        for name, some in _wider(members, wordnet).items():
-            rows = frozenset().union(*(members[lemma] for lemma in some))
-            if len(rows) > 1.1 * max(len(members[lemma]) for lemma in some):
-                every = frozenset(form for lemma in some for form in lemmas[lemma])
-                yield Concept("", "mentions", name, every, wider=True), np.array(sorted(rows))
+def _of_texts(texts: Sequence[str], least: int, wordnet: Any) -> Iterator[tuple[Concept, Rows]]:
+    for said in said_in(texts, least, wordnet):
+        yield Concept("", "mentions", said.name, said.forms, wider=said.wider), said.rows
 
 
-def _named(alike: Sequence[Concept], texts: Sequence[str]) -> Concept:
-    """One of the concepts that are of the same rows; words that always stand side by side are said so."""
+def _named(alike: Sequence[Concept], text: str) -> Concept:
+    """One of the concepts that are of the same rows; words that always stand side by side are said so.
+
+    Args:
+        text: Of one of these rows.
+    """
     first = alike[0]
     said = {form: one for one in alike if one.test == "mentions" and not one.wider for form in one.forms}
     if len(said) < 2 or first.test != "mentions" or first.wider:
         return first
-    some = next(text for text in texts if not first.forms.isdisjoint(_words(text)))
-    every = _WORD.findall(some)
+    every = in_order(text)
     at = next(i for i, word in enumerate(every) if word in first.forms)
     start = end = at
     while start > 0 and every[start - 1] in said:
@@ -284,62 +337,3 @@ def _named(alike: Sequence[Concept], texts: Sequence[str]) -> Concept:
     while end + 1 < len(every) and every[end + 1] in said:
         end += 1
     return replace(first, value=" ".join(every[start : end + 1])) if end > start else first
-
-
-def _words(text: str) -> set[str]:
-    return {
-        word for word in _WORD.findall(text.lower().replace("’", "'")) if word not in words("says nothing")
-    }
-
-
-def _lemmas(known: Mapping[str, Sequence[int]]) -> dict[str, list[str]]:
-    """The forms that occur of each word, by its plainest form."""
-    found: dict[str, list[str]] = {}
-    for word in known:
-        found.setdefault(lemma_of(word, known), []).append(word)
-    return found
-
-
-def lemma_of(word: str, known: Iterable[str] = ()) -> str:
-    """The plainest form of a word: of "dogs" dog, of "surfing" surf where surf is known."""
-    word = word.removesuffix("'s")
-    return _lemma(word) or next((stem for stem in _stems(word) if stem in known), word)
-
-
-@cache
-def _lemma(word: str) -> str:
-    one = singular(word)
-    if one != word:
-        return one
-    forms = verb_forms()
-    return forms[word][0] if word in forms else ""
-
-
-def _stems(word: str) -> Iterator[str]:
-    for ending in ("ing", "ed"):
-        if word.endswith(ending) and len(word) > len(ending) + 2:
-            stem = word.removesuffix(ending)
-            yield stem
-            yield f"{stem}e"
-            if stem[-1] == stem[-2]:
-                yield stem[:-1]
-
-
-def _wider(members: Mapping[str, frozenset[int]], wordnet: Any) -> dict[str, list[str]]:
-    """Wider nouns that cover at least two of these words, by their usual meaning."""
-    general = {" ".join(line) for line in lines("too general")}
-    found: dict[str, list[str]] = {}
-    for lemma in members:
-        senses = wordnet.senses(lemma) if lemma.isalpha() and len(lemma) > 2 else []
-        if not senses:
-            continue
-        kinds = [above.name for above, _ in wordnet.above(senses[0])]
-        for name in kinds if "physical entity" in kinds else ():
-            if name not in general:
-                found.setdefault(name, []).append(lemma)
-    counted = Counter({name: len(some) for name, some in found.items()})
-    return {
-        name: [*some, *([name] if name in members and name not in some else [])]
-        for name, some in found.items()
-        if counted[name] >= 2
-    }

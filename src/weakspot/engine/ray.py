@@ -46,12 +46,12 @@ class RayExecutor:
         many: bool = False,
         here: Mapping[str, Any] | None = None,
     ) -> None:
-        ray = _library()
+        ray = library()
         self._own = not ray.is_initialized()
         self._crews: list[Crew] = []
         try:
             if self._own:
-                _connect(settings)
+                connect(settings)
             there = ray.cluster_resources()
             self.settings = settings.sized(cpus=there.get("CPU", 1.0), many=many)
             if not settings.grow:
@@ -189,7 +189,8 @@ class RayExecutor:
         self.close()
 
 
-def _library() -> Any:
+def library() -> Any:
+    """Ray itself, which sends no statistics."""
     # Read when Ray is imported; who set them otherwise knows why.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # of pieces that nobody wants any more
@@ -203,7 +204,8 @@ def _library() -> Any:
     return ray
 
 
-def _connect(settings: RaySettings) -> None:
+def connect(settings: RaySettings) -> None:
+    """Reach a cluster, or start a Ray of one's own."""
     import ray
 
     how: dict[str, Any] = {"address": settings.address or "local"}

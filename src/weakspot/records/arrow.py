@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from weakspot.core.errors import WeakspotError, first_line
-from weakspot.records.content import ARROW, first_bytes, need_pyarrow, packing, read_content
+from weakspot.records.content import (
+    ARROW_FILE,
+    OLD_FEATHER,
+    PARQUET,
+    first_bytes,
+    need_pyarrow,
+    packing,
+    read_content,
+)
 from weakspot.records.kinds import SHORTEST_VECTOR
 from weakspot.records.sheet import Cells, Sheet, column_names
 
@@ -20,7 +28,7 @@ _PICTURE = {"bytes", "path"}
 
 def read_arrow(paths: Sequence[Path]) -> Sheet:
     """The rows of one file, or of the files that a table was divided into."""
-    tables = [_table(path) for path in paths]
+    tables = [table_of(path) for path in paths]
     pyarrow = need_pyarrow("a Parquet file")
     try:
         whole = tables[0] if len(tables) == 1 else pyarrow.concat_tables(tables, promote_options="default")
@@ -29,7 +37,7 @@ def read_arrow(paths: Sequence[Path]) -> Sheet:
             f"the files in {paths[0].parent} do not have the same columns: {first_line(error)}",
             fix="name one of them",
         ) from error
-    return sheet_of_table(whole, "Parquet" if first_bytes(paths[0], 4) == b"PAR1" else "Arrow")
+    return sheet_of_table(whole, "Parquet" if first_bytes(paths[0], 4) == PARQUET else "Arrow")
 
 
 def sheet_of_table(table: Any, form: str) -> Sheet:
@@ -43,17 +51,15 @@ def sheet_of_table(table: Any, form: str) -> Sheet:
             notes.append(f"column {name!r} holds bytes and is not read")
         else:
             columns[name] = cells
-    raw = {bytes(k): bytes(v) for k, v in (table.schema.metadata or {}).items()}.get(b"huggingface", b"{}")
-    classes = class_names(raw.decode("utf-8", "replace"))
-    return Sheet(form, columns, np.arange(1, table.num_rows + 1), (), notes, classes)
-
-
-def class_names(text: str) -> dict[str, Sequence[str]]:
-    """Names of the classes of columns, from what Hugging Face datasets writes about its features."""
     try:
-        said = json.loads(text)
+        features = json.loads((table.schema.metadata or {}).get(b"huggingface", b"{}"))
     except (ValueError, RecursionError):
-        return {}
+        features = {}
+    return Sheet(form, columns, np.arange(1, table.num_rows + 1), (), notes, class_names(features))
+
+
+def class_names(said: object) -> dict[str, Sequence[str]]:
+    """Names of the classes of columns, from what Hugging Face datasets writes about its features."""
     info = said.get("info", said) if isinstance(said, Mapping) else {}
     features = info.get("features") if isinstance(info, Mapping) else None
     found: dict[str, Sequence[str]] = {}
@@ -66,43 +72,47 @@ def class_names(text: str) -> dict[str, Sequence[str]]:
     return found
 
 
-def _table(path: Path) -> Any:
+def table_of(path: Path) -> Any:
+    """The table of a file, every value checked: a damaged one could make pyarrow read beyond its memory."""
     pyarrow = need_pyarrow("a Parquet file")
-    with path.open("rb") as file:
-        packed = packing(file.read(8))
     try:
+        with path.open("rb") as file:
+            packed = packing(file.read(8))
         if packed:
             source = pyarrow.BufferReader(read_content(path).data)
         else:
             source = pyarrow.memory_map(str(path))
-        magic = first_bytes(path, 6)
-        if magic.startswith(ARROW[0]):
-            from pyarrow import parquet
-
-            file = parquet.ParquetFile(source)
-            return file.read(columns=_worth_reading(pyarrow, file.schema_arrow))
-        if magic.startswith(ARROW[2]):
-            from pyarrow import feather
-
-            return feather.read_table(source)
-        ipc = pyarrow.ipc
-        reader = ipc.open_file if magic.startswith(ARROW[1]) else ipc.open_stream
-        return reader(source).read_all()
+        table = _read(pyarrow, source, first_bytes(path, 6))
+        table.validate(full=True)
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise WeakspotError(
             f"{path} cannot be read as a table: {first_line(error)}", fix="write or fetch the file again"
         ) from error
+    return table
 
 
-def _worth_reading(pyarrow: Any, schema: Any) -> list[str] | None:
-    """The columns without the bytes of pictures, which can be gigabytes; None for all."""
-    wanted = []
-    for field in schema:
-        if _is_picture(pyarrow, field.type):
-            wanted.append(f"{field.name}.path")
-        elif not _is_bytes(pyarrow, field.type):
-            wanted.append(field.name)
-    return None if wanted == schema.names else wanted
+def _read(pyarrow: Any, source: Any, magic: bytes) -> Any:
+    if magic.startswith(PARQUET):
+        from pyarrow import parquet
+
+        file = parquet.ParquetFile(source)
+        return file.read(columns=[path for _, path in worth_reading(file.schema_arrow)])
+    if magic.startswith(OLD_FEATHER):
+        from pyarrow import feather
+
+        return feather.read_table(source)
+    ipc = pyarrow.ipc
+    return (ipc.open_file if magic.startswith(ARROW_FILE) else ipc.open_stream)(source).read_all()
+
+
+def worth_reading(schema: Any) -> list[tuple[str, str]]:
+    """The columns without the bytes of pictures, which can be gigabytes, and what is read of each."""
+    pyarrow = need_pyarrow("a Parquet file")
+    return [
+        (field.name, f"{field.name}.path" if _is_picture(pyarrow, field.type) else field.name)
+        for field in schema
+        if not _is_bytes(pyarrow, field.type)
+    ]
 
 
 def _is_bytes(pyarrow: Any, kind: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import hashlib
+import io
 import lzma
 import re
 import zlib
@@ -20,8 +21,11 @@ LARGEST: Final = 1 << 31
 #: The first bytes of packed files.
 PACKED: Final = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _PACKED_ENDINGS: Final = (".gz", ".bz2", ".xz", ".zst", ".zstd")
-#: The first bytes of Parquet, of Arrow files and of older Feather files.
-ARROW: Final = (b"PAR1", b"ARROW1", b"FEA1")
+#: The first bytes of tables of Arrow; its streams have none that are sure.
+PARQUET: Final = b"PAR1"
+ARROW_FILE: Final = b"ARROW1"
+OLD_FEATHER: Final = b"FEA1"
+ARROW: Final = (PARQUET, ARROW_FILE, OLD_FEATHER)
 _BOMS: Final = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
@@ -48,14 +52,23 @@ def packing(start: bytes) -> str:
     return next((name for magic, name in PACKED.items() if start.startswith(magic)), "")
 
 
+def is_packed(path: Path) -> bool:
+    with path.open("rb") as raw:
+        return bool(packing(raw.read(8)))
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
     """A file, unpacked while it is read."""
-    with path.open("rb") as raw:
-        how = packing(raw.read(8))
-        raw.seek(0)
-        with _unpacked(raw, how) as file:
-            yield file
+    with path.open("rb") as raw, unpacked(raw) as file:
+        yield file
+
+
+def unpacked(raw: IO[bytes]) -> IO[bytes]:
+    """What comes of these bytes, whichever way they are packed."""
+    how = packing(raw.read(8))
+    raw.seek(0)
+    return _unpacked(raw, how)
 
 
 def first_bytes(path: Path, most: int = 1 << 16) -> bytes:
@@ -97,7 +110,7 @@ def read_content(path: Path) -> Content:
         raw.seek(0)
         try:
             with _unpacked(raw, how) as file:
-                while size <= LARGEST and (chunk := file.read(1 << 20)):
+                while size <= LARGEST and (chunk := file.read(1 << 16)):
                     parts.append(chunk)
                     size += len(chunk)
         except DAMAGED as error:
@@ -123,13 +136,40 @@ def text_of(path: Path, content: Content) -> str:
         text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
     else:
         text = data.decode(coding, "replace").removeprefix("\ufeff")
-    if not text.strip():
+    if not text or text.isspace():
         raise WeakspotError(f"{path} is empty", fix="give a table with a row for each input")
-    if text.count("\0", 0, 1 << 16) > min(len(text), 1 << 16) / 50:
+    if text.count("\0", 0, 1 << 16) > min(len(text), 1 << 16) / 10:
         raise WeakspotError(f"{path} is not text", fix="save the table as CSV in UTF-8, or as Parquet")
     if content.cut:
         text = text[: text.rfind("\n") + 1]
     return text
+
+
+class Lines:
+    """The lines of a file, one after the other, with what ends them.
+
+    Attributes:
+        newline: As `open` has it.
+        cut: Why the end is missing, once it was reached; "" where it is not.
+    """
+
+    def __init__(self, path: Path, newline: str) -> None:
+        self.path, self.newline, self.cut = path, newline, ""
+
+    def __iter__(self) -> Iterator[str]:
+        start = first_bytes(self.path)
+        text_of(self.path, Content(start))  # refuses what is no text
+        coding = next((name for bom, name in _BOMS.items() if start.startswith(bom)), "utf-8")
+        errors = "surrogateescape" if coding == "utf-8" else "replace"
+        with disk_errors(f"{self.path} cannot be read", "check the permissions"), opened(self.path) as file:
+            lines = io.TextIOWrapper(file, coding, errors, newline=self.newline)
+            try:
+                for number, line in enumerate(lines):
+                    yield line.removeprefix("\ufeff") if number == 0 else line
+            except DAMAGED as error:
+                if not is_packed(self.path):
+                    raise
+                self.cut = f"the file is damaged from here on: {first_line(error)}"
 
 
 #: Characters that no row of a table can have: NUL, and bytes that were no UTF-8.

@@ -101,7 +101,8 @@ class _Reader:
     def parsed(self) -> ast.expr:
         def kept(found: re.Match[str]) -> str:
             word = found["word"]
-            if found["name"] is None and (word in _OURS or not iskeyword(word or "")):
+            of_python = word is not None and iskeyword(word) and word not in _OURS
+            if found["name"] is None and not (of_python and word in self.records.columns):
                 return found.group()
             stand_in = f"column_in_backticks_{len(self.quoted)}"
             self.quoted[stand_in] = word or found["name"].strip()
@@ -236,12 +237,12 @@ class _Reader:
         if isinstance(op, ast.In | ast.NotIn):
             found = self.contained(left, right)
             return _Value("truth", found.values ^ isinstance(op, ast.NotIn), found.known)
+        if isinstance(op, ast.Is | ast.IsNot):
+            raise self.refused("'is' is not allowed", "ask whether a value is missing with missing(loss)")
         a, b = self.value(left), self.value(right)
         if isinstance(op, ast.Eq | ast.NotEq):
             equal = self.equal(a, b)
             return _Value("truth", equal.values ^ isinstance(op, ast.NotEq), equal.known)
-        if type(op) not in _ORDER:
-            raise self.refused("'is' is not allowed")
         a, b = self.as_dates(a, b)
         if a.kind != b.kind or a.kind not in ("number", "date"):
             raise self.refused(

@@ -23,6 +23,7 @@ from weakspot.records.sheet import Sheet, free_name
 _LARGEST_NOTE: Final = 1 << 24
 _MOST_PICTURES: Final = 5_000_000
 _SHARD: Final = re.compile(r"(.+?)-[0-9]{5}-of-[0-9]{5}\..*")
+DATA_SET: Final = "Hugging Face data set"
 #: Tables beside pictures, the likeliest first.
 _BESIDE: Final = ("predictions", "prediction", "preds", "results", "metadata")
 
@@ -32,11 +33,16 @@ def is_table_folder(folder: Path) -> bool:
     return _table_beside_pictures(folder) is not None or bool(_splits(folder))
 
 
+def files_by_split(folder: Path) -> dict[str, list[Path]]:
+    """The files of a data set, by split; {} where the folder holds none."""
+    return {} if _table_beside_pictures(folder) else _splits(folder)
+
+
 def read_folder(folder: Path) -> tuple[Sheet, Sequence[Path]]:
     """The table of a folder, and the files that it was read from."""
     with disk_errors(f"{folder} cannot be read", "check the permissions"):
         table = _table_beside_pictures(folder)
-        splits = {} if table else _splits(folder)
+        splits = files_by_split(folder)
         if splits:
             return _dataset(folder, splits), [path for paths in splits.values() for path in paths]
         if table is None:
@@ -52,8 +58,7 @@ def _splits(folder: Path) -> dict[str, list[Path]]:
     """The files of a data set of Hugging Face, by split."""
     named = _note(folder / "dataset_dict.json").get("splits")
     if isinstance(named, list):
-        parts = [folder / name for name in named if isinstance(name, str) and Path(name).name == name]
-        return {part.name: files for part in parts if (files := _saved(part))}
+        return {part.name: files for part in _inside(folder, named) if (files := _saved(part))}
     files = _saved(folder)
     for pattern in ("*.parquet", "data/*.parquet", "*/*.parquet", "*.arrow"):
         files = files or sorted(folder.glob(pattern))
@@ -67,8 +72,16 @@ def _splits(folder: Path) -> dict[str, list[Path]]:
 def _saved(folder: Path) -> list[Path]:
     """The files of what `save_to_disk` wrote, none from outside its folder."""
     listed = _note(folder / "state.json").get("_data_files")
-    names = [entry.get("filename") for entry in listed or [] if isinstance(entry, Mapping)]
-    return [folder / name for name in names if isinstance(name, str) and Path(name).name == name]
+    entries = listed if isinstance(listed, list) else []
+    return _inside(folder, [entry.get("filename") for entry in entries if isinstance(entry, Mapping)])
+
+
+def _inside(folder: Path, names: Sequence[object]) -> list[Path]:
+    return [
+        folder / name
+        for name in names
+        if isinstance(name, str) and Path(name).name == name and name not in ("", "..")
+    ]
 
 
 def _dataset(folder: Path, splits: Mapping[str, Sequence[Path]]) -> Sheet:
@@ -80,12 +93,17 @@ def _dataset(folder: Path, splits: Mapping[str, Sequence[Path]]) -> Sheet:
         sheet = replace(sheet, columns={**sheet.columns, free_name("split", sheet.columns): split})
     else:
         (sheet,) = parts.values()
+    return replace(sheet, form=DATA_SET, classes={**class_names_in(folder), **sheet.classes})
+
+
+def class_names_in(folder: Path) -> dict[str, Sequence[str]]:
+    """Names of classes that a data set has beside its files."""
     written: dict[str, Sequence[str]] = {}
     for name in ("dataset_info.json", "dataset_infos.json"):
         note = _note(folder / name)
         for info in (note, *note.values()):
-            written.update(class_names(json.dumps(info)))
-    return replace(sheet, form="Hugging Face data set", classes={**written, **sheet.classes})
+            written.update(class_names(info))
+    return written
 
 
 def _note(path: Path) -> dict[str, Any]:
@@ -104,12 +122,8 @@ def _table_beside_pictures(folder: Path) -> Path | None:
         for lower, path in names.items():
             if lower.partition(".")[0] == stem and ending(path) in (*DELIMITED, *JSON, *BINARY):
                 columns = column_names_of(path)
-                said = (
-                    answers_in(columns)[1]
-                    or usual_column("correct", columns)
-                    or usual_column("failed", columns)
-                )
-                if said and usual_column("image", columns):
+                verdict = any(usual_column(role, columns) for role in ("prediction", "correct", "failed"))
+                if usual_column("image", columns) and (verdict or all(answers_in(columns))):
                     return path
     return None
 

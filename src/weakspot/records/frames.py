@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from weakspot.core.errors import WeakspotError
+from weakspot.core.errors import WeakspotError, explained
 from weakspot.records.arrow import sheet_of_table
 from weakspot.records.content import need_pyarrow
 from weakspot.records.objects import sheet_of_list, sheet_of_object
@@ -64,7 +64,8 @@ def read_frame(given: Any) -> tuple[str, Sheet]:
         return "a polars frame", _sheet("polars", [s.name for s in series], [s.to_list() for s in series])
     if isinstance(given, ArrowStream):
         pyarrow = need_pyarrow("a table of Arrow")
-        return "an Arrow table", sheet_of_table(pyarrow.table(given), "Arrow")
+        with explained("it cannot be read as a table", pyarrow.ArrowException, TypeError, fix="give a table"):
+            return "an Arrow table", sheet_of_table(pyarrow.table(given), "Arrow")
     if isinstance(given, list | tuple):
         return "a list of dicts", sheet_of_list("Python", given)
     sheet = sheet_of_columns(given) if isinstance(given, Mapping) else None

@@ -94,7 +94,7 @@ def _from_array(name: str, cells: NDArray[Any], flag: bool) -> Column:
 def _from_values(name: str, values: Sequence[Any], words: bool, flag: bool, depth: int) -> Iterator[Column]:
     types = set(map(type, values)) - {type(None)}
     if any(issubclass(kind, np.generic | np.ndarray | Decimal | tuple) for kind in types):
-        values = [_plain(value) for value in values]
+        values = [plain(value) for value in values]
         types = set(map(type, values)) - {type(None)}
     if types and all(issubclass(kind, dict) for kind in types):
         yield from _expanded(name, values, words, flag, depth)
@@ -108,16 +108,16 @@ def _from_values(name: str, values: Sequence[Any], words: bool, flag: bool, dept
     elif types == {list}:
         yield _vectors(name, values) or _lists(name, values)
     elif types and all(issubclass(kind, date) for kind in types):
-        yield from _from_texts(name, [_as_text(value) for value in values], words, flag, depth)
+        yield from _from_texts(name, [as_text(value) for value in values], words, flag, depth)
     else:
-        yield from _from_texts(name, [_as_text(value) for value in values], words, flag, _DEEPEST)
+        yield from _from_texts(name, [as_text(value) for value in values], words, flag, _DEEPEST)
 
 
 def _from_texts(
     name: str, values: Sequence[str | None], words: bool, flag: bool, depth: int
 ) -> Iterator[Column]:
     """Every different text is looked at once: most columns have few of them."""
-    said = {value: _cleaned(value) for value in set(values)}
+    said = {value: cleaned(value) for value in set(values)}
     there = {text for text in said.values() if text is not None}
     but_none = {text for text in there if text.lower() != "none"}
     if (numbers := _all(number_in, but_none)) is not None:
@@ -127,7 +127,7 @@ def _from_texts(
     elif (dates := _all(date_in, but_none)) is not None:
         times = {value: dates.get(text or "") for value, text in said.items()}
         yield Column(name, Kind.DATE, np.array([times[value] for value in values], "datetime64[s]"))
-    elif depth < _DEEPEST and (nested := _all(_nested, there)) is not None:
+    elif depth < _DEEPEST and (nested := _all(nested_in, there)) is not None:
         inner = [None if (text := said[value]) is None else nested[text] for value in values]
         yield from _from_values(name, inner, words, flag, depth + 1)
     else:
@@ -152,7 +152,7 @@ def _all(read: Callable[[str], _T | None], texts: set[str]) -> dict[str, _T] | N
     return found or None
 
 
-def _nested(text: str) -> dict[str, Any] | list[Any] | None:
+def nested_in(text: str) -> dict[str, Any] | list[Any] | None:
     """The JSON object or list that a cell holds."""
     if (text[0], text[-1]) not in (("{", "}"), ("[", "]")):
         return None
@@ -168,7 +168,7 @@ def _expanded(
 ) -> Iterator[Column]:
     keys = list(dict.fromkeys(chain.from_iterable(value for value in values if value)))
     if len(keys) > _MOST_KEYS or depth >= _DEEPEST:
-        yield _texts(name, [_as_text(value) for value in values])
+        yield _texts(name, [as_text(value) for value in values])
         return
     for key in keys:
         inner = [None if value is None else value.get(key) for value in values]
@@ -187,7 +187,7 @@ def _texts(name: str, values: Sequence[str | None]) -> Column:
 
 def _lists(name: str, values: Sequence[list[Any] | None]) -> Column:
     tuples = (
-        None if value is None else tuple(text for v in value if (text := _cleaned(_as_text(v))) is not None)
+        None if value is None else tuple(text for v in value if (text := cleaned(as_text(v))) is not None)
         for value in values
     )
     return Column(name, Kind.LIST, np.fromiter(tuples, object, len(values)))
@@ -207,7 +207,7 @@ def _vectors(name: str, values: Sequence[list[Any] | None]) -> Column | None:
     return Column(name, Kind.VECTOR, array)
 
 
-def _cleaned(text: str | None) -> str | None:
+def cleaned(text: str | None) -> str | None:
     """A cell without space around it and without halves of characters; None if it says that it is missing."""
     if text is None:
         return None
@@ -217,7 +217,7 @@ def _cleaned(text: str | None) -> str | None:
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
-def _as_text(value: Any) -> str | None:
+def as_text(value: Any) -> str | None:
     """Any value as text; whole numbers without a point."""
     if value is None or isinstance(value, str):
         return value
@@ -235,7 +235,7 @@ def _as_text(value: Any) -> str | None:
     return str(value)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Values of NumPy, and tuples, as Python's own."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -17,6 +17,7 @@ from weakspot.records.table import LeftOut
 
 #: Characters in the longest line.
 _LONGEST: Final = 1 << 24
+_WORD: Final = re.compile(r"\S")
 _BETWEEN: Final = re.compile(r"[\s,]*")
 
 
@@ -43,24 +44,41 @@ def read_objects(text: str, path: Path) -> Sheet:
 
 def read_lines(text: str) -> Sheet:
     """One object on each line."""
-    rows, numbers, left_out = [], [], []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        if len(line) > _LONGEST:
-            left_out.append(LeftOut(number, f"it has more than {_LONGEST:,} characters"))
-            continue
-        try:
-            value = json.loads(line)
-            why = why_broken(line) if isinstance(value, dict) else "it is not a JSON object"
-        except (ValueError, RecursionError) as error:
-            why = f"it is not JSON: {_why(error).replace('line 1, ', '')}"
-        if why:
-            left_out.append(LeftOut(number, why))
-        else:
-            rows.append(value)
-            numbers.append(number)
-    return sheet_of_rows("JSON lines", rows, numbers, left_out)
+    return next(line_sheets(text.split("\n")))
+
+
+def line_sheets(lines: Iterable[str], *, size: int | None = None) -> Iterator[Sheet]:
+    """The same in sheets of so many rows; at least one, even if it is empty."""
+    numbered = enumerate(lines, start=1)
+    first = True
+    while True:
+        rows, numbers, left_out = [], [], []
+        for number, line in numbered:
+            if not line.strip():
+                continue
+            value, why = _object_in(line)
+            if why:
+                left_out.append(LeftOut(number, why))
+            else:
+                rows.append(value)
+                numbers.append(number)
+            if size is not None and len(rows) + len(left_out) >= size:
+                break
+        if not (first or rows or left_out):
+            return
+        yield sheet_of_rows("JSON lines", rows, numbers, left_out)
+        first = False
+
+
+def _object_in(line: str) -> tuple[dict[str, Any], str]:
+    """The object on a line, or why there is none."""
+    if len(line) > _LONGEST:
+        return {}, f"it has more than {_LONGEST:,} characters"
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return {}, f"it is not JSON: {_why(error).replace('line 1, ', '')}"
+    return (value, why_broken(line)) if isinstance(value, dict) else ({}, "it is not a JSON object")
 
 
 def sheet_of_list(form: str, values: Sequence[Any], broken: Sequence[LeftOut] = ()) -> Sheet:
@@ -113,9 +131,12 @@ def _list(text: str, path: Path) -> Sheet:
 
 def _begins_with_object_lines(text: str) -> bool:
     """Whether the first line is an object by itself, and not the last."""
-    first, _, others = text.lstrip().partition("\n")
+    start = len(text) - len(text.lstrip())
+    end = text.find("\n", start)
+    if end < 0 or end - start > _LONGEST or not _WORD.search(text, end):
+        return False
     try:
-        return bool(others.strip()) and len(first) <= _LONGEST and isinstance(json.loads(first), dict)
+        return isinstance(json.loads(text[start:end]), dict)
     except (ValueError, RecursionError):
         return False
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from weakspot.core import TABLES, WeakspotError
+from weakspot.records.batches import joined, matching, pieces_of, sheets
 from weakspot.records.content import check_file, digest_of, ending
 from weakspot.records.files import BINARY, DELIMITED, is_table_file, read_file
 from weakspot.records.folders import is_table_folder, read_folder
 from weakspot.records.frames import is_frame, read_frame
 from weakspot.records.judged import Given, Roles
 from weakspot.records.kinds import columns_of
+from weakspot.records.like import columns_like, missing_column
 from weakspot.records.logs import is_log, read_log
 from weakspot.records.roles import answers_in, says
 from weakspot.records.sheet import Cells, Sheet, free_name
-from weakspot.records.table import Column, Records
+from weakspot.records.table import Column, Kind, Records
 
 
 def is_table(given: Given) -> bool:
@@ -31,11 +34,20 @@ def is_table(given: Given) -> bool:
         return True
     try:
         path = Path(given)
+        if files := matching(given):
+            return all(map(is_table_file, files))
         if path.is_dir():
             return is_table_folder(path) or is_log(path)
         return path.is_file() and (is_table_file(path) or is_log(path))
     except (OSError, ValueError):
         return False
+
+
+def called_table(given: Given) -> bool:
+    """Whether a name ends like a table's, though no such file may be there."""
+    if not isinstance(given, str | Path) or "?" in str(given):
+        return False
+    return ending(Path(given)) in (*DELIMITED, *BINARY, ".jsonl", ".ndjson", ".eval")
 
 
 def read_records(given: Given, *, named: Roles | None = None) -> Records:
@@ -48,11 +60,15 @@ def read_records(given: Given, *, named: Roles | None = None) -> Records:
         return given
     if not isinstance(given, str | Path):
         origin, sheet = read_frame(given)
-        return _records(sheet, origin, named or Roles())
-    path = Path(TABLES.load(str(given)) if TABLES.has(str(given)) else given)
+        return records_of(sheet, origin, named or Roles())
+    if TABLES.has(str(given)):
+        return replace(read_records(TABLES.load(str(given)), named=named), origin=str(given))
+    if shards := matching(given):
+        return _of_pattern(str(given), shards, named or Roles())
+    path = Path(given)
     if path.is_dir() and not is_log(path):
         sheet, files = read_folder(path)
-        return _records(sheet, str(path), named or Roles(), folder=str(path), digest=digest_of(files))
+        return records_of(sheet, str(path), named or Roles(), folder=str(path), digest=digest_of(files))
     if not path.is_dir():
         check_file(path)
     if path.is_dir() or ending(path) not in (*DELIMITED, *BINARY):
@@ -60,10 +76,22 @@ def read_records(given: Given, *, named: Roles | None = None) -> Records:
         if log is not None:
             return log
     sheet = read_file(path)
-    return _records(sheet, str(path), named or Roles(), folder=str(path.parent), digest=digest_of([path]))
+    return records_of(sheet, str(path), named or Roles(), folder=str(path.parent), digest=digest_of([path]))
 
 
-def _records(sheet: Sheet, origin: str, named: Roles, *, folder: str = "", digest: str = "") -> Records:
+def _of_pattern(given: str, files: Sequence[Path], named: Roles) -> Records:
+    found = pieces_of(given)
+    if found is None:
+        raise WeakspotError(
+            f"not all of the {len(files):,} files that {given[:200]} names are tables",
+            fix="name files of Parquet, CSV or JSON lines",
+        )
+    sheet = joined([sheet for piece in found.pieces for _, sheet in sheets(piece)])
+    return records_of(sheet, given, named, folder=found.folder, digest=digest_of(files))
+
+
+def records_of(sheet: Sheet, origin: str, named: Roles, *, folder: str = "", digest: str = "") -> Records:
+    """The rows of a sheet, every column of the kind that its cells are."""
     if not len(sheet.lines):
         if sheet.left_out:
             first = sheet.left_out[0]
@@ -74,18 +102,41 @@ def _records(sheet: Sheet, origin: str, named: Roles, *, folder: str = "", diges
         raise WeakspotError(f"{origin} has no rows", fix="give a table with a row for each input")
     label, prediction = answers_in(sheet.columns, label=named.label, prediction=named.prediction)
     answers = {label, prediction, named.relabelled}
-    classes = dict(sheet.classes)
-    of_answers = next((classes[name] for name in (label, prediction) if name in classes), None)
-    if of_answers:
-        classes = {**dict.fromkeys(answers & sheet.columns.keys(), of_answers), **classes}
+    inside = {answer.partition(".")[0] for answer in answers}
     columns: dict[str, Column] = {}
-    for name, cells in sheet.columns.items():
-        cells = _with_names(cells, classes[name]) if name in classes else cells
+    for name, cells in _named(sheet, (label, prediction, named.relabelled)):
         flag = says(name, "correct", "failed")
-        for column in columns_of(name, cells, words=name in answers, flag=flag):
+        for column in columns_of(name, cells, words=name in answers | inside, flag=flag):
             free = free_name(column.name, columns)
             columns[free] = column if free == column.name else Column(free, column.kind, column.values)
     return Records(origin, sheet.form, columns, sheet.lines, sheet.left_out, {}, folder, digest, sheet.notes)
+
+
+def records_like(sheet: Sheet, kinds: Mapping[str, Kind], answers: Sequence[str]) -> Records:
+    """Further rows of a table whose columns are known; of other columns nothing is kept.
+
+    Args:
+        answers: The columns of the right answers, of the model's, and of others that are right.
+    """
+    columns = {
+        column.name: column
+        for name, cells in _named(sheet, answers)
+        for column in columns_like(name, cells, kinds)
+    }
+    for name, kind in kinds.items():
+        if name not in columns:
+            columns[name] = missing_column(name, kind, len(sheet.lines))
+    return Records("", sheet.form, columns, sheet.lines)
+
+
+def _named(sheet: Sheet, answers: Sequence[str]) -> Iterator[tuple[str, Cells]]:
+    """The cells of each column, with the names of classes in place of their numbers."""
+    classes = dict(sheet.classes)
+    of_answers = next((classes[name] for name in answers[:2] if name in classes), None)
+    if of_answers:
+        classes = {**dict.fromkeys(sheet.columns.keys() & set(answers), of_answers), **classes}
+    for name, cells in sheet.columns.items():
+        yield name, _with_names(cells, classes[name]) if name in classes else cells
 
 
 def _with_names(cells: Cells, names: Sequence[str]) -> list[Any]:

@@ -17,7 +17,7 @@ USUAL: Final[Mapping[str, tuple[str, ...]]] = {
         "prediction": """
             prediction predictions pred preds predicted predicted_label pred_label prediction_label
             predicted_class pred_class predicted_name y_pred y_hat model_output model_answer model_prediction
-            model_response response output completion generated_text generation""",
+            model_response response output completion generated_text""",
         "score": """
             score probability confidence prob conf prediction_score pred_score predicted_probability
             pred_prob max_prob max_probability top_probability certainty""",

@@ -6,15 +6,17 @@ in a column of numbers and None in any other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.core.errors import check_known
+
+T = TypeVar("T", bound=Hashable)
 
 
 class Kind(StrEnum):
@@ -115,6 +117,13 @@ class Records:
             self.digest,
             self.notes,
         )
+
+
+def coded(values: Sequence[T]) -> tuple[NDArray[np.int64], list[T]]:
+    """The number of each value among the different ones, which are in the order in which they come."""
+    distinct = list(dict.fromkeys(values))
+    place = {value: i for i, value in enumerate(distinct)}
+    return np.fromiter(map(place.__getitem__, values), np.int64, len(values)), distinct
 
 
 def _text(value: Any) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from weakspot.core.errors import WeakspotError
-from weakspot.records.answers import Verdicts, compared, measured, said_in
+from weakspot.records.answers import Rule, Verdicts, compared, measured, said_in
 from weakspot.records.expression import evaluate
 from weakspot.records.judged import Given, Judged, Roles
 from weakspot.records.read import read_records
@@ -29,7 +30,11 @@ def read_judged(given: Given, *, named: Roles | None = None, failed: str = "") -
             from the label (and from the relabelled answers).
     """
     named = named or Roles()
-    records = read_records(given, named=named)
+    return settled(read_records(given, named=named), named, failed)[0]
+
+
+def settled(records: Records, named: Roles, failed: str = "") -> tuple[Judged, Rule]:
+    """The verdicts of these rows, and the rule that gives those of other rows of their table."""
     roles, notes = _roles(records, named)
     if failed.strip():
         verdicts = _by_expression(failed, records, roles, named)
@@ -46,14 +51,17 @@ def read_judged(given: Given, *, named: Roles | None = None, failed: str = "") -
     left_out = [LeftOut(line, why) for line, why in zip(lines, verdicts.missing, strict=True) if why]
     kept = replace(records.rows(chosen, left_out=left_out), notes=[*records.notes, *notes, *verdicts.notes])
     outcomes = {
-        name for name in records.columns if says(name, "prediction", "score", "correct", "failed", "outcome")
+        name
+        for name in records.columns
+        if says(name, "prediction", "score", "correct", "failed", "outcome")
+        or name.startswith("score_")  # as logs call what their scorers said
     }
     used = verdicts.used | {roles.prediction, roles.score, roles.relabelled} | outcomes
     inputs = {roles.label, roles.image, roles.group, roles.id, *roles.text} - verdicts.used
     found = {role for role, column in roles._asdict().items() if column and not getattr(named, role)}
     nothing: list[str | None] = [None] * len(rows)
     score = kept.columns[roles.score].values if roles.score else np.full(len(rows), np.nan)
-    return Judged(
+    judged = Judged(
         kept,
         roles,
         verdicts.failed[chosen],
@@ -64,6 +72,7 @@ def read_judged(given: Given, *, named: Roles | None = None, failed: str = "") -
         frozenset(used - inputs - {""}),
         frozenset(found),
     )
+    return judged, verdicts.again
 
 
 def _roles(records: Records, named: Roles) -> tuple[Roles, list[str]]:
@@ -136,6 +145,10 @@ def _by_expression(failed: str, records: Records, roles: Roles, named: Roles) ->
         for role in ("label", "prediction", "score")
         if (column := getattr(roles, role)) and (getattr(named, role) or role not in records.columns)
     }
+    return _expressed(failed, by_role, records)
+
+
+def _expressed(failed: str, by_role: Mapping[str, str], records: Records) -> Verdicts:
     answer = evaluate(failed, records, by_role)
     lacking = {name: ~records.columns[name].present() for name in sorted(answer.columns)}
 
@@ -146,7 +159,8 @@ def _by_expression(failed: str, records: Records, roles: Roles, named: Roles) ->
         "" if known else f"{why(row) or 'the result of a division'} is missing"
         for row, known in enumerate(answer.known.tolist())
     ]
-    return Verdicts(answer.true, missing, " ".join(failed.split()), answer.columns)
+    again = partial(_expressed, failed, by_role)
+    return Verdicts(answer.true, missing, " ".join(failed.split()), answer.columns, again)
 
 
 def _by_columns(records: Records, roles: Roles, named: Roles) -> Verdicts:
@@ -154,11 +168,11 @@ def _by_columns(records: Records, roles: Roles, named: Roles) -> Verdicts:
     both_named = bool(named.label and named.prediction)
     for role in ("correct", "failed"):
         if records.roles.get(role) in records.columns and not both_named:
-            return _by_verdict(records.columns[records.roles[role]], role)
+            return _by_verdict(records, records.roles[role], role)
     known = {role: name for role in ("label", "prediction") if (name := getattr(roles, role))}
     verdict = next(_usual_verdicts(records, _flat(named)), None)
     if len(known) == 2 and (both_named or verdict is None or not measured(*_answers(records, roles))):
-        found = compared(*_answers(records, roles), records.columns.get(roles.relabelled))
+        found = compared(records, roles)
         return found._replace(notes=[*found.notes, *_contradicted(found, verdict)])
     if verdict is not None:
         return verdict
@@ -179,7 +193,7 @@ def _usual_verdicts(records: Records, taken: set[str]) -> Iterator[Verdicts]:
     for role in ("correct", "failed"):
         for name in usual_columns(role, records.columns):
             if name not in taken and _is_verdict(records.columns[name]):
-                yield _by_verdict(records.columns[name], role)
+                yield _by_verdict(records, name, role)
 
 
 def _contradicted(found: Verdicts, verdict: Verdicts | None) -> Iterator[str]:
@@ -190,7 +204,8 @@ def _contradicted(found: Verdicts, verdict: Verdicts | None) -> Iterator[str]:
         if n:
             (name,) = verdict.used
             word = verdict.rule.rpartition(" ")[2]
-            yield f"column {name!r} says otherwise in {n:,} rows: --failed '`{name}` == {word}' goes by it"
+            rows = f"{n:,} row{'s' * (n > 1)}"
+            yield f"column {name!r} says otherwise in {rows}: --failed '`{name}` == {word}' goes by it"
 
 
 def _is_verdict(column: Column) -> bool:
@@ -200,13 +215,20 @@ def _is_verdict(column: Column) -> bool:
     )
 
 
-def _by_verdict(column: Column, role: str) -> Verdicts:
+def _by_verdict(records: Records, name: str, role: str) -> Verdicts:
+    column = records.columns[name]
     if not _is_verdict(column):
         raise WeakspotError(
             f"column {column.name!r} is no verdict: it holds {_example(column)}",
             fix=f"say what a failure is: --failed '`{column.name}` < 0.5'",
         )
-    missing = ["" if there else f"{column.name} is missing" for there in column.present()]
     says = 0 if role == "correct" else 1
     word = ("false", "true")[says] if column.kind is Kind.FLAG else says
-    return Verdicts(column.values == says, missing, f"{column.name} is {word}", frozenset({column.name}))
+    return _said(column.name, says, f"{column.name} is {word}", records)
+
+
+def _said(name: str, says: int, rule: str, records: Records) -> Verdicts:
+    column = records.columns[name]
+    missing = ["" if there else f"{name} is missing" for there in column.present()]
+    again = partial(_said, name, says, rule)
+    return Verdicts(column.values == says, missing, rule, frozenset({name}), again)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,11 +104,8 @@ class RecordedCells:
 
     @cached_property
     def digest(self) -> str:
-        """Follows from what is drawn: the cell, the verdict and the part of every row."""
-        total = hashlib.sha256()
-        for column in (self.cells, self.table.failed, self.part):
-            total.update(np.ascontiguousarray(column).tobytes())
-        return total.hexdigest()
+        """Follows from what is drawn: the cell and the part of every row, whatever was answered."""
+        return _digest(self.cells, self.part)
 
     def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
         """How many rows a hypothesis has in a stage."""
@@ -189,9 +186,11 @@ class RecordedAnswers:
     def __init__(self, table: Judged) -> None:
         self.table = table
 
-    @property
+    @cached_property
     def digest(self) -> str:
-        return self.table.records.digest
+        """Follows from what was answered, and which answers failed."""
+        answers = hashlib.sha256(repr(list(self.table.answer)).encode("utf-8", "backslashreplace"))
+        return _digest(self.table.failed, np.frombuffer(answers.digest(), np.uint8))
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
         """See `Target`. The answer is None where the table has verdicts only."""
@@ -213,6 +212,10 @@ class RecordedVerdicts:
             return Verdict(None, status=output.status, reason=output.detail)
         failed = bool(self.table.failed[row])
         return Verdict(failed, reason=self.table.rule if failed else "")
+
+
+def _digest(*columns: NDArray[Any]) -> str:
+    return hashlib.sha256(b"".join(np.ascontiguousarray(column).tobytes() for column in columns)).hexdigest()
 
 
 def row_of(case: Case) -> int:

@@ -51,20 +51,28 @@ def clustered_rate(
     Args:
         values: 1 for a hit, 0 for a miss, ½ for a tie.
     """
-    from scipy.special import betaincinv
-    from scipy.stats import norm, t
-
     y, groups = np.asarray(values, np.float64), np.asarray(clusters)
     if y.ndim != 1 or y.shape != groups.shape or not np.all((y >= 0) & (y <= 1)):
         raise ValueError("Values must be a flat sequence of numbers from 0 to 1, with one cluster each.")
+    places = np.unique(groups, return_inverse=True)[1]
+    hits = np.bincount(places, weights=y).astype(np.float64)
+    return clustered_counts(hits, np.bincount(places).astype(np.int64), level)
+
+
+def clustered_counts(
+    hits: NDArray[np.float64], cases: NDArray[np.int64], level: float = 0.95
+) -> ClusteredRate:
+    """The same of the hits and the cases of each cluster."""
+    from scipy.special import betaincinv
+    from scipy.stats import norm, t
+
     if not 0.0 < level < 1.0:
         raise ValueError(f"A confidence level lies strictly between 0 and 1, got {level}.")
-    n = len(y)
+    n, many = int(cases.sum()), len(cases)
     if not n:
         return ClusteredRate(math.nan, 0.0, 1.0, 0, 0, 0.0)
-    _, places = np.unique(groups, return_inverse=True)
-    many, rate = int(places.max()) + 1, float(y.mean())
-    residuals = np.bincount(places, weights=y - rate, minlength=many)
+    rate = float(hits.sum() / n)
+    residuals = hits - rate * cases
     variance = many / max(many - 1, 1) * float((residuals**2).sum()) / n**2
     if variance > 1e-15 and many > 1:
         quantile = (1 + level) / 2

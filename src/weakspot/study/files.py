@@ -64,6 +64,8 @@ class StudyFile:
             elif value is True:
                 flags.append(option.flag)
             else:
+                if option.listed and isinstance(value, list):
+                    value = ",".join([*value, ""])
                 flags += [f"{option.flag}={one}" for one in (value if option.many else [value])]
         return [*flags, "--", *plain]
 
@@ -184,7 +186,7 @@ def _change(found: StudyFile, change: str, known: Mapping[str, Field]) -> None:
 def _value(node: Any, option: Field) -> Any:
     """The value of a node as the option takes it; None for null."""
     if isinstance(node, yaml.SequenceNode):
-        if not option.many:
+        if not option.many and not option.listed:
             raise _Unfit(f"takes one {option.takes}, not a list")
         return [_scalar(one, option) for one in node.value] or None
     value = _scalar(node, option)
@@ -249,7 +251,8 @@ def schema_of(study: Study) -> dict[str, Any]:
 
 def _property(field: Field) -> dict[str, Any]:
     one: dict[str, Any] = {"type": _TYPES.get(field.kind, "string")}
-    value = {"anyOf": [one, {"type": "array", "items": one}]} if field.many else one
+    several = field.many or field.listed
+    value = {"anyOf": [one, {"type": "array", "items": one}]} if several else one
     if not field.required:
         value = {"anyOf": [value, {"type": "null"}]}
     default = list(field.default) if isinstance(field.default, tuple) else field.default

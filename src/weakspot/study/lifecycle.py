@@ -318,11 +318,17 @@ def _place(
     those of this machine are refused.
     """
     workers = study.find("workers")
-    if workers is None or not isinstance(named, str) or named == "local":
-        yield None if workers is None or isinstance(named, str) else named
+    if not study.spreads or not isinstance(named, str) or named == "local":
+        yield None if not study.spreads or isinstance(named, str) else named
         return
     from weakspot.engine.ray import RayExecutor
+    from weakspot.engine.ray_data import RayDataExecutor
     from weakspot.engine.ray_settings import RaySettings
+
+    if study.pieces:
+        with RayDataExecutor(RaySettings.parse(named)) as spread:
+            yield spread
+        return
 
     recipes = workers(settings, parts, objects)
     here = {"source": parts.source, "target": parts.target, "judge": parts.verdicts}

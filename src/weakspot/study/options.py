@@ -44,7 +44,7 @@ class Option:
         shown: The placeholder of its value in the help, e.g. MODEL.
         names: What the value names, if it names anything; it is looked up before anything is spent.
         port: What Python callers may give in place of a name: types of `weakspot.core`, such as
-            "Source | Generator".
+            "Source | Generator", or "Any".
         argument: It is given without a flag.
         flag: Its flag, where that is not the field's name.
         inner: It follows from other options, is kept in run.yaml, and cannot be given.
@@ -274,7 +274,7 @@ def fields_of(study: Study) -> Iterator[Field]:
     yield from study.fields.values()
     yield OUT
     yield BLOBS
-    if study.workers is not None:
+    if study.spreads:
         yield EXECUTOR
 
 

@@ -66,6 +66,7 @@ class Study:
             screen. By default the attributes of the parts that are called like a setting.
         workers: `workers(settings, parts, objects) -> {pool: make}`: how workers on other machines make their
             source, target and judge. Without it the study stays on one machine.
+        pieces: Its work is in pieces that need no models, such as parts of a table; Ray Data spreads them.
         instead_of: The study whose command and function this one answers too, where what it is given first is
             its own, as `hunt` is given a table.
         takes: `takes(given) -> bool`: whether it is.
@@ -99,6 +100,7 @@ class Study:
     subject: Lazy = None
     named: Lazy = None
     workers: Lazy = None
+    pieces: bool = False
     instead_of: str = ""
     takes: Lazy = None
     stays: str = ""
@@ -180,14 +182,20 @@ class Study:
                     found[name if number == 1 else f"{name} {number}"] = digest
         return found | (dict(parts.digests) if isinstance(parts, Known) else {})
 
+    @property
+    def spreads(self) -> bool:
+        """Whether several machines can share its work."""
+        return self.pieces or self.workers is not None
+
     def read_result(self, run: Any) -> Result | None:
         found: type[Result] = self.find("result")
         return found.of(run)
 
     def check_executor(self, named: object) -> None:
         """Refuse another machine where the study stays on one."""
-        if self.workers is None and named not in (None, "local"):
-            others = [name for name in study_names() if find_study(name).workers is not None]
+        if not self.spreads and named not in (None, "local"):
+            every = map(find_study, study_names())
+            others = [one.name for one in every if one.spreads and not one.instead_of]
             raise WeakspotError(
                 f"{self.name} is not spread over machines: {self.stays or 'it draws no trials'}",
                 fix=f"leave the executor out; {' and '.join(others)} can be spread",

@@ -26,7 +26,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from random import Random
 from typing import Final, Literal, NamedTuple
@@ -94,7 +93,13 @@ class Planting:
     chance: Floats
     failed: Flags
 
-    @cached_property
+    @property
+    def kind(self) -> str:
+        if len(self.spots) > 1:
+            return "two apart"
+        return "one notion" if len(self.spots[0]) == 1 else "two together"
+
+    @property
     def name(self) -> str:
         spots = "; ".join(" and ".join(sorted(spot)) for spot in self.spots)
         return f"{self.setting.table}, {len(self.seen)} rows: {spots}"
@@ -149,7 +154,7 @@ def _planted(
     taken: set[Notions],
 ) -> Planting | None:
     """The first fair choice of notions for a cell of the design; None where there is none."""
-    seen, truth = _halves(table, setting.rows, rng)
+    seen, truth = halves(table, setting.rows, rng)
     marks = Marks(table.notions.names, table.notions.rows[seen])
     spots: list[Notions] = []
     candidates = [
@@ -171,7 +176,7 @@ def _planted(
     return None
 
 
-def _halves(table: RealTable, rows: int, rng: Random) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def halves(table: RealTable, rows: int, rng: Random) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The rows that methods see, and those that judge: the same ones where there is no model."""
     draw = np.random.default_rng(rng.getrandbits(64))
     if table.wrong is None:
@@ -186,9 +191,7 @@ def _halves(table: RealTable, rows: int, rng: Random) -> tuple[NDArray[np.int64]
     return np.sort(by_group[:cut]), np.sort(by_group[cut:])
 
 
-def _candidates(
-    marks: Marks, share: tuple[float, float], rng: Random, *, together: bool
-) -> list[Notions]:
+def _candidates(marks: Marks, share: tuple[float, float], rng: Random, *, together: bool) -> list[Notions]:
     """Notions, or pairs of them, that so large a share of the rows has; in the order in which to try them.
 
     Where a table has both words and other columns, either come first at the toss of a coin: of ImageNet-X's

@@ -1,11 +1,11 @@
 """What is true of the statements that a method makes of a table with planted failures.
 
-A statement is *about* a planted weak spot when its rows fail more often than usual, owe most of their failures
-to rows of the weak spot, and have it more often than other rows do. A weak spot is *found* when a statement
-about it also covers half of its failures. It is *named exactly* when the first statement about it, in the
-order in which a person reads them, says its notions, no more and no fewer; a concept that marks the same
-rows (Jaccard index of 0.95 or more) is the same notion. A statement is a *false discovery* when its rows do
-not fail more often than usual. All of this is by the true chance of failing, on the rows that judge.
+A statement is *about* a planted weak spot when its rows fail more often than usual, owe most of their
+failures to rows of the weak spot, and have it more often than other rows do. A weak spot is *found* when a
+statement about it also covers half of its failures. It is *named exactly* when the first statement about
+it, in the order in which a person reads them, says its notions, no more and no fewer; a concept that marks
+the same rows (Jaccard index of 0.95 or more) is the same notion. A statement is a *false discovery* when its
+rows do not fail more often than usual. All of this is by the true chance of failing, on the rows that judge.
 """
 
 from __future__ import annotations
@@ -51,9 +51,7 @@ def score(
             if chance[one.rows & planted].sum() > 0.5 * chance[one.rows].sum()
             and planted[one.rows].mean() > planted.mean()
         ]
-        found += any(
-            chance[one.rows & planted].sum() >= 0.5 * chance[planted].sum() for one in about
-        )
+        found += any(chance[one.rows & planted].sum() >= 0.5 * chance[planted].sum() for one in about)
         right = [says(one.names, spot, table) for one in about]
         exact += bool(right) and right[0]
         named += any(right)

@@ -30,12 +30,13 @@ LEAST: Final = 5
 TELLING: Final = frozenset({Tag.NOUN, Tag.VERB, Tag.ADJ, Tag.ADV, Tag.NUM, Tag.SIDE})
 FACTORS: Final = (
     "multiple_objects", "background", "color", "brighter", "darker", "style", "larger", "smaller",
-    "object_blocking", "person_blocking", "partial_view", "pattern", "pose", "shape", "subcategory", "texture",
+    "object_blocking", "person_blocking", "partial_view", "pattern", "pose", "shape", "subcategory",
+    "texture",
 )  # fmt: skip
 
 #: The files, and what they are.
 WANTED: Final[Mapping[str, str]] = {
-    "flickr8k/captions.jsonl": 'Flickr8k: {"captions": ["a dog runs.", …]} a line, five captions a photograph',
+    "flickr8k/captions.jsonl": 'Flickr8k: {"captions": ["a dog runs.", …]} a line, five captions each',
     "captions/coco-val2017-captions.json": "the captions of COCO 2017, annotations/captions_val2017.json",
     "imagenet-x/annotations.csv.gz": (
         "ImageNet-X (the package imagenet-x 0.0.7, or facebookresearch/imagenetx): image, label, real_labels "
@@ -81,6 +82,13 @@ class RealTable:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    @property
+    def errors(self) -> Flags:
+        """Which rows the model got wrong."""
+        if self.wrong is None:
+            raise ValueError(f"no model has answered {self.name}")
+        return self.wrong
 
 
 def marks_of(texts: Sequence[str], values: Mapping[str, Sequence[str]]) -> Marks:

@@ -91,6 +91,11 @@ def is_log(path: Path) -> bool:
     return file != path or (path.is_file() and inspect_ai.is_archive(head(path)))
 
 
+def is_log_of_lines(path: Path) -> bool:
+    """Whether a file of JSON lines is a log."""
+    return _by_lines(path, head(path)) is not None
+
+
 def _file(path: Path) -> Path:
     """What FiftyOne exports is a folder with this file."""
     return path / "samples.json" if (path / "samples.json").is_file() else path

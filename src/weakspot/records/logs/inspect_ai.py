@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from weakspot.core.errors import WeakspotError
+from weakspot.records.logs.archive import MOST_TOTAL, UNREADABLE, Archive, Full
 from weakspot.records.logs.raw import (
     Log,
     flat,
@@ -26,18 +26,11 @@ from weakspot.records.table import LeftOut
 
 #: Versions of the log's schema; 1 had a single score for each sample.
 VERSIONS: Final = (1, 2)
-#: A member of the archive, and all of them together, are not unpacked beyond so many bytes.
-MOST_MEMBER: Final = 256 << 20
-MOST_TOTAL: Final = 8 << 30
-_ZSTD: Final = 93
 #: A sample in one member, and one in many (large samples of newer versions).
 _SAMPLE: Final = re.compile(r"samples/.+_epoch_\d+(\.json|/sample\.json)", re.DOTALL)
+_ATTACHMENTS: Final = re.compile(r"(samples/.+_epoch_\d+/)attachments/\d+\.json", re.DOTALL)
 _GRADES: Final = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _ATTACHMENT: Final = "attachment://"
-#: What reading a damaged, truncated or encrypted member raises.
-_UNREADABLE: Final = (
-    ValueError, RecursionError, zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError,
-)  # fmt: skip
 
 
 def is_archive(head: bytes) -> bool:
@@ -59,7 +52,8 @@ def read_document(path: Path, value: Mapping[str, Any]) -> Log:
 
 def read_archive(path: Path) -> Log:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(path) as file:
+            archive = Archive(file)
             return _log(path, _header(path, archive), _samples(archive))
     except zipfile.BadZipFile as error:
         raise WeakspotError(
@@ -68,94 +62,52 @@ def read_archive(path: Path) -> Log:
         ) from error
 
 
-def _header(path: Path, archive: zipfile.ZipFile) -> Mapping[str, Any]:
+def _header(path: Path, archive: Archive) -> Mapping[str, Any]:
     """What the log says of the evaluation; the journal's beginning where it never came to an end."""
     for name in ("header.json", "_journal/start.json"):
-        if name in archive.NameToInfo:
+        if name in archive:
             try:
-                return mapping(json.loads(_unpacked(archive, name)))
-            except _UNREADABLE as error:
+                return mapping(json.loads(archive.read(name)))
+            except UNREADABLE as error:
                 raise WeakspotError(
                     f"{path} is damaged: {name} cannot be read: {why(error)}", fix="copy the log again"
                 ) from error
     raise WeakspotError(f"{path} has no header.json", fix="copy the log again: it is not whole")
 
 
-def _samples(archive: zipfile.ZipFile) -> Iterator[tuple[int, Mapping[str, Any], str]]:
+def _samples(archive: Archive) -> Iterator[tuple[int, Mapping[str, Any], str]]:
     """(place, sample, why it cannot be read) of each."""
-    total = 0
-    for place, name in enumerate((n for n in archive.NameToInfo if _SAMPLE.fullmatch(n)), 1):
+    names = archive.names
+    attachments: dict[str, list[str]] = {}
+    for name in names:
+        if found := _ATTACHMENTS.fullmatch(name):
+            attachments.setdefault(found[1], []).append(name)
+    for place, name in enumerate(filter(_SAMPLE.fullmatch, names), 1):
         try:
-            data = _unpacked(archive, name)
-            sample = dict(mapping(json.loads(data)))
+            sample = dict(mapping(json.loads(archive.read(name))))
             if name.endswith("/sample.json"):
-                sample |= _in_parts(archive, name.removesuffix("sample.json"))
-        except _UNREADABLE as error:
+                prefix = name.removesuffix("sample.json")
+                sample |= _in_parts(archive, prefix, attachments.get(prefix, []))
+        except UNREADABLE as error:
             yield place, {}, f"{name[:100]}: {why(error)}"
-            continue
-        total += len(data)
-        if total > MOST_TOTAL:
+        except Full:
             yield place, {}, f"the log holds more than {MOST_TOTAL >> 30} GiB; nothing after it was read"
             return
-        yield place, sample, ""
+        else:
+            yield place, sample, ""
 
 
-def _in_parts(archive: zipfile.ZipFile, prefix: str) -> dict[str, Any]:
+def _in_parts(archive: Archive, prefix: str, attachments: Iterable[str]) -> dict[str, Any]:
     """Metadata and attachments of a sample that is stored in many members; attachments by their index."""
     found: dict[str, Any] = {}
-    if f"{prefix}metadata.json" in archive.NameToInfo:
-        found["metadata"] = json.loads(_unpacked(archive, f"{prefix}metadata.json"))
-    attachments: dict[str, Any] = {}
-    for name in archive.NameToInfo:
-        if re.fullmatch(re.escape(prefix) + r"attachments/\d+\.json", name):
-            start = int(name.rsplit("/", 1)[1].removesuffix(".json"))
-            items = sequence(json.loads(_unpacked(archive, name)))
-            attachments |= {str(start + i): item for i, item in enumerate(items)}
-    return found | {"attachments": attachments}
-
-
-def _unpacked(archive: zipfile.ZipFile, name: str) -> bytes:
-    """A member, of a bounded size whatever the archive says of it."""
-    info = archive.NameToInfo[name]
-    too_large = f"larger than {MOST_MEMBER >> 20} MiB"
-    if info.file_size > MOST_MEMBER:
-        raise ValueError(too_large)
-    if info.compress_type == _ZSTD:
-        data = _zstd(archive, info)
-    else:
-        with archive.open(info) as member:
-            data = member.read(MOST_MEMBER + 1)
-    if len(data) > MOST_MEMBER:
-        raise ValueError(too_large)
-    return data
-
-
-def _zstd(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """A member packed with Zstandard, which `zipfile` reads only since Python 3.14."""
-    try:
-        import zstandard
-    except ImportError as error:
-        raise WeakspotError(
-            f"{archive.filename} is packed with Zstandard, for which a library is missing",
-            fix="pip install zstandard, or: inspect log convert --to json",
-        ) from error
-    file = archive.fp
-    if file is None:
-        raise zipfile.BadZipFile("the archive is closed")
-    file.seek(info.header_offset)
-    local = file.read(30)
-    if len(local) < 30 or local[:4] != b"PK\x03\x04" or info.flag_bits & 1:
-        raise zipfile.BadZipFile("its entry is damaged or encrypted")
-    file.seek(int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little"), 1)
-    packed = file.read(info.compress_size)
-    try:
-        reader = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
-        data = bytes(reader.read(MOST_MEMBER + 1))
-    except zstandard.ZstdError as error:
-        raise zipfile.BadZipFile(str(error)) from error
-    if len(data) <= MOST_MEMBER and zlib.crc32(data) != info.CRC:
-        raise zipfile.BadZipFile("its checksum is wrong")
-    return data
+    if (name := f"{prefix}metadata.json") in archive:
+        found["metadata"] = json.loads(archive.read(name))
+    texts: dict[str, Any] = {}
+    for name in attachments:
+        start = int(name.rsplit("/", 1)[1].removesuffix(".json"))
+        items = sequence(json.loads(archive.read(name)))
+        texts |= {str(start + i): item for i, item in enumerate(items)}
+    return found | {"attachments": texts}
 
 
 def _log(path: Path, header: Mapping[str, Any], samples: Iterator[tuple[int, Mapping[str, Any], str]]) -> Log:
@@ -281,10 +233,13 @@ def _images(value: Any) -> Iterator[str]:
 
 
 def _resolved(value: Any, attachments: Mapping[str, Any]) -> Any:
-    """Long texts are stored once, beside the sample."""
+    """Long texts are stored once, beside the sample; of many references in a text a few are followed."""
     if not isinstance(value, str) or _ATTACHMENT not in value:
         return value
-    return re.sub(_ATTACHMENT + r"(\w+)", lambda found: str(attachments.get(found[1], found[0])), value)
+    whole = attachments.get(value.removeprefix(_ATTACHMENT))
+    if whole is not None:
+        return whole
+    return re.sub(_ATTACHMENT + r"(\w+)", lambda found: text(attachments.get(found[1])) or "", value, count=8)
 
 
 def _resolved_all(value: Any, attachments: Mapping[str, Any]) -> dict[str, Any]:

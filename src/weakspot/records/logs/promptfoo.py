@@ -124,11 +124,11 @@ def _row(result: Mapping[str, Any], key: str) -> dict[str, Any]:
         "input": _asked(result),
         "answer": text(response.get("output")),
         "correct": correct,
-        "score": result.get("score"),
+        "score_total": result.get("score"),
     }
     for name, value in mapping(result.get("namedScores")).items():
         row |= flat(f"score_{name}", value)
-    row |= {"reason": text(graded.get("reason")), "error": text(result.get("error"))}
+    row |= {"score_reason": text(graded.get("reason")), "error": text(result.get("error"))}
     row |= flat("vars", mapping(result.get("vars")))
     row |= flat("metadata", {k: v for k, v in mapping(test.get("metadata")).items() if not k.startswith("_")})
     row |= {

@@ -86,11 +86,12 @@ class MapDocument(Document):
                 times = show.count(sum(row.times for row in reasons))
                 return f"None of {times} answers of {who} could be judged: {reasons[0]}."
             return f"The landscape of {who} is not known yet."
-        fails = f"{who} fail{'' if self.words is READ else 's'}"
-        text = (
-            f"Over {show.count(landscape.cells)} cells {fails} {believed(landscape.whole)} of the time "
-            f"({show.count(landscape.whole.n)} {self.words.asked})"
-        )
+        cells, rate = show.count(landscape.cells), believed(landscape.whole)
+        seen = f"({show.count(landscape.whole.n)} {self.words.asked})"
+        if self.words is READ:
+            text = f"Of the {who}, {rate} fail, over {cells} cells alike {seen}"
+        else:
+            text = f"Over {cells} cells {who} fails {rate} of the time {seen}"
         if not landscape.modes:
             return f"{text}, and no cell is believed to fail {show.percent(landscape.above)} of the time."
         first = landscape.modes[0]
@@ -206,7 +207,9 @@ class MapDocument(Document):
         known = self.values()
         seconds = show.seconds(float(known["spend"].get("seconds", 0.0)))
         wrong = show.plural(known["trials"]["errors"], "error")
-        yield f"trials   {self.words.many(known['trials']['drawn'])} · {wrong} · {seconds}"
+        drawn = known["trials"]["drawn"]  # of a table, a row that lies in two findings is read for each
+        asked = show.count(drawn) if self.words is READ else self.words.many(drawn)
+        yield f"trials   {asked} · {wrong} · {seconds}"
 
     def _landscape_lines(self, landscape: Landscape, wide: int) -> Iterable[str]:
         for number, mode in enumerate(landscape.modes, start=1):

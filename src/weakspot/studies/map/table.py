@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from weakspot.core import WeakspotError
+from weakspot.core import MODELS, WeakspotError
 from weakspot.records import Judged
 from weakspot.records.read import is_table, read_records
 from weakspot.records.verdicts import read_judged
@@ -34,6 +35,10 @@ def read_table(settings: MapSettings, given: Any) -> Judged:
         return given
     meant = settings.target if given is None else given
     if not is_table(meant):
+        if isinstance(meant, str) and not MODELS.knows(meant) and not Path(meant).exists():
+            raise WeakspotError(
+                f"there is no {meant[:200]!r} here", fix="name a file, from the current folder"
+            )
         raise WeakspotError(
             f"{settings.target[:200]} is no table of results, so it has no columns to map over",
             fix="name a table (.csv, .jsonl, .parquet), or leave the concepts out",

@@ -15,7 +15,7 @@ STUDY = Study(
     subject="settings:subject",
     instead_of="hunt",
     takes="settings:takes",
-    stays="it asks no model: all of it is arithmetic on one table",
+    pieces=True,
     example={"target": "world:predictions"},
     budget="rows",
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from weakspot.report import format as show
 from weakspot.report.document import Allowance, Document, Html, Section, Table, Text, Tile, pairs, picture
@@ -12,7 +12,9 @@ from weakspot.report.plots import axis
 from weakspot.store import Run
 from weakspot.studies.table.result import TableResult, WeakSpot
 
-_HEAD = ("#", "when", "failure rate", "elsewhere", "of all failures", "rows")
+#: Answers are drawn where one of them makes up so much of the failures.
+ANSWERED: Final = 0.1
+_HEAD: Final = ("#", "when", "failure rate", "elsewhere", "of all failures", "rows")
 
 
 class TableDocument(Document):
@@ -87,7 +89,10 @@ class TableDocument(Document):
                 "base": scale.bar(spot.elsewhere),
                 "lift": spot.rate.value / spot.elsewhere.value if spot.elsewhere.value else float("inf"),
                 "lines": list(said_of(spot)),
-                "answers": spot.answers if any(share < 1 for _, share in spot.answers) else (),
+                "answers": spot.answers if any(ANSWERED <= share < 1 for _, share in spot.answers) else (),
+                "briefly": [
+                    (one.expected, one.answer) for one in spot.examples[:3] if one.expected and one.answer
+                ],
                 "examples": [
                     one.plain() | {"uri": picture(self.run, one.picture, allowance) if one.picture else ""}
                     for one in spot.examples

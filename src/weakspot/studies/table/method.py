@@ -21,11 +21,15 @@ from weakspot.core import Finding, Hypothesis, Rate, Stage, Trial
 from weakspot.records import Judged
 from weakspot.records.suspicion import label_share, suspicion
 from weakspot.store import Ledger
+from weakspot.store.blobs import Blobs
+from weakspot.studies.table.bound import highest
 from weakspot.studies.table.confirm import halves
-from weakspot.studies.table.parts import TableParts
+from weakspot.studies.table.counts import Counts, Total
+from weakspot.studies.table.evidence import Evidence, Measured
+from weakspot.studies.table.large import in_pieces
+from weakspot.studies.table.parts import InPieces, TableParts
 from weakspot.studies.table.pictures import kept
 from weakspot.studies.table.propose import Statement, members
-from weakspot.studies.table.rates import highest, rate_of
 from weakspot.studies.table.result import Bound, ExampleRow, TableResult, WeakSpot
 from weakspot.studies.table.search import Spot, weak_spots
 from weakspot.studies.table.settings import TableSettings
@@ -42,14 +46,60 @@ LISTED: Final = 50
 Rows = NDArray[np.bool_]
 
 
-def table(context: Context[TableSettings, TableParts]) -> TableResult:
-    """Suggest on one half, confirm on the other, both ways; say what is left."""
-    settings, parts = context.settings, context.parts
+def table(context: Context[TableSettings, TableParts | InPieces]) -> TableResult:
+    """Suggest by some rows, confirm by others; say what is left."""
+    settings, given = context.settings, context.parts
+    if isinstance(given, InPieces):
+        found = in_pieces(context, given.pieces)
+    else:
+        found = in_halves(settings, given)
+    parts = found.parts
     judged, concepts = parts.judged, parts.concepts
-    failed, n = judged.failed, len(judged)
+    # Of a table in pieces the rows in memory are a sample, which no trials are kept of.
+    whole = not found.sampled
     base = Hypothesis(f"a row of {settings.target}", origin="baseline")
-    keep_trials(context.ledger, base, judged, np.arange(n), Stage.EXPLORE)
-    half = halves(n, settings.seed, parts.groups)
+    keep_trials(context.ledger, base, judged, np.flatnonzero(np.full(len(judged), whole)), Stage.EXPLORE)
+    doubts = suspicion(judged)
+    told, findings = [], []
+    for spot, evidence in zip(found.spots, found.evidence, strict=True):
+        words = phrases(parts, spot.statement)
+        hypothesis = Hypothesis(
+            f"{base.text}: {' and '.join(words)}",
+            tuple((concepts.concepts[i].name, "yes") for i in spot.statement),
+            origin="rows",
+            parent=base.id,
+        )
+        keep_trials(context.ledger, hypothesis, judged, np.flatnonzero(evidence.shown & whole), Stage.CONFIRM)
+        weak = weak_spot(context.run.blobs, found, spot, evidence, hypothesis, doubts)
+        told.append(weak)
+        findings.append(finding_of(weak, hypothesis))
+    context.ledger.set_findings(findings)
+    return TableResult(
+        origin=judged.records.origin,
+        form=judged.records.form,
+        rule=judged.rule,
+        rows=found.usual.n,
+        failures=found.usual.failures,
+        usual=found.usual,
+        columns=tuple(taken_for(judged)),
+        left_out=found.left_out,
+        reasons=tuple((one.line, one.reason) for one in found.first_left_out[:LISTED]),
+        notes=tuple(judged.records.notes),
+        concepts=len(concepts.concepts),
+        wider=parts.wider,
+        label=share_of(judged, doubts, np.ones(len(judged), bool)),
+        spots=tuple(told),
+        bound=bound(parts, [of_statement(parts, spot.statement) for spot in found.spots]),
+        sampled=found.sampled,
+        tested=found.tested,
+    )
+
+
+def in_halves(settings: TableSettings, parts: TableParts) -> Measured:
+    """Each half of the rows suggests, and the other tests."""
+    judged, concepts = parts.judged, parts.concepts
+    failed = judged.failed
+    half = halves(len(judged), settings.seed, parts.groups)
     spots = weak_spots(
         concepts.rows,
         failed,
@@ -59,78 +109,52 @@ def table(context: Context[TableSettings, TableParts]) -> TableResult:
         longest=settings.sentences,
         dear=np.array([concept.dear for concept in concepts.concepts]),
     )
-    doubts = suspicion(judged)
-    told, findings = [], []
+    evidence = []
     for spot in spots:
-        inside = of_statement(parts, spot.statement)
-        tested = half if spot.side else ~half
-        words = phrases(parts, spot.statement)
-        hypothesis = Hypothesis(
-            f"{base.text}: {' and '.join(words)}",
-            tuple((concepts.concepts[i].name, "yes") for i in spot.statement),
-            origin="rows",
-            parent=base.id,
+        inside, tested = of_statement(parts, spot.statement), half if spot.side else ~half
+        evidence.append(
+            Evidence(
+                Total(int(inside.sum()), int((inside & failed).sum())),
+                rate_of(parts, inside & tested, picked=True),
+                rate_of(parts, tested & ~inside),
+                int((failed & tested).sum()),
+                inside & tested,
+            )
         )
-        keep_trials(context.ledger, hypothesis, judged, np.flatnonzero(inside & tested), Stage.CONFIRM)
-        weak = weak_spot(context, spot, hypothesis, inside, tested, doubts)
-        told.append(weak)
-        findings.append(finding_of(weak, hypothesis))
-    context.ledger.set_findings(findings)
-    return TableResult(
-        origin=judged.records.origin,
-        form=judged.records.form,
-        rule=judged.rule,
-        rows=n,
-        failures=int(failed.sum()),
-        usual=rate_of(failed, parts.groups),
-        columns=tuple(taken_for(judged)),
-        left_out=len(judged.left_out),
-        reasons=tuple((one.line, one.reason) for one in judged.left_out[:LISTED]),
-        notes=tuple(judged.records.notes),
-        concepts=len(concepts.concepts),
-        wider=parts.wider,
-        label=share_of(judged, doubts, np.ones(n, bool)),
-        spots=tuple(told),
-        bound=bound(parts, [of_statement(parts, spot.statement) for spot in spots]),
-    )
+    usual = rate_of(parts, np.ones(len(judged), bool))
+    return Measured(parts, spots, evidence, usual, len(judged.left_out), judged.left_out)
 
 
 def weak_spot(
-    context: Context[TableSettings, TableParts],
+    blobs: Blobs,
+    found: Measured,
     spot: Spot,
+    evidence: Evidence,
     hypothesis: Hypothesis,
-    inside: Rows,
-    tested: Rows,
     doubts: NDArray[np.float64],
 ) -> WeakSpot:
     """A confirmed statement as it is told."""
-    parts = context.parts
-    judged, failed = parts.judged, parts.judged.failed
-    failing = np.flatnonzero(inside & tested & failed)
+    parts = found.parts
+    judged = parts.judged
+    failing = np.flatnonzero(evidence.shown & judged.failed)
     answers = Counter(judged.answer[row] for row in failing.tolist())
-    every = max(int((failed & tested).sum()), 1)
-
-    def rate(rows: Rows, *, picked: bool = False) -> Rate:
-        groups = None if parts.groups is None else parts.groups[rows]
-        return rate_of(failed[rows], groups, picked=picked)
-
     return WeakSpot(
         hypothesis=hypothesis.id,
         says=tuple(phrases(parts, spot.statement)),
         forms=tuple(tuple(phrases(parts, form)) for form in spot.forms),
-        rows=int(inside.sum()),
-        failures=int((inside & failed).sum()),
-        rate=rate(inside & tested, picked=True),
-        elsewhere=rate(tested & ~inside),
+        rows=evidence.whole.n,
+        failures=evidence.whole.k,
+        rate=evidence.rate,
+        elsewhere=evidence.elsewhere,
         p=spot.tested.p,
-        impact=float((inside & failed).sum() / max(failed.sum(), 1)),
-        own=max(spot.tested.own, 0.0) / every,
+        impact=evidence.whole.k / max(found.usual.failures, 1),
+        own=max(spot.tested.own, 0.0) / max(evidence.failures, 1),
         both=spot.both,
-        label=share_of(judged, doubts, inside),
+        label=share_of(judged, doubts, of_statement(parts, spot.statement)),
         answers=tuple(
             (answer, times / len(failing)) for answer, times in answers.most_common(ANSWERS) if answer
         ),
-        examples=tuple(example(context, int(row)) for row in shown_first(judged, failing, doubts)),
+        examples=tuple(example(blobs, judged, int(row)) for row in shown_first(judged, failing, doubts)),
     )
 
 
@@ -160,6 +184,13 @@ def phrases(parts: TableParts, statement: Statement) -> list[str]:
     return [concept.phrase for concept in sorted(concepts, key=lambda c: c.test == "mentions")]
 
 
+def rate_of(parts: TableParts, rows: Rows, *, picked: bool = False) -> Rate:
+    """The failure rate of some rows, with its interval; `picked` as in `Counts.rate`."""
+    group = None if parts.groups is None else parts.groups[rows]
+    failed = parts.judged.failed[rows]
+    return Counts.of(np.zeros(len(failed), np.int64), failed, group).rate(picked=picked)
+
+
 def share_of(judged: Judged, doubts: NDArray[np.float64], rows: Rows) -> tuple[float, float, float] | None:
     """The share of the failures of some rows that is probably the label's; None where nothing can be said."""
     if not doubts.any() or not (judged.failed & rows).any():
@@ -183,8 +214,7 @@ def shown_first(judged: Judged, failing: NDArray[np.int64], doubts: NDArray[np.f
     return failing[order][:EXAMPLES]
 
 
-def example(context: Context[TableSettings, TableParts], row: int) -> ExampleRow:
-    judged = context.parts.judged
+def example(blobs: Blobs, judged: Judged, row: int) -> ExampleRow:
     score = float(judged.score[row])
     return ExampleRow(
         row=row,
@@ -193,7 +223,7 @@ def example(context: Context[TableSettings, TableParts], row: int) -> ExampleRow
         answer=judged.answer[row],
         score=None if np.isnan(score) else score,
         text=judged.text_of(row)[:600],
-        picture=kept(context.run.blobs, judged, row),
+        picture=kept(blobs, judged, row),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,13 @@ from numpy.typing import NDArray
 from weakspot.concepts.columns import Concepts, concepts_of
 from weakspot.core import WeakspotError
 from weakspot.records import Judged
+from weakspot.records.batches import Pieces, pieces_of
 from weakspot.records.verdicts import read_judged
 from weakspot.studies.table.settings import TableSettings
 from weakspot.text.wordnet import WordNet
+
+#: Tables of more bytes, unpacked, are not read at once.
+BYTES: Final = 500_000_000
 
 
 @dataclass(frozen=True)
@@ -24,11 +28,13 @@ class TableParts:
 
     Attributes:
         wider: Nouns have wider ones, since WordNet is on this machine.
+        ignored: Columns of which nothing is said.
     """
 
     judged: Judged
     concepts: Concepts
     wider: bool
+    ignored: tuple[str, ...] = ()
 
     @property
     def digests(self) -> Mapping[str, str]:
@@ -47,20 +53,36 @@ class TableParts:
         return found
 
 
-def load(settings: TableSettings, target: Any = None) -> TableParts:
-    """Read the table; what cannot be used is told here."""
+@dataclass(frozen=True)
+class InPieces:
+    """A table that does not fit into memory; nothing of it has been read."""
+
+    pieces: Pieces
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """Of the files, as far as it is known without reading all of them."""
+        return {"table": self.pieces.digest}
+
+
+def load(settings: TableSettings, target: Any = None) -> TableParts | InPieces:
+    """Read the table, or see of which pieces it is; what cannot be used is told here."""
+    pieces = pieces_of(settings.target) if target is None else None
+    if pieces is not None and (pieces.rows > settings.at_once or pieces.size > BYTES):
+        return InPieces(pieces)
     judged = read_judged(
         settings.target if target is None else target, named=settings.roles, failed=settings.failed
     )
+    return said_of(judged, settings)
+
+
+def said_of(judged: Judged, settings: TableSettings) -> TableParts:
+    """Rows with all that can be said of them."""
     for name in settings.ignore:
         judged.records.column(name)
-    if not len(judged):
-        first = next(iter(judged.left_out), None)
-        why = f": line {first.line}: {first.reason}" if first else ""
-        raise WeakspotError(f"no row of {judged.records.origin} has a verdict{why}", fix="mend the table")
     wordnet = _wordnet()
     concepts = concepts_of(judged, wordnet=wordnet, ignored=settings.ignore)
-    return TableParts(judged, concepts, wordnet is not None)
+    return TableParts(judged, concepts, wordnet is not None, settings.ignore)
 
 
 def _wordnet() -> WordNet | None:

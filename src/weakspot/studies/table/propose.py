@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_matrix
+from scipy.sparse import csc_matrix, csr_matrix
 from scipy.special import xlogy
 
 #: A statement is of concepts with these numbers, in order.
@@ -36,8 +36,11 @@ POOL: Final = 1500
 DEEPER: Final = 60
 #: Two concepts that mark so much the same rows (Jaccard) make no pair.
 SAME: Final = 0.9
+#: Concepts of more than this share of the rows are counted as a dense matrix, so many rows at a time.
+DENSE: Final = 0.01
+STEP: Final = 8192
 #: What a statement must gain beyond its price. Below it, chance suggests as much.
-WORTH: Final = 0.0
+WORTH: Final = -2.0
 #: A narrow statement gives way to a broader one whose other rows have so much of its effect.
 BROAD: Final = 0.5
 #: Below this log-likelihood ratio it may be chance that the other rows do not have the effect.
@@ -81,10 +84,9 @@ def propose(
     if not pool.statements:
         return []
     chosen: list[int] = []
-    known: set[frozenset[int]] = set()
-    # What is chosen may be dropped beside the others, and would be chosen again for ever.
-    while len(chosen) < most and frozenset(chosen) not in known:
-        known.add(frozenset(chosen))
+    seen: set[frozenset[int]] = set()
+    while len(chosen) < most and frozenset(chosen) not in seen:
+        seen.add(frozenset(chosen))
         best = _best(pool, failed, chosen)
         if best is None:
             break
@@ -118,8 +120,9 @@ def candidates(
         found += [(pair, each + log(2.0 + min(places[list(pair)]))) for pair in pairs]
         if longest > 2:
             triples: dict[Statement, tuple[float, float]] = {}
+            by_row = rows.tocsr()
             for place, pair in enumerate(pairs[:DEEPER]):
-                for triple, gain in _longer(rows, failed, n, pair, usual):
+                for triple, gain in _longer(by_row, failed, n, pair, _rows_of(rows, pair), usual):
                     triples.setdefault(
                         triple, (gain, each + log(2.0 + place) + log(2.0 + min(places[list(pair)])))
                     )
@@ -139,9 +142,11 @@ def members(rows: csc_matrix, statements: Sequence[Statement]) -> csc_matrix:
 
 
 def _rows_of(rows: csc_matrix, statement: Statement) -> NDArray[np.int64]:
-    found: NDArray[np.int64] = _column(rows, statement[0])
-    for one in statement[1:]:
-        found = np.intersect1d(found, _column(rows, one), assume_unique=True)
+    found, *others = sorted((_column(rows, one) for one in statement), key=len)
+    for other in others:
+        inside = np.zeros(rows.shape[0], bool)
+        inside[other] = True
+        found = found[inside[found]]
     return found
 
 
@@ -171,13 +176,15 @@ def _pairs(
 ) -> Iterator[tuple[Statement, float]]:
     """The pairs under which most fails beyond the usual."""
     bad = rows[failed]
+    able = np.flatnonzero((n >= ROWS) & (np.asarray(bad.sum(axis=0)).ravel() >= FAILURES))
+    bad = bad[:, able]
     both = (bad.T @ bad).tocoo()
     upper = (both.row < both.col) & (both.data >= FAILURES)
-    first, second, k = both.row[upper], both.col[upper], both.data[upper].astype(float)
+    first, second, k = able[both.row[upper]], able[both.col[upper]], both.data[upper].astype(float)
     # However few rows a pair has, it gains no more than if all of them failed.
     worth = k * -log(usual) > log(max(len(n), 2))
     first, second, k = first[worth], second[worth], k[worth]
-    counts = _together(rows, first, second)
+    counts = _together(rows, n, first, second)
     smaller = np.minimum(n[first], n[second])
     union = n[first] + n[second] - counts
     own = (counts < SAME * union) & (counts < smaller)
@@ -188,29 +195,57 @@ def _pairs(
             yield (int(first[i]), int(second[i])), float(gains[i])
 
 
-def _together(rows: csc_matrix, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Rows of both of two concepts, for many pairs of them."""
-    if not len(first):
-        return np.zeros(0)
-    some = np.unique(first)
-    place = np.zeros(rows.shape[1], np.int64)
-    place[some] = np.arange(len(some))
+def _together(
+    rows: csc_matrix, n: NDArray[np.float64], first: NDArray[np.int64], second: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Rows of both of two concepts, for many pairs of them.
+
+    Concepts of many rows are counted as a dense matrix, which is much the faster, the others as a sparse one.
+    """
     found = np.zeros(len(first))
-    step = 256
-    for start in range(0, len(some), step):
-        block = (rows[:, some[start : start + step]].T @ rows).toarray()
-        mine = (place[first] >= start) & (place[first] < start + step)
-        found[mine] = block[place[first[mine]] - start, second[mine]]
+    many = n > DENSE * rows.shape[0]
+    dense = many[first] & many[second]
+    if dense.any():
+        some, place = _numbered(first[dense], second[dense])
+        together = np.zeros((len(some), len(some)))
+        by_row = rows[:, some].tocsr()
+        for start in range(0, rows.shape[0], STEP):
+            block = by_row[start : start + STEP].toarray()
+            together += block.T @ block
+        found[dense] = together[place[first[dense]], place[second[dense]]]
+    rest = np.flatnonzero(~dense)
+    rarer = n[first[rest]] <= n[second[rest]]
+    few, other = np.where(rarer, (first[rest], second[rest]), (second[rest], first[rest]))
+    some, place = _numbered(few)
+    others, beside = _numbered(other)
+    right = rows[:, others]
+    for start in range(0, len(some), 256):
+        block = (rows[:, some[start : start + 256]].T @ right).toarray()
+        here = (place[few] >= start) & (place[few] < start + 256)
+        found[rest[here]] = block[place[few[here]] - start, beside[other[here]]]
     return found
 
 
+def _numbered(*some: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The different ones among these numbers, and by number its place among them."""
+    every = np.unique(np.concatenate(some))
+    place = np.zeros(int(every.max(initial=0)) + 1, np.int64)
+    place[every] = np.arange(len(every))
+    return every, place
+
+
 def _longer(
-    rows: csc_matrix, failed: NDArray[np.bool_], n: NDArray[np.float64], pair: Statement, usual: float
+    by_row: csr_matrix,
+    failed: NDArray[np.bool_],
+    n: NDArray[np.float64],
+    pair: Statement,
+    inside: NDArray[np.int64],
+    usual: float,
 ) -> Iterator[tuple[Statement, float]]:
-    """A pair with each third concept."""
-    inside = _rows_of(rows, pair)
-    counts = np.asarray(_some(rows, inside).sum(axis=0)).ravel()
-    k = np.asarray(_some(rows, inside[failed[inside]]).sum(axis=0)).ravel()
+    """A pair, of the rows `inside`, with each third concept."""
+    of_pair = by_row[inside]
+    counts = np.asarray(of_pair.sum(axis=0)).ravel()
+    k = np.asarray(of_pair[failed[inside]].sum(axis=0)).ravel()
     narrower = (counts < SAME * len(inside)) & (counts < n)
     gains = np.where(narrower, gain_of(k, counts, usual * counts), 0.0)
     gains[(k < FAILURES) | (counts < ROWS)] = 0.0
@@ -218,10 +253,6 @@ def _longer(
         if i not in pair:
             triple = tuple(sorted((*pair, int(i))))
             yield triple, float(gains[i])
-
-
-def _some(rows: csc_matrix, chosen: NDArray[np.int64]) -> csc_matrix:
-    return rows[chosen]
 
 
 # -- choosing among candidates ----------------------------------------------------------------------

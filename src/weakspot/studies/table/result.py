@@ -79,6 +79,8 @@ class TableResult(Result):
         wider: Nouns had wider ones.
         label: As for a weak spot, of all failures.
         bound: Of the rows that no finding speaks of; None where they are too few.
+        sampled: Of a table that was read bit by bit, the rows of the sample that suggested; 0 of others.
+        tested: Of such a table, the rows that tested what the sample suggested.
     """
 
     origin: str
@@ -96,3 +98,5 @@ class TableResult(Result):
     label: tuple[float, float, float] | None
     spots: tuple[WeakSpot, ...]
     bound: Bound | None
+    sampled: int = 0
+    tested: int = 0

@@ -14,6 +14,8 @@ from weakspot.studies.table.propose import Statement, gain_of, members, propose
 
 #: Two statements that mark so much the same rows (Jaccard) say the same.
 ALIKE = 0.6
+#: A broad statement is said before a narrow one where its other rows have so much of the effect.
+PART = 0.3
 
 
 class Spot(NamedTuple):
@@ -86,7 +88,24 @@ def joined(
                 spot.forms if one.statement in (spot.statement, *spot.forms) else (*spot.forms, one.statement)
             )
             spots[alike] = spot._replace(both=spot.both or side != spot.side, forms=forms)
-    return sorted(spots, key=lambda spot: -weight(spot.tested, usual))
+    return broad_first(rows, failed, sorted(spots, key=lambda spot: -weight(spot.tested, usual)))
+
+
+def broad_first(rows: csc_matrix, failed: NDArray[np.bool_], spots: list[Spot]) -> list[Spot]:
+    """The same, a statement before those that say more where its other rows have a part of the effect."""
+    of = members(rows, [spot.statement for spot in spots]).tocsc()
+    marked = [of.indices[of.indptr[i] : of.indptr[i + 1]] for i in range(len(spots))]
+    usual = float(failed.mean())
+    order = list(range(len(spots)))
+    for narrow in range(len(spots)):
+        for broad in range(narrow + 1, len(spots)):
+            if set(spots[broad].statement) < set(spots[narrow].statement):
+                rest = np.setdiff1d(marked[broad], marked[narrow], assume_unique=True)
+                effect = float(failed[marked[narrow]].mean()) - usual
+                if len(rest) and float(failed[rest].mean()) - usual >= PART * effect:
+                    order.remove(broad)
+                    order.insert(order.index(narrow), broad)
+    return [spots[i] for i in order]
 
 
 def weight(one: Tested, usual: float) -> float:

@@ -63,6 +63,10 @@ class TableSettings(StudySettings):
         tuple[str, ...], Option("A column of which nothing is to be said; may be repeated.", _COLUMN)
     ] = ()
     sentences: Annotated[int, Option("At most so many things said together.")] = 3
+    at_once: Annotated[
+        int, Option("A table of more rows is read bit by bit: a sample suggests, all others test.", "ROWS")
+    ] = 1_000_000
+    sample: Annotated[int, Option("So many rows of such a table suggest.", "ROWS")] = 300_000
     seed: SeedOption = 0
     fdr: FdrOption = 0.05
 
@@ -86,14 +90,16 @@ class TableSettings(StudySettings):
     def _can_be_meant(self) -> Self:
         if not 1 <= self.sentences <= 3:
             raise WeakspotError(f"{self.sentences} things cannot be said together", fix="choose 1, 2 or 3")
+        if self.sample < 1:
+            raise WeakspotError(f"{self.sample} rows cannot suggest anything", fix="choose a sample of some")
         return self
 
 
 def takes(given: Any) -> bool:
-    """Whether something is a table of results."""
-    from weakspot.records.read import is_table  # only now: the help of a command reads no tables
+    """Whether something is a table of results, or is called like one."""
+    from weakspot.records.read import called_table, is_table  # only now: a command's help reads no tables
 
-    return is_table(given)
+    return is_table(given) or called_table(given)
 
 
 def title(settings: TableSettings) -> str:

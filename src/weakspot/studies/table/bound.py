@@ -1,4 +1,4 @@
-"""Rates of rows with their intervals, and how bad what was not found may be at most."""
+"""How bad something that was not found may be at most."""
 
 from __future__ import annotations
 
@@ -10,16 +10,9 @@ from scipy.sparse import csc_matrix, csr_matrix
 from scipy.special import betaincinv
 from scipy.stats import norm, t
 
-from weakspot.core import Rate
-from weakspot.stats import Interval, wilson
-from weakspot.stats.clustered import clustered_rate
-
 #: A bound is of concepts with at least this share of the rows, and so many of them, and of groups.
 SHARE: Final = 0.01
 FEWEST: Final = 30
-#: The low end of what was picked for failing often is that of an interval of this level. At 95 % it misses
-#: up to 11 % of the weak effects that are confirmed at all, since these are the lucky ones.
-PICKED: Final = 0.99
 
 Rows = NDArray[np.bool_]
 Groups = NDArray[np.int64]
@@ -32,24 +25,6 @@ class Highest(NamedTuple):
     rows: int
     groups: int
     rate: float
-
-
-def rate_of(failed: Rows, groups: Groups | None, *, picked: bool = False) -> Rate:
-    """The failure rate of some rows, with an interval for rows like them; wider where they come in groups.
-
-    Args:
-        picked: They are shown because they fail often, here and now.
-    """
-    n, k = len(failed), int(failed.sum())
-
-    def interval(level: float) -> Interval:
-        if groups is None or not n:
-            return wilson(k, n, level)
-        found = clustered_rate(failed.astype(float), groups, level)
-        return Interval(found.low, found.high)
-
-    low, high = interval(0.95)
-    return Rate(k / n if n else 0.0, interval(PICKED).low if picked else low, high, n, k)
 
 
 def highest(rows: csc_matrix, failed: Rows, groups: Groups | None, *, every: int) -> Highest | None:
@@ -84,7 +59,7 @@ def highest(rows: csc_matrix, failed: Rows, groups: Groups | None, *, every: int
 def _effective(n: csc_matrix, k: csc_matrix) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """As many independent rows, and failures, of each concept as say as much; by group and concept.
 
-    The same as `clustered_rate`, for all concepts at once.
+    The same as `clustered_counts`, for all concepts at once.
     """
     every, many = _sums(n), n.getnnz(axis=0)
     rate = _sums(k) / every
