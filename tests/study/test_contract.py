@@ -26,6 +26,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "budget": "pairs=1200",
     },
     "ask": {"target": "world:guide", "benchmark": "world:questions", "limit": 12},
+    "table": {"target": "world:predictions"},
 }  # fmt: skip
 
 

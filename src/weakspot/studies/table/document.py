@@ -206,9 +206,10 @@ def not_found(result: TableResult) -> str:
     if result.bound is None:
         return "There are too few rows to say what else could be weak."
     found = result.bound
+    size = show.plural(found.rows, "row") + (f" of {show.count(found.groups)} groups" if found.groups else "")
     other = "Among the rows that none of these speaks of, no" if result.spots else "No"
     return (
-        f"{other} single word or value with at least {show.plural(found.rows, 'row')} fails more often than "
+        f"{other} single word or value with at least {size} fails more often than "
         f"{show.percent(found.rate)} of the time (at 95 %; {show.count(found.concepts)} were looked at)."
     )
 

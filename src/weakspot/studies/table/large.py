@@ -140,7 +140,7 @@ def in_pieces(context: Context[TableSettings, Any], pieces: Pieces) -> Measured:
         evidence.append(
             Evidence(
                 whole.where(whole.inside(i)).total,
-                others.where(inside).rate(),
+                others.where(inside).rate(picked=True),
                 others.where(~inside).rate(),
                 others.total.k,
                 shown,

@@ -17,13 +17,13 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Trial
 from weakspot.records import Judged
 from weakspot.records.suspicion import label_share, suspicion
 from weakspot.store import Ledger
 from weakspot.store.blobs import Blobs
+from weakspot.studies.table.bound import highest
 from weakspot.studies.table.confirm import halves
 from weakspot.studies.table.counts import Counts, Total
 from weakspot.studies.table.evidence import Evidence, Measured
@@ -39,9 +39,6 @@ from weakspot.study import Context
 #: Failing rows shown of each weak spot, and answers.
 EXAMPLES: Final = 6
 ANSWERS: Final = 4
-#: A bound is of concepts with at least this share of the rows, and so many of them.
-SHARE: Final = 0.01
-FEWEST: Final = 30
 #: The ledger holds a trial for each row of a table of at most so many.
 TRIALS: Final = 200_000
 #: Rows left out that are listed.
@@ -123,7 +120,7 @@ def in_halves(settings: TableSettings, parts: TableParts) -> Measured:
         evidence.append(
             Evidence(
                 Total(int(inside.sum()), int((inside & failed).sum())),
-                rate_of(parts, inside & tested),
+                rate_of(parts, inside & tested, picked=True),
                 rate_of(parts, tested & ~inside),
                 int((failed & tested).sum()),
                 inside & tested,
@@ -192,11 +189,11 @@ def phrases(parts: TableParts, statement: Statement) -> list[str]:
     return [concept.phrase for concept in sorted(concepts, key=lambda c: _ORDER.get(c.test, 0))]
 
 
-def rate_of(parts: TableParts, rows: Rows) -> Rate:
-    """The failure rate of some rows, with its interval."""
+def rate_of(parts: TableParts, rows: Rows, *, picked: bool = False) -> Rate:
+    """The failure rate of some rows, with its interval; `picked` as in `Counts.rate`."""
     group = None if parts.groups is None else parts.groups[rows]
     failed = parts.judged.failed[rows]
-    return Counts.of(np.zeros(len(failed), np.int64), failed, group).rate()
+    return Counts.of(np.zeros(len(failed), np.int64), failed, group).rate(picked=picked)
 
 
 def share_of(judged: Judged, doubts: NDArray[np.float64], rows: Rows) -> tuple[float, float, float] | None:
@@ -208,20 +205,11 @@ def share_of(judged: Judged, doubts: NDArray[np.float64], rows: Rows) -> tuple[f
 
 
 def bound(parts: TableParts, spots: list[Rows]) -> Bound | None:
-    """How often a concept of some size may fail at most among rows that no weak spot speaks of, at 95 %.
-
-    It holds for all these concepts at once, since each has its part of the 5 %.
-    """
+    """How often a concept of some size may fail at most among rows that no weak spot speaks of."""
     left = ~np.logical_or.reduce([np.zeros(len(parts.judged), bool), *spots])
-    least = max(int(np.ceil(SHARE * len(left))), FEWEST)
-    rows = parts.concepts.rows[left]
-    n = np.asarray(rows.sum(axis=0)).ravel()
-    k = np.asarray(rows.T @ parts.judged.failed[left].astype(np.float32)).ravel()
-    large = n >= least
-    if not large.any():
-        return None
-    highest = beta.ppf(1 - 0.05 / large.sum(), k[large] + 1, np.maximum(n[large] - k[large], 1e-9))
-    return Bound(concepts=int(large.sum()), rows=least, rate=float(min(highest.max(), 1.0)))
+    groups = None if parts.groups is None else parts.groups[left]
+    found = highest(parts.concepts.rows[left], parts.judged.failed[left], groups, every=len(left))
+    return None if found is None else Bound(**found._asdict())
 
 
 def shown_first(judged: Judged, failing: NDArray[np.int64], doubts: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -28,7 +28,8 @@ class WeakSpot(Value):
         says: The concepts that hold together, as people read them.
         forms: Statements that mark about the same rows.
         rows: Of the whole table, with `failures` among them.
-        rate: On the half that did not suggest it, with a 95 % interval.
+        rate: On the half that did not suggest it, with a 95 % interval. Its low end is that of a 99 % one:
+            what is shown was picked for failing often on these rows.
         elsewhere: The rate of that half's other rows.
         p: Of the test against the other rows, adjusted for the list.
         impact: The share of all failures of the table that are among its rows.
@@ -55,10 +56,15 @@ class WeakSpot(Value):
 
 
 class Bound(Value):
-    """What was looked at and not found: nothing of at least so many rows fails above `rate`, at 95 %."""
+    """What was looked at and not found: nothing of at least so many rows fails above `rate`, at 95 %.
+
+    Attributes:
+        groups: Of at least so many groups; 0 where rows come in none.
+    """
 
     concepts: int
     rows: int
+    groups: int
     rate: float
 
 

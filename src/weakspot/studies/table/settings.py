@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Final, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
 from pydantic import model_validator
 
 from weakspot.core import WeakspotError
 from weakspot.core.registry import name_of
-from weakspot.records import Roles
 from weakspot.study.options import FdrOption, Option, SeedOption, StudySettings
+
+if TYPE_CHECKING:
+    from weakspot.records import Roles
 
 #: Columns are named by their names in the table.
 _COLUMN: Final = "COLUMN"
@@ -88,6 +90,8 @@ class TableSettings(StudySettings):
     @property
     def roles(self) -> Roles:
         """The columns that were named."""
+        from weakspot.records import Roles  # only now: the help of a command needs no NumPy
+
         return Roles(
             self.label,
             self.prediction,
