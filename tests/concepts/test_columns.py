@@ -1,5 +1,6 @@
 """What is said of the rows of a table: which concepts there are, of which rows, and how they are phrased."""
 
+import json
 import pickle
 from datetime import datetime, timedelta
 
@@ -7,8 +8,10 @@ import numpy as np
 import pytest
 from tests.concepts.table_parts import Nouns, agree, column, found, phrases, table, vectors
 
+import weakspot
 from weakspot.concepts.columns import Concept, concepts_of
 from weakspot.records import Column, Judged, Kind
+from weakspot.studies.table.result import TableResult
 
 CAPTIONS = ["a dog runs on the beach", "two cats sleep in the snow", "a red car parks near the beach"]
 
@@ -269,3 +272,28 @@ def test_plain_concepts_cost_less_than_others():
     assert Concept("", "mentions", "dog").dear == 0
     assert Concept("", "mentions", "animal", wider=True).dear == Concept("e", "group", "x").dear == 2
     assert Concept("blurred", "flag", "no").dear == 1
+
+
+@pytest.mark.parametrize("at_once", [10_000, 1_000])
+def test_a_group_of_vectors_is_a_weak_spot_of_a_table_of_any_size(tmp_path, at_once):
+    """A table of more rows than `at_once` is read piece by piece; the groups are those of its sample."""
+    points, which = vectors(3_000)
+    rng = np.random.default_rng(2)
+    rows = [
+        {
+            "embedding": [round(float(x), 4) for x in point],
+            "place": ["beach", "snow", "forest", "city", "kitchen", "sky", "sea", "desert"][i],
+            "label": "a",
+            "prediction": "b" if rng.random() < (0.7 if i == 3 else 0.05) else "a",
+        }
+        for point, i in zip(points, which.tolist(), strict=True)
+    ]
+    file = tmp_path / "t.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    run = weakspot.hunt(file, ignore=["place"], at_once=at_once, sample=1_500, out=tmp_path / "run")
+    result = TableResult.of(run)
+    assert result is not None
+    [spot] = result.spots
+    assert spot.says[0].startswith("embedding group ")
+    assert spot.rate.value > 0.6
+    assert spot.elsewhere.value < 0.1

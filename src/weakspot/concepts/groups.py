@@ -16,6 +16,7 @@ from scipy.sparse import csc_matrix
 
 from weakspot.concepts.cluster import directions
 from weakspot.concepts.concept import Concept, Concepts
+from weakspot.concepts.words import Rows, places
 from weakspot.records import Column
 from weakspot.text.lexicon import words
 
@@ -43,6 +44,8 @@ class Nearest:
     number: int
 
     def __call__(self, vectors: NDArray[np.float32]) -> NDArray[np.bool_]:
+        if vectors.shape[1] != self.centres.shape[1]:
+            return np.zeros(len(vectors), bool)
         found: NDArray[np.bool_] = nearest(vectors, self.centres) == self.number
         return found
 
@@ -58,9 +61,9 @@ def nearest(vectors: NDArray[np.float32], centres: NDArray[np.float32]) -> NDArr
     return found
 
 
-def groups_of(column: Column, known: Concepts) -> Iterator[tuple[Concept, NDArray[np.int64]]]:
+def groups_of(column: Column, known: Concepts) -> Iterator[tuple[Concept, Rows]]:
     """The groups of a column of vectors with the rows of each, described by what is known of rows."""
-    there = np.flatnonzero(column.present())
+    there = places(column.present())
     vectors = np.asarray(column.values[there], np.float32)
     names: Counter[str] = Counter()
     for k in GROUPS:
@@ -94,7 +97,7 @@ def _centres(vectors: NDArray[np.float32], k: int) -> NDArray[np.float32]:
     return np.array([points[numbers == i].mean(axis=0) for i in range(k)], np.float32)
 
 
-def _described(rows: NDArray[np.int64], known: Concepts) -> list[str]:
+def _described(rows: Rows, known: Concepts) -> list[str]:
     """What is said of many rows of a group and of few others, the most telling first."""
     table = known.rows
     n, size = table.shape[0], len(rows)

@@ -104,6 +104,7 @@ def in_halves(settings: TableSettings, parts: TableParts) -> Measured:
     """Each half of the rows suggests, and the other tests."""
     judged, concepts = parts.judged, parts.concepts
     failed = judged.failed
+    doubts = suspicion(judged)
     half = halves(len(judged), settings.seed, parts.groups)
     spots = weak_spots(
         concepts.rows,
@@ -113,6 +114,7 @@ def in_halves(settings: TableSettings, parts: TableParts) -> Measured:
         groups=parts.groups,
         longest=settings.sentences,
         dear=np.array([concept.dear for concept in concepts.concepts]),
+        doubts=doubts,
     )
     evidence = []
     for spot in spots:
