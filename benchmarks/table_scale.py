@@ -32,7 +32,7 @@ PLACES = "park city forest harbour station office school farm garage museum".spl
 WEATHER = "sun rain fog snow clouds wind".split()
 #: What is planted, as the words that a finding of it must have, with the rate of failure.
 PLANTED = {
-    ("weather is fog", "speed at least"): 0.5,
+    ("weather is fog", "speed is"): 0.5,
     ("“bridge”",): 0.3,
     ("camera is cam17",): 0.6,
 }

@@ -70,7 +70,10 @@ class TableDocument(Document):
             return
         yield self._spots(result, allowance)
         yield Section("What was looked at and not found", [Text(not_found(result))])
-        yield Section("How it was measured", [Text(_METHOD), pairs(measured(result))])
+        yield Section(
+            "How it was measured",
+            [Text(_METHOD_SAMPLED if result.sampled else _METHOD), pairs(measured(result))],
+        )
         if result.reasons:
             rows = [(str(line), reason) for line, reason in result.reasons]
             left = Table("", "", ("line", "why"), rows, result.left_out - len(rows))
@@ -88,7 +91,7 @@ class TableDocument(Document):
                 "bar": scale.bar(spot.rate),
                 "base": scale.bar(spot.elsewhere),
                 "lift": spot.rate.value / spot.elsewhere.value if spot.elsewhere.value else float("inf"),
-                "lines": list(said_of(spot)),
+                "lines": list(said_of(spot, sampled=bool(result.sampled))),
                 "answers": spot.answers if any(ANSWERED <= share < 1 for _, share in spot.answers) else (),
                 "briefly": [
                     (one.expected, one.answer) for one in spot.examples[:3] if one.expected and one.answer
@@ -103,7 +106,12 @@ class TableDocument(Document):
         texts = [table(_HEAD, rows_of(result))]
         for rank, spot in enumerate(result.spots, 1):
             texts.append(f"### {rank}. {escape(joined(spot))}")
-            texts.append(bullets(escape(line) for line in [*said_of(spot), *examples_of(spot)]))
+            texts.append(
+                bullets(
+                    escape(line)
+                    for line in [*said_of(spot, sampled=bool(result.sampled)), *examples_of(spot)]
+                )
+            )
         block = Html(
             "weakspot.studies.table:spots.html.j2", {"cards": cards, "scale": scale}, "\n\n".join(texts)
         )
@@ -167,12 +175,14 @@ def rows_of(result: TableResult) -> Iterator[tuple[str, ...]]:
         yield str(rank), joined(spot), rate, elsewhere, impact, show.count(spot.rows)
 
 
-def said_of(spot: WeakSpot) -> Iterator[str]:
+def said_of(spot: WeakSpot, *, sampled: bool = False) -> Iterator[str]:
     """What a card says of a weak spot."""
-    yield (
-        f"{show.rate(spot.rate)} fail on the half of the table that did not suggest it; "
-        f"{show.percent(spot.elsewhere.value)} of its other rows do."
+    where = (
+        "outside the sample that suggested it"
+        if sampled
+        else "on the half of the table that did not suggest it"
     )
+    yield f"{show.rate(spot.rate)} fail {where}; {show.percent(spot.elsewhere.value)} of its other rows do."
     yield (
         f"In the whole table {show.count(spot.failures)} of {show.plural(spot.rows, 'such row')} fail: "
         f"{show.percent(spot.impact)} of all failures."
@@ -218,6 +228,9 @@ def measured(result: TableResult) -> Iterator[tuple[str, str]]:
     yield "the table", f"{result.origin} ({result.form})"
     yield "a failure", result.rule
     yield from result.columns
+    if result.sampled:
+        rows = f"{show.count(result.sampled)} rows suggested, {show.count(result.tested)} others tested"
+        yield "read piece by piece", rows
     yield "things to say", f"{show.count(result.concepts)} words, values, ranges and the like"
     if not result.wider:
         yield "wider nouns", "none: WordNet is not on this machine (apt-get install wordnet-base)"
@@ -230,4 +243,11 @@ _METHOD = (
     "failures. The other half tested them: against all its other rows, and against those that are alike in "
     "what earlier findings say. Both lists together hold the false-discovery rate. The model that failed was "
     "not asked again."
+)
+_METHOD_SAMPLED = (
+    "The table is too large to be read at once. A random sample of its rows suggested the fewest statements "
+    "that explain its failures. All rows outside the sample tested them: against all other rows, and against "
+    "those that are alike in what earlier findings say. The list holds the false-discovery rate. Examples, "
+    "wrong answers, doubts about labels and what is said of rows without a weak spot are the sample's. The "
+    "model that failed was not asked again."
 )

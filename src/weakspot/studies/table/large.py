@@ -41,6 +41,8 @@ from weakspot.studies.table.search import joined as one_for_each
 from weakspot.studies.table.settings import TableSettings
 from weakspot.study import Context
 
+#: The sample is at most this share of the rows: others must be left to test.
+MOST: Final = 0.5
 #: The share of the groups whose rows may suggest.
 GROUPS: Final = 0.2
 #: Groups are counted in so many parts.
@@ -164,7 +166,7 @@ def in_pieces(context: Context[TableSettings, Any], pieces: Pieces) -> Measured:
 def sample_of(context: Context[TableSettings, Any], pieces: Pieces) -> tuple[TableParts, Rule, Sides]:
     """The sample as a table of its own, the rule that gave its verdicts, and who is in it."""
     settings = context.settings
-    share = min(settings.sample / max(pieces.rows, 1), 1.0)
+    share = min(settings.sample / max(pieces.rows, 1), MOST)
     named = settings.roles
     while True:
         sides = Sides(settings.seed, named.group, share)
@@ -221,24 +223,15 @@ def count(plan: Plan, piece: Piece) -> Part:
         verdicts = plan.rule(records)
         known = np.array([not why for why in verdicts.missing], bool)
         left = [LeftOut(int(records.lines[i]), verdicts.missing[i]) for i in np.flatnonzero(~known)[:LISTED]]
+        part = None if groups is None else (_mixed(groups, 2) % np.uint64(PARTS)).astype(np.int64)[known]
         of = holds(plan.concepts, records, texts_of(records, plan.texts) if plan.texts else ())
         pattern = np.zeros(len(records), np.int64)
         for i, statement in enumerate(plan.statements):
             pattern |= of[:, list(statement)].all(axis=1).astype(np.int64) << i
         pattern |= plan.sides.suggest(keys, groups).astype(np.int64) << len(plan.statements)
-        parts.append(
-            Part(
-                Counts.of(
-                    pattern[known],
-                    verdicts.failed[known],
-                    None
-                    if groups is None
-                    else (_mixed(groups, 2) % np.uint64(PARTS)).astype(np.int64)[known],
-                ),
-                int((~known).sum()) + len(sheet.left_out),
-                [*sheet.left_out[:LISTED], *left],
-            )
-        )
+        counts = Counts.of(pattern[known], verdicts.failed[known], part)
+        lost = int((~known).sum()) + len(sheet.left_out)
+        parts.append(Part(counts, lost, [*sheet.left_out[:LISTED], *left]))
     return _added(parts)
 
 

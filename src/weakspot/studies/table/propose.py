@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_matrix
 from scipy.special import xlogy
+from threadpoolctl import threadpool_limits
 
 #: A statement is of concepts with these numbers, in order.
 Statement = tuple[int, ...]
@@ -115,7 +116,7 @@ def candidates(
     usual, m = float(failed.mean()), rows.shape[1]
     extra = np.zeros(m) if dear is None else dear
     each = log(max(m, 2))
-    n = np.asarray(rows.sum(axis=0)).ravel()
+    n = np.diff(rows.indptr).astype(float)
     by_row = rows.tocsr()
     k = np.asarray(by_row[failed].sum(axis=0)).ravel()
     places = np.argsort(np.argsort(-gain_of(k, n, usual * n) + extra, kind="stable"))
@@ -134,9 +135,9 @@ def candidates(
             found += [(triple, price) for triple, (_, price) in ranked]
     statements = tuple(statement for statement, _ in found)
     price = np.array([price + extra[list(statement)].sum() for statement, price in found])
-    of = members(rows, statements)
-    k = np.asarray(of.T @ failed.astype(np.float32), float).ravel()
-    return Pool(statements, of, price, np.diff(of.indptr).astype(float), k)
+    # Of the type of the chances that it will be multiplied with, or it would be converted every time.
+    of = members(rows, statements).astype(np.float64)
+    return Pool(statements, of, price, np.diff(of.indptr).astype(float), of.T @ failed.astype(float))
 
 
 def members(rows: csc_matrix, statements: Sequence[Statement]) -> csc_matrix:
@@ -214,9 +215,10 @@ def _together(
     if dense.any():
         some, place = _numbered(first[dense], second[dense])
         together = np.zeros((len(some), len(some)))
-        for start in range(0, by_row.shape[0], STEP):
-            block = by_row[start : start + STEP, some].toarray()
-            together += block.T @ block
+        with threadpool_limits(1):  # threads on busy processors mostly wait for each other
+            for start in range(0, by_row.shape[0], STEP):
+                block = by_row[start : start + STEP, some].toarray()
+                together += block.T @ block
         found[dense] = together[place[first[dense]], place[second[dense]]]
     rest = np.flatnonzero(~dense)
     rarer = n[first[rest]] <= n[second[rest]]
@@ -267,7 +269,7 @@ def _gains(pool: Pool, failed: NDArray[np.bool_], chosen: Sequence[int]) -> NDAr
     """What each candidate gains beside those chosen, less its price."""
     beside = tuple(sorted(chosen))
     if beside not in pool.gains:
-        expected = np.asarray(pool.rows.T @ fitted(pool.rows[:, list(beside)], failed), float).ravel()
+        expected = pool.rows.T @ fitted(pool.rows[:, list(beside)], failed)
         gains = gain_of(pool.k, pool.n, expected) - pool.price
         gains[pool.k - expected < 1.0] = -np.inf
         pool.gains[beside] = gains
