@@ -54,6 +54,9 @@ def hunt(
     relabelled: str = '',
     failed: str = '',
     ignore: str | Sequence[str] = (),
+    tags: str | Path | None = None,
+    at_once: int = 1000000,
+    sample: int = 300000,
     out: str | Path | None = None,
     blobs: str | None = None,
     executor: str | _Executor | _Cluster | None = 'local',
@@ -76,7 +79,7 @@ def hunt(
         judge: What counts as a failure (see: weakspot list judges); by default a missed label.
         verify: A classifier or encoder that must see the label before a picture counts; may be repeated.
         captioner: Says what is in pictures, where the source does not know.
-        encoder: Groups failures by what they look like.
+        encoder: Groups failures by what they look like. Of a table: says what the pictures show, for rows without words, e.g. world:encoder.
         llm: A language model that rewords captions, e.g. chat:openai/…
         from_images: Pictures to begin with, such as failures from elsewhere.
         sentences: At most so many sentences in a caption. Of a table: at most so many things said together.
@@ -93,6 +96,9 @@ def hunt(
         relabelled: Of a table: the column with other answers that are right too.
         failed: Of a table: what a failure is, where it is not a wrong answer, e.g. 'loss > 2'.
         ignore: Of a table: a column of which nothing is to be said; may be repeated.
+        tags: Of a table: what the encoder may say: a word or a phrase a line; by default a list of ours.
+        at_once: Of a table: a table of more rows is read bit by bit: a sample suggests, all others test.
+        sample: Of a table: so many rows of such a table suggest.
         out: The run's folder, new or empty; by default one below runs/.
         blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
         executor: Where it is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.
@@ -115,18 +121,23 @@ def table(
     relabelled: str = '',
     failed: str = '',
     ignore: str | Sequence[str] = (),
+    encoder: str | _core.Encoder | None = None,
+    tags: str | Path | None = None,
     sentences: int = 3,
+    at_once: int = 1000000,
+    sample: int = 300000,
     seed: int = 0,
     fdr: float = 0.05,
     out: str | Path | None = None,
     blobs: str | None = None,
+    executor: str | _Executor | _Cluster | None = 'local',
     watch: _Watch | None = None,
 ) -> Run:
-    """Find which kinds of rows an evaluation fails on, from a table of its results; no model is asked.
+    """Find which kinds of rows an evaluation fails on, from a table of its results.
 
     The table is a CSV, Parquet, JSON lines or log file with a row for each input. Columns are recognised by
     their usual names; the options below name them otherwise. What one half of the rows suggests is confirmed
-    on the other half.
+    on the other half. The model that failed is not asked again.
 
     Args:
         target: The table: a CSV, Parquet or JSON lines file, a log, a folder, a frame.
@@ -140,11 +151,16 @@ def table(
         relabelled: The column with other answers that are right too.
         failed: What a failure is, where it is not a wrong answer, e.g. 'loss > 2'.
         ignore: A column of which nothing is to be said; may be repeated.
+        encoder: Says what the pictures show, for rows without words, e.g. world:encoder.
+        tags: What the encoder may say: a word or a phrase a line; by default a list of ours.
         sentences: At most so many things said together.
+        at_once: A table of more rows is read bit by bit: a sample suggests, all others test.
+        sample: So many rows of such a table suggest.
         seed: The same seed gives the same run.
         fdr: Bound on the expected share of false findings, between 0 and 1.
         out: The run's folder, new or empty; by default one below runs/.
         blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
+        executor: Where it is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.
         watch: Who is told of the progress.
 
     Returns:

@@ -78,7 +78,7 @@ def cluster(
             f"groups of {least} to {largest} in {dimensions} dimensions cannot be",
             fix="least is 2 or more, largest and most are at least twice as much, dimensions 1 or more",
         )
-    unit, known = _directions(rows)
+    unit, known = directions(rows)
     by_label: dict[str, list[int]] = {}
     for i, label in enumerate(labels):
         by_label.setdefault(label or "", []).append(i)
@@ -94,9 +94,9 @@ def cluster(
     return sorted(found, key=lambda g: (g.leftover, -len(g.members), g.label, min(g.members)))
 
 
-def _directions(rows: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
+def directions(rows: NDArray[Any]) -> tuple[Matrix, NDArray[np.bool_]]:
     """The rows with length 1, and which of them have a direction; the others become zeros."""
-    rows = np.where(np.isfinite(rows).all(1, keepdims=True), rows, 0.0)
+    rows = np.where(np.isfinite(rows).all(1, keepdims=True), rows, 0.0).astype(np.float64)
     rows = rows / np.maximum(np.abs(rows).max(1, initial=0.0, keepdims=True), 1e-300)  # squares stay finite
     lengths = np.linalg.norm(rows, axis=1)
     known = lengths > 0

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_matrix
 
+from weakspot.concepts.nouns import Nouns, is_noun, meant, usual, wider
 from weakspot.records.table import coded
-from weakspot.text.lexicon import lines, singular, verb_forms, words
+from weakspot.text.lexicon import singular, verb_forms, words
 
 #: Numbers of rows, in order.
 Rows = NDArray[np.int32]
 
-_WORD: Final = re.compile(r"[a-z][a-z'’-]*[a-z]|[a-z]|\d+")
+#: Of a text so many characters are read; what comes after is no description of one input.
+READ: Final = 10_000
+#: So many texts are looked at to see whether a word is a noun there.
+READINGS: Final = 12
+#: A wider noun must cover so many times the rows of the largest of its nouns.
+WIDER: Final = 1.1
+_WORD: Final = re.compile(r"[^\W\d_]+(?:['-]+[^\W\d_]+)*|\d+")
+_MARKS: Final = str.maketrans("’‐‑", "'--")
 
 
 class Said(NamedTuple):
@@ -34,7 +41,7 @@ def places(mask: NDArray[np.bool_]) -> Rows:
     return np.flatnonzero(mask).astype(np.int32)
 
 
-def said_in(texts: Sequence[str], least: int, wordnet: Any) -> Iterator[Said]:
+def said_in(texts: Sequence[str], least: int, wordnet: Nouns | None) -> Iterator[Said]:
     """Every word of these texts, and every wider noun, that so many rows say.
 
     Args:
@@ -55,11 +62,30 @@ def said_in(texts: Sequence[str], least: int, wordnet: Any) -> Iterator[Said]:
         if len(rows) >= least:
             members[lemma] = rows
             yield Said(lemma, frozenset(forms), False, rows)
-    if wordnet is not None:
-        for name, some in _wider(members, wordnet).items():
-            rows = _union([members[lemma] for lemma in some], len(texts))
-            if len(rows) > 1.1 * max(len(members[lemma]) for lemma in some):
-                yield Said(name, frozenset(form for lemma in some for form in lemmas[lemma]), True, rows)
+    if wordnet is None:
+        return
+    senses = {
+        lemma: usual(lemma, wordnet)
+        for lemma, rows in members.items()
+        if is_noun(lemma, lemmas[lemma], [texts[row][:READ] for row in rows[:READINGS].tolist()])
+    }
+    for name, some in wider(senses, wordnet).items():
+        some += [name] if name in members and name not in some else []
+        every = frozenset(form for lemma in some for form in lemmas[lemma])
+        yield from _covering(name, every, [members[lemma] for lemma in some], len(texts))
+
+
+def kinds_of(rows_of: Mapping[str, Rows], n: int, wordnet: Nouns) -> Iterator[Said]:
+    """The kinds of thing that labels are, with these labels: a golden retriever is a dog and an animal."""
+    for name, some in wider(meant(rows_of, wordnet), wordnet).items():
+        yield from _covering(name, frozenset(some), [rows_of[label] for label in some], n)
+
+
+def _covering(name: str, forms: frozenset[str], parts: Sequence[Rows], n: int) -> Iterator[Said]:
+    """A wider noun, where it covers more than the largest of its nouns."""
+    rows = _union(parts, n)
+    if len(rows) > WIDER * max(map(len, parts)):
+        yield Said(name, forms, True, rows)
 
 
 def mentions(wanted: Sequence[frozenset[str]], texts: Sequence[str]) -> NDArray[np.bool_]:
@@ -79,8 +105,8 @@ def mentions(wanted: Sequence[frozenset[str]], texts: Sequence[str]) -> NDArray[
 
 
 def in_order(text: str) -> list[str]:
-    """The words of a text."""
-    found: list[str] = _WORD.findall(text.lower().replace("’", "'"))
+    """The words of a text, in small letters."""
+    found: list[str] = _WORD.findall(text[:READ].lower().translate(_MARKS))
     return found
 
 
@@ -128,23 +154,3 @@ def _stems(word: str) -> Iterator[str]:
             yield f"{stem}e"
             if stem[-1] == stem[-2]:
                 yield stem[:-1]
-
-
-def _wider(members: Iterable[str], wordnet: Any) -> dict[str, list[str]]:
-    """Wider nouns that cover at least two of these words, by their usual meaning."""
-    general = {" ".join(line) for line in lines("too general")}
-    found: dict[str, list[str]] = {}
-    for lemma in members:
-        senses = wordnet.senses(lemma) if lemma.isalpha() and len(lemma) > 2 else []
-        if not senses:
-            continue
-        kinds = [above.name for above, _ in wordnet.above(senses[0])]
-        for name in kinds if "physical entity" in kinds else ():
-            if name not in general:
-                found.setdefault(name, []).append(lemma)
-    counted = Counter({name: len(some) for name, some in found.items()})
-    return {
-        name: [*some, *([name] if name in members and name not in some else [])]
-        for name, some in found.items()
-        if counted[name] >= 2
-    }

@@ -6,10 +6,13 @@ that does not fit the kind counts as missing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weakspot.records.kinds import FLAGS, as_text, cleaned, date_in, nested_in, number_in, plain
 from weakspot.records.sheet import Cells, clean_name
@@ -31,6 +34,26 @@ def missing_column(name: str, kind: Kind, n: int) -> Column:
     return _column(name, [None] * n, kind)
 
 
+def _vectors(cells: Cells) -> NDArray[np.float32]:
+    """A row of numbers for each cell; of a cell that has none, or not as many as most, what is missing."""
+    if isinstance(cells, np.ndarray) and cells.ndim == 2:
+        return cells.astype(np.float32)
+    lists = [_listed(cell) for cell in cells]
+    widths = Counter(len(one) for one in lists if one)
+    wide = widths.most_common(1)[0][0] if widths else 1
+    found = np.full((len(lists), wide), np.nan, np.float32)
+    for row, one in enumerate(lists):
+        if one and len(one) == wide and set(map(type, one)) <= {int, float}:
+            with suppress(OverflowError):
+                found[row] = one
+    return found
+
+
+def _listed(cell: Any) -> list[Any] | None:
+    value = nested_in(cell.strip()) if isinstance(cell, str) and cell.strip() else plain(cell)
+    return value if isinstance(value, list) else None
+
+
 def _object(cell: Any) -> Mapping[str, Any]:
     value = nested_in(cell.strip()) if isinstance(cell, str) and cell.strip() else cell
     return value if isinstance(value, dict) else {}
@@ -47,7 +70,7 @@ def _column(name: str, cells: Cells, kind: Kind) -> Column:
             return Column(name, kind, cells.astype("datetime64[s]"))
     values = cells.tolist() if isinstance(cells, np.ndarray) else cells
     if kind is Kind.VECTOR:
-        return Column(name, kind, np.full((len(values), 1), np.nan, np.float32))  # nothing is said of vectors
+        return Column(name, kind, _vectors(cells))
     read, kept = _READ[kind]
     if set(map(type, values)) <= {str, type(None)}:
         # Every different text is looked at once.

@@ -123,7 +123,7 @@ def nameless(name: str, fix: str = _FROM_PYTHON) -> WeakspotError:
 #: Schemes whose name may be a path.
 SCHEMES: Final = ("onnx", "hf", "timm", "torchscript", "diffusers", "openclip", "st", "npz")
 #: Settings of runs that are paths, and those that are names of models, sources and judges.
-PATHS: Final = ("images", "documents", "labels_file", "corpus")
+PATHS: Final = ("images", "documents", "labels_file", "corpus", "tags")
 NAMES: Final = ("target", "judge", "source", "encoder", "reference")
 
 

@@ -20,7 +20,7 @@ from scipy.stats import norm
 
 from weakspot.stats import adjusted_bh
 from weakspot.studies.table.counts import Counts, Integers
-from weakspot.studies.table.propose import Statement, members
+from weakspot.studies.table.propose import FAILURES, Statement, members
 
 #: A statement whose rate is neither so many times the usual nor so far above it is no weak spot.
 LIFT, ABOVE = 1.5, 0.10
@@ -120,8 +120,8 @@ def confirmed(
 
 
 def notable(failures: int, n: int, usual: float) -> bool:
-    """Whether a rate is far enough above the usual to be called a weak spot."""
-    return n > 0 and failures / n >= min(LIFT * usual, usual + ABOVE)
+    """Whether a rate is far enough above the usual, and seen often enough, to be called a weak spot."""
+    return failures >= FAILURES and failures / n >= min(LIFT * usual, usual + ABOVE)
 
 
 def greater(counts: Counts, inside: NDArray[np.bool_], strata: Integers) -> float:

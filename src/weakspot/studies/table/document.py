@@ -148,10 +148,15 @@ def joined(spot: WeakSpot) -> str:
 
 
 def told(says: Sequence[str]) -> str:
-    """Columns first, then the words: "light is night and the text says “white” and “half”"."""
+    """Columns first, then pictures and words: "light is night and the text says “white” and “half”"."""
     words = [part for part in says if part.startswith(("“", "any "))]
-    columns = [part for part in says if part not in words]
-    return " and ".join([*columns, *([f"the text says {' and '.join(words)}"] if words else [])])
+    shows = [part for part in says if part.startswith("shows ")]
+    parts = [part for part in says if part not in words and part not in shows]
+    if shows:
+        parts.append(f"the picture shows {' and '.join(part.removeprefix('shows ') for part in shows)}")
+    if words:
+        parts.append(f"the text says {' and '.join(words)}")
+    return " and ".join(parts)
 
 
 def rows_of(result: TableResult) -> Iterator[tuple[str, ...]]:
@@ -219,7 +224,7 @@ def measured(result: TableResult) -> Iterator[tuple[str, str]]:
         "intervals",
         "of 95 %; the low end of a weak spot's rate is that of 99 %, since it was picked for failing often",
     )
-    yield "things to say", f"{show.count(result.concepts)} words, values and ranges"
+    yield "things to say", f"{show.count(result.concepts)} words, values, ranges and the like"
     if not result.wider:
         yield "wider nouns", "none: WordNet is not on this machine (apt-get install wordnet-base)"
     for note in result.notes:
@@ -229,5 +234,6 @@ def measured(result: TableResult) -> Iterator[tuple[str, str]]:
 _METHOD = (
     "The rows were cut in two halves at random. Each half suggested the fewest statements that explain its "
     "failures. The other half tested them: against all its other rows, and against those that are alike in "
-    "what earlier findings say. Both lists together hold the false-discovery rate. No model was asked."
+    "what earlier findings say. Both lists together hold the false-discovery rate. The model that failed was "
+    "not asked again."
 )

@@ -29,6 +29,7 @@ from weakspot.records.answers import Rule, answer_keys
 from weakspot.records.batches import Piece, Pieces, joined, sheets
 from weakspot.records.read import records_like, records_of
 from weakspot.records.sheet import Sheet
+from weakspot.records.suspicion import suspicion
 from weakspot.records.table import LeftOut, coded
 from weakspot.records.verdicts import settled
 from weakspot.studies.table.confirm import broader, confirmed
@@ -130,7 +131,9 @@ def in_pieces(context: Context[TableSettings, Any], pieces: Pieces) -> Measured:
     whole = counted.counts
     others = whole.where(~whole.inside(len(every)))
     tested = confirmed(others, statements, broad, fdr=settings.fdr)
-    spots = one_for_each(concepts.rows, judged.failed, [(one, True) for one in tested], dear=dear)
+    spots = one_for_each(
+        concepts.rows, judged.failed, [(one, True) for one in tested], dear=dear, doubts=suspicion(judged)
+    )
     evidence = []
     for spot in spots:
         i = every.index(spot.statement)
@@ -195,7 +198,7 @@ def plan_of(
         tuple(free_columns(judged, ignored=parts.ignored)) if any(c.test == "mentions" for c in said) else ()
     )
     used = rule(records.rows(np.arange(1))).used
-    needed = {*used, roles.label, *sources_of(said, records), *texts}
+    needed = {*used, roles.label, *sources_of(said), *texts}
     return Plan(
         sides,
         rule,

@@ -1,10 +1,11 @@
 """table: weak spots of an evaluation that has been run already.
 
 Every row has a verdict and things that can be said of it: words of its texts, values of its columns, ranges,
-wider nouns. The rows are cut in two halves, and rows of one group stay together. Each half suggests the few
-statements that explain its failures best; the other half tests them, with the false-discovery rate held over
-both lists. Of what is confirmed, statements that mark about the same rows are one weak spot. Of all the rows
-that none of them speaks of, a bound says how bad a concept among them may be at most.
+wider nouns, what an encoder sees in its picture, a group of rows with vectors like its own. The rows are cut
+in two halves, and rows of one group stay together. Each half suggests the few statements that explain its
+failures best; the other half tests them, with the false-discovery rate held over both lists. Of what is
+confirmed, statements that mark about the same rows are one weak spot. Of all the rows that none of them
+speaks of, a bound says how bad a concept among them may be at most.
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ TRIALS: Final = 200_000
 #: Rows left out that are listed.
 LISTED: Final = 50
 
+#: What is said last: what a picture shows, then what a text says.
+_ORDER: Final = {"shows": 1, "mentions": 2}
+
 Rows = NDArray[np.bool_]
 
 
@@ -52,6 +56,7 @@ def table(context: Context[TableSettings, TableParts | InPieces]) -> TableResult
     if isinstance(given, InPieces):
         found = in_pieces(context, given.pieces)
     else:
+        given = context.parts = given.looked_at(context.run.folder / "pictures", context.watch)
         found = in_halves(settings, given)
     parts = found.parts
     judged, concepts = parts.judged, parts.concepts
@@ -99,6 +104,7 @@ def in_halves(settings: TableSettings, parts: TableParts) -> Measured:
     """Each half of the rows suggests, and the other tests."""
     judged, concepts = parts.judged, parts.concepts
     failed = judged.failed
+    doubts = suspicion(judged)
     half = halves(len(judged), settings.seed, parts.groups)
     spots = weak_spots(
         concepts.rows,
@@ -108,6 +114,7 @@ def in_halves(settings: TableSettings, parts: TableParts) -> Measured:
         groups=parts.groups,
         longest=settings.sentences,
         dear=np.array([concept.dear for concept in concepts.concepts]),
+        doubts=doubts,
     )
     evidence = []
     for spot in spots:
@@ -181,7 +188,7 @@ def of_statement(parts: TableParts, statement: Statement) -> Rows:
 def phrases(parts: TableParts, statement: Statement) -> list[str]:
     """What a statement says, as people read it; columns before words."""
     concepts = [parts.concepts.concepts[i] for i in statement]
-    return [concept.phrase for concept in sorted(concepts, key=lambda c: c.test == "mentions")]
+    return [concept.phrase for concept in sorted(concepts, key=lambda c: _ORDER.get(c.test, 0))]
 
 
 def rate_of(parts: TableParts, rows: Rows, *, picked: bool = False) -> Rate:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.concepts.columns import Concepts, concepts_of
-from weakspot.core import WeakspotError
+from weakspot.concepts.tags import read_tags
+from weakspot.core import MODELS, Encoder, WeakspotError
+from weakspot.engine import Watch
 from weakspot.records import Judged
 from weakspot.records.batches import Pieces, pieces_of
 from weakspot.records.verdicts import read_judged
+from weakspot.studies.table.pictures import shown
 from weakspot.studies.table.settings import TableSettings
+from weakspot.study.loading import part
 from weakspot.text.wordnet import WordNet
 
 #: Tables of more bytes, unpacked, are not read at once.
@@ -27,19 +33,44 @@ class TableParts:
     """A table that was read.
 
     Attributes:
-        wider: Nouns have wider ones, since WordNet is on this machine.
+        wordnet: Gives nouns wider ones; None where it is not on this machine.
         ignored: Columns of which nothing is said.
+        encoder: Says what pictures show; None for words and values alone.
+        tags: What it may say.
+        shown: The column of what it said; "" before it was asked.
     """
 
     judged: Judged
-    concepts: Concepts
-    wider: bool
+    wordnet: WordNet | None = None
     ignored: tuple[str, ...] = ()
+    encoder: Encoder | None = None
+    tags: tuple[str, ...] = ()
+    shown: str = ""
+
+    @property
+    def wider(self) -> bool:
+        """Nouns have wider ones."""
+        return self.wordnet is not None
 
     @property
     def digests(self) -> Mapping[str, str]:
-        """The table's, so that a run is not gone on with over another one."""
-        return {"table": self.judged.records.digest} if self.judged.records.digest else {}
+        """The table's and the tags', so that a run is not gone on with over others."""
+        found = {"table": self.judged.records.digest} if self.judged.records.digest else {}
+        if self.tags:
+            found["tags"] = sha256("\n".join(self.tags).encode()).hexdigest()
+        return found
+
+    @cached_property
+    def concepts(self) -> Concepts:
+        """What can be said of the rows."""
+        return concepts_of(self.judged, wordnet=self.wordnet, ignored=self.ignored, shown=self.shown)
+
+    def looked_at(self, folder: Path, watch: Watch) -> TableParts:
+        """The same with what the encoder sees in the pictures; `folder` keeps what it needs again."""
+        if self.encoder is None:
+            return self
+        seen = shown(self.judged, self.encoder, self.tags, folder=folder, watch=watch)
+        return replace(self, judged=seen.judged, shown=seen.column)
 
     @cached_property
     def groups(self) -> NDArray[np.int64] | None:
@@ -65,24 +96,40 @@ class InPieces:
         return {"table": self.pieces.digest}
 
 
-def load(settings: TableSettings, target: Any = None) -> TableParts | InPieces:
+def load(settings: TableSettings, target: Any = None, encoder: Any = None) -> TableParts | InPieces:
     """Read the table, or see of which pieces it is; what cannot be used is told here."""
     pieces = pieces_of(settings.target) if target is None else None
     if pieces is not None and (pieces.rows > settings.at_once or pieces.size > BYTES):
+        if encoder is not None or settings.encoder is not None:
+            raise WeakspotError(
+                f"{pieces.origin} is too large to look at all of its pictures",
+                fix="leave the encoder out, or give a part of the table",
+            )
         return InPieces(pieces)
     judged = read_judged(
         settings.target if target is None else target, named=settings.roles, failed=settings.failed
     )
-    return said_of(judged, settings)
+    return said_of(judged, settings, encoder)
 
 
-def said_of(judged: Judged, settings: TableSettings) -> TableParts:
+def said_of(judged: Judged, settings: TableSettings, encoder: Any = None) -> TableParts:
     """Rows with all that can be said of them."""
     for name in settings.ignore:
         judged.records.column(name)
-    wordnet = _wordnet()
-    concepts = concepts_of(judged, wordnet=wordnet, ignored=settings.ignore)
-    return TableParts(judged, concepts, wordnet is not None, settings.ignore)
+    if not len(judged):
+        first = next(iter(judged.left_out), None)
+        why = f": line {first.line}: {first.reason}" if first else ""
+        raise WeakspotError(f"no row of {judged.records.origin} has a verdict{why}", fix="mend the table")
+    parts = TableParts(judged, _wordnet(), settings.ignore)
+    if encoder is None and settings.encoder is None:
+        return parts
+    if not judged.roles.image:
+        raise WeakspotError(
+            f"{judged.records.origin} names no pictures that an encoder could look at",
+            fix="name the column of their paths: --image COLUMN",
+        )
+    tags = read_tags(None if settings.tags is None else Path(settings.tags))
+    return replace(parts, encoder=part(encoder, settings.encoder or "", MODELS, Encoder), tags=tags)
 
 
 def _wordnet() -> WordNet | None:

@@ -44,8 +44,13 @@ def weak_spots(
     groups: NDArray[np.int64] | None = None,
     longest: int = 3,
     dear: NDArray[np.float64] | None = None,
+    doubts: NDArray[np.float64] | None = None,
 ) -> list[Spot]:
-    """Statements under which more fails than elsewhere, the weightiest first."""
+    """Statements under which more fails than elsewhere, the weightiest first.
+
+    Args:
+        doubts: Of each row, how likely its failure is the label's; it then counts for so much less.
+    """
     found: list[tuple[Tested, bool]] = []
     for side in (True, False):
         here, there = half == side, half != side
@@ -54,7 +59,7 @@ def weak_spots(
         found += [
             (one, not side) for one in confirm(rows[there], failed[there], said, fdr=fdr / 2, groups=of)
         ]
-    return joined(rows, failed, found, dear=dear)
+    return joined(rows, failed, found, dear=dear, doubts=doubts)
 
 
 def joined(
@@ -63,6 +68,7 @@ def joined(
     found: list[tuple[Tested, bool]],
     *,
     dear: NDArray[np.float64] | None = None,
+    doubts: NDArray[np.float64] | None = None,
 ) -> list[Spot]:
     """One spot for statements that mark about the same rows: the one that explains most plainly."""
     usual, each = float(failed.mean()), log(max(rows.shape[1], 2))
@@ -72,6 +78,8 @@ def joined(
     worth = gain_of(k, n, usual * n)
     for i, (one, _) in enumerate(found):
         worth[i] -= each * len(one.statement) + (0.0 if dear is None else dear[list(one.statement)].sum())
+    doubted = np.zeros(len(found)) if doubts is None else of.T @ (doubts * failed) / np.maximum(k, 1.0)
+    left = {one.statement: 1.0 - float(share) for (one, _), share in zip(found, doubted, strict=True)}
     shared = (of.T @ of).toarray()
     spots: list[Spot] = []
     leaders: list[int] = []
@@ -88,7 +96,8 @@ def joined(
                 spot.forms if one.statement in (spot.statement, *spot.forms) else (*spot.forms, one.statement)
             )
             spots[alike] = spot._replace(both=spot.both or side != spot.side, forms=forms)
-    return broad_first(rows, failed, sorted(spots, key=lambda spot: -weight(spot.tested, usual)))
+    heavy = sorted(spots, key=lambda spot: -weight(spot.tested, usual) * left[spot.statement])
+    return broad_first(rows, failed, heavy)
 
 
 def broad_first(rows: csc_matrix, failed: NDArray[np.bool_], spots: list[Spot]) -> list[Spot]:

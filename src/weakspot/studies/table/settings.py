@@ -26,11 +26,11 @@ def _is_there(text: str) -> None:
 
 
 class TableSettings(StudySettings):
-    """Find which kinds of rows an evaluation fails on, from a table of its results; no model is asked.
+    """Find which kinds of rows an evaluation fails on, from a table of its results.
 
     The table is a CSV, Parquet, JSON lines or log file with a row for each input. Columns are recognised by
     their usual names; the options below name them otherwise. What one half of the rows suggests is confirmed
-    on the other half.
+    on the other half. The model that failed is not asked again.
     """
 
     target: Annotated[
@@ -62,6 +62,23 @@ class TableSettings(StudySettings):
     ignore: Annotated[
         tuple[str, ...], Option("A column of which nothing is to be said; may be repeated.", _COLUMN)
     ] = ()
+    encoder: Annotated[
+        str | None,
+        Option(
+            "Says what the pictures show, for rows without words, e.g. world:encoder.",
+            "MODEL",
+            names="model",
+            port="Encoder",
+        ),
+    ] = None
+    tags: Annotated[
+        str | None,
+        Option(
+            "What the encoder may say: a word or a phrase a line; by default a list of ours.",
+            "FILE",
+            names="file",
+        ),
+    ] = None
     sentences: Annotated[int, Option("At most so many things said together.")] = 3
     at_once: Annotated[
         int, Option("A table of more rows is read bit by bit: a sample suggests, all others test.", "ROWS")
@@ -92,6 +109,8 @@ class TableSettings(StudySettings):
             raise WeakspotError(f"{self.sentences} things cannot be said together", fix="choose 1, 2 or 3")
         if self.sample < 1:
             raise WeakspotError(f"{self.sample} rows cannot suggest anything", fix="choose a sample of some")
+        if self.tags is not None and self.encoder is None:
+            raise WeakspotError("tags are said by an encoder", fix="name one: encoder=MODEL")
         return self
 
 
