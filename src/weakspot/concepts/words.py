@@ -71,8 +71,8 @@ def said_in(texts: Sequence[str], least: int, wordnet: Nouns | None) -> Iterator
     }
     for name, some in wider(senses, wordnet).items():
         some += [name] if name in members and name not in some else []
-        every = frozenset(form for lemma in some for form in lemmas[lemma])
-        yield from _covering(name, every, [members[lemma] for lemma in some], len(texts))
+        own = frozenset(form for lemma in some for form in lemmas[lemma])
+        yield from _covering(name, own, [members[lemma] for lemma in some], len(texts))
 
 
 def kinds_of(rows_of: Mapping[str, Rows], n: int, wordnet: Nouns) -> Iterator[Said]:

@@ -277,7 +277,7 @@ def test_objects_without_the_ports_methods_are_refused(toy: Path) -> None:
             ws.hunt("python:toy:Classifier", out="run", **(NAMES | change))
         assert "it must have" in error.value.fix
     with pytest.raises(WeakspotError, match="is not a Target"):
-        ws.hunt(object(), out="run", **NAMES)  # type: ignore[arg-type]
+        ws.hunt(object(), out="run", **NAMES)
     assert not Path("run").exists()
 
 
