@@ -113,7 +113,7 @@ def measured(command: list[str]) -> tuple[str, float, float, float]:
         thread.join()
         if process.returncode:
             raise SystemExit(f"it failed with {process.returncode}")
-    return said, time.perf_counter() - began, *peaks
+    return said, time.perf_counter() - began, peaks[0], peaks[1]
 
 
 def tree(pid: int) -> list[int]:
