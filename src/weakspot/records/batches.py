@@ -43,7 +43,7 @@ LINES: Final = (".jsonl", ".ndjson")
 #: Rows in a sheet.
 SIZE: Final = 65_536
 #: Rows in a piece of Parquet, about.
-PIECE: Final = 500_000
+PIECE: Final = 250_000
 #: Bytes from which the number of lines of a text file is estimated.
 _START: Final = 1 << 20
 #: A unique number for each row: the place of its file, then that in its file.

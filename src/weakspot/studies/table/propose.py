@@ -11,7 +11,7 @@ again beside all others, so that a first choice that a better one has made needl
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import log
 from typing import Final
@@ -51,11 +51,15 @@ AGAIN: Final = 2
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Candidate statements with the rows that each is of."""
+    """Candidate statements with the rows that each is of: so many, and so many that failed."""
 
     statements: tuple[Statement, ...]
     rows: csc_matrix
     price: NDArray[np.float64]
+    n: NDArray[np.float64]
+    k: NDArray[np.float64]
+    #: What each gains beside others, as far as it was worked out.
+    gains: dict[Statement, NDArray[np.float64]] = field(default_factory=dict)
 
     @cached_property
     def places(self) -> dict[Statement, int]:
@@ -112,15 +116,15 @@ def candidates(
     extra = np.zeros(m) if dear is None else dear
     each = log(max(m, 2))
     n = np.asarray(rows.sum(axis=0)).ravel()
-    k = np.asarray(rows[failed].sum(axis=0)).ravel()
+    by_row = rows.tocsr()
+    k = np.asarray(by_row[failed].sum(axis=0)).ravel()
     places = np.argsort(np.argsort(-gain_of(k, n, usual * n) + extra, kind="stable"))
     found: list[tuple[Statement, float]] = [((int(i),), each) for i in _ahead(k, n, usual, POOL)]
     if longest > 1:
-        pairs = [pair for pair, _ in _pairs(rows, failed, n, usual)]
+        pairs = [pair for pair, _ in _pairs(by_row, failed, n, usual)]
         found += [(pair, each + log(2.0 + min(places[list(pair)]))) for pair in pairs]
         if longest > 2:
             triples: dict[Statement, tuple[float, float]] = {}
-            by_row = rows.tocsr()
             for place, pair in enumerate(pairs[:DEEPER]):
                 for triple, gain in _longer(by_row, failed, n, pair, _rows_of(rows, pair), usual):
                     triples.setdefault(
@@ -130,7 +134,9 @@ def candidates(
             found += [(triple, price) for triple, (_, price) in ranked]
     statements = tuple(statement for statement, _ in found)
     price = np.array([price + extra[list(statement)].sum() for statement, price in found])
-    return Pool(statements, members(rows, statements), price)
+    of = members(rows, statements)
+    k = np.asarray(of.T @ failed.astype(np.float32), float).ravel()
+    return Pool(statements, of, price, np.diff(of.indptr).astype(float), k)
 
 
 def members(rows: csc_matrix, statements: Sequence[Statement]) -> csc_matrix:
@@ -172,10 +178,10 @@ def _ahead(k: NDArray[np.float64], n: NDArray[np.float64], usual: float, most: i
 
 
 def _pairs(
-    rows: csc_matrix, failed: NDArray[np.bool_], n: NDArray[np.float64], usual: float
+    by_row: csr_matrix, failed: NDArray[np.bool_], n: NDArray[np.float64], usual: float
 ) -> Iterator[tuple[Statement, float]]:
     """The pairs under which most fails beyond the usual."""
-    bad = rows[failed]
+    bad = by_row[failed]
     able = np.flatnonzero((n >= ROWS) & (np.asarray(bad.sum(axis=0)).ravel() >= FAILURES))
     bad = bad[:, able]
     both = (bad.T @ bad).tocoo()
@@ -184,7 +190,7 @@ def _pairs(
     # However few rows a pair has, it gains no more than if all of them failed.
     worth = k * -log(usual) > log(max(len(n), 2))
     first, second, k = first[worth], second[worth], k[worth]
-    counts = _together(rows, n, first, second)
+    counts = _together(by_row, n, first, second)
     smaller = np.minimum(n[first], n[second])
     union = n[first] + n[second] - counts
     own = (counts < SAME * union) & (counts < smaller)
@@ -196,21 +202,20 @@ def _pairs(
 
 
 def _together(
-    rows: csc_matrix, n: NDArray[np.float64], first: NDArray[np.int64], second: NDArray[np.int64]
+    by_row: csr_matrix, n: NDArray[np.float64], first: NDArray[np.int64], second: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Rows of both of two concepts, for many pairs of them.
 
     Concepts of many rows are counted as a dense matrix, which is much the faster, the others as a sparse one.
     """
     found = np.zeros(len(first))
-    many = n > DENSE * rows.shape[0]
+    many = n > DENSE * by_row.shape[0]
     dense = many[first] & many[second]
     if dense.any():
         some, place = _numbered(first[dense], second[dense])
         together = np.zeros((len(some), len(some)))
-        by_row = rows[:, some].tocsr()
-        for start in range(0, rows.shape[0], STEP):
-            block = by_row[start : start + STEP].toarray()
+        for start in range(0, by_row.shape[0], STEP):
+            block = by_row[start : start + STEP, some].toarray()
             together += block.T @ block
         found[dense] = together[place[first[dense]], place[second[dense]]]
     rest = np.flatnonzero(~dense)
@@ -218,9 +223,9 @@ def _together(
     few, other = np.where(rarer, (first[rest], second[rest]), (second[rest], first[rest]))
     some, place = _numbered(few)
     others, beside = _numbered(other)
-    right = rows[:, others]
+    left, right = by_row[:, some].tocsc(), by_row[:, others]
     for start in range(0, len(some), 256):
-        block = (rows[:, some[start : start + 256]].T @ right).toarray()
+        block = (left[:, start : start + 256].T @ right).toarray()
         here = (place[few] >= start) & (place[few] < start + 256)
         found[rest[here]] = block[place[few[here]] - start, beside[other[here]]]
     return found
@@ -260,13 +265,13 @@ def _longer(
 
 def _gains(pool: Pool, failed: NDArray[np.bool_], chosen: Sequence[int]) -> NDArray[np.float64]:
     """What each candidate gains beside those chosen, less its price."""
-    likely = fitted(pool.rows[:, list(chosen)], failed)
-    n = np.asarray(pool.rows.sum(axis=0)).ravel()
-    k = np.asarray(pool.rows.T @ failed.astype(np.float32)).ravel()
-    expected = np.asarray(pool.rows.T @ likely).ravel()
-    gains = gain_of(k.astype(float), n.astype(float), expected.astype(float)) - pool.price
-    gains[k - expected < 1.0] = -np.inf
-    return gains
+    beside = tuple(sorted(chosen))
+    if beside not in pool.gains:
+        expected = np.asarray(pool.rows.T @ fitted(pool.rows[:, list(beside)], failed), float).ravel()
+        gains = gain_of(pool.k, pool.n, expected) - pool.price
+        gains[pool.k - expected < 1.0] = -np.inf
+        pool.gains[beside] = gains
+    return pool.gains[beside].copy()
 
 
 def _best(pool: Pool, failed: NDArray[np.bool_], chosen: Sequence[int]) -> int | None:
