@@ -2,8 +2,8 @@
 
     python benchmarks/table_scale.py 1e6 1e7 [--columns 20] [--executor ray] [--memory]
 
-Makes tables of mixed columns with planted weak spots, in shards of Parquet, hunts each in a process of its
-own, and prints seconds, the peak of memory (proportional set size of the process and its children, and that of the
+Makes tables of mixed columns with planted weak spots, in shards of Parquet, and hunts each in a process of its
+own. Prints seconds, the peak of memory (proportional set size of the process and its children, and that of the
 largest process by itself) and the findings. `--memory` hunts one file that is read whole. What is written is
 removed afterwards.
 """
@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 SHARD = 500_000
-NOUNS = """dog cat horse car bus train boat plane bird tree flower child man woman street house river field beach
-mountain ball table chair phone book window door bridge tower garden kitchen market""".split()  # noqa: SIM905
+NOUNS = """dog cat horse car bus train boat plane bird tree flower child man woman street house river field
+beach mountain ball table chair phone book window door bridge tower garden kitchen market""".split()  # noqa: SIM905
 ADJECTIVES = "red blue green white black small large old new wet dry bright dark quiet busy empty".split()  # noqa: SIM905
 PLACES = "park city forest harbour station office school farm garage museum".split()  # noqa: SIM905
 WEATHER = "sun rain fog snow clouds wind".split()  # noqa: SIM905
