@@ -2,8 +2,8 @@
 
     python benchmarks/table_scale.py 1e6 1e7 [--columns 20] [--executor ray] [--memory]
 
-Makes tables of mixed columns with planted weak spots, in shards of Parquet, hunts each in a process of its own,
-and prints seconds, the peak of memory (proportional set size of the process and its children, and that of the
+Makes tables of mixed columns with planted weak spots, in shards of Parquet, and hunts each in a process of its
+own. Prints seconds, the peak of memory (proportional set size of the process and its children, and that of the
 largest process by itself) and the findings. `--memory` hunts one file that is read whole. What is written is
 removed afterwards.
 """
@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 
 SHARD = 500_000
-NOUNS = """dog cat horse car bus train boat plane bird tree flower child man woman street house river field beach
-mountain ball table chair phone book window door bridge tower garden kitchen market""".split()
-ADJECTIVES = "red blue green white black small large old new wet dry bright dark quiet busy empty".split()
-PLACES = "park city forest harbour station office school farm garage museum".split()
-WEATHER = "sun rain fog snow clouds wind".split()
+NOUNS = """dog cat horse car bus train boat plane bird tree flower child man woman street house river field
+beach mountain ball table chair phone book window door bridge tower garden kitchen market""".split()  # noqa: SIM905
+ADJECTIVES = "red blue green white black small large old new wet dry bright dark quiet busy empty".split()  # noqa: SIM905
+PLACES = "park city forest harbour station office school farm garage museum".split()  # noqa: SIM905
+WEATHER = "sun rain fog snow clouds wind".split()  # noqa: SIM905
 #: What is planted, as the words that a finding of it must have, with the rate of failure.
 PLANTED = {
     ("weather is fog", "speed is"): 0.5,
@@ -94,7 +94,7 @@ def write(folder: Path, rows: int, columns: int) -> None:
 
 
 def measured(command: list[str]) -> tuple[str, float, float, float]:
-    """What a command prints, its seconds, and the peaks of memory in MB: of all processes, and of the largest."""
+    """What a command prints, its seconds, and peaks of memory in MB: of all processes, of the largest."""
     began = time.perf_counter()
     peaks = [0.0, 0.0]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -113,7 +113,7 @@ def measured(command: list[str]) -> tuple[str, float, float, float]:
         thread.join()
         if process.returncode:
             raise SystemExit(f"it failed with {process.returncode}")
-    return said, time.perf_counter() - began, *peaks
+    return said, time.perf_counter() - began, peaks[0], peaks[1]
 
 
 def tree(pid: int) -> list[int]:

@@ -216,8 +216,9 @@ def test_doctor_says_what_is_wrong(
 def test_demo(weakspot: Shell, toy: Path) -> None:
     done = weakspot("demo", "--budget", "images=256", "--out", "demo")
     assert done.returncode == (3 if "stopped: " in done.stdout else 0), done.stderr
-    assert done.stdout.startswith("hunt: the drawn world")
-    for name in ("hunt-fly", "hunt-cat", "hunt-crayfish", "mine", "map", "ask"):
+    assert done.stdout.startswith("table: what a classifier answered")
+    assert "hunt: the drawn world" in done.stdout
+    for name in ("table", "hunt-fly", "hunt-cat", "hunt-crayfish", "mine", "map", "ask"):
         assert (toy / "demo" / name / "report.html").is_file()
         assert f"  demo/{name}/report.html" in done.stdout.splitlines()
     assert done.stdout.splitlines()[-1].startswith("next     weakspot hunt world:classifier --label wolf")

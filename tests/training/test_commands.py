@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TRAINING = ROOT / "training"
-SCRIPTS = ("captioner", "classifier", "encoder", "generated", "generator", "refusal", "truth")
+SCRIPTS = ("captioner", "classifier", "encoder", "generated", "generator", "predictions", "refusal", "truth")
 #: Settings that say where things are, and how many processes draw.
 PLACES = {"out", "cache", "start", "vae", "workers", "smoke", "generator", "weights"}
 

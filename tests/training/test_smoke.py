@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import json
 import os
 import re
@@ -58,6 +60,7 @@ def test_classifier(tmp_path: Path, arch: str) -> None:
     [
         ("encoder.py", "Length of the shared vectors."),
         ("truth.py", "Scenes per cell."),
+        ("predictions.py", "Pictures; the subjects take turns."),
         ("refusal.py", "Folder of XSTest's completions"),
         ("pictures.py", "kind:first:n:texts"),
         ("layers.py", "folder for the layers"),
@@ -211,6 +214,20 @@ def test_generator_and_its_measurement(tmp_path: Path, smoke_generator: Path) ->
     run("generated.py", *generated, "--out", str(tmp_path / "generated"))
     results = json.loads((tmp_path / "generated.json").read_text())
     assert {"fid", "kid", "by_guidance", "drawn"} <= set(results)
+
+
+def test_the_table_of_predictions_is_the_shipped_one(tmp_path: Path) -> None:
+    made = tmp_path / "predictions.csv.gz"
+    run("predictions.py", "--rows", "64", "--out", str(made), smoke=False)
+    shipped = ROOT / "src" / "weakspot" / "world" / "predictions.csv.gz"
+    texts = [gzip.decompress(path.read_bytes()).decode() for path in (made, shipped)]
+    tables = [csv.DictReader(text.splitlines()) for text in texts]
+    ours, theirs = list(tables[0]), list(tables[1])[:64]
+    assert len(ours) == 64
+    for one, other in zip(ours, theirs, strict=True):
+        assert float(one.pop("confidence")) == pytest.approx(float(other.pop("confidence")), abs=0.001)
+        assert one == other
+    assert made.read_bytes()[4:8] == b"\0\0\0\0"  # no time in it, so that the same table is the same file
 
 
 @pytest.mark.long

@@ -14,7 +14,7 @@ import yaml
 from weakspot.core import WeakspotError, disk_errors, nearest
 from weakspot.core.registry import study_names
 from weakspot.study.options import Field, fields_of
-from weakspot.study.study import Study, find_study
+from weakspot.study.study import Study, find_study, taker_of
 
 #: More than any study's file has.
 LARGEST: Final = 1 << 20
@@ -82,6 +82,8 @@ def read_study(path: Path, *, changes: Sequence[str] = ()) -> StudyFile:
     if rows or not found.problems:
         study = None if name is None or loader is None else name.value
         if isinstance(study, str) and study in study_names():
+            plain = {key: node.value for key, _, node in rows if isinstance(node, yaml.ScalarNode)}
+            study = taker_of(find_study(study), plain).name
             known = options_of(study)
             found = StudyFile(path, study, found.values, found.lines, found.problems)
         elif name is None:

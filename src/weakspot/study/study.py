@@ -256,15 +256,20 @@ def _lower(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
+def taker_of(study: Study, values: Mapping[str, Any]) -> Study:
+    """The study that answers: another one where this one is given what is the other's."""
+    given = next(
+        (values[f.name] for f in study.fields.values() if f.option.argument and f.name in values), None
+    )
+    return next((one for one in stand_ins(study) if given is not None and one.find("takes")(given)), study)
+
+
 def chosen(study: Study, values: Mapping[str, Any]) -> tuple[Study, dict[str, Any]]:
     """The study that answers, and the options that are given to it.
 
     An option that belongs to the other one, and is not as by default, is an error.
     """
-    given = next(
-        (values[f.name] for f in study.fields.values() if f.option.argument and f.name in values), None
-    )
-    taker = next((one for one in stand_ins(study) if given is not None and one.find("takes")(given)), study)
+    taker = taker_of(study, values)
     known = {field.name for field in fields_of(taker)}
     defaults = {field.name: field.default for field in every_field(study)}
     for name, value in values.items():

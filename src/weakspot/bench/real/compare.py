@@ -54,7 +54,7 @@ PARTS: Final[Mapping[str, str]] = {
 NULLS: Final = 100
 NULL_RATES: Final = (0.04, 0.1, 0.25)
 NULL_ROWS: Final = 5_000
-SPLITS: Final = 3
+SPLITS: Final = 6
 SEEDS: Final = 3
 
 

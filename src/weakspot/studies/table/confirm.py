@@ -50,11 +50,11 @@ class Tested(NamedTuple):
 
 
 def halves(n: int, seed: int, groups: Integers | None = None) -> NDArray[np.bool_]:
-    """One half of the rows; rows of one group lie on one side."""
+    """One half of the rows; rows of one group lie on one side, that on which most of it would be."""
     place = np.arange(n) if groups is None else groups
     order = np.random.default_rng([seed, 2]).permutation(int(place.max()) + 1)
     sizes = np.bincount(place)[order]
-    return np.isin(place, order[np.cumsum(sizes) <= n / 2])
+    return np.isin(place, order[np.cumsum(sizes) - sizes / 2 < n / 2])
 
 
 def confirm(

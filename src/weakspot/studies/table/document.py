@@ -213,8 +213,10 @@ def examples_of(spot: WeakSpot, *, most: int = 3) -> Iterator[str]:
 
 def not_found(result: TableResult) -> str:
     """What the table excludes."""
+    if result.failures == result.rows:
+        return "Every row fails, so none fails more often than the others."
     if result.bound is None:
-        return "There are too few rows to say what else could be weak."
+        return "Nothing that can be said is of enough rows to say what else could be weak."
     found = result.bound
     size = show.plural(found.rows, "row") + (f" of {show.count(found.groups)} groups" if found.groups else "")
     other = "Among the rows that none of these speaks of, no" if result.spots else "No"
@@ -231,6 +233,10 @@ def measured(result: TableResult) -> Iterator[tuple[str, str]]:
     if result.sampled:
         rows = f"{show.count(result.sampled)} rows suggested, {show.count(result.tested)} others tested"
         yield "read piece by piece", rows
+    yield (
+        "intervals",
+        "of 95 %; the low end of a weak spot's rate is that of 99 %, since it was picked for failing often",
+    )
     yield "things to say", f"{show.count(result.concepts)} words, values, ranges and the like"
     if not result.wider:
         yield "wider nouns", "none: WordNet is not on this machine (apt-get install wordnet-base)"

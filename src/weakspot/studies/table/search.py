@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import log
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ from weakspot.studies.table.propose import Statement, gain_of, members, propose
 ALIKE = 0.6
 #: A broad statement is said before a narrow one where its other rows have so much of the effect.
 PART = 0.3
+#: So many are read first: those that explain most together.
+FIRST = 10
 
 
 class Spot(NamedTuple):
@@ -96,8 +99,35 @@ def joined(
                 spot.forms if one.statement in (spot.statement, *spot.forms) else (*spot.forms, one.statement)
             )
             spots[alike] = spot._replace(both=spot.both or side != spot.side, forms=forms)
-    heavy = sorted(spots, key=lambda spot: -weight(spot.tested, usual) * left[spot.statement])
-    return broad_first(rows, failed, heavy)
+    counted = failed.astype(float) if doubts is None else failed * (1.0 - doubts)
+    best = most_first(rows, counted, usual, spots)
+    heavy = partial(_by_weight, rows, failed, left)
+    return [*heavy(best[:FIRST]), *heavy(best[FIRST:])]
+
+
+def _by_weight(
+    rows: csc_matrix, failed: NDArray[np.bool_], left: dict[Statement, float], spots: list[Spot]
+) -> list[Spot]:
+    usual = float(failed.mean())
+    ordered = sorted(spots, key=lambda spot: -weight(spot.tested, usual) * left[spot.statement])
+    return broad_first(rows, failed, ordered)
+
+
+def most_first(rows: csc_matrix, failed: NDArray[np.float64], usual: float, spots: list[Spot]) -> list[Spot]:
+    """In the order in which they explain most.
+
+    Each counts by the failures above the usual in rows that none before it speaks of.
+    """
+    of = members(rows, [spot.statement for spot in spots])
+    left, order = list(range(len(spots))), []
+    new = failed - usual
+    while left:
+        gains = of.T @ new
+        best = max(left, key=lambda i: float(gains[i]))
+        left.remove(best)
+        order.append(best)
+        new[of.indices[of.indptr[best] : of.indptr[best + 1]]] = 0.0
+    return [spots[i] for i in order]
 
 
 def broad_first(rows: csc_matrix, failed: NDArray[np.bool_], spots: list[Spot]) -> list[Spot]:

@@ -118,7 +118,8 @@ def takes(given: Any) -> bool:
     """Whether something is a table of results, or is called like one."""
     from weakspot.records.read import called_table, is_table  # only now: a command's help reads no tables
 
-    return is_table(given) or called_table(given)
+    empty = isinstance(given, list) and not given  # of which it is told that it has no rows
+    return empty or is_table(given) or called_table(given)
 
 
 def title(settings: TableSettings) -> str:
