@@ -1,11 +1,10 @@
 """How long `weakspot hunt TABLE` takes on large tables, how much memory, and whether it finds what is there.
 
-    python benchmarks/table_scale.py 1e6 1e7 [--columns 20] [--executor ray] [--memory]
+    python benchmarks/table_scale.py 5e4 1e6 1e7 [--columns 20] [--executor ray] [--at-once 500000]
 
 Makes tables of mixed columns with planted weak spots, in shards of Parquet, and hunts each in a process of its
 own. Prints seconds, the peak of memory (proportional set size of the process and its children, and that of the
-largest process by itself) and the findings. `--memory` hunts one file that is read whole. What is written is
-removed afterwards.
+largest process by itself) and the findings. What is written is removed afterwards.
 """
 
 from __future__ import annotations
@@ -140,11 +139,11 @@ def size_of(pid: int) -> float:
     return 0.0
 
 
-def hunted(target: Path, executor: str) -> None:
+def hunted(target: Path, options: list[str]) -> None:
     out = target.parent / "run"
     shutil.rmtree(out, ignore_errors=True)
     command = [sys.executable, "-m", "weakspot", "hunt", str(target), "--out", str(out), "--json"]
-    said, seconds, together, largest = measured([*command, *(["--executor", executor] if executor else [])])
+    said, seconds, together, largest = measured([*command, *options])
     result = json.loads(said)["result"]
     spots = [spot["says"] for spot in result["spots"]]
     right = [
@@ -166,7 +165,9 @@ def main() -> None:
     arguments.add_argument("rows", nargs="+", type=float)
     arguments.add_argument("--columns", type=int, default=20)
     arguments.add_argument("--executor", default="")
-    arguments.add_argument("--memory", action="store_true", help="one file, read whole")
+    arguments.add_argument(
+        "--at-once", type=int, default=500_000, help="a table of more rows is read in pieces"
+    )
     given = arguments.parse_args()
     for rows in map(int, given.rows):
         with tempfile.TemporaryDirectory() as name:
@@ -176,7 +177,8 @@ def main() -> None:
             size = sum(path.stat().st_size for path in folder.iterdir()) / 1e6
             print(f"{rows:,} rows × {given.columns} columns, {size:,.0f} MB of Parquet ", end="")
             print(f"(made in {time.perf_counter() - began:.0f} s), {os.cpu_count()} processors", flush=True)
-            hunted(folder if not given.memory else next(folder.iterdir()), given.executor)
+            options = ["--at-once", str(given.at_once)]
+            hunted(folder, [*options, *(["--executor", given.executor] if given.executor else [])])
 
 
 if __name__ == "__main__":

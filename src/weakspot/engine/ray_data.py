@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Self, TypeVar
@@ -39,17 +40,7 @@ class RayDataExecutor:
         pieces = [{"number": i, "work": ray.cloudpickle.dumps((draw, w))} for i, w in enumerate(work)]
         if not pieces:
             return
-        from ray import data
-
-        data.DataContext.get_current().enable_progress_bars = False
-        pool = self.settings.pools["source"]
-        uses: dict[str, Any] = {"num_cpus": pool.cpus, "num_gpus": pool.gpus or None}
-        found = data.from_items(pieces, override_num_blocks=len(pieces)).map(
-            _Doing(Surroundings.here()),
-            memory=pool.memory * (1 << 30) or None,
-            concurrency=pool.workers,
-            **uses,
-        )
+        found = self._mapped(pieces)
         done: dict[int, C] = {}
         place = 0
         try:
@@ -64,6 +55,26 @@ class RayDataExecutor:
                 f"Ray Data cannot go on: {str(cause).strip().splitlines()[-1][:300]}",
                 fix="try --executor local",
             ) from error
+
+    def _mapped(self, pieces: list[dict[str, Any]]) -> Any:
+        """The data set of what is done with the pieces; nothing has begun."""
+        pool = self.settings.pools["source"]
+        uses: dict[str, Any] = {"num_cpus": pool.cpus, "num_gpus": pool.gpus or None}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Ray warns of settings of its own
+            try:
+                from ray import data
+            except ImportError as error:
+                raise WeakspotError(
+                    f"Ray Data needs a library that is missing: {error}", fix="pip install 'ray[data]'"
+                ) from error
+            data.DataContext.get_current().enable_progress_bars = False
+            return data.from_items(pieces, override_num_blocks=len(pieces)).map(
+                _Doing(Surroundings.here()),
+                memory=pool.memory * (1 << 30) or None,
+                concurrency=pool.workers,
+                **uses,
+            )
 
     def __enter__(self) -> Self:
         return self

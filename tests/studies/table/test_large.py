@@ -28,7 +28,7 @@ from weakspot.studies.table.result import TableResult
 from weakspot.studies.table.settings import TableSettings
 
 N = 6_000
-SMALL = {"at_once": 1_000, "sample": 2_000}
+SMALL: dict[str, Any] = {"at_once": 1_000, "sample": 2_000}
 SHARE = 2_000 / N
 
 
