@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -69,10 +70,11 @@ class RayDataExecutor:
                     f"Ray Data needs a library that is missing: {error}", fix="pip install 'ray[data]'"
                 ) from error
             data.DataContext.get_current().enable_progress_bars = False
+            logging.getLogger("ray.data").setLevel(logging.ERROR)
             return data.from_items(pieces, override_num_blocks=len(pieces)).map(
                 _Doing(Surroundings.here()),
                 memory=pool.memory * (1 << 30) or None,
-                concurrency=pool.workers,
+                compute=data.TaskPoolStrategy(pool.workers),
                 **uses,
             )
 
