@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, Self,
 
 from pydantic import BaseModel, ConfigDict, PlainSerializer, ValidationError
 
-from weakspot.core import WeakspotError
+from weakspot.core import TABLES, WeakspotError
 from weakspot.core.registry import load_study, name_of, study_entries, study_names
 from weakspot.study.options import BLOBS, EXECUTOR, OUT, Field, Option, StudySettings, fields_of
 
@@ -261,7 +261,14 @@ def taker_of(study: Study, values: Mapping[str, Any]) -> Study:
     given = next(
         (values[f.name] for f in study.fields.values() if f.option.argument and f.name in values), None
     )
-    return next((one for one in stand_ins(study) if given is not None and one.find("takes")(given)), study)
+    if given is None or _is_name(given):
+        return study
+    return next((one for one in stand_ins(study) if one.find("takes")(given)), study)
+
+
+def _is_name(given: Any) -> bool:
+    """Whether this can only name a model: it has a scheme, and is no table's name and no file's."""
+    return isinstance(given, str) and ":" in given and not TABLES.has(given) and not Path(given).exists()
 
 
 def chosen(study: Study, values: Mapping[str, Any]) -> tuple[Study, dict[str, Any]]:
