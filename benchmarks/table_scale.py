@@ -3,8 +3,8 @@
     python benchmarks/table_scale.py 5e4 1e6 1e7 [--columns 20] [--executor ray] [--at-once 500000]
 
 Makes tables of mixed columns with planted weak spots, in shards of Parquet, and hunts each in a process of
-its own. Prints seconds, the peak of memory (proportional set size of all processes, and that of the largest
-by itself) and the findings. What is written is removed afterwards.
+its own. Prints seconds, the peak of memory (proportional set size of the process and its children, and that
+of the largest process by itself) and the findings. What is written is removed afterwards.
 """
 
 from __future__ import annotations
