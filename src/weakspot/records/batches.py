@@ -268,6 +268,7 @@ def _of_arrow(
             table = pyarrow.Table.from_batches([batch])
             table.validate(full=True)
             table = table.rename_columns([clean[name] for name in table.column_names])
+            table = table.replace_schema_metadata(schema.metadata)  # which batches have lost
             lines = np.arange(start + 1, start + 1 + table.num_rows)
             start += table.num_rows
             if keep is not None:

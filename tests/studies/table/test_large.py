@@ -18,7 +18,7 @@ from weakspot.concepts.columns import concepts_of, free_columns, holds, texts_of
 from weakspot.core import WeakspotError
 from weakspot.records import Roles
 from weakspot.records.batches import pieces_of, sheets
-from weakspot.records.read import read_records
+from weakspot.records.read import read_records, records_like
 from weakspot.records.verdicts import settled
 from weakspot.studies.table.confirm import confirm
 from weakspot.studies.table.large import Sides
@@ -302,3 +302,76 @@ def rule_of(rows: list[dict[str, Any]]) -> Any:
 
 def kinds_of(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return {name: column.kind for name, column in read_records(rows[:500]).columns.items()}
+
+
+KINDS: list[dict[str, Any]] = [
+    {
+        "label": i % 3,
+        "prediction": (i + (i % 7 == 0)) % 3,
+        "caption": ["a dog at the sea", "two dogs, red ones", "nobody is here"][i % 3],
+        "count": None if i % 11 == 0 else i % 5,
+        "size": round((i * 37 % 101) / 7, 3),
+        "dark": None if i % 13 == 0 else i % 2 == 0,
+        "day": f"2024-{i % 12 + 1:02}-{i % 28 + 1:02}T{i % 24:02}:00:00",
+        "tags": [["a", "b"], ["b"], [], ["c", "a"]][i * 7 % 17 % 4],
+        "camera": {"maker": ["x", "y"][i % 2], "zoom": i % 20, "settings": {"iso": str(i % 4 * 100)}},
+        "mixed": "none of these" if i == 299 else str(i % 3),
+    }
+    for i in range(300)
+]
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl", "csv"])
+def test_every_concept_holds_of_the_same_rows_in_pieces(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weakspot.records.batches.SIZE", 40)
+    path = tmp_path / f"table.{form}"
+    if form == "parquet":
+        pa = pytest.importorskip("pyarrow")
+        from pyarrow import parquet as format
+
+        features = {"label": {"names": ["cat", "dog", "fox"], "_type": "ClassLabel"}}
+        schema = {"huggingface": json.dumps({"info": {"features": features}})}
+        table = pa.Table.from_pylist(KINDS).replace_schema_metadata(schema)
+        format.write_table(table, path, row_group_size=90)
+    elif form == "jsonl":
+        json_lines(path, KINDS)
+    else:
+        cells = [{k: json.dumps(v) if isinstance(v, dict | list) else v for k, v in r.items()} for r in KINDS]
+        comma_separated(path, cells)
+    whole, rule = settled(read_records(path), Roles())
+    concepts = concepts_of(whole)
+    columns = whole.records.columns
+    assert {c.column for c in concepts.concepts} >= {"camera.maker", "camera.settings.iso", "tags", "day"}
+    free = free_columns(whole)
+    pieces = pieces_of(path)
+    assert pieces is not None
+    kinds, found, failed = {name: column.kind for name, column in columns.items()}, [], []
+    for piece in pieces.pieces:
+        for _, sheet in sheets(piece, columns=kinds):
+            records = records_like(sheet, kinds, ("label", "prediction", ""))
+            found.append(holds(concepts.concepts, records, texts_of(records, free)))
+            failed.append(rule(records).failed)
+    assert len(found) > 5
+    np.testing.assert_array_equal(np.vstack(found), concepts.rows.toarray() > 0)
+    np.testing.assert_array_equal(np.concatenate(failed), whole.failed)
+
+
+def test_a_damaged_shard_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    target = parquet(tmp_path / "table", rows_of(2_000))
+    shard = sorted(target.iterdir())[1]
+    content = bytearray(shard.read_bytes())
+    content[100:3000] = bytes(2900)
+    shard.write_bytes(bytes(content))
+    with pytest.raises(WeakspotError, match=shard.name):
+        hunted(target, tmp_path / "run")
+
+
+def test_a_damaged_packed_file_gives_what_comes_before(tmp_path: Path) -> None:
+    path = comma_separated(tmp_path / "one.csv.gz", rows_of(), packed=True)
+    path.write_bytes(path.read_bytes()[:-2000])
+    found = hunted(path, tmp_path / "run")
+    assert 1_000 < found.rows < N
+    assert any("damaged from here on" in reason for _, reason in found.reasons)
