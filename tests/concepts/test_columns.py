@@ -36,12 +36,12 @@ def test_rare_and_ubiquitous_values_are_no_concepts():
 @pytest.mark.parametrize(
     ("name", "yes", "no"),
     [
-        ("blurred", "blurred", "not blurred"),
+        ("blurred", "blurred is yes", "blurred is no"),
         ("is_blurred", "is blurred", "is not blurred"),
         ("was_cut", "was cut", "was not cut"),
         ("has_text", "has text", "has no text"),
         ("contains text", "contains text", "contains no text"),
-        ("multiple_objects", "multiple objects", "not multiple objects"),
+        ("multiple_objects", "multiple objects is yes", "multiple objects is no"),
     ],
 )
 @pytest.mark.parametrize("kind", [Kind.FLAG, Kind.NUMBER])

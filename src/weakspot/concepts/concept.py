@@ -97,11 +97,11 @@ def _number(text: str) -> str:
 
 
 def _flag(column: str, value: str) -> str:
-    if value == "yes":
-        return column
     found = _VERB.fullmatch(column)
     if found is None:
-        return f"not {column}"
+        return f"{column} is {value}"
+    if value == "yes":
+        return column
     verb = found[1].lower()
     return f"{_DENIED.get(verb, f'{verb} not')} {found[2]}"
 

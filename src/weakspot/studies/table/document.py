@@ -152,10 +152,10 @@ class TableDocument(Document):
 
 def joined(spot: WeakSpot) -> str:
     """A statement in words."""
-    return told(spot.says)
+    return in_words(spot.says)
 
 
-def told(says: Sequence[str]) -> str:
+def in_words(says: Sequence[str]) -> str:
     """Columns first, then pictures and words: "light is night and the text says “white” and “half”"."""
     words = [part for part in says if part.startswith(("“", "any "))]
     shows = [part for part in says if part.startswith("shows ")]
@@ -182,10 +182,12 @@ def said_of(spot: WeakSpot, *, sampled: bool = False) -> Iterator[str]:
         if sampled
         else "on the half of the table that did not suggest it"
     )
+    more = spot.failures - spot.rows * spot.elsewhere.value
     yield f"{show.rate(spot.rate)} fail {where}; {show.percent(spot.elsewhere.value)} of its other rows do."
     yield (
         f"In the whole table {show.count(spot.failures)} of {show.plural(spot.rows, 'such row')} fail: "
-        f"{show.percent(spot.impact)} of all failures."
+        f"{show.percent(spot.impact)} of all failures"
+        + (f", {show.count(round(more))} more than at the rate elsewhere." if more >= 1 else ".")
     )
     if spot.own < 0.8 * spot.impact:
         yield f"Beyond what other findings explain it adds {show.percent(spot.own)} of all failures."
@@ -198,7 +200,7 @@ def said_of(spot: WeakSpot, *, sampled: bool = False) -> Iterator[str]:
     if spot.both:
         yield "Both halves suggested it, each without the other."
     if spot.forms:
-        forms = "; ".join(told(form) for form in spot.forms[:4])
+        forms = "; ".join(in_words(form) for form in spot.forms[:4])
         yield f"About the same rows: {forms}."
 
 

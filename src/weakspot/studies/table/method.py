@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from math import log
 from typing import Final
 
@@ -41,6 +42,8 @@ EXAMPLES: Final = 6
 ANSWERS: Final = 4
 #: The ledger holds a trial for each row of a table of at most so many.
 TRIALS: Final = 200_000
+#: From here a failure is said to be probably the label's.
+DOUBTED: Final = 0.5
 #: Rows left out that are listed.
 LISTED: Final = 50
 
@@ -63,9 +66,10 @@ def table(context: Context[TableSettings, TableParts | InPieces]) -> TableResult
     # Of a table in pieces the rows in memory are a sample, which no trials are kept of.
     whole = not found.sampled
     base = Hypothesis(f"a row of {settings.target}", origin="baseline")
-    keep_trials(context.ledger, base, judged, np.flatnonzero(np.full(len(judged), whole)), Stage.EXPLORE)
     doubts = suspicion(judged)
-    told, findings = [], []
+    keep = partial(keep_trials, context.ledger, judged, doubts)
+    keep(base, np.flatnonzero(np.full(len(judged), whole)), Stage.EXPLORE)
+    spots, findings = [], []
     for spot, evidence in zip(found.spots, found.evidence, strict=True):
         words = phrases(parts, spot.statement)
         hypothesis = Hypothesis(
@@ -74,9 +78,9 @@ def table(context: Context[TableSettings, TableParts | InPieces]) -> TableResult
             origin="rows",
             parent=base.id,
         )
-        keep_trials(context.ledger, hypothesis, judged, np.flatnonzero(evidence.shown & whole), Stage.CONFIRM)
+        keep(hypothesis, np.flatnonzero(evidence.shown & whole), Stage.CONFIRM)
         weak = weak_spot(context.run.blobs, found, spot, evidence, hypothesis, doubts)
-        told.append(weak)
+        spots.append(weak)
         findings.append(finding_of(weak, hypothesis))
     context.ledger.set_findings(findings)
     return TableResult(
@@ -93,7 +97,7 @@ def table(context: Context[TableSettings, TableParts | InPieces]) -> TableResult
         concepts=len(concepts.concepts),
         wider=parts.wider,
         label=share_of(judged, doubts, np.ones(len(judged), bool)),
-        spots=tuple(told),
+        spots=tuple(spots),
         bound=bound(parts, [of_statement(parts, spot.statement) for spot in found.spots]),
         sampled=found.sampled,
         tested=found.tested,
@@ -235,19 +239,29 @@ def example(blobs: Blobs, judged: Judged, row: int) -> ExampleRow:
 
 
 def keep_trials(
-    ledger: Ledger, hypothesis: Hypothesis, judged: Judged, rows: NDArray[np.int64], stage: Stage
+    ledger: Ledger,
+    judged: Judged,
+    doubts: NDArray[np.float64],
+    hypothesis: Hypothesis,
+    rows: NDArray[np.int64],
+    stage: Stage,
 ) -> None:
     """A trial for each row, unless the table is a large one or an earlier session kept them."""
     ledger.add_hypotheses([hypothesis])
     if len(judged) > TRIALS or not len(rows) or ledger.count(hypothesis, stage):
         return
     spend = {"rows": len(rows)} if stage is Stage.EXPLORE else {}
-    ledger.record(list(trials_of(hypothesis, judged, rows, stage)), spend)
+    ledger.record(list(trials_of(hypothesis, judged, doubts, rows, stage)), spend)
 
 
 def trials_of(
-    hypothesis: Hypothesis, judged: Judged, rows: NDArray[np.int64], stage: Stage
+    hypothesis: Hypothesis,
+    judged: Judged,
+    doubts: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    stage: Stage,
 ) -> Iterator[Trial]:
+    """The rows as trials; of a failure that is probably the label's the detail says how probably."""
     from weakspot.core import Status
 
     for row in rows.tolist():
@@ -262,6 +276,7 @@ def trials_of(
             answer,
             ((answer, score),) if answer and not np.isnan(score) else (),
             judged.text_of(row)[:600],
+            f"probably the label's: {doubts[row]:.2f}" if doubts[row] >= DOUBTED else "",
         )
 
 
