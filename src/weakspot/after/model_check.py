@@ -32,7 +32,8 @@ from weakspot.core import (
     TextEncoder,
     WeakspotError,
 )
-from weakspot.core.ports import Batching, Described, Doubtful, Probing, Releasing
+from weakspot.core.abilities import Batching, Described, Doubtful, Releasing
+from weakspot.core.ports import Probing
 from weakspot.models.pictures import SAY
 from weakspot.sources.labelled import labelled_images
 from weakspot.study.loading import part

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from weakspot.checks.ports import ContractError, check_abilities, check_list, has_method, kind, promise, same
 from weakspot.core import Captioner, Encoder, Generator, ScoringCaptioner, TextEncoder
-from weakspot.core.ports import Formatted, NoiseGenerator, Repeating, understands
+from weakspot.core.abilities import Formatted, Repeating
+from weakspot.core.ports import NoiseGenerator, understands
 
 
 def check_encoder(

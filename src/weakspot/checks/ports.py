@@ -21,6 +21,7 @@ from weakspot.core import (
     Target,
     Verdict,
     WeakspotError,
+    abilities,
     case_seed,
     ports,
 )
@@ -62,12 +63,12 @@ def same(one: Any, other: Any) -> bool:
 
 #: What a part says of itself in one line, by the port that asks for it.
 _IN_WORDS: Final[Mapping[type, str]] = {
-    ports.Digested: "digest",
-    ports.Described: "about",
-    ports.Revised: "revision",
-    ports.Doubtful: "doubt",
-    ports.Formatted: "dtype",
-    ports.Located: "device",
+    abilities.Digested: "digest",
+    abilities.Described: "about",
+    abilities.Revised: "revision",
+    abilities.Doubtful: "doubt",
+    abilities.Formatted: "dtype",
+    abilities.Located: "device",
 }
 #: An index that no check draws.
 _CHOSEN: Final = 1 << 20
@@ -280,7 +281,7 @@ def check_judge(judge: Judge, cases: Sequence[Case], outputs: Sequence[Output]) 
 
 def check_abilities(part: object) -> None:
     """Check what a part says of itself: `digest`, `revision`, `about`, `batch`, and so on."""
-    if isinstance(part, ports.Digested):
+    if isinstance(part, abilities.Digested):
         promise(part.digest == part.digest, "digest changes", "let it follow from files and settings")
     for port, name in _IN_WORDS.items():
         if not isinstance(part, port):
@@ -291,7 +292,7 @@ def check_abilities(part: object) -> None:
         promise("\n" not in str(value), f"{name} has several lines", "give one line")
     if isinstance(part, ports.CpuBound):
         promise(isinstance(part.cpu_bound, bool), f"cpu_bound is {part.cpu_bound!r}", "say True or False")
-    if isinstance(part, ports.Batching):
+    if isinstance(part, abilities.Batching):
         promise(
             isinstance(part.batch, int) and part.batch >= 1, f"batch is {part.batch!r}", "give a whole number"
         )
@@ -301,5 +302,5 @@ def check_abilities(part: object) -> None:
             "skipped does not hold pairs of a file and a reason",
             "give (name, reason) for each",
         )
-    for one in part.models if isinstance(part, ports.Composed) else ():
+    for one in part.models if isinstance(part, abilities.Composed) else ():
         check_abilities(one)

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import Classifier, WeakspotError
-from weakspot.core.ports import Composed, Formatted, Located, digest_of
+from weakspot.core.abilities import Composed, Formatted, Located
+from weakspot.core.ports import digest_of
 
 
 class Identity(NamedTuple):

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from weakspot.concepts.space import ConceptSpace
 from weakspot.core import MODELS, SOURCES, Case, Generator, Hypothesis, Source, WeakspotError, case_seed
-from weakspot.core.ports import NoiseGenerator, Repeating, cpu_bound, digest_of, understands
+from weakspot.core.abilities import Repeating
+from weakspot.core.ports import NoiseGenerator, cpu_bound, digest_of, understands
 from weakspot.core.registry import import_part
 from weakspot.models.diffusers import pipeline as diffusers
 from weakspot.models.http import models as http

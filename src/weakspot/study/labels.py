@@ -27,16 +27,8 @@ from weakspot.core import (
     nearest,
     parse_name,
 )
-from weakspot.core.ports import (
-    Captioned,
-    Composed,
-    Relabelled,
-    Skipping,
-    available,
-    cpu_bound,
-    digest_of,
-    understands,
-)
+from weakspot.core.abilities import Composed
+from weakspot.core.ports import Captioned, Relabelled, Skipping, available, cpu_bound, digest_of, understands
 from weakspot.core.registry import name_of
 from weakspot.judges import LabelJudge, Verified
 from weakspot.judges.label import Relation, kin_of

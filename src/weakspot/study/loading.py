@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 from urllib.parse import urlencode
 
 from weakspot.core import Registry, WeakspotError, parse_name
-from weakspot.core.ports import Described, Revised
+from weakspot.core.abilities import Described, Revised
 from weakspot.engine import Placed, Watch
 from weakspot.engine.identity import models_in
 from weakspot.study.options import StudySettings

@@ -19,7 +19,7 @@ from torch import nn
 from torch.nn import functional as F  # noqa: N812
 
 from weakspot.core import WeakspotError
-from weakspot.core.ports import Trainable
+from weakspot.core.abilities import Trainable
 from weakspot.models.compute import choose_device
 from weakspot.tuning.rounds import Progress, rounds
 from weakspot.tuning.train import Trained
