@@ -90,9 +90,9 @@ class HttpImages:
             kept = self._cache / named[:2] / f"{named}.png"
             if kept.is_file():
                 return _picture(kept.read_bytes(), of=str(kept))
-        told = found(self._caller.json(content, "application/json"), self.endpoint.answer or ANSWER)
+        reply = found(self._caller.json(content, "application/json"), self.endpoint.answer or ANSWER)
         try:
-            data = base64.b64decode(str(told).partition("base64,")[2] or str(told), validate=True)
+            data = base64.b64decode(str(reply).partition("base64,")[2] or str(reply), validate=True)
         except (binascii.Error, ValueError):
             data = b""
         picture = _picture(data, of=self.endpoint.url)
@@ -157,8 +157,8 @@ class HttpClassifier:
         pictures = [stack_images([case.input])[0] for case in cases]
         try:
             content = self._caller.json(*self.endpoint.request(pictures))
-            told = found(content, self.endpoint.answer)
-            rows = told if self.endpoint.batch > 1 else [told]
+            reply = found(content, self.endpoint.answer)
+            rows = reply if self.endpoint.batch > 1 else [reply]
             if not isinstance(rows, list) or len(rows) != len(cases):
                 got = f"{len(rows)} answers" if isinstance(rows, list) else f"a {type(rows).__name__}"
                 raise WeakspotError(f"{got} came for {len(cases)} pictures", fix="check batch and answer")
@@ -169,31 +169,31 @@ class HttpClassifier:
             detail = self._caller.scrub(f"{self.endpoint.url}: {error.what}; {error.fix}")
             return [Output(None, status=Status.ERROR, detail=detail)] * len(cases)
 
-    def _output(self, told: Any) -> Output:
+    def _output(self, reply: Any) -> Output:
         name, score = self.endpoint.name, self.endpoint.score
-        if isinstance(told, list) and told and all(isinstance(row, dict) for row in told):
-            told = {str(found(row, name)): found(row, score) for row in told}
-        if isinstance(told, bool):
+        if isinstance(reply, list) and reply and all(isinstance(row, dict) for row in reply):
+            reply = {str(found(row, name)): found(row, score) for row in reply}
+        if isinstance(reply, bool):
             raise WeakspotError("the answer is yes or no", fix="say where the label lies: answer=…")
-        if isinstance(told, int):
-            if not 0 <= told < len(self.labels):
+        if isinstance(reply, int):
+            if not 0 <= reply < len(self.labels):
                 raise WeakspotError(
-                    f"the answer is label number {told} of {len(self.labels)}", fix="check the labels"
+                    f"the answer is label number {reply} of {len(self.labels)}", fix="check the labels"
                 )
-            return Output(self.labels[told])
-        if isinstance(told, str):
-            return Output(self._known(told))
-        if isinstance(told, dict) and told and all(_number(value) for value in told.values()):
-            by_name = {self._known(str(key)): float(value) for key, value in told.items()}
+            return Output(self.labels[reply])
+        if isinstance(reply, str):
+            return Output(self._known(reply))
+        if isinstance(reply, dict) and reply and all(_number(value) for value in reply.values()):
+            by_name = {self._known(str(key)): float(value) for key, value in reply.items()}
             if set(by_name) != set(self.labels):
                 return Output(max(by_name, key=lambda label: by_name[label]))
-            told = [by_name[label] for label in self.labels]
-        if not isinstance(told, list) or not all(_number(value) for value in told):
-            there = f"a mapping with {', '.join(map(str, told))}" if isinstance(told, dict) else str(told)
+            reply = [by_name[label] for label in self.labels]
+        if not isinstance(reply, list) or not all(_number(value) for value in reply):
+            there = f"a mapping with {', '.join(map(str, reply))}" if isinstance(reply, dict) else str(reply)
             raise WeakspotError(
                 f"no labels or numbers but {there[:120]}", fix="say where they lie: answer=predictions.0"
             )
-        [output] = self._read(np.array([told], np.float32))
+        [output] = self._read(np.array([reply], np.float32))
         return output
 
     def _known(self, label: str) -> str:

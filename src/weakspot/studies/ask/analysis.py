@@ -229,8 +229,8 @@ def attributed(asked: Sequence[Asked], described: Mapping[str, float | None]) ->
     causes: dict[str, str] = {}
     for key, one in by_stage.get("", {}).items():
         if one.refused:
-            told, meant = (by_stage.get(s, {}).get(key) for s in ("description", "intent"))
-            causes[key] = _cause(told and told.refused, meant and meant.refused)
+            seen, meant = (by_stage.get(s, {}).get(key) for s in ("description", "intent"))
+            causes[key] = _cause(seen and seen.refused, meant and meant.refused)
     n = sum(cause != "unknown" for cause in causes.values())
 
     def share(name: str) -> Share:
@@ -250,11 +250,11 @@ def attributed(asked: Sequence[Asked], described: Mapping[str, float | None]) ->
     )
 
 
-def _cause(told: bool | None, meant: bool | None) -> str:
+def _cause(seen: bool | None, meant: bool | None) -> str:
     """The stage at which help was enough; each argument says whether it was still refused."""
-    if told is False:
+    if seen is False:
         return "perception"
-    if told is None or meant is None:
+    if seen is None or meant is None:
         return "unknown"
     return "decision" if meant else "intent"
 

@@ -229,7 +229,7 @@ def text_job(mapped: Mapped, settings: RepairTask) -> Job:
             good = verdict.failed is False and rng.random() < settings.distil
             yield str(case.input), str(output.answer) if good else case.expected
 
-    def fit(folder: Path, told: Progress) -> Fitted:
+    def fit(folder: Path, progress: Progress) -> Fitted:
         from weakspot.tuning.summariser import Lesson, SummariserSettings, fit_summariser, name_of_kept
 
         names = ("method", "rate", "epochs", "learning_rate", "device", "seed")
@@ -241,7 +241,7 @@ def text_job(mapped: Mapped, settings: RepairTask) -> Job:
             SummariserSettings(**{name: getattr(settings, name) for name in names}),
             out=folder / "model",
             folder=folder,
-            progress=lambda epoch, of, row: told(f"training: {row_words(row)}", epoch, of),
+            progress=lambda epoch, of, row: progress(f"training: {row_words(row)}", epoch, of),
         )
         name = name_of_kept(folder / "model", was=mapped.name, target=parts.target)
         after: Any = MODELS.load(name)

@@ -65,12 +65,12 @@ def job(mapped: Mapped, settings: RepairTask) -> Job:
     looker = Looker(made, mapped.space, parts.judge, parts.target)
     most, seed = min(settings.most, PROVED), derived(settings.seed, "verification")
 
-    def examples(told: Progress = lambda *_: None) -> list[Example]:
+    def examples(progress: Progress = lambda *_: None) -> list[Example]:
         return looker.examples(
             [(spot.words, spot.hypotheses[0]) for spot in mapped.chosen],
             rate=settings.rate,
             seed=derived(settings.seed, "repair"),
-            told=lambda n: told("drawing pictures to learn from", n, n),
+            drawn=lambda n: progress("drawing pictures to learn from", n, n),
         )
 
     def pairs(after: Any, hypothesis: Hypothesis, indices: Sequence[int]) -> list[Pair]:
@@ -86,7 +86,7 @@ def job(mapped: Mapped, settings: RepairTask) -> Job:
         source=parts.source,
         seed=seed,
         samples=lambda rate, seed: examples(),  # noqa: ARG005 (both are in the settings)
-        fit=lambda folder, told: _fit(folder, told, looker, mapped, examples(told), settings),
+        fit=lambda folder, progress: _fit(folder, progress, looker, mapped, examples(progress), settings),
         draws=LANDSCAPE * most,
         most=most,
         batch=BATCH,
@@ -110,7 +110,7 @@ def folder_of_pipeline(made: Any, name: str) -> Path:
 
 def _fit(
     folder: Path,
-    told: Progress,
+    progress: Progress,
     looker: Looker,
     mapped: Mapped,
     rows: Sequence[Example],
@@ -130,10 +130,10 @@ def _fit(
         lost = float(np.mean(worse)) if worse else 1.0
         return {"validation": off + lost, "transformed": off, "plain": lost}
 
-    def progress(done: int, of: int, row: dict[str, float]) -> None:
+    def trained(done: int, of: int, row: dict[str, float]) -> None:
         off, lost = (100 * row[key] for key in ("transformed", "plain"))
         said = f"{off:.0f} points {WATCHED_WORDS[0]}, {lost:.0f} % {WATCHED_WORDS[1]} (validation)"
-        told(f"training: {said}", done, of)
+        progress(f"training: {said}", done, of)
 
     fitted = fit_generator(
         folder_of_pipeline(made, mapped.name),
@@ -146,7 +146,7 @@ def _fit(
         evaluate=evaluate,
         watched=watched,
         checkpoints=folder,
-        progress=progress,
+        progress=trained,
     )
     options = made.options | dict(parse_qsl(mapped.name.partition("?")[2]))
     options.pop("revision", None)
@@ -255,7 +255,7 @@ class Looker:
         *,
         rate: float,
         seed: int,
-        told: Callable[[int], None],
+        drawn: Callable[[int], None],
     ) -> list[Example]:
         """Pictures to learn from: of the modes, which come with their words, and of any prompt.
 
@@ -265,7 +265,7 @@ class Looker:
         take = self._balanced if self.biased else self._passing
         for words, hypothesis in chosen:
             rows += take(hypothesis, max(2, EXAMPLES // len(chosen)), seed, words)
-            told(len(rows))
+            drawn(len(rows))
         if len(rows) < 2:
             raise WeakspotError(
                 "the generator drew hardly any picture of the modes that is as it should be",

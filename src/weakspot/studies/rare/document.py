@@ -128,7 +128,7 @@ class RareDocument(Document):
         }
 
     def lines(self, wide: int) -> Iterable[str]:
-        result, told = self.result, self.values()
+        result, values = self.result, self.values()
         yield cut(f"drawn from: {self._text}", wide)
         if result is None:
             yield cut(self.run.state, wide)
@@ -147,8 +147,8 @@ class RareDocument(Document):
             for common in result.common:
                 numbers = f"{show.percent(common.failing)} of failures, {show.percent(common.usual)} of all"
                 yield f"common   {cut(common.words, max(wide - len(numbers) - 12, 20))}  {numbers}"
-        drawn, wrong = told["trials"]["drawn"], told["trials"]["errors"]
-        seconds = show.seconds(float(told["spend"].get("seconds", 0.0)))
+        drawn, wrong = values["trials"]["drawn"], values["trials"]["errors"]
+        seconds = show.seconds(float(values["spend"].get("seconds", 0.0)))
         yield f"trials   {show.plural(drawn, 'image')} · {show.plural(wrong, 'error')} · {seconds}"
 
     def ending(self) -> Ending:
@@ -193,7 +193,7 @@ class RateRow(NamedTuple):
     points: tuple[float, ...]
     low: float | None
     high: float | None
-    told: str
+    words: str
 
 
 def size(rate: float) -> str:
@@ -218,13 +218,13 @@ def lines(result: RareResult) -> list[RateRow]:
     if repeats:
         seen = tuple(sorted(r for r in repeats if r > 0))
         empty = len(repeats) - len(seen)
-        told = f"{size(seen[0])} to {size(seen[-1])}" if seen else "none saw a failure"
-        told += f"; {empty} saw no failure" if empty and seen else ""
-        found.append(RateRow(f"its {show.plural(len(repeats), 'repeat')}", seen, None, None, told))
+        words = f"{size(seen[0])} to {size(seen[-1])}" if seen else "none saw a failure"
+        words += f"; {empty} saw no failure" if empty and seen else ""
+        found.append(RateRow(f"its {show.plural(len(repeats), 'repeat')}", seen, None, None, words))
         alone, n = result.independent.failures, result.independent.n
         seen = (alone / n,) if alone and n else ()
-        told = f"at most {size(result.ceiling)}; {show.count(alone)} of {show.count(n)} failed"
-        found.append(RateRow("independent draws alone", seen, None, result.ceiling, told))
+        words = f"at most {size(result.ceiling)}; {show.count(alone)} of {show.count(n)} failed"
+        found.append(RateRow("independent draws alone", seen, None, result.ceiling, words))
     return found
 
 
@@ -326,10 +326,10 @@ def _drawn(rows: Sequence[RateRow], title: str) -> Markup:
         if row.high is not None:
             arm = Markup('<rect x="{}" y="{}" width="{}" height="2" fill="{}"><title>{}</title></rect>')
             left = x(row.low or 0.0)
-            parts.append(arm.format(left, y - 1, round(x(row.high) - left, 1), ink, row.told))
+            parts.append(arm.format(left, y - 1, round(x(row.high) - left, 1), ink, row.words))
         dot = Markup('<circle cx="{}" cy="{}" r="{}" fill="{}"><title>{}</title></circle>')
         many = len(row.points) > 1
         parts += [
-            dot.format(x(p), y, 3.5 if many else 5, ink, size(p) if many else row.told) for p in row.points
+            dot.format(x(p), y, 3.5 if many else 5, ink, size(p) if many else row.words) for p in row.points
         ]
     return plots.svg(plots.WIDE, bottom + _FOOT, title, parts)

@@ -39,14 +39,14 @@ MODES: Final = 8
 KEPT_WHOLE: Final = 20_000
 
 
-def proof(run: Run, job: Job, after: Target, settings: RepairSettings, told: Progress) -> Proof:
+def proof(run: Run, job: Job, after: Target, settings: RepairSettings, progress: Progress) -> Proof:
     """Show the same cases to both models, and say what moved."""
-    pairs = Pairs(run, job, after, told)
+    pairs = Pairs(run, job, after, progress)
     spots, most = [*job.chosen, *job.others, job.clean], min(settings.most, job.most)
     counted = []
     for i, spot in enumerate(spots):
         before, now = pairs.of(spot, most, chosen=spot in job.chosen, keep=spot not in job.others)
-        told(f"proof: {spot.words}", i + 1, len(spots))
+        progress(f"proof: {spot.words}", i + 1, len(spots))
         wanted = 0.0 if spot is job.clean else job.wanted
         counted.append(change(spot.words, before, now, wanted=wanted))
     drawn: Drawn | None = None
@@ -117,8 +117,8 @@ class Pairs:
     (`shown`) and the answers to the cases of the chosen spots.
     """
 
-    def __init__(self, run: Run, job: Job, after: Target, told: Progress) -> None:
-        self._run, self._job, self._after, self._told = run, job, after, told
+    def __init__(self, run: Run, job: Job, after: Target, progress: Progress) -> None:
+        self._run, self._job, self._after, self._progress = run, job, after, progress
         self._each = 1
         self.lost = 0
         self.shown: list[Shown] = []
@@ -158,7 +158,7 @@ class Pairs:
             parts.append(self._counted(hypothesis, range(n)))
             where += [cell] * len(parts[-1][0])
             if i % 10 == 0:
-                self._told("the landscape before and after", len(where), self._each * len(cells))
+                self._progress("the landscape before and after", len(where), self._each * len(cells))
         both = np.concatenate([rows for rows, _ in parts])
         names = None if self._job.cluster is None else tuple(name for _, some in parts for name in some)
         return Drawn(np.array(where, np.int64), both[:, 0], both[:, 1], names)
@@ -170,7 +170,7 @@ class Pairs:
         hypothesis = space.hypothesis(mode.region, origin="mode")
         first = 0 if self._job.cluster is not None else self._each
         n = min(most, self._job.available(hypothesis) - first)
-        self._told(f"proof: {mode.words}", 0, n)
+        self._progress(f"proof: {mode.words}", 0, n)
         both, names = self._counted(hypothesis, range(first, first + n))
         return both[:, 0], both[:, 1], None if self._job.cluster is None else tuple(names)
 
