@@ -229,9 +229,10 @@ def test_embedded_newlines_keep_the_numbers_of_lines(tmp_path: Path) -> None:
 
 
 def test_a_huge_cell_is_left_out(tmp_path: Path) -> None:
+    before = csv.field_size_limit()
     records = columns(f"a,b\n1,{'x' * 2_000_000}\n2,y\n", tmp_path)
     assert records.left_out[0].reason == "a cell has more than 1,048,576 characters"
-    assert csv.field_size_limit() == 131_072
+    assert csv.field_size_limit() == before
 
 
 def test_names_that_are_used_twice_or_not_given(tmp_path: Path) -> None:

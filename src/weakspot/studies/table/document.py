@@ -209,7 +209,7 @@ def examples_of(spot: WeakSpot, *, most: int = 3) -> Iterator[str]:
     for one in spot.examples[:most]:
         should = f"should be {one.expected}, " if one.expected is not None else ""
         said = f"said {one.answer}" if one.answer is not None else ""
-        text = f": {show.shorten(one.text, 100)}" if one.text else ""
+        text = f": {show.cut(one.text, 100)}" if one.text else ""
         yield f"line {one.line}: {should}{said}".rstrip(", :") + text
 
 

@@ -15,6 +15,8 @@ from weakspot.studies.table.propose import Statement, gain_of, members, propose
 
 #: Two statements that mark so much the same rows (Jaccard) say the same.
 ALIKE = 0.6
+#: So do two statements of different halves with something in common, if so many rows of one are the other's.
+OWN = 0.7
 #: A broad statement is said before a narrow one where its other rows have so much of the effect.
 PART = 0.3
 #: So many are read first: those that explain most together.
@@ -88,8 +90,9 @@ def joined(
     leaders: list[int] = []
     for i in np.argsort(-worth, kind="stable"):
         one, side = found[i]
-        union = [n[i] + n[j] - shared[i, j] for j in leaders]
-        alike = next((at for at, j in enumerate(leaders) if shared[i, j] > ALIKE * union[at]), None)
+        alike = next(
+            (at for at, j in enumerate(leaders) if _alike(found[i], found[j], n[i], n[j], shared[i, j])), None
+        )
         if alike is None:
             leaders.append(int(i))
             spots.append(Spot(one.statement, one, side, both=False))
@@ -111,6 +114,19 @@ def _by_weight(
     usual = float(failed.mean())
     ordered = sorted(spots, key=lambda spot: -weight(spot.tested, usual) * left[spot.statement])
     return broad_first(rows, failed, ordered)
+
+
+def _alike(one: tuple[Tested, bool], other: tuple[Tested, bool], n: float, m: float, shared: float) -> bool:
+    """Whether two statements say the same: by their rows, or as two halves may say one thing.
+
+    Each half may add something of its own to what both have found; then most rows of the smaller are also
+    the other's.
+    """
+    if shared > ALIKE * (n + m - shared):
+        return True
+    first, second = set(one[0].statement), set(other[0].statement)
+    nested = first <= second or second <= first
+    return one[1] != other[1] and bool(first & second) and not nested and shared > OWN * min(n, m)
 
 
 def most_first(rows: csc_matrix, failed: NDArray[np.float64], usual: float, spots: list[Spot]) -> list[Spot]:
