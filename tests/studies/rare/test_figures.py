@@ -66,7 +66,7 @@ def test_repeats_and_the_bound_of_independent_draws_have_rows_of_their_own() -> 
     rate, repeats, alone = lines(SPLIT)
     assert (rate.points, rate.low, rate.high) == ((2e-5,), 1e-6, 4e-5)
     assert repeats.points == (1e-5, 3e-5)
-    assert "1 saw no failure" in repeats.told
+    assert "1 saw no failure" in repeats.words
     assert (alone.points, alone.low, alone.high) == ((), None, 1e-3)
     assert len(list(drawn(SPLIT).iter("circle"))) == 3
     span = [float(e.attrib["x"]) for e in drawn(SPLIT).iter("rect")]
@@ -74,7 +74,7 @@ def test_repeats_and_the_bound_of_independent_draws_have_rows_of_their_own() -> 
 
 
 def test_without_a_failure_there_is_an_arm_and_no_point() -> None:
-    assert lines(NEVER)[0].told.startswith("at most")
+    assert lines(NEVER)[0].words.startswith("at most")
     assert [e.tag for e in drawn(NEVER).iter() if e.tag in ("rect", "circle")] == ["rect"]
 
 
