@@ -41,3 +41,8 @@ def test_what_a_part_can_do_is_declared() -> None:
     """See `weakspot.core.ports`: ask isinstance of a protocol there, or add one."""
     found = [line for path in sorted(SOURCES.rglob("*.py")) for line in guesses(path)]
     assert not found, "\n".join(found)
+
+
+def test_no_module_is_long() -> None:
+    lengths = {path: len(path.read_text("utf-8").splitlines()) for path in SOURCES.rglob("*.py")}
+    assert [f"{path.relative_to(SOURCES)}: {n}" for path, n in lengths.items() if n > 400] == []
