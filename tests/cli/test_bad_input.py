@@ -72,6 +72,7 @@ def told(capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
         (["hunt", "world:classifier", "--lable", "fly"], 2, "no option --lable", "did you mean '--label'?"),
         (["hunt", "world:classifier"], 2, "missing option '--label'", "see: weakspot hunt --help"),
         (["hunt"], 2, "missing argument 'MODEL|TABLE'", "see: weakspot hunt --help"),
+        (["hunt", "rows.csvv"], 1, "rows.csvv is neither a model nor a table", "see: weakspot list models"),
         (["hnt"], 2, "no such command 'hnt'. Did you mean 'hunt'?", "see: weakspot --help"),
         (["list", "modles"], 2, "'modles' is not one of 'models'", "see: weakspot list --help"),
         (["resume", "run", "extra"], 2, "unexpected extra argument", "see: weakspot resume --help"),

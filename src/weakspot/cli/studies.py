@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 from weakspot.cli.flags import DEFAULT, AsJson, DryRun, OneIsMeant, show
+from weakspot.core import WeakspotError
 from weakspot.report.format import columns, cut
 from weakspot.study.options import Field
 from weakspot.study.study import Study, chosen, every_field, find_study, stand_ins
@@ -51,6 +52,7 @@ def command_for(study: Study) -> Callable[..., int]:
         taker, values = chosen(study, values)
         needed = [taker.fields[name].flag for name in taker.one_of]
         if needed and not any(values[name] for name in taker.one_of):
+            _check_named(taker, values)
             misuse = typer.BadParameter.__mro__[1]  # without "invalid value", whichever click typer uses
             others = " or ".join(map(repr, needed[1:]))
             raise misuse(f"Missing option {needed[0]!r} (or {others}).", ctx=context)
@@ -71,6 +73,23 @@ def command_for(study: Study) -> Callable[..., int]:
     more = "".join(f"\n\nGiven a {one.name}: {one.about.lower()}" for one in stand_ins(study))
     command.__doc__ = f"{about}{more}\n\n{textwrap.fill(ending, 106)}"
     return command
+
+
+def _check_named(study: Study, values: Mapping[str, Any]) -> None:
+    """Refuse what is neither a model's name nor what another study takes: no option would mend it."""
+    for field in study.fields.values():
+        given = values.get(field.name)
+        if (
+            field.option.argument
+            and field.option.names == "model"
+            and stand_ins(study)
+            and ":" not in str(given)
+        ):
+            others = " nor ".join(f"a {one.name}" for one in stand_ins(study))
+            raise WeakspotError(
+                f"{str(given)[:200]} is neither a model nor {others}",
+                fix="see: weakspot list models; a table is a file such as predictions.csv",
+            )
 
 
 def run_study(study: Study, values: dict[str, Any]) -> int:

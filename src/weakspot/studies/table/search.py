@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from math import log
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,13 @@ from weakspot.studies.table.confirm import Tested, confirm
 from weakspot.studies.table.propose import Statement, gain_of, members, propose
 
 #: Two statements that mark so much the same rows (Jaccard) say the same.
-ALIKE = 0.6
+ALIKE: Final = 0.6
 #: So do two statements of different halves with something in common, if so many rows of one are the other's.
-OWN = 0.7
+OWN: Final = 0.7
 #: A broad statement is said before a narrow one where its other rows have so much of the effect.
-PART = 0.3
+PART: Final = 0.3
 #: So many are read first: those that explain most together.
-FIRST = 10
+FIRST: Final = 10
 
 
 class Spot(NamedTuple):
