@@ -255,6 +255,10 @@ class Finding:
         passing: Indices of passing trials kept as evidence.
         answer: If given, the claim is about this wrong answer alone, and so are its rates.
         unchecked: The rate if nobody had asked whether the cases are valid; None where all are.
+        under: The id of the broader finding's hypothesis that this one narrows; "" of a top finding.
+        impact: The share of all failures that it speaks of; None where that is not known.
+        own: The share of all failures that it speaks of and no finding before it does.
+        forms: Other words for about the same inputs, such as "snowy" beside "snow".
     """
 
     hypothesis: Hypothesis
@@ -268,6 +272,10 @@ class Finding:
     passing: tuple[int, ...] = ()
     answer: str = ""
     unchecked: Rate | None = None
+    under: str = ""
+    impact: Rate | None = None
+    own: float | None = None
+    forms: tuple[str, ...] = ()
 
     @property
     def lift(self) -> float:
@@ -295,6 +303,10 @@ class Finding:
             "passing": list(self.passing),
             "answer": self.answer,
             "unchecked": None if self.unchecked is None else self.unchecked._asdict(),
+            "under": self.under,
+            "impact": None if self.impact is None else self.impact._asdict(),
+            "own": self.own,
+            "forms": list(self.forms),
         }
 
     @classmethod

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 from scipy.stats import norm
 
+from weakspot.concepts.finite.bound import Highest, highest
+from weakspot.concepts.finite.confirm import halves
+from weakspot.concepts.finite.counts import Counts
+from weakspot.concepts.finite.spots import Spot, weak_spots
 from weakspot.core import Rate
-from weakspot.studies.table.bound import Highest, highest
-from weakspot.studies.table.confirm import halves
-from weakspot.studies.table.counts import Counts
-from weakspot.studies.table.search import Spot, weak_spots
 
 Flags = NDArray[np.bool_]
 Chances = NDArray[np.float64]

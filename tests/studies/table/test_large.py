@@ -15,15 +15,15 @@ from scipy.sparse import csc_matrix
 
 import weakspot
 from weakspot.concepts.columns import concepts_of, free_columns, holds, texts_of
+from weakspot.concepts.finite.confirm import confirm
+from weakspot.concepts.finite.propose import propose
 from weakspot.core import WeakspotError
 from weakspot.records import Roles
 from weakspot.records.batches import pieces_of, sheets
 from weakspot.records.read import read_records, records_like
 from weakspot.records.verdicts import settled
-from weakspot.studies.table.confirm import confirm
 from weakspot.studies.table.large import Sides
 from weakspot.studies.table.parts import InPieces, load
-from weakspot.studies.table.propose import propose
 from weakspot.studies.table.result import TableResult
 from weakspot.studies.table.settings import TableSettings
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from weakspot.bench.real.methods import READ, Said, Slices
-from weakspot.studies.table.confirm import halves
-from weakspot.studies.table.search import weak_spots
+from weakspot.concepts.finite.confirm import halves
+from weakspot.concepts.finite.spots import weak_spots
 
 #: The false-discovery rate by default.
 FDR = 0.05

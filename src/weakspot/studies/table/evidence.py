@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from weakspot.concepts.finite.counts import Total
+from weakspot.concepts.finite.spots import Spot
 from weakspot.core import Rate
 from weakspot.records.table import LeftOut
-from weakspot.studies.table.counts import Total
 from weakspot.studies.table.parts import TableParts
-from weakspot.studies.table.search import Spot
 
 
 class Evidence(NamedTuple):

@@ -22,6 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.concepts.columns import Concept, free_columns, holds, sources_of, texts_of
+from weakspot.concepts.finite.confirm import broader, confirmed
+from weakspot.concepts.finite.counts import Counts
+from weakspot.concepts.finite.propose import Statement, members, propose
+from weakspot.concepts.finite.spots import joined as one_for_each
 from weakspot.core import WeakspotError
 from weakspot.engine import Cluster, LocalExecutor
 from weakspot.records import Kind
@@ -32,12 +36,8 @@ from weakspot.records.sheet import Sheet
 from weakspot.records.suspicion import suspicion
 from weakspot.records.table import LeftOut, coded
 from weakspot.records.verdicts import settled
-from weakspot.studies.table.confirm import broader, confirmed
-from weakspot.studies.table.counts import Counts
 from weakspot.studies.table.evidence import Evidence, Measured
 from weakspot.studies.table.parts import TableParts, said_of
-from weakspot.studies.table.propose import Statement, members, propose
-from weakspot.studies.table.search import joined as one_for_each
 from weakspot.studies.table.settings import TableSettings
 from weakspot.study import Context
 

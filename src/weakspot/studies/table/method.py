@@ -19,21 +19,21 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from weakspot.concepts.finite.bound import highest
+from weakspot.concepts.finite.confirm import halves
+from weakspot.concepts.finite.counts import Counts, Total
+from weakspot.concepts.finite.propose import Statement, members
+from weakspot.concepts.finite.spots import Spot, weak_spots
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Trial
 from weakspot.records import Judged
 from weakspot.records.suspicion import label_share, suspicion
 from weakspot.store import Ledger
 from weakspot.store.blobs import Blobs
-from weakspot.studies.table.bound import highest
-from weakspot.studies.table.confirm import halves
-from weakspot.studies.table.counts import Counts, Total
 from weakspot.studies.table.evidence import Evidence, Measured
 from weakspot.studies.table.large import in_pieces
 from weakspot.studies.table.parts import InPieces, TableParts
 from weakspot.studies.table.pictures import kept
-from weakspot.studies.table.propose import Statement, members
 from weakspot.studies.table.result import Bound, ExampleRow, TableResult, WeakSpot
-from weakspot.studies.table.search import Spot, weak_spots
 from weakspot.studies.table.settings import TableSettings
 from weakspot.study import Context
 

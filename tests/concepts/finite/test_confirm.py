@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.stats import fisher_exact, hypergeom
 from tests.studies.table.planted import Flags, dense, sizes_to_groups, table_of, together
 
-from weakspot.studies.table.confirm import confirm, greater, halves
-from weakspot.studies.table.counts import Counts
+from weakspot.concepts.finite.confirm import confirm, greater, halves
+from weakspot.concepts.finite.counts import Counts
 
 Numbers = NDArray[np.int64]
 

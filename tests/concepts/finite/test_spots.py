@@ -20,8 +20,8 @@ from tests.studies.table.planted import (
     together,
 )  # fmt: skip
 
+from weakspot.concepts.finite.bound import highest
 from weakspot.stats import wilson
-from weakspot.studies.table.bound import highest
 
 RATES = np.linspace(0.05, 0.45, 24)
 
@@ -58,8 +58,8 @@ def test_the_order_of_rows_does_not_matter_to_the_p_values() -> None:
     flags = dense(rng, 3000, RATES)
     chance = planted(flags, [(7,), (3, 20)], usual=0.05, error=0.6)
     made = Made(table_of(flags), rng.random(3000) < chance, chance)
-    from weakspot.studies.table.confirm import halves
-    from weakspot.studies.table.search import weak_spots
+    from weakspot.concepts.finite.confirm import halves
+    from weakspot.concepts.finite.spots import weak_spots
 
     half, order = halves(3000, 0), rng.permutation(3000)
     one = weak_spots(made.rows, made.failed, half, fdr=0.05)

@@ -18,9 +18,9 @@ from scipy.sparse import csc_matrix
 from scipy.special import gammaln
 from scipy.stats import norm
 
+from weakspot.concepts.finite.counts import Counts, Integers
+from weakspot.concepts.finite.propose import FAILURES, Statement, members
 from weakspot.stats import adjusted_bh
-from weakspot.studies.table.counts import Counts, Integers
-from weakspot.studies.table.propose import FAILURES, Statement, members
 
 #: A statement whose rate is neither so many times the usual nor so far above it is no weak spot.
 LIFT, ABOVE = 1.5, 0.10

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csc_matrix
 from tests.studies.table.planted import Made, dense, hunted, planted, sizes_to_groups, table_of, together
 
-from weakspot.studies.table.propose import fitted, gain_of, members, propose
+from weakspot.concepts.finite.propose import fitted, gain_of, members, propose
 
 RATES = np.linspace(0.05, 0.45, 24)
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 
-from weakspot.studies.table.confirm import Tested, confirm
-from weakspot.studies.table.propose import Statement, gain_of, members, propose
+from weakspot.concepts.finite.confirm import Tested, confirm
+from weakspot.concepts.finite.propose import Statement, gain_of, members, propose
 
 #: Two statements that mark so much the same rows (Jaccard) say the same.
 ALIKE: Final = 0.6
