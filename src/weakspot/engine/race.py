@@ -14,7 +14,7 @@ as one whose rate equals the baseline's, and that expectation, over the baseline
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -31,11 +31,13 @@ class Claim(NamedTuple):
 
     Attributes:
         answer: If given, only failures with this answer count, here and in the baseline.
+        within: A broader hypothesis; if given, the claim is to be worse than this one too.
     """
 
     hypothesis: Hypothesis
     against: Hypothesis
     answer: str = ""
+    within: Hypothesis | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +51,8 @@ class RaceSettings:
             multiplied by so much: see `worth`.
         most: Draws after which an open hypothesis gets no more.
         share: The part of the run's budget at which the race ends with the rest still open.
-        places: The race also ends when so many are ahead and no open hypothesis can still be worse for the
-            model than the mildest of them.
+        places: The race also ends when so many are ahead and no open hypothesis can still matter more than
+            the one among them that matters least.
     """
 
     alpha: float = 0.05
@@ -67,23 +69,35 @@ def race(
     *,
     against: Hypothesis | None = None,
     settings: RaceSettings | None = None,
+    share: Callable[[Lane], float] = lambda _: 1.0,
 ) -> list[Lane]:
     """Race hypotheses against a baseline that has been tested already.
 
     Args:
         hypotheses: What races; several claims may share a hypothesis, and then share its draws.
         against: The baseline of those that are not claims.
+        share: Of which share of the baseline's cases a hypothesis speaks. The more, the more it matters.
 
     Returns:
         One lane per hypothesis, in the given order: `AHEAD`, `BEHIND`, `UNDRAWN` or still `OPEN`.
     """
     settings = settings or RaceSettings()
     lanes = [_decided(engine, lane, settings) for lane in _lanes(engine, hypotheses, against)]
+
+    def matters(lane: Lane, rate: float) -> float:
+        """Its share of all failures, up to a factor, times how far its rate is above the usual."""
+        base = _base(engine, lane)
+        return share(lane) * rate * max(rate - (base.failures + 0.5) / (base.n + 1), 0.0)
+
     while racing := [lane for lane in lanes if _goes_on(engine, lane, settings)]:
-        if engine.spending.share() >= settings.share or _settled(lanes, racing, settings.places):
+        bar = _bar(lanes, matters, settings.places)
+        racing = [r for r in racing if matters(r, confidence_sequence(r.tally.failures, r.tally.n)[1]) >= bar]
+        if engine.spending.share() >= settings.share or not racing:
             break
         entering = [lane for lane in racing if not lane.tally.drawn]
-        chosen = entering or sorted(racing, key=_promise, reverse=True)[: max(4, len(racing) // 2)]
+        promise = {lane.hypothesis.id: matters(lane, _hoped(lane)) for lane in racing}
+        racing.sort(key=lambda lane: -promise[lane.hypothesis.id])
+        chosen = entering or racing[: max(4, len(racing) // 2)]
         engine.draw([Want(lane.hypothesis, _next(lane.tally.drawn, settings)) for lane in chosen])
         lanes = [_decided(engine, lane, settings) for lane in lanes]
         engine.watch.update("race", lanes, engine.spending.amounts)
@@ -103,7 +117,7 @@ def _lanes(
                 raise ValueError("A hypothesis that is no claim needs `against`.")
             one = Claim(one, against)
         tally = engine.tally(one.hypothesis, stage, answer=one.answer)
-        lanes.append(Lane(one.hypothesis, tally, answer=one.answer, against=one.against))
+        lanes.append(Lane(one.hypothesis, tally, answer=one.answer, against=one.against, within=one.within))
     return lanes
 
 
@@ -132,14 +146,13 @@ def worth(usual: float, lift: float) -> float:
     return 1.0 + (lift - 1.0) * (1.0 - min(usual, 1.0)) ** 4
 
 
-def _settled(lanes: Sequence[Lane], racing: Sequence[Lane], places: int) -> bool:
-    rates = sorted((lane.tally.rate for lane in lanes if lane.state is State.AHEAD), reverse=True)
-    if len(rates) < places:
-        return False
-    return all(confidence_sequence(r.tally.failures, r.tally.n)[1] < rates[places - 1] for r in racing)
+def _bar(lanes: Sequence[Lane], matters: Callable[[Lane, float], float], places: int) -> float:
+    """What a hypothesis must be able to reach to be among the first; below 0 while there is room for all."""
+    ahead = sorted((matters(r, r.tally.rate) for r in lanes if r.state is State.AHEAD), reverse=True)
+    return ahead[places - 1] if len(ahead) >= places else -1.0
 
 
-def _promise(lane: Lane) -> float:
+def _hoped(lane: Lane) -> float:
     """The rate as it would be with one more trial and half a failure: unproven ones are not starved."""
     return (lane.tally.failures + 0.5) / (lane.tally.n + 1)
 
@@ -258,6 +271,12 @@ def _on_fresh_draws(engine: Engine, lanes: Sequence[Lane]) -> list[Lane]:
         tally = engine.tally(lane.hypothesis, Stage.CONFIRM, answer=lane.answer)
         base = _base(engine, lane, Stage.EXPLORE, Stage.CONFIRM)
         evidence = log_evidence(tally.failures, tally.n, base.failures, base.n)
+        if lane.within is not None:
+            # The broader one was selected, so only its fresh draws say how often it fails. The smaller of two
+            # e-values is one against "no worse than the baseline, or no worse than the broader one".
+            broad = engine.tally(lane.within, Stage.CONFIRM, answer=lane.answer)
+            more = log_evidence(tally.failures, tally.n, broad.failures, broad.n)
+            evidence = min(evidence, more)
         found.append(replace(lane, tally=tally, state=State.AHEAD, log_evidence=evidence))
     return found
 
@@ -265,6 +284,7 @@ def _on_fresh_draws(engine: Engine, lanes: Sequence[Lane]) -> list[Lane]:
 def findings(engine: Engine, lanes: Sequence[Lane]) -> list[Finding]:
     """Findings, the confirmed ones first, then by rate; all numbers of a hypothesis from fresh draws."""
     ledger = engine.run.ledger
+    held = {lane.hypothesis.id for lane in lanes if lane.state is State.CONFIRMED and lane.within is None}
     found = []
     for lane in lanes:
         base = lane.against or lane.hypothesis
@@ -293,6 +313,7 @@ def findings(engine: Engine, lanes: Sequence[Lane]) -> list[Finding]:
                 passing=kept[False],
                 answer=lane.answer,
                 unchecked=rate(lane.tally.unchecked) if lane.tally.invalid else None,
+                under=lane.within.id if lane.within is not None and lane.within.id in held else "",
             )
         )
     return sorted(found, key=lambda f: (not f.confirmed, -f.rate.value))
