@@ -24,8 +24,9 @@ from weakspot.stats import exceeds, log_evidence
 from weakspot.studies.hunt.captions import CaptionedTrial, InWords
 from weakspot.studies.hunt.claims import said_by
 
-#: A claim fails at least so many times as often as usual; less where that is often, as in a race.
-LIFT: Final = 2.5
+#: A claim fails at least so many times as often as usual; less where that is often, as in a race. Those
+#: that fail clearly more often get the first places.
+LIFT, CLEAR = 2.5, 4.0
 #: The rest of a broad claim fails by itself if it fails so many times as often as usual.
 HOLDS: Final = 1.5
 #: A narrower claim is worth saying if it fails so many times as often as the rest of the broad one.
@@ -136,14 +137,17 @@ def lattice(lanes: Sequence[Lane], captioned: InWords, *, most: int, alpha: floa
     left, kept = every, list[Candidate]()
     while left and len(kept) < most:
         open_still: list[tuple[float, Candidate]] = []
+        clear: list[Candidate] = []
         for one in left:
             aside = [k for k in kept if k.claim.against == one.claim.against]
             inside, outside = one.counts(aside), base_of(one).counts([*aside, one])
-            if exceeds(*inside, *outside, alpha=alpha) and _notable(inside, outside):
+            if exceeds(*inside, *outside, alpha=alpha) and _notable(inside, outside, LIFT):
+                clear += [one] if _notable(inside, outside, CLEAR) else []
                 open_still.append((_weight(base_of(one).share(one, aside), inside, outside), one))
         if not open_still:
             break
-        best = _broadest(_start(open_still), [one for _, one in open_still], kept, base_of, alpha)
+        strong = [(weight, one) for weight, one in open_still if one in clear]
+        best = _broadest(_start(strong or open_still), [one for _, one in open_still], kept, base_of, alpha)
         kept.append(best)
         left = [one for _, one in open_still if one is not best]
     weights = [_weight(base_of(o).share(o), o.counts(), base_of(o).counts([o])) for o in kept]
@@ -226,10 +230,10 @@ def _weight(share: float, inside: Counts, outside: Counts) -> float:
     return share * rate * max(rate - _smoothed(*outside), 0.0)
 
 
-def _notable(inside: Counts, outside: Counts) -> bool:
-    """Whether a rate is so far above the usual that a race would look for it."""
+def _notable(inside: Counts, outside: Counts, lift: float) -> bool:
+    """Whether a rate is so many times the usual, or less where that is high."""
     usual = _smoothed(*outside)
-    return _smoothed(*inside) >= worth(usual, LIFT) * usual
+    return _smoothed(*inside) >= worth(usual, lift) * usual
 
 
 def _smoothed(failures: int, n: int) -> float:
