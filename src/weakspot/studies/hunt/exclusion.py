@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Final
 
@@ -30,7 +29,7 @@ def told(hunt: Listing) -> list[str]:
     if found.limit is None and found.bound == 1:
         return [f"{nothing.capitalize()} of what was tried.", _why(hunt, found.tried[0])]
     if found.limit is None:
-        text = f"{beyond}{none} more often than {at_most(found.bound)} of the time ({at})."
+        text = f"{beyond}{none} more often than {show.at_most(found.bound)} of the time ({at})."
         return [f"{text[0].upper()}{text[1:]}", _why(hunt, found.tried[0])]
     limit = show.level(found.limit)
     if (worst := found.above) is not None:
@@ -38,7 +37,7 @@ def told(hunt: Listing) -> list[str]:
         return [f"Not certified below {limit}: {_words(hunt, worst)} fails {seen}."]
     if found.bound <= found.limit:
         return [f"Certified below {limit}: {beyond}{none} more often ({at})."]
-    only = f"the pictures so far exclude only rates above {at_most(found.bound)} ({at})"
+    only = f"the pictures so far exclude only rates above {show.at_most(found.bound)} ({at})"
     short = f"Not certified below {limit}: {nothing if found.bound == 1 else only}."
     return [short, _why(hunt, found.tried[0])]
 
@@ -47,15 +46,6 @@ def lines(hunt: Listing, wide: int) -> Iterable[str]:
     """The same on a terminal."""
     for first, text in zip(("excluded", ""), told(hunt), strict=False):
         yield f"{first:<9}{show.cut(text, wide - 9)}"
-
-
-def at_most(bound: float) -> str:
-    """A bound in percent, rounded upwards: "8.3 %", "37 %"."""
-    points = 100 * bound
-    if not 0 < points < 99:
-        return show.percent(bound)
-    scale = 10 ** max(1 - math.floor(math.log10(points)), 0)
-    return show.percent(math.ceil(points * scale - 1e-9) / scale / 100)
 
 
 def highest(hunt: Listing) -> Iterable[Table]:
@@ -68,7 +58,7 @@ def highest(hunt: Listing) -> Iterable[Table]:
             show.count(one.failures),
             show.count(one.n),
             "plain pictures that say so" if one.by_plain else "its own pictures",
-            at_most(one.high),
+            show.at_most(one.high),
         )
         for one in found.tried[:LISTED]
     ]
