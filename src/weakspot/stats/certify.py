@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 _BETS: Final = (0.1, 0.16, 0.25, 0.4, 0.6, 0.85, 1.2, 1.7, 2.4, 3.4, 5.0)
 _BELOW: Final = mixture([1.0] * len(_BETS), _BETS, up=False, idle=0.0, never=0.2)
 #: The parts of the error are about equal for so many rates, and then fall with the square of their number.
-_EQUAL: Final = 200
+_EQUAL: Final = 64
 _STEPS: Final = 60
 
 

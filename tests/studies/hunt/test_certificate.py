@@ -54,6 +54,9 @@ def test_every_hunt_says_what_it_excludes(tmp_path: Path) -> None:
         write(run)
         screen, page = on_screen(run), (run.folder / "report.md").read_text("utf-8")
         told = f"Beyond these, none of the {found.captions} captions that were tried fails more often than "
+        often = f"Of the {found.common} that at least 5 % of plain pictures say, none fails more often than "
+        assert f"         {often}{at_most(found.common_bound)} of the time." in screen
+        assert found.common_bound < 0.5 * found.bound
         assert f"excluded {told}{at_most(found.bound)} of the time (at 95 %)." in screen
         assert told in page
         assert "What was looked at and not found" in page

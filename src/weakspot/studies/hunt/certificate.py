@@ -27,6 +27,8 @@ from weakspot.studies.hunt.result import Certified, TriedCaption
 
 #: Sentences that fewer of the plain pictures say are not bounded unless they were raced.
 SHARE: Final = 0.01
+#: What is said so often of plain pictures gets a bound of its own, which is mostly far lower.
+COMMON: Final = 0.05
 #: The chance that any of the bounds is wrong.
 ERROR: Final = 0.05
 #: Captions that are drawn on at once, and how many draws of each, at least.
@@ -43,6 +45,7 @@ class Watched(NamedTuple):
 
     Attributes:
         error: The parts of the error of its own draws, and of plain pictures.
+        share: Of the plain pictures, how many say it; 0 of what is no single sentence.
     """
 
     hypothesis: Hypothesis
@@ -50,6 +53,7 @@ class Watched(NamedTuple):
     own: Tally
     plain: Tally
     error: tuple[float, float]
+    share: float = 0.0
     low: float = 0.0
     high: float = 1.0
 
@@ -117,11 +121,15 @@ class Certificate:
             return None
         above = [one for one in tried if limit is not None and one.low > limit]
         worst = max(above, key=lambda one: one.low, default=None)
+        common = [one.high for one in tried if one.share >= COMMON]
         return Certified(
             captions=len(tried),
             share=SHARE,
             level=1 - ERROR,
             bound=tried[0].high,
+            common=len(common),
+            common_share=COMMON,
+            common_bound=max(common, default=1.0),
             tried=tuple(map(_told, tried[:KEPT])),
             limit=limit,
             above=None if worst is None else _told(worst),
@@ -143,7 +151,8 @@ class Certificate:
         for place, (sentence, (seen, failures)) in enumerate(counts.items()):
             if seen + 1 >= SHARE * n:
                 caption, tally = extended(base, [sentence], origin="sentence"), Tally(seen, failures)
-                yield Watched(caption, base, Tally(), tally, (ERROR / 2, float(error * part(place))))
+                errors = ERROR / 2, float(error * part(place))
+                yield Watched(caption, base, Tally(), tally, errors, (seen + 1) / n)
 
     def _base_of(self, caption: Hypothesis) -> Hypothesis | None:
         own = [base for base in self.bases if caption.text.startswith(base.text)]

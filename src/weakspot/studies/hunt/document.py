@@ -126,6 +126,7 @@ class HuntDocument(Document):
         hunt = self.hunt
         if not hunt.confirmed:
             text = _TEXTS["none found"] if self.run.state == "finished" else "None confirmed yet."
+            text += f" {_TEXTS['bounded']}" if hunt.result.certified is not None else ""
             return Section("Weak spots", [Text(text, empty=True)])
         blocks: list[Block] = [cards.findings(hunt, allowance, again=self.again)]
         if further := hunt.confirmed[CARDS:]:

@@ -10,7 +10,7 @@ from weakspot.report import format as show
 from weakspot.report.document import Table
 from weakspot.store import rate
 from weakspot.studies.hunt.listing import Listing
-from weakspot.studies.hunt.result import TriedCaption
+from weakspot.studies.hunt.result import Certified, TriedCaption
 
 #: Captions in the table of the highest bounds.
 LISTED: Final = 12
@@ -27,10 +27,10 @@ def told(hunt: Listing) -> list[str]:
     at = f"at {show.level(found.level)}"
     nothing = "too few pictures were drawn to exclude anything"
     if found.limit is None and found.bound == 1:
-        return [f"{nothing.capitalize()} of what was tried.", _why(hunt, found.tried[0])]
+        return [f"{nothing.capitalize()} of what was tried.", *_common(found), _why(hunt, found.tried[0])]
     if found.limit is None:
         text = f"{beyond}{none} more often than {show.at_most(found.bound)} of the time ({at})."
-        return [f"{text[0].upper()}{text[1:]}", _why(hunt, found.tried[0])]
+        return [f"{text[0].upper()}{text[1:]}", *_common(found), _why(hunt, found.tried[0])]
     limit = show.level(found.limit)
     if (worst := found.above) is not None:
         seen = show.rate(rate(Tally(worst.n, worst.failures)))
@@ -39,13 +39,13 @@ def told(hunt: Listing) -> list[str]:
         return [f"Certified below {limit}: {beyond}{none} more often ({at})."]
     only = f"the pictures so far exclude only rates above {show.at_most(found.bound)} ({at})"
     short = f"Not certified below {limit}: {nothing if found.bound == 1 else only}."
-    return [short, _why(hunt, found.tried[0])]
+    return [short, *_common(found), _why(hunt, found.tried[0])]
 
 
 def lines(hunt: Listing, wide: int) -> Iterable[str]:
     """The same on a terminal."""
-    for first, text in zip(("excluded", ""), told(hunt), strict=False):
-        yield f"{first:<9}{show.cut(text, wide - 9)}"
+    for i, text in enumerate(told(hunt)):
+        yield f"{'' if i else 'excluded':<9}{show.cut(text, wide - 9)}"
 
 
 def highest(hunt: Listing) -> Iterable[Table]:
@@ -64,6 +64,14 @@ def highest(hunt: Listing) -> Iterable[Table]:
     ]
     head = ("caption", "failed", "of", "drawn as", "fails at most")
     yield Table("The highest bounds", "", head, rows, found.captions - len(rows))
+
+
+def _common(found: Certified) -> list[str]:
+    """The bound of what is often said, where it is lower."""
+    if not found.common or found.common_bound >= found.bound:
+        return []
+    which = f"Of the {found.common} that at least {show.level(found.common_share)} of plain pictures say"
+    return [f"{which}, none fails more often than {show.at_most(found.common_bound)} of the time."]
 
 
 def _why(hunt: Listing, one: TriedCaption) -> str:

@@ -59,6 +59,8 @@ class Certified(Value):
     Attributes:
         captions: Raced or explored, or said of this share of the plain pictures; without findings and
             narrower forms of them.
+        common: How many of them are sentences that a larger share of the plain pictures say, with the bound
+            of these alone.
         tried: They, the highest bounds first; where there are very many, only the first of them.
         limit: What was to be certified, if anything was.
         above: The caption that is shown to fail above that limit, if one is.
@@ -68,6 +70,9 @@ class Certified(Value):
     share: float
     level: float
     bound: float
+    common: int
+    common_share: float
+    common_bound: float
     tried: tuple[TriedCaption, ...]
     limit: float | None = None
     above: TriedCaption | None = None
