@@ -3,8 +3,9 @@
 Two stages, two promises. `race` is a screen: each hypothesis is accepted when the sequential test shows
 its rate above the baseline's, dropped when it shows less than `lift` times it, and those that look worst
 for the model are drawn first. What it selects is biased by having been selected. `confirm` therefore
-measures the winners on fresh draws, evidence from these alone, and e-BH, which bounds the false-discovery
-rate whatever the dependence between the hypotheses (they share the baseline's draws) and whenever one stops.
+measures the winners on fresh draws, evidence from these alone, and closed e-BH, which bounds the
+false-discovery rate whatever the dependence between the hypotheses (they share the baseline's draws) and
+whenever one stops, for whichever of them and for whatever reason.
 
 The baseline's own draws may be used again for that. It was not selected: whatever its draws suggested, a
 hypothesis that is no worse than the baseline expects at most as much evidence, given the baseline's draws,
@@ -22,7 +23,7 @@ from weakspot.core import Finding, Hypothesis, Stage, Tally
 from weakspot.engine.engine import Engine, Want
 from weakspot.engine.stop import BudgetSpent
 from weakspot.engine.watch import Lane, State
-from weakspot.stats import confidence_sequence, e_bh, log_evidence, log_evidence_below
+from weakspot.stats import closed_e_bh, confidence_sequence, log_evidence, log_evidence_below
 from weakspot.store import rate
 
 
@@ -193,12 +194,15 @@ class ConfirmSettings:
         most: Fresh draws after which a candidate counts as not confirmed.
         baseline: The baseline is drawn on until it has so many draws in all, and grows with the candidates',
             to four times as many.
+        alone: A candidate is drawn on until its own evidence would do in any list of that length, for lists
+            that are decided elsewhere; otherwise until this list confirms it, where others may help.
     """
 
     fdr: float = 0.05
     least: int = 128
     most: int = 512
     baseline: int = 1024
+    alone: bool = False
 
 
 def confirm(
@@ -232,9 +236,13 @@ def confirm(
             if n > settings.least and engine.missing(wants) > engine.spending.room():
                 break  # the rest of the budget buys no further round: those still open are not confirmed
             engine.draw(wants)
-            claims = _on_fresh_draws(engine, claims)
+            claims = _decided_together(engine, claims, settings.fdr)
             engine.watch.update("confirm", claims, engine.spending.amounts)
-            still_open = [lane for lane in claims if lane.log_evidence < enough]
+            still_open = [
+                lane
+                for lane in claims
+                if (lane.log_evidence < enough if settings.alone else lane.state is not State.CONFIRMED)
+            ]
             if n >= settings.most:
                 break
             n, base_n = min(2 * n, settings.most), min(2 * base_n, 4 * settings.baseline)
@@ -242,12 +250,7 @@ def confirm(
         stopped = limit
     if still_open and settings != wanted:
         stopped = stopped or BudgetSpent(*engine.spending.tightest())
-    claims = _on_fresh_draws(engine, claims)
-    held = e_bh([lane.log_evidence for lane in claims], settings.fdr)
-    claims = [
-        replace(lane, state=State.CONFIRMED if ok else State.AHEAD)
-        for lane, ok in zip(claims, held, strict=True)
-    ]
+    claims = _decided_together(engine, claims, settings.fdr)
     engine.watch.update("confirm", claims, engine.spending.amounts)
     return claims, stopped
 
@@ -265,7 +268,8 @@ def _affordable(
     return replace(settings, least=max(least, 1), baseline=max(left + min(known, default=0), 1))
 
 
-def _on_fresh_draws(engine: Engine, lanes: Sequence[Lane]) -> list[Lane]:
+def _decided_together(engine: Engine, lanes: Sequence[Lane], fdr: float) -> list[Lane]:
+    """The lanes by their fresh draws so far, and which of them the whole list confirms."""
     found = []
     for lane in lanes:
         tally = engine.tally(lane.hypothesis, Stage.CONFIRM, answer=lane.answer)
@@ -277,8 +281,12 @@ def _on_fresh_draws(engine: Engine, lanes: Sequence[Lane]) -> list[Lane]:
             broad = engine.tally(lane.within, Stage.CONFIRM, answer=lane.answer)
             more = log_evidence(tally.failures, tally.n, broad.failures, broad.n)
             evidence = min(evidence, more)
-        found.append(replace(lane, tally=tally, state=State.AHEAD, log_evidence=evidence))
-    return found
+        found.append(replace(lane, tally=tally, log_evidence=evidence))
+    held = closed_e_bh([lane.log_evidence for lane in found], fdr)
+    return [
+        replace(lane, state=State.CONFIRMED if ok else State.AHEAD)
+        for lane, ok in zip(found, held, strict=True)
+    ]
 
 
 def findings(engine: Engine, lanes: Sequence[Lane]) -> list[Finding]:

@@ -7,7 +7,7 @@ from .contrast import fisher, mcnemar, paired_difference, sign_flip
 from .distances import fid, kid, kid_interval, too_few
 from .intervals import Estimate, Interval, blaker, clopper_pearson, confidence_sequence, wilson
 from .judged import Confusion, cohen_kappa, confusion, corrected_rate, krippendorff_alpha, rogan_gladen
-from .multiple import adjusted_bh, adjusted_holm, e_bh
+from .multiple import adjusted_bh, adjusted_holm, closed_e_bh, e_bh
 from .sequential import exceeds, exceeds_each, log_evidence, log_evidence_below, log_evidences
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "adjusted_holm",
     "blaker",
     "clopper_pearson",
+    "closed_e_bh",
     "cohen_kappa",
     "confidence_sequence",
     "confusion",

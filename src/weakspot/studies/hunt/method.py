@@ -33,6 +33,7 @@ from weakspot.engine import (
 )
 from weakspot.engine.engine import KEPT
 from weakspot.studies.hunt.captions import Captions
+from weakspot.studies.hunt.certificate import Certificate
 from weakspot.studies.hunt.claims import (
     Rewriter,
     distinct,
@@ -169,16 +170,25 @@ def hunt(context: Context[HuntSettings, HuntParts]) -> HuntResult:
                 context.end(f"the {spent}")
             else:
                 edited = counterfactuals(state, confirmed)
+                if settings.certify is not None:
+                    excluded(state, confirmed).draw_until(settings.certify, fits=state.fits)
         ledger.set_findings(findings(engine, confirmed))
         if not context.ended:
             context.end(cut_short(state, lanes, untested))
+        certified = excluded(state, confirmed).result(settings.certify)
     return HuntResult(
         race=tuple(
             Raced(hypothesis=lane.hypothesis.id, state=lane.state.value) for lane in lanes if not lane.answer
         ),
         edits=tuple(edited),
         skipped=tuple(skipped),
+        certified=certified,
     )
+
+
+def excluded(hunt: Hunt, lanes: Sequence[Lane]) -> Certificate:
+    """What the draws so far exclude, beside what they confirmed."""
+    return Certificate(hunt.engine, hunt.captions, hunt.bases, lanes)
 
 
 def evidence_kept(parts: HuntParts) -> dict[Stage, tuple[int, int]]:
