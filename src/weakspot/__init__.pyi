@@ -42,6 +42,7 @@ def hunt(
     from_images: str | Path | None = None,
     sentences: int = 3,
     edits: int = 4,
+    order: str = 'weight',
     seed: int = 0,
     budget: str = 'images=20000',
     fdr: float = 0.05,
@@ -85,6 +86,7 @@ def hunt(
         from_images: Pictures to begin with, such as failures from elsewhere.
         sentences: At most so many sentences in a caption. Of a table: at most so many things said together.
         edits: Counterfactual edits measured of each finding.
+        order: How findings are listed: by weight (impact × excess), rate or impact.
         seed: The same seed gives the same run.
         budget: Limits: any of images, calls, tokens, dollars, seconds; e.g. images=20k,seconds=600.
         fdr: Bound on the expected share of false findings, between 0 and 1.
