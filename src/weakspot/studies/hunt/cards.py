@@ -18,7 +18,7 @@ from weakspot.report.document import Allowance, Html, examples
 from weakspot.report.markdown import bullets, code, escape, table
 from weakspot.report.plots import Axis, Bar, Figure, Lanes, Mark, axis, lanes
 from weakspot.stats import wilson
-from weakspot.studies.hunt.listing import Edit, Listing, cases, misread, titled
+from weakspot.studies.hunt.listing import Edit, Listing, cases, impact_of, misread, titled
 
 #: Examples per finding.
 FAILING, PASSING = 12, 6
@@ -63,18 +63,19 @@ def findings(hunt: Listing, allowance: Allowance, *, again: str) -> Html:
 
 
 #: Findings as rows of a table.
-HEAD: Final = ("#", "words", "rate", "fresh draws", "× usual", "said instead", "e-value")
+HEAD: Final = ("#", "words", "rate", "fresh draws", "× usual", "of all failures", "said instead", "e-value")
 
 
 def summed_up(hunt: Listing, some: Sequence[Finding], *, start: int = 1) -> list[tuple[str, ...]]:
     """A row for each finding."""
     return [
         (
-            str(rank),
+            hunt.place(f) or str(rank),
             titled(hunt, f),
             reading(f.rate),
             show.count(f.rate.n),
             show.times(f.lift) if f.rate.n else show.NONE,
+            show.NONE if f.impact is None else show.percent(f.impact.value),
             instead(f),
             show.e_value(f.log_evidence),
         )
@@ -109,8 +110,11 @@ def _card(hunt: Listing, finding: Finding, rank: int, scale: Axis, allowance: Al
     label = hunt.label_of(finding) or hunt.setting("label")
     return {
         "rank": rank,
+        "place": hunt.place(finding),
         "finding": finding,
         "title": titled(hunt, finding),
+        "adds": hunt.adds(finding) if finding.under else "",
+        "impact": impact_of(finding),
         "cases": cases(hunt, finding),
         "misread": misread(hunt, finding),
         "said": instead(finding),
@@ -140,11 +144,12 @@ def _in_markdown(card: dict[str, Any]) -> Iterable[str]:
         escape(f"{show.rate(finding.rate)} fresh {card['cases']} {card['misread']}"),
         f"without the second opinion {escape(show.rate(whole))}" if whole is not None else "",
         f"{show.times(finding.lift)} the baseline: {escape(show.rate(finding.baseline))}",
+        escape(card["impact"]),
         f"said instead: {escape(said)}" if said else "",
         f"hypothesis {code(finding.hypothesis.id)}: {escape(finding.hypothesis.text)}",
         f"failing cases: {', '.join(map(str, finding.failing[:24]))}" if finding.failing else "",
     )
-    yield f"### {card['rank']}. {escape(card['title'], 240)}"
+    yield f"{'####' if finding.under else '###'} {card['place']}. {escape(card['title'], 240)}"
     yield bullets(filter(None, lines))
     if card["steps"]:
         rows = [(s.kind, s.words, reading(s.rate), show.count(s.rate.n)) for s in card["steps"]]
@@ -193,12 +198,19 @@ def changed(edit: Edit) -> tuple[str, str]:
     return kind, f"{before} → {after}"
 
 
-def in_lines(found: Sequence[Finding], labels: Sequence[str], wide: int) -> list[str]:
+def named(hunt: Listing) -> list[tuple[str, str]]:
+    """The number and the words of each confirmed finding; what is worse within one says only what it adds."""
+    return [
+        ("", f"└ {hunt.adds(f)}") if f.under else (hunt.place(f), titled(hunt, f)) for f in hunt.confirmed
+    ]
+
+
+def in_lines(found: Sequence[Finding], names: Sequence[tuple[str, str]], wide: int) -> list[str]:
     """Findings, one or more, as lines of at most `wide` columns, the words cut where they must be."""
     from rich.cells import cell_len, set_cell_size
 
     room = 0
-    phrases = [f"{of}: {f.phrase}" if of else f.phrase for of, f in zip(labels, found, strict=True)]
+    phrases = [phrase for _, phrase in names]
     for word, most in ((" baseline", 20), ("", 20), ("", 10)):  # what goes first where there is little room
         cells = [
             (
@@ -217,9 +229,9 @@ def in_lines(found: Sequence[Finding], labels: Sequence[str], wide: int) -> list
     words = [show.cut(phrase, min(max(room, 20), 60)) for phrase in phrases]
     longest = max(map(cell_len, words))
     lines = []
-    for rank, (phrase, (share, ends, n, lift, said)) in enumerate(zip(words, cells, strict=True), start=1):
+    for (place, _), phrase, (share, ends, n, lift, answer) in zip(names, words, cells, strict=True):
         numbers = f"{share:>{widths[0]}}  {ends:<{widths[1]}}  {n:>{widths[2]}}  {lift:>{widths[3]}}"
-        lines.append(f"{rank:>2}  {set_cell_size(phrase, longest)}  {numbers}  {said}".rstrip())
+        lines.append(f"{place:>2}  {set_cell_size(phrase, longest)}  {numbers}  {answer}".rstrip())
     return lines
 
 
@@ -282,9 +294,9 @@ def race(hunt: Listing, *, most: int, listed: int) -> Html:
 
 def _race_rows(hunt: Listing, scale: Axis) -> list[dict[str, Any]]:
     """Each with its baseline's bar, and the findings it became or what fresh draws said of it otherwise."""
-    ranks: dict[str, list[int]] = {}
+    ranks: dict[str, list[tuple[int, str]]] = {}
     for rank, finding in enumerate(hunt.confirmed[:CARDS], start=1):
-        ranks.setdefault(finding.hypothesis.id, []).append(rank)
+        ranks.setdefault(finding.hypothesis.id, []).append((rank, hunt.place(finding)))
     fresh = {f.hypothesis.id: "confirmed" if f.confirmed else "not confirmed" for f in hunt.findings[::-1]}
     usual = {base.label: base for base in hunt.bases}
     only_one = hunt.bases[0] if len(hunt.bases) == 1 else None
@@ -311,8 +323,7 @@ def _race_rows(hunt: Listing, scale: Axis) -> list[dict[str, Any]]:
 
 def figures(hunt: Listing) -> list[Figure]:
     """The figures, as far as there are confirmed findings."""
-    ranked = enumerate(hunt.confirmed, start=1)
-    found = [(f"{rank}. {titled(hunt, f)}", f) for rank, f in ranked if f.rate.n]
+    found = [(f"{hunt.place(f)}. {titled(hunt, f)}", f) for f in hunt.confirmed if f.rate.n]
     return [_rates(found[:RATES]), *_confusions(hunt, found[:CONFUSED])] if found else []
 
 
