@@ -104,6 +104,14 @@ def mentions(wanted: Sequence[frozenset[str]], texts: Sequence[str]) -> NDArray[
     return marked
 
 
+def says_all(words_of: str, texts: Sequence[str]) -> NDArray[np.bool_]:
+    """Which texts say all words of a phrase that say something, in any form; none where no word does."""
+    asked = {lemma_of(word) for word in in_order(words_of)} - words("stop") - words("says nothing")
+    if not asked:
+        return np.zeros(len(texts), bool)
+    return np.array([asked <= {lemma_of(word, asked) for word in in_order(text)} for text in texts], bool)
+
+
 def in_order(text: str) -> list[str]:
     """The words of a text, in small letters."""
     found: list[str] = _WORD.findall(text[:READ].lower().translate(_MARKS))

@@ -28,7 +28,18 @@ from weakspot.core import (
     parse_name,
 )
 from weakspot.core.abilities import Composed
-from weakspot.core.ports import Captioned, Relabelled, Skipping, available, cpu_bound, digest_of, understands
+from weakspot.core.ports import (
+    Captioned,
+    Collected,
+    Embedded,
+    Item,
+    Relabelled,
+    Skipping,
+    available,
+    cpu_bound,
+    digest_of,
+    understands,
+)
 from weakspot.core.registry import name_of
 from weakspot.judges import LabelJudge, Verified
 from weakspot.judges.label import Relation, kin_of
@@ -144,6 +155,18 @@ class ByLabel:
 
     def understands(self, text: str) -> bool:
         return understands(self._sources[0][1], text)
+
+    @property
+    def once(self) -> bool:
+        return all(isinstance(one, Collected) and one.once for _, one in self._sources)
+
+    def items(self, hypothesis: Hypothesis, *, seed: int) -> Sequence[Item]:
+        of = self._of(hypothesis)
+        return of.items(hypothesis, seed=seed) if isinstance(of, Collected) else ()
+
+    def embedded(self, hypothesis: Hypothesis, *, seed: int) -> Embedded | None:
+        of = self._of(hypothesis)
+        return of.embedded(hypothesis, seed=seed) if isinstance(of, Collected) else None
 
 
 def _target(task: LabelTask, given: Any) -> Target:

@@ -26,6 +26,9 @@ FAILING, PASSING = 12, 6
 CARDS: Final = 24
 #: Answers listed by name in a card.
 ANSWERS: Final = 5
+#: Other words for a finding that are listed; it is said what it adds where that is less than this part of it.
+FORMS: Final = 8
+ADDS: Final = 0.8
 #: What an edit did, for people.
 KINDS: Final = {"negate": "denied", "drop": "left out", "plain": "plainer", "rewrite": "reworded"}
 #: Cases drawn again at most, and the longest text that is repeated for it.
@@ -56,14 +59,16 @@ def findings(hunt: Listing, allowance: Allowance, *, again: str) -> Html:
     shown = list(enumerate(hunt.confirmed[:CARDS], start=1))
     cards = [_card(hunt, finding, rank, scale, allowance) for rank, finding in shown]
     values = {"cards": cards, "scale": scale, "several": bool(hunt.labels), "again": again}
-    texts = [table(HEAD, summed_up(hunt, hunt.confirmed[:CARDS])), only(hunt.confirmed)]
+    texts = [table(head(hunt), summed_up(hunt, hunt.confirmed[:CARDS])), only(hunt.confirmed)]
     texts += [text for card in cards for text in _in_markdown(card)]
     drawn = [_data(finding, rank) for rank, finding in shown]
     return Html(f"{_HOME}:findings.html.j2", values, "\n\n".join(filter(None, texts)), drawn)
 
 
-#: Findings as rows of a table.
-HEAD: Final = ("#", "words", "rate", "fresh draws", "× usual", "said instead", "e-value")
+def head(hunt: Listing) -> tuple[str, ...]:
+    """Findings as rows of a table."""
+    of = "fresh draws" if hunt.result.collection is None else "photographs"
+    return ("#", "words", "rate", of, "× usual", "said instead", "e-value")
 
 
 def summed_up(hunt: Listing, some: Sequence[Finding], *, start: int = 1) -> list[tuple[str, ...]]:
@@ -111,7 +116,8 @@ def _card(hunt: Listing, finding: Finding, rank: int, scale: Axis, allowance: Al
         "rank": rank,
         "finding": finding,
         "title": titled(hunt, finding),
-        "cases": cases(hunt, finding),
+        "cases": f"{'' if hunt.result.collection is not None else 'fresh '}{cases(hunt, finding)}",
+        "notes": list(explains(finding)),
         "misread": misread(hunt, finding),
         "said": instead(finding),
         "bar": scale.bar(finding.rate),
@@ -126,6 +132,19 @@ def _card(hunt: Listing, finding: Finding, rank: int, scale: Axis, allowance: Al
     }
 
 
+def explains(finding: Finding) -> Iterable[str]:
+    """What a finding is of all failures, and the other words for it, where that is known."""
+    if finding.impact is not None:
+        share = f"{show.percent(finding.impact.value)} of all failures"
+        share += f" ({show.count(finding.impact.failures)} of {show.count(finding.impact.n)})"
+        if finding.own is not None and finding.own < ADDS * finding.impact.value:
+            share += f"; {show.percent(finding.own)} beyond the findings before it"
+        yield share
+    if finding.forms:
+        more = len(finding.forms) - FORMS
+        yield f"also said as: {', '.join(finding.forms[:FORMS])}{f' and {more} more' if more > 0 else ''}"
+
+
 def _data(finding: Finding, rank: int) -> Figure:
     """What the picture in a card is saved from; the template draws it."""
     rows = [(AFTER, *_plain(finding.rate)), (BEFORE, *_plain(finding.baseline))]
@@ -137,7 +156,8 @@ def _in_markdown(card: dict[str, Any]) -> Iterable[str]:
     said = ", ".join(answered(*pair) for pair in finding.confusions[:ANSWERS])
     whole = finding.unchecked
     lines = (
-        escape(f"{show.rate(finding.rate)} fresh {card['cases']} {card['misread']}"),
+        escape(f"{show.rate(finding.rate)} {card['cases']} {card['misread']}"),
+        *map(escape, card["notes"]),
         f"without the second opinion {escape(show.rate(whole))}" if whole is not None else "",
         f"{show.times(finding.lift)} the baseline: {escape(show.rate(finding.baseline))}",
         f"said instead: {escape(said)}" if said else "",

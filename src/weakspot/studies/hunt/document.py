@@ -29,7 +29,7 @@ from weakspot.report.document import (
 from weakspot.report.markdown import bullets, escape
 from weakspot.store import Run
 from weakspot.studies.hunt import cards
-from weakspot.studies.hunt.cards import CARDS, FAILING, HEAD, PASSING, reading, summed_up
+from weakspot.studies.hunt.cards import CARDS, FAILING, PASSING, head, reading, summed_up
 from weakspot.studies.hunt.listing import Baseline, Listing, Tried, cases, conclusion, titled, usual_rates
 
 #: Rows of a table on the page, and in Markdown; further ones are only in report.json.
@@ -128,7 +128,7 @@ class HuntDocument(Document):
 
     def _table(self, title: str, some: Sequence[Finding], *, start: int = 1) -> Table:
         rows = summed_up(self.hunt, some[:LISTED], start=start)
-        return Table(title, cards.only(some), HEAD, rows, max(0, len(some) - LISTED))
+        return Table(title, cards.only(some), head(self.hunt), rows, max(0, len(some) - LISTED))
 
     def _checked(self, own: Rate) -> str:
         """Who was asked whether pictures show the label, and how often the source erred by that."""
@@ -167,9 +167,11 @@ class HuntDocument(Document):
                 (b.label, b.hypothesis.text, reading(b.rate), *map(show.count, (b.rate.failures, b.rate.n)))
                 for b in hunt.bases[:ROWS]
             ]
-            head = ("label", "words", "usual rate", "failed", "of")
+            columns = ("label", "words", "usual rate", "failed", "of")
             note = _TEXTS["baselines"].format(labels=show.plural(len(hunt.labels), "label"))
-            yield Section("The baselines", [Table("", "", head, rows, max(0, len(hunt.bases) - ROWS))], note)
+            yield Section(
+                "The baselines", [Table("", "", columns, rows, max(0, len(hunt.bases) - ROWS))], note
+            )
         elif hunt.base is not None:
             yield self._baseline(hunt.base, allowance)
 

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Status, Tally
 from weakspot.report import format as show
-from weakspot.stats import confidence_sequence, wilson
+from weakspot.stats import confidence_sequence, finite_population, wilson
 from weakspot.store import Run, rate
 from weakspot.studies.hunt.result import HuntResult, Tries
 
@@ -20,16 +20,26 @@ ASIDE: Final = ("baseline", "edit", "person")
 
 
 class Baseline(NamedTuple):
-    """The plain prompt of one label, with the counts of all its draws."""
+    """The plain prompt of one label, with the counts of all its draws.
+
+    Attributes:
+        population: How many photographs of the label a collection has; 0 where pictures are drawn.
+    """
 
     label: str
     hypothesis: Hypothesis
     tally: Tally
+    population: int = 0
 
     @property
     def rate(self) -> Rate:
-        """Failures per valid case."""
-        return rate(self.tally)
+        """Failures per valid case; in a collection the interval is that of its photographs."""
+        found = rate(self.tally)
+        if not self.population:
+            return found
+        valid = self.population - (self.tally.drawn - self.tally.n)
+        low, high = finite_population(self.tally.failures, self.tally.n, valid)
+        return found._replace(low=low, high=high)
 
     @property
     def unchecked(self) -> Rate:
@@ -104,6 +114,9 @@ class Listing:
         self.result = HuntResult.of(run) or HuntResult()
         self.known = {h.id: h for h in run.ledger.hypotheses()}
         self.bases = baselines_of(run)
+        if self.result.collection is not None:
+            sizes = zip(self.bases, self.result.collection.sizes, strict=False)
+            self.bases = [base._replace(population=size) for base, size in sizes]
         self.findings = [replace(f, unchecked=_unchecked(run, f)) for f in run.findings]
 
     def setting(self, name: str) -> str:
@@ -139,7 +152,9 @@ class Listing:
 
     @cached_property
     def trials(self) -> Tally:
-        """Counts of the whole run."""
+        """Counts of the whole run; of a collection each photograph once, whatever it speaks for."""
+        if self.result.collection is not None:
+            return _sum(base.tally for base in self.bases)
         return _sum(self.run.ledger.tallies().values())
 
     @cached_property
@@ -166,6 +181,8 @@ class Listing:
     @cached_property
     def race(self) -> list[Racer]:
         """In the order of the proposals; until the study has decided, whatever may race is open."""
+        if self.result.collection is not None:
+            return []
         states = {row.hypothesis: row.state for row in self.result.race}
         if self.run.state == "running" or not states:
             aside = {base.hypothesis.id for base in self.bases}

@@ -18,7 +18,7 @@ from itertools import islice
 from typing import Final
 
 from weakspot.core import Hypothesis, Stage, WeakspotError
-from weakspot.core.ports import Skipping, understands
+from weakspot.core.ports import Skipping, collected, understands
 from weakspot.engine import (
     Claim,
     ConfirmSettings,
@@ -44,6 +44,7 @@ from weakspot.studies.hunt.claims import (
     said_by,
     select,
 )
+from weakspot.studies.hunt.collection import in_collection
 from weakspot.studies.hunt.parts import HuntParts
 from weakspot.studies.hunt.result import Edited, HuntResult, Raced, Skipped
 from weakspot.studies.hunt.settings import HuntSettings
@@ -103,6 +104,8 @@ class Hunt:
 
 def hunt(context: Context[HuntSettings, HuntParts]) -> HuntResult:
     """Rounds of exploring and racing; the winners sharpened, selected, confirmed, edited."""
+    if (source := collected(context.parts.source)) is not None:  # which cannot make more of what fails
+        return in_collection(context, source)
     settings, parts, ledger = context.settings, context.parts, context.ledger
     bases = [base_hypothesis(settings.task, parts.words, label) for label in settings.hunted]
     ledger.add_hypotheses(bases)  # with many labels and few images, some are never drawn
