@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.concepts.concept import MAYBE, Concept
+from weakspot.concepts.concept import UNSURE, Concept
 from weakspot.concepts.nouns import Nouns, usual
 from weakspot.concepts.words import Rows
 from weakspot.text.lexicon import Tag
@@ -111,9 +111,14 @@ def meanings_of(concepts: Sequence[Concept]) -> NDArray[np.int64]:
     words_only = set(plain)
     for i, c in enumerate(concepts):
         if i not in words_only:
-            key = (c.column, c.test, c.value.removeprefix(MAYBE), c.wider)
+            key = (c.column, c.test, _sure(c.value), c.wider)
             found[i] = others.setdefault(key, following + len(others))
     return found
+
+
+def _sure(value: str) -> str:
+    """A tag, however sure it is."""
+    return next((value.removeprefix(start) for start in UNSURE if value.startswith(start)), value)
 
 
 def forms_of(concepts: Sequence[Concept]) -> tuple[str, ...]:

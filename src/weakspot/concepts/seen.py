@@ -2,9 +2,10 @@
 
 `tags` keeps only words that part the pictures into two clear groups. Photographs are seldom so clear: of the
 words for what they show, few do. Here a word counts where two groups explain its nearness to the pictures
-better than one does, though they overlap. Then it marks two sets of pictures: those that more likely show it
-than not, and the larger one of those that may. What such a tag says of a picture may be wrong; that pictures
-with it fail more often is tested all the same, and neither set looks at what failed.
+better than one does, though they overlap. Then it marks three sets of pictures, each larger than the one
+before: those that more likely show it than not, those that may, and those that are something like it.
+What such a tag says of a picture may be wrong; that pictures with it fail more often is tested all the same,
+and no set looks at what failed.
 
 Where captions say what some pictures show, each tag is checked by them.
 """
@@ -13,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.concepts.concept import MAYBE
+from weakspot.concepts.concept import UNSURE
 from weakspot.concepts.tags import (
     FEWEST,
     Fit,
@@ -28,6 +30,7 @@ from weakspot.concepts.tags import (
     directions_of,
     fitted,
     histograms,
+    read_tags,
     unit_rows,
 )
 from weakspot.concepts.tags import Tagged as Tag
@@ -38,13 +41,19 @@ from weakspot.records import Column
 #: The means of the two groups lie so many standard deviations apart, whatever lies between.
 APART: Final = 1.5
 #: How likely a picture shows a tag in each of its sets, and how that is said.
-LEVELS: Final = ((0.5, "{}"), (0.2, MAYBE + "{}"))
+LEVELS: Final = ((0.5, "{}"), *zip((0.2, 0.05), (f"{start}{{}}" for start in UNSURE), strict=True))
 #: A tag is of so many pictures at least.
 LEAST: Final = 5
 #: A tag is checked where so many captioned pictures have it; their captions must say it so many times as
 #: often as others do.
 CHECKED: Final = 5
 TIMES: Final = 1.5
+_MORE: Final = Path(__file__).with_name("photograph_tags.txt")
+
+
+def everyday() -> tuple[str, ...]:
+    """Our words for photographs: those for all pictures, and more for people and what they do."""
+    return tuple(dict.fromkeys([*read_tags(), *read_tags(_MORE)]))
 
 
 class Seen(NamedTuple):

@@ -148,7 +148,7 @@ def lemma_of(word: str, known: Iterable[str] = ()) -> str:
 @cache
 def _lemma(word: str) -> str:
     one = singular(word)
-    if one != word:
+    if one != word or one in words("participle noun"):  # a building is no form of "build"
         return one
     forms = verb_forms()
     return forms[word][0] if word in forms else ""

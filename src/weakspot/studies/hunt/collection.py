@@ -67,7 +67,7 @@ def in_collection(context: Context[HuntSettings, HuntParts], source: Collected) 
             ask(engine, bases, sizes)
         said = described(context, source, photographs)
         answers = answers_of(engine, bases, photographs)
-        found = analysed(settings, said.concepts, answers)
+        found = analysed(settings, said.concepts, answers, seen=said.read.tags > 0)
         keep_findings(context, engine, found, photographs, said.concepts, answers)
     asked = sum(engine.tally(base).drawn for base in bases)
     if asked < len(photographs):
@@ -123,8 +123,12 @@ def answers_of(engine: Engine, bases: Sequence[Hypothesis], photographs: Photogr
     return Answers(found)
 
 
-def analysed(settings: HuntSettings, concepts: Concepts, answers: Answers) -> list[Spot]:
-    """The statements that held on the half that did not suggest them."""
+def analysed(settings: HuntSettings, concepts: Concepts, answers: Answers, *, seen: bool) -> list[Spot]:
+    """The statements that held on the half that did not suggest them.
+
+    Args:
+        seen: An encoder says what photographs show. It errs, and two of its words together err more.
+    """
     if not answers.failed.any() or answers.failed.all():
         return []
     return weak_spots(
@@ -132,7 +136,7 @@ def analysed(settings: HuntSettings, concepts: Concepts, answers: Answers) -> li
         answers.failed,
         answers.half,
         fdr=settings.fdr,
-        longest=min(settings.sentences, LONGEST),
+        longest=1 if seen else min(settings.sentences, LONGEST),
         dear=np.array([concept.dear for concept in concepts.concepts]),
         meanings=meanings_of(concepts.concepts),
     )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.concepts.columns import Concept, Concepts, concepts_of
-from weakspot.concepts.seen import Seen, seen_in
+from weakspot.concepts.seen import Seen, everyday, seen_in
 from weakspot.concepts.tags import read_tags
 from weakspot.core import Captioner, Hypothesis, WeakspotError
 from weakspot.core.ports import Collected, Embedded, Item
@@ -139,7 +139,7 @@ def described(
     if words:
         columns[CAPTION] = Column(CAPTION, Kind.TEXT, _objects(texts))
     elif (vectors := vectors_of(source, photographs, seed=settings.seed)) is not None:
-        tags = read_tags(None if settings.tags is None else Path(settings.tags))
+        tags = everyday() if settings.tags is None else read_tags(Path(settings.tags))
         said = texts if captioned + looked else ()
         seen = seen_in(vectors.vectors, vectors.encoder, tags, name=PICTURE, captions=said)
         columns[PICTURE] = seen.column
