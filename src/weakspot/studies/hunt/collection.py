@@ -87,12 +87,12 @@ def ask(engine: Engine, bases: Sequence[Hypothesis], sizes: Sequence[int]) -> No
     for turn in range(1, turns + 1):
         share = affordable * turn / turns
         wants = [Want(base, int(share * size + 1e-9)) for base, size in zip(bases, sizes, strict=True)]
-        engine.draw([want for want in wants if want.n], phase="photographs")
+        engine.draw([want for want in wants if want.n], phase="asked")
     room = engine.spending.room()  # of shares that are no whole numbers something is left
     for base, size in zip(bases, sizes, strict=True):
         missing = min(size - engine.tally(base).drawn, room)
         if missing > 0:
-            engine.draw([Want(base, engine.tally(base).drawn + missing)], phase="photographs")
+            engine.draw([Want(base, engine.tally(base).drawn + missing)], phase="asked")
             room -= missing
 
 
