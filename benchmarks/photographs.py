@@ -190,6 +190,7 @@ def planted(
     sizes = np.asarray(rows.sum(axis=0, dtype=np.int64)).ravel()
     low, high = share[0] * len(seen), share[1] * len(seen)
     able = [i for i, name in enumerate(photos.notions.names) if shown(name) and sizes[i] >= low]
+    candidates: list[tuple[int, ...]]
     if kind == "one":
         candidates = [(i,) for i in able if sizes[i] <= high]
     else:

@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import weakspot as ws
+from weakspot.cli import run as cli
 from weakspot.core import Case, Hypothesis, Output, Stage, WeakspotError
 from weakspot.core.ports import Embedded, Item
 from weakspot.store import Run
@@ -169,6 +170,7 @@ def test_the_report_says_that_each_was_asked_once_and_what_was_not_found(run: Ru
     lines = "\n".join(told.lines(100))
     assert "400 photographs, each asked once" in lines
     assert "fresh images" not in lines
+    assert "where the caption says “snow”" in told.conclusion
     assert "fails more often than" in lines.split("beyond")[1]
     page = ws.write_report(run).read_text()
     assert "400 photographs, each asked once" in page
@@ -267,6 +269,22 @@ def test_several_labels_share_the_budget_and_each_photograph_is_one_of_them(tmp_
     assert "400 photographs, each asked once" in "\n".join(document(run).lines(100))
     with pytest.raises(WeakspotError, match="nobody says which of the 2 labels each photograph shows"):
         hunt(tmp_path / "other", **how)
+
+
+def test_two_runs_over_the_same_photographs_are_compared_in_pairs(
+    tmp_path: Path, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Better(Camera):
+        def answer(self, cases: Sequence[Case]) -> list[Output]:
+            said = zip(cases, super().answer(cases), strict=True)
+            return [Output(case.expected if case.index % 3 else own.answer) for case, own in said]
+
+    other = hunt(tmp_path / "other", target=Better())
+    capsys.readouterr()
+    assert cli(["compare", str(run.folder), str(other.folder)]) == 0
+    told = capsys.readouterr().out
+    assert "on the same cases" in told
+    assert "a photo of a cat" in told
 
 
 def test_what_photographs_cannot_do_is_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from weakspot.store import Run
 from weakspot.studies.hunt import cards
 from weakspot.studies.hunt.cards import CARDS
 from weakspot.studies.hunt.document import SKIPPED, HuntDocument
-from weakspot.studies.hunt.listing import cases, misread, usual_rates, when
+from weakspot.studies.hunt.listing import cases, misread, usual_rates
 from weakspot.studies.hunt.result import CollectionRead
 
 
@@ -23,6 +23,8 @@ def document(run: Run) -> HuntDocument:
 
 class CollectionDocument(HuntDocument):
     """See `Document`."""
+
+    drawn = "photographs"
 
     @property
     def collection(self) -> CollectionRead:
@@ -44,7 +46,7 @@ class CollectionDocument(HuntDocument):
             best = hunt.confirmed[0]
             rest = f", of the other photographs {show.percent(best.baseline.value)}"
             return (
-                f"{show.plural(len(hunt.confirmed), 'weak spot')} confirmed: {when(best.phrase)}, "
+                f"{show.plural(len(hunt.confirmed), 'weak spot')} confirmed: {where(best.phrase)}, "
                 f"{show.percent(best.rate.value)} of {cases(hunt, best)} {misread(hunt, best)}{rest}."
             )
         if state == "running":
@@ -117,6 +119,12 @@ class CollectionDocument(HuntDocument):
             else:
                 yield line
         yield from show.wrapped("beyond", not_found(self.collection, bool(self.hunt.confirmed)), wide)
+
+
+def where(phrase: str) -> str:
+    """A finding as a clause: "where the caption says “snow”", "where the picture shows snow"."""
+    said = show.shorten(phrase, 160)
+    return f"where the caption says {said}" if phrase.startswith(("“", "any ")) else f"where {said}"
 
 
 def asked_once(read: CollectionRead, asked: int) -> str:

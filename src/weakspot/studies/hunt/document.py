@@ -43,6 +43,9 @@ _TEXTS: Final[Mapping[str, Any]] = yaml.safe_load(Path(__file__).with_name("repo
 class HuntDocument(Document):
     """See `Document`."""
 
+    #: What the trials of the baseline are.
+    drawn = "draws"
+
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self.hunt = Listing(run)
@@ -177,9 +180,9 @@ class HuntDocument(Document):
 
     def _baseline(self, base: Baseline, allowance: Allowance) -> Section:
         rate = base.rate
+        found = f"{show.percent(rate.value)} {show.interval(rate.low, rate.high)}"
         measured = (
-            f"Of {show.count(rate.n)} draws {show.count(rate.failures)} failed: {show.percent(rate.value)} "
-            f"{show.interval(rate.low, rate.high)}."
+            f"Of {show.count(rate.n)} {self.drawn} {show.count(rate.failures)} failed: {found}."
             if rate.n
             else "No draw could be judged."
         )
