@@ -18,6 +18,7 @@ from weakspot.core import Case, Hypothesis, Output, Stage, WeakspotError
 from weakspot.core.ports import Embedded, Item
 from weakspot.store import Run
 from weakspot.studies.hunt.collection_document import CollectionDocument, document
+from weakspot.study.labels import ByLabel
 
 WORDS = ("snow", "beach", "street", "dog", "hat", "bench", "ball", "river")
 
@@ -267,6 +268,14 @@ def test_several_labels_share_the_budget_and_each_photograph_is_one_of_them(tmp_
     assert sorted(camera.asked) == list(range(400))
     assert run.findings[0].phrase == "“snow”"
     assert "400 photographs, each asked once" in "\n".join(document(run).lines(100))
+    finding = run.findings[0]
+    texts = [base.text for base in run.baselines]
+    source = ByLabel(Album(labels=("cat", "fox"), label="cat"), run.baselines, ["cat", "fox"])
+    assert not any(finding.hypothesis.text.startswith(text) for text in texts)  # it is about both
+    trials = run.ledger.trials(finding.hypothesis)
+    drawn = source.draw(finding.hypothesis, [trial.index for trial in trials], seed=3)
+    assert [case.expected for case in drawn] == [trial.expected for trial in trials]
+    assert all(case.input[1, 0, 0] for case in drawn)  # each shows snow
     with pytest.raises(WeakspotError, match="nobody says which of the 2 labels each photograph shows"):
         hunt(tmp_path / "other", **how)
 
