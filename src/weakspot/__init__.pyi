@@ -46,6 +46,7 @@ def hunt(
     seed: int = 0,
     budget: str = 'images=20000',
     fdr: float = 0.05,
+    certify: float | None = None,
     prediction: str = '',
     score: str = '',
     image: str = '',
@@ -88,6 +89,7 @@ def hunt(
         seed: The same seed gives the same run.
         budget: Limits: any of images, calls, tokens, dollars, seconds; e.g. images=20k,seconds=600.
         fdr: Bound on the expected share of false findings, between 0 and 1.
+        certify: Draw on until nothing else that was tried can fail above this rate, e.g. 0.08.
         prediction: Of a table: the column with the model's answers.
         score: Of a table: the column that says how sure the model was, from 0 to 1.
         image: Of a table: the column with the paths of pictures.

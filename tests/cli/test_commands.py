@@ -45,7 +45,10 @@ def test_a_hunt_from_first_to_last_line(process: Shell, meadow: list[str], toy: 
     )
     assert result[3] == "1 finding confirmed on fresh images (false-discovery rate ≤ 5 %)"
     last = lines("\n".join(result[4:]))
-    assert list(last) == ["trials", "report", "next"]
+    assert list(last)[-3:] == ["trials", "report", "next"]
+    assert re.match(
+        r"Beyond these, none of the \d+ captions that were tried fails more often", last["excluded"]
+    )
     assert re.fullmatch(r"[\d,]+ images · 0 errors · [\d.]+ s", last["trials"])
     assert (toy / last["report"]).is_file()
     assert shlex.split(last["next"]) == ["weakspot", "try", "run", "it is not on a flower."]
@@ -86,6 +89,7 @@ def test_run_yaml_says_all_that_is_needed_to_run_it_again(weakspot: Shell) -> No
         "budget": "images=40",
         "seed": 5,
         "fdr": 0.1,
+        "certify": None,
         "prompt": "a realistic photograph of a {label} ({parent}).",
         "labels": [],
         "verify": [],

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from tests.engine.engine_parts import Clerk, content, engine, fails
 
 from weakspot.core import Hypothesis, Stage
 from weakspot.engine import ConfirmSettings, Engine, RaceSettings, State, confirm, race, stop
-from weakspot.stats import e_bh
+from weakspot.stats import closed_e_bh
 
 BASE = fails(0.02, "base")
 SETTINGS = RaceSettings(first=32, most=1024, share=0.9, places=8)
@@ -111,14 +112,27 @@ def test_confirmation_uses_fresh_draws_only(tmp_path: Path) -> None:
         assert lanes[1].tally.n == 512  # given every chance
 
 
-def test_the_confirmed_list_is_that_of_e_bh(tmp_path: Path) -> None:
+def test_the_confirmed_list_is_that_of_closed_e_bh(tmp_path: Path) -> None:
     words = [fails(rate) for rate in (0.9, 0.3, 0.09, 0.07, 0.05, 0.03, 0.02)]
     with with_baseline(tmp_path) as one, one.run:
         lanes, _ = confirm(one, words, against=BASE, settings=SURE)
-        held = e_bh([lane.log_evidence for lane in lanes], SURE.fdr)
+        held = closed_e_bh([lane.log_evidence for lane in lanes], SURE.fdr)
         assert [lane.state is State.CONFIRMED for lane in lanes] == list(held)
         assert lanes[0].state is State.CONFIRMED
         assert lanes[-1].state is State.AHEAD
+
+
+def test_drawing_ends_when_the_list_confirms_all(tmp_path: Path) -> None:
+    """A list is confirmed as soon as it is decided; alone, each candidate needs evidence for itself."""
+    words = [fails(0.9), fails(0.16, "a")]
+    drawn = []
+    for alone in (False, True):
+        with with_baseline(tmp_path / str(alone), 1000) as one, one.run:
+            lanes, _ = confirm(one, words, against=BASE, settings=replace(SURE, least=48, alone=alone))
+            assert [lane.state for lane in lanes] == [State.CONFIRMED] * 2
+            drawn.append(lanes[1].tally.n)
+            assert (lanes[1].log_evidence >= math.log(2 / SURE.fdr)) is alone
+    assert drawn == [48, 96]
 
 
 def test_a_budget_that_ends_a_confirmation_is_told(tmp_path: Path) -> None:

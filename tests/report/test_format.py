@@ -36,6 +36,12 @@ def test_percent(share: float, text: str) -> None:
     assert show.percent(share) == text
 
 
+def test_an_upper_bound_is_rounded_upwards() -> None:
+    bounds = (0.0821, 0.0820, 0.361, 0.5, 0.00123, 0.995, 1.0)
+    shown = ["8.3 %", "8.2 %", "37 %", "50 %", "0.13 %", "99.5 %", "100 %"]
+    assert [show.at_most(bound) for bound in bounds] == shown
+
+
 def test_percent_never_rounds_to_none_or_all() -> None:
     for i in range(1, 100_000, 7):
         text = show.percent(i / 100_000)

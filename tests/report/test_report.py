@@ -149,8 +149,8 @@ def test_summary_is_plain_json(hunted: Run) -> None:
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     assert list(data) == [
         *("format", "study", "subject", "folder", "state", "created", "conclusion", "settings", "digests"),
-        *("versions", "baseline", "baselines", "validity", "findings", "tries", "race", "trials", "errors"),
-        *("skipped", "spend"),
+        *("versions", "baseline", "baselines", "validity", "findings", "tries", "race", "certified"),
+        *("trials", "errors", "skipped", "spend"),
     ]
     assert [Finding.from_json(f) for f in data["findings"]] == hunted.findings
     assert data["baseline"]["failures"] == 11

@@ -15,7 +15,7 @@ from weakspot.tuning.network import network_of
 from weakspot.tuning.onnx_module import OnnxModule
 from weakspot.world import shipped
 
-FAMILY = ("classifier", "classifier-resnet-2", "classifier-vit-1", "classifier-vit-2")
+FAMILY = ("classifier", "classifier-resnet-2", "classifier-vit-1", "classifier-vit-2", "classifier-vit-3")
 
 
 def asked(path: Path, images: np.ndarray) -> np.ndarray:

@@ -21,11 +21,15 @@ from weakspot.core import Tally, WeakspotError
 from weakspot.report import format as show
 from weakspot.report.markdown import escape, table
 from weakspot.store import Run
-from weakspot.study.rates import OVERALL, rates_of
+from weakspot.study.rates import OVERALL, Excluded, rates_of
 
 ALPHA: Final = 0.05
 #: What a check is about.
 RATE, PART, INCREASE, FINDINGS = "rate", "rate of a part", "increase", "findings"
+CERTIFIED = "certified"
+#: Of these the certificate itself says with which certainty.
+_CERTAIN: Final = "--certified passes only if the run shows it (at 95 %), with --strict or without"
+_NONE: Final = "no certificate: the run does not say how often anything else may fail"
 
 
 class CannotSay(WeakspotError):
@@ -41,6 +45,7 @@ class Limits:
     rate: float | None = None  # of the overall rates: the baseline of a hunt, the questions of a benchmark
     part_rate: float | None = None  # of every finding, slice, cell, category
     findings: int | None = None  # confirmed findings
+    certified: float | None = None  # of what was tried and not found: the bound that the run certifies
     increase: float | None = None  # of every rate above the other run's, as a share (0.02 is two points)
     errors: float = 0.1  # share of trials that may end in an error before nothing can be said
     strict: bool = False  # a limit counts as broken unless it is shown to be kept
@@ -91,7 +96,7 @@ def gate(run: Run, limits: Limits, *, against: Run | None = None) -> Gate:
     most = (limits.increase or 0.0) if against is not None else None
     # Twice: first to know how many intervals there are.
     once = _checks(run, against, limits, most, level=1 - ALPHA)
-    n = sum(check.what != FINDINGS for check in once)
+    n = sum(check.what not in (FINDINGS, CERTIFIED) for check in once)
     level = 1 - ALPHA if limits.strict else 1 - ALPHA / max(n, 1)
     checks = _checks(run, against, limits, most, level=level)
     if not checks:
@@ -101,6 +106,8 @@ def gate(run: Run, limits: Limits, *, against: Run | None = None) -> Gate:
         )
     if against is not None:
         notes += [note for note in compare(against, run).notes if "is not finished" not in note]
+    if limits.certified is not None:
+        notes.append(_CERTAIN)
     return Gate(
         run=str(run.folder),
         against="" if against is None else str(against.folder),
@@ -116,17 +123,24 @@ def check_limits(limits: Limits, *, against: bool) -> None:
     """Refuse limits that cannot be meant, or that there are none."""
     if not against and limits.increase is not None:
         raise WeakspotError("an increase over what?", fix="name the other run: --against RUN")
-    if not against and (limits.rate, limits.part_rate, limits.findings) == (None, None, None):
+    if not against and not limited(limits):
         raise WeakspotError("there is no limit to check", fix="add --max-rate 0.05, or --against RUN")
     for name, value, most, fix in (
         ("--max-rate", limits.rate, 1, "write a share, e.g. 0.05 for 5 %"),
         ("--max-part-rate", limits.part_rate, 1, "write a share, e.g. 0.05 for 5 %"),
+        ("--certified", limits.certified, 1, "write a share, e.g. 0.08 for 8 %"),
         ("--max-increase", limits.increase, 1, "write a share, e.g. 0.02 for two points"),
         ("--max-findings", limits.findings, math.inf, "write 0 or more"),
         ("--max-errors", limits.errors, 1, "write a share, e.g. 0.1"),
     ):
         if value is not None and not 0 <= value <= most:
             raise WeakspotError(f"{name} cannot be {value}", fix=fix)
+
+
+def limited(limits: Limits) -> bool:
+    """Whether there is a limit that needs no other run."""
+    which = (limits.rate, limits.part_rate, limits.findings, limits.certified)
+    return any(limit is not None for limit in which)
 
 
 def _whole(run: Run, most: float) -> list[str]:
@@ -167,6 +181,8 @@ def _checks(
     if limits.findings is not None:
         n = sum(finding.confirmed for finding in run.findings)
         found.append(Check(FINDINGS, "confirmed findings", n, n, n, n, limits.findings, n <= limits.findings))
+    if limits.certified is not None:
+        found.append(_certified(rates.excluded(), limits.certified))
     if against is not None and increase is not None:
         for row in compare(against, run, level=level).rows:
             if row.contrast is not None and wanted(row.measure.words, limits.only):
@@ -175,6 +191,14 @@ def _checks(
                 words = f"{row.measure.words}{'' if row.paired else ' (separate cases)'}"
                 found.append(Check(INCREASE, words, d.difference, d.low, d.high, d.n, increase, kept))
     return found
+
+
+def _certified(excluded: Excluded | None, limit: float) -> Check:
+    """Whether a run shows that nothing else fails more often than the limit."""
+    if excluded is None:
+        return Check(CERTIFIED, _NONE, 1.0, 0.0, 1.0, 0, limit, False)
+    words, of, bound = excluded
+    return Check(CERTIFIED, words, bound, 0.0, bound, of, limit, bound <= limit)
 
 
 def passed(low: float, high: float, limit: float, strict: bool) -> bool:
@@ -205,6 +229,8 @@ def conclusion(found: Gate) -> str:
 def cells(check: Check) -> tuple[str, str]:
     if check.what == FINDINGS:
         return f"{check.value:.0f}", f"{check.limit:.0f}"
+    if check.what == CERTIFIED:
+        return f"at most {show.at_most(check.high)} (of {show.count(check.n)})", show.level(check.limit)
     if check.what == INCREASE:
         wide = check.high - check.low
         d = 0 if wide >= 0.2 else 1 if wide >= 0.02 else 2 if wide >= 0.002 else 4

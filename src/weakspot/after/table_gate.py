@@ -39,6 +39,11 @@ def gate_tables(
     check_limits(limits, against=against is not None)
     if limits.findings is not None:
         raise WeakspotError("a table has no findings to limit", fix="leave out --max-findings")
+    if limits.certified is not None:
+        raise WeakspotError(
+            "a table by itself certifies nothing",
+            fix="weakspot hunt TABLE, then gate that run with --certified",
+        )
     if (limits.part_rate is not None) and not by:
         raise WeakspotError("of which parts?", fix="name a column whose values are categories: --by COLUMN")
     one = read_tabled(table, named=named, failed=failed)

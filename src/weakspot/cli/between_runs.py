@@ -215,6 +215,9 @@ def gate(
         None, "SHARE", "Limit on the rate of every finding, slice, cell or category."
     ),
     max_findings: int | None = option(None, "NUMBER", "Limit on the number of confirmed findings."),
+    certified: float | None = option(
+        None, "SHARE", "Pass only if nothing else that the run tried can fail above this, e.g. 0.08."
+    ),
     max_increase: float | None = option(
         None, "SHARE", "With --against: limit on every increase; 0 if not given."
     ),
@@ -247,6 +250,7 @@ def gate(
         rate=max_rate,
         part_rate=max_part_rate,
         findings=max_findings,
+        certified=certified,
         increase=max_increase,
         errors=max_errors,
         strict=strict,

@@ -134,6 +134,8 @@ def _line(phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> str:
         return f"{phase:<8} {plural(n, 'photograph')} · {count(failures)} misread"
     elif phase == "edits":
         about = "the same words with one thing changed"
+    elif phase == "certify":
+        about = "the captions of which least can be excluded"
     else:
         confirmed = sum(lane.state is State.CONFIRMED for lane in lanes)
         about = f"{plural(len(lanes), 'candidate')} on fresh images · {confirmed} confirmed"

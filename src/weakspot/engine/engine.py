@@ -104,6 +104,7 @@ class Engine:
         self.spending = Spending(budget or Budget())
         self.watch = watch or Watch()
         self._executor: Executor | Cluster = executor or local(source)
+        self._asked: dict[str, Hypothesis] = {}
         self._tallies: dict[tuple[str, Stage], Tally] = {}
         self._wrong: dict[tuple[str, Stage], Counter[str]] = {}  # what was said instead, among the failures
         self._doubted: dict[tuple[str, Stage], Counter[str]] = {}  # the same of invalid cases
@@ -120,6 +121,11 @@ class Engine:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def asked(self) -> tuple[Hypothesis, ...]:
+        """The hypotheses of which trials were asked for, in the order in which they first were."""
+        return tuple(self._asked.values())
 
     def tally(self, hypothesis: Hypothesis, stage: Stage = Stage.EXPLORE, *, answer: str = "") -> Tally:
         """What this engine has seen of a hypothesis: drawn or read, in the order it was asked for.
@@ -161,6 +167,8 @@ class Engine:
             Broken: As many errors in a row as its patience.
         """
         self.run.ledger.add_hypotheses(w.hypothesis for w in wants)
+        for want in wants:
+            self._asked.setdefault(want.hypothesis.id, want.hypothesis)
         batches, cut = self._plan(wants)
         spent: BudgetSpent | None = None
         fresh: list[Batch] = []

@@ -3,8 +3,9 @@
 Two stages, two promises. `race` is a screen: each hypothesis is accepted when the sequential test shows
 its rate above the baseline's, dropped when it shows less than `lift` times it, and those that look worst
 for the model are drawn first. What it selects is biased by having been selected. `confirm` therefore
-measures the winners on fresh draws, evidence from these alone, and e-BH, which bounds the false-discovery
-rate whatever the dependence between the hypotheses (they share the baseline's draws) and whenever one stops.
+measures the winners on fresh draws, evidence from these alone, and closed e-BH, which bounds the
+false-discovery rate whatever the dependence between the hypotheses (they share the baseline's draws) and
+whenever one stops, for whichever of them and for whatever reason.
 
 The baseline's own draws may be used again for that. It was not selected: whatever its draws suggested, a
 hypothesis that is no worse than the baseline expects at most as much evidence, given the baseline's draws,
@@ -14,7 +15,7 @@ as one whose rate equals the baseline's, and that expectation, over the baseline
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from weakspot.core import Finding, Hypothesis, Stage, Tally
 from weakspot.engine.engine import Engine, Want
 from weakspot.engine.stop import BudgetSpent
 from weakspot.engine.watch import Lane, State
-from weakspot.stats import confidence_sequence, e_bh, log_evidence, log_evidence_below
+from weakspot.stats import closed_e_bh, confidence_sequence, log_evidence, log_evidence_below
 from weakspot.store import rate
 
 
@@ -31,11 +32,13 @@ class Claim(NamedTuple):
 
     Attributes:
         answer: If given, only failures with this answer count, here and in the baseline.
+        within: A broader hypothesis; if given, the claim is to be worse than this one too.
     """
 
     hypothesis: Hypothesis
     against: Hypothesis
     answer: str = ""
+    within: Hypothesis | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +52,8 @@ class RaceSettings:
             multiplied by so much: see `worth`.
         most: Draws after which an open hypothesis gets no more.
         share: The part of the run's budget at which the race ends with the rest still open.
-        places: The race also ends when so many are ahead and no open hypothesis can still be worse for the
-            model than the mildest of them.
+        places: The race also ends when so many are ahead and no open hypothesis can still matter more than
+            the one among them that matters least.
     """
 
     alpha: float = 0.05
@@ -67,23 +70,35 @@ def race(
     *,
     against: Hypothesis | None = None,
     settings: RaceSettings | None = None,
+    share: Callable[[Lane], float] = lambda _: 1.0,
 ) -> list[Lane]:
     """Race hypotheses against a baseline that has been tested already.
 
     Args:
         hypotheses: What races; several claims may share a hypothesis, and then share its draws.
         against: The baseline of those that are not claims.
+        share: Of which share of the baseline's cases a hypothesis speaks. The more, the more it matters.
 
     Returns:
         One lane per hypothesis, in the given order: `AHEAD`, `BEHIND`, `UNDRAWN` or still `OPEN`.
     """
     settings = settings or RaceSettings()
     lanes = [_decided(engine, lane, settings) for lane in _lanes(engine, hypotheses, against)]
+
+    def matters(lane: Lane, rate: float) -> float:
+        """Its share of all failures, up to a factor, times how far its rate is above the usual."""
+        base = _base(engine, lane)
+        return share(lane) * rate * max(rate - (base.failures + 0.5) / (base.n + 1), 0.0)
+
     while racing := [lane for lane in lanes if _goes_on(engine, lane, settings)]:
-        if engine.spending.share() >= settings.share or _settled(lanes, racing, settings.places):
+        bar = _bar(lanes, matters, settings.places)
+        racing = [r for r in racing if matters(r, confidence_sequence(r.tally.failures, r.tally.n)[1]) >= bar]
+        if engine.spending.share() >= settings.share or not racing:
             break
         entering = [lane for lane in racing if not lane.tally.drawn]
-        chosen = entering or sorted(racing, key=_promise, reverse=True)[: max(4, len(racing) // 2)]
+        promise = {lane.hypothesis.id: matters(lane, _hoped(lane)) for lane in racing}
+        racing.sort(key=lambda lane: -promise[lane.hypothesis.id])
+        chosen = entering or racing[: max(4, len(racing) // 2)]
         engine.draw([Want(lane.hypothesis, _next(lane.tally.drawn, settings)) for lane in chosen])
         lanes = [_decided(engine, lane, settings) for lane in lanes]
         engine.watch.update("race", lanes, engine.spending.amounts)
@@ -103,7 +118,7 @@ def _lanes(
                 raise ValueError("A hypothesis that is no claim needs `against`.")
             one = Claim(one, against)
         tally = engine.tally(one.hypothesis, stage, answer=one.answer)
-        lanes.append(Lane(one.hypothesis, tally, answer=one.answer, against=one.against))
+        lanes.append(Lane(one.hypothesis, tally, answer=one.answer, against=one.against, within=one.within))
     return lanes
 
 
@@ -132,14 +147,13 @@ def worth(usual: float, lift: float) -> float:
     return 1.0 + (lift - 1.0) * (1.0 - min(usual, 1.0)) ** 4
 
 
-def _settled(lanes: Sequence[Lane], racing: Sequence[Lane], places: int) -> bool:
-    rates = sorted((lane.tally.rate for lane in lanes if lane.state is State.AHEAD), reverse=True)
-    if len(rates) < places:
-        return False
-    return all(confidence_sequence(r.tally.failures, r.tally.n)[1] < rates[places - 1] for r in racing)
+def _bar(lanes: Sequence[Lane], matters: Callable[[Lane, float], float], places: int) -> float:
+    """What a hypothesis must be able to reach to be among the first; below 0 while there is room for all."""
+    ahead = sorted((matters(r, r.tally.rate) for r in lanes if r.state is State.AHEAD), reverse=True)
+    return ahead[places - 1] if len(ahead) >= places else -1.0
 
 
-def _promise(lane: Lane) -> float:
+def _hoped(lane: Lane) -> float:
     """The rate as it would be with one more trial and half a failure: unproven ones are not starved."""
     return (lane.tally.failures + 0.5) / (lane.tally.n + 1)
 
@@ -180,12 +194,15 @@ class ConfirmSettings:
         most: Fresh draws after which a candidate counts as not confirmed.
         baseline: The baseline is drawn on until it has so many draws in all, and grows with the candidates',
             to four times as many.
+        alone: A candidate is drawn on until its own evidence would do in any list of that length, for lists
+            that are decided elsewhere; otherwise until this list confirms it, where others may help.
     """
 
     fdr: float = 0.05
     least: int = 128
     most: int = 512
     baseline: int = 1024
+    alone: bool = False
 
 
 def confirm(
@@ -219,9 +236,13 @@ def confirm(
             if n > settings.least and engine.missing(wants) > engine.spending.room():
                 break  # the rest of the budget buys no further round: those still open are not confirmed
             engine.draw(wants)
-            claims = _on_fresh_draws(engine, claims)
+            claims = _decided_together(engine, claims, settings.fdr)
             engine.watch.update("confirm", claims, engine.spending.amounts)
-            still_open = [lane for lane in claims if lane.log_evidence < enough]
+            still_open = [
+                lane
+                for lane in claims
+                if (lane.log_evidence < enough if settings.alone else lane.state is not State.CONFIRMED)
+            ]
             if n >= settings.most:
                 break
             n, base_n = min(2 * n, settings.most), min(2 * base_n, 4 * settings.baseline)
@@ -229,12 +250,7 @@ def confirm(
         stopped = limit
     if still_open and settings != wanted:
         stopped = stopped or BudgetSpent(*engine.spending.tightest())
-    claims = _on_fresh_draws(engine, claims)
-    held = e_bh([lane.log_evidence for lane in claims], settings.fdr)
-    claims = [
-        replace(lane, state=State.CONFIRMED if ok else State.AHEAD)
-        for lane, ok in zip(claims, held, strict=True)
-    ]
+    claims = _decided_together(engine, claims, settings.fdr)
     engine.watch.update("confirm", claims, engine.spending.amounts)
     return claims, stopped
 
@@ -252,19 +268,31 @@ def _affordable(
     return replace(settings, least=max(least, 1), baseline=max(left + min(known, default=0), 1))
 
 
-def _on_fresh_draws(engine: Engine, lanes: Sequence[Lane]) -> list[Lane]:
+def _decided_together(engine: Engine, lanes: Sequence[Lane], fdr: float) -> list[Lane]:
+    """The lanes by their fresh draws so far, and which of them the whole list confirms."""
     found = []
     for lane in lanes:
         tally = engine.tally(lane.hypothesis, Stage.CONFIRM, answer=lane.answer)
         base = _base(engine, lane, Stage.EXPLORE, Stage.CONFIRM)
         evidence = log_evidence(tally.failures, tally.n, base.failures, base.n)
-        found.append(replace(lane, tally=tally, state=State.AHEAD, log_evidence=evidence))
-    return found
+        if lane.within is not None:
+            # The broader one was selected, so only its fresh draws say how often it fails. The smaller of two
+            # e-values is one against "no worse than the baseline, or no worse than the broader one".
+            broad = engine.tally(lane.within, Stage.CONFIRM, answer=lane.answer)
+            more = log_evidence(tally.failures, tally.n, broad.failures, broad.n)
+            evidence = min(evidence, more)
+        found.append(replace(lane, tally=tally, log_evidence=evidence))
+    held = closed_e_bh([lane.log_evidence for lane in found], fdr)
+    return [
+        replace(lane, state=State.CONFIRMED if ok else State.AHEAD)
+        for lane, ok in zip(found, held, strict=True)
+    ]
 
 
 def findings(engine: Engine, lanes: Sequence[Lane]) -> list[Finding]:
     """Findings, the confirmed ones first, then by rate; all numbers of a hypothesis from fresh draws."""
     ledger = engine.run.ledger
+    held = {lane.hypothesis.id for lane in lanes if lane.state is State.CONFIRMED and lane.within is None}
     found = []
     for lane in lanes:
         base = lane.against or lane.hypothesis
@@ -293,6 +321,7 @@ def findings(engine: Engine, lanes: Sequence[Lane]) -> list[Finding]:
                 passing=kept[False],
                 answer=lane.answer,
                 unchecked=rate(lane.tally.unchecked) if lane.tally.invalid else None,
+                under=lane.within.id if lane.within is not None and lane.within.id in held else "",
             )
         )
     return sorted(found, key=lambda f: (not f.confirmed, -f.rate.value))

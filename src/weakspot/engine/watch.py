@@ -26,6 +26,7 @@ class Lane:
     Attributes:
         answer: If given, only this wrong answer counts as a failure.
         against: The baseline it is compared with, where it has one of its own.
+        within: A broader hypothesis that it is compared with too.
     """
 
     hypothesis: Hypothesis
@@ -34,6 +35,7 @@ class Lane:
     log_evidence: float = 0.0
     answer: str = ""
     against: Hypothesis | None = None
+    within: Hypothesis | None = None
 
 
 class Watch:

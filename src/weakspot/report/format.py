@@ -49,6 +49,15 @@ def percent(share: float) -> str:
     return f"{points:.{_decimals(points, 2)}f} %"
 
 
+def at_most(bound: float) -> str:
+    """An upper bound in percent, rounded upwards: "8.3 %", "37 %"."""
+    points = 100 * bound
+    if not 0 < points < 99:
+        return percent(bound)
+    scale = 10 ** max(1 - math.floor(math.log10(points)), 0)
+    return percent(math.ceil(points * scale - 1e-9) / scale / 100)
+
+
 def level(share: float) -> str:
     """A share that somebody chose, as chosen: "5 %", "0.1 %"."""
     return f"{100 * share:.6g} %"

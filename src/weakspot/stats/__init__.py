@@ -15,7 +15,7 @@ from .intervals import (
     wilson,
 )
 from .judged import Confusion, cohen_kappa, confusion, corrected_rate, krippendorff_alpha, rogan_gladen
-from .multiple import adjusted_bh, adjusted_holm, e_bh
+from .multiple import adjusted_bh, adjusted_holm, closed_e_bh, e_bh
 from .sequential import exceeds, exceeds_each, log_evidence, log_evidence_below, log_evidences
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "adjusted_holm",
     "blaker",
     "clopper_pearson",
+    "closed_e_bh",
     "cohen_kappa",
     "confidence_sequence",
     "confusion",

@@ -75,6 +75,14 @@ class Sample(NamedTuple):
         return Rate(failures / n if n else 0.0, ends.low, ends.high, n, failures)
 
 
+class Excluded(NamedTuple):
+    """What was tried and not found, of how many things, and how often any of them may fail at most (95 %)."""
+
+    words: str
+    of: int
+    bound: float
+
+
 class Rates:
     """The rates of one run: of its baselines and its findings, and of all hypotheses where they are parts.
 
@@ -143,6 +151,10 @@ class Rates:
 
     def order(self, hypothesis: Hypothesis) -> Sequence[str] | None:
         """Which items the cases of a hypothesis are, where they are the items of a benchmark."""
+        return None
+
+    def excluded(self) -> Excluded | None:
+        """How often anything that was tried and not found may fail; None where the run does not say."""
         return None
 
     def notes(self, other: Rates) -> Iterator[str]:

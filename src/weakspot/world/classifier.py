@@ -24,7 +24,14 @@ from weakspot.world.grammar import parse
 from weakspot.world.scene import PARENTS, SUBJECTS
 
 #: Trained on natural pictures.
-NATURAL: Final = ("classifier", "classifier-resnet-2", "classifier-vit-1", "classifier-vit-2")
+NATURAL: Final = (
+    "classifier",
+    "classifier-resnet-2",
+    "classifier-vit-1",
+    "classifier-vit-2",
+    "classifier-resnet-3",
+    "classifier-vit-3",
+)
 #: Trained on balanced pictures.
 FAIR: Final = "classifier-fair"
 _interval: Final = lru_cache(maxsize=4096)(wilson)
@@ -86,6 +93,8 @@ def load(model: str = NATURAL[0], *, device: str = "cpu") -> OnnxClassifier:
 classifier_resnet_2 = partial(load, "classifier-resnet-2")
 classifier_vit_1 = partial(load, "classifier-vit-1")
 classifier_vit_2 = partial(load, "classifier-vit-2")
+classifier_resnet_3 = partial(load, "classifier-resnet-3")
+classifier_vit_3 = partial(load, "classifier-vit-3")
 classifier_fair = partial(load, FAIR)
 
 

@@ -299,5 +299,7 @@ def test_two_runs_over_the_same_photographs_are_compared_in_pairs(
 def test_what_photographs_cannot_do_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WeakspotError, match="is for pictures that are drawn"):
         hunt(tmp_path / "a", llm=Talker())
+    with pytest.raises(WeakspotError, match="of photographs no more can be had"):
+        hunt(tmp_path / "c", certify=0.2)
     with pytest.raises(WeakspotError, match="part of the source's name"):
         hunt(tmp_path / "b", encoder=Eyes())

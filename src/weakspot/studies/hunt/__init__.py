@@ -17,6 +17,7 @@ STUDY = Study(
     resolve="settings:resolve",
     race=True,
     pictures=True,
+    rates="rates:HuntRates",
     workers="parts:workers",
     repair="repair_job:hunt_job",
     example={"target": "world:classifier", "label": "fly"},

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from weakspot.concepts.cluster import keywords
 from weakspot.concepts.rules import Sentences, sentences_of
-from weakspot.core import Captioner, Hypothesis, Stage, Trial, WeakspotError
+from weakspot.core import Captioner, Hypothesis, Stage, Status, Trial, WeakspotError
 from weakspot.engine import Engine
 from weakspot.text.sentences import sentences
 
@@ -110,6 +110,22 @@ class Captions:
             [some for index, some in words.items() if index in near],
             [some for index, some in words.items() if index not in near],
         )
+
+    def plain(self, base: Hypothesis) -> list[tuple[Sentences, bool]]:
+        """What the source says of a baseline's valid trials of both stages, as drawn, and which failed.
+
+        Nothing where it does not know: a captioner looks at failures more often than at passes.
+        """
+        read = self._reader(base)
+        found: list[tuple[Sentences, bool]] = []
+        for stage in Stage:
+            end = stage.start + self.engine.tally(base, stage).drawn
+            found += [
+                (read(trial.caption), trial.failed)
+                for trial in self.engine.run.ledger.trials(base, stage=stage)
+                if trial.index < end and trial.failed is not None and trial.status is not Status.INVALID
+            ]
+        return found if any(words for words, _ in found) else []
 
     def _look_again(self, base: Hypothesis, trials: Sequence[Trial]) -> dict[int, str]:
         """What the captioner says of trials; pictures that were not kept are drawn once more."""

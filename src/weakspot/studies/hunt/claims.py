@@ -8,11 +8,6 @@
 - `from_groups`: failures that look alike are described together (Wiles, Albuquerque and Gowal 2022, steps 3
   and 4), where there is a captioner or an encoder.
 - `Rewriter`: a language model says captions in other words.
-- `select`: of all claims ahead, the fewest that explain the failures, each as general as it can be. Where
-  cats fail at night in snow, so do cats in snow, and cats at night, only less often. So the worst is taken
-  first, made general as long as what it loses does not matter ("in snow at night, on the left" becomes "in
-  snow at night"), the cases it speaks of are set aside, and a further one is taken only if what is left of
-  its cases still fails more often than what is left of the baseline's.
 """
 
 from __future__ import annotations
@@ -22,16 +17,17 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.concepts.cluster import cluster
-from weakspot.concepts.rules import WORTH, Sentences, rules, sentences_of
+from weakspot.concepts.rules import WORTH, Sentences, rules
 from weakspot.core import Captioner, Encoder, Hypothesis, ScoringCaptioner
 from weakspot.engine import Claim, Lane, State
-from weakspot.stats import exceeds, log_evidence
+from weakspot.stats.sequential import log_evidences
 from weakspot.studies.hunt.captions import CaptionedTrial, InWords
 from weakspot.studies.hunt.describe import Fits, describe
 from weakspot.text.changes import key
@@ -46,6 +42,10 @@ RULES_OF_ONE: Final = 4
 #: Rules of near misses, and the evidence (natural log) that each must have: they did not fail, after all.
 RULES_OF_NEAR: Final = 6
 NEAR_EVIDENCE: Final = math.log(20)
+#: The evidence (natural log) with which a sentence by itself goes with failure.
+TELLING: Final = math.log(3)
+#: A sentence that is said of a larger share of the pictures is no narrow condition.
+COMMON: Final = 1 / 3
 #: Of one answer, so many texts are taken.
 WORDINGS: Final = 6
 
@@ -106,6 +106,30 @@ def from_near_misses(
     return distinct(Claim(extended(base, rule.sentences, origin="near miss"), base) for rule in found)
 
 
+def single_sentences(
+    trials: Sequence[CaptionedTrial], base: Hypothesis, *, fits: Fits
+) -> tuple[list[Claim], list[Claim]]:
+    """A claim for each sentence that captions say: those that go with failure, then the others, likely first.
+
+    What is said of more than a third of all pictures cannot fail three times as often as usual.
+    """
+    said: Counter[str] = Counter()
+    failing: Counter[str] = Counter()
+    for trial in trials:
+        for sentence in trial.said:
+            said[sentence] += trial.weight
+            failing[sentence] += trial.failed
+    total, failures = sum(t.weight for t in trials), sum(t.failed for t in trials)
+    sayable = partial(_sayable, fits, [base.text])
+    rare = [s for s, n in said.items() if 2 <= n <= COMMON * total and sayable([s])]
+    rare.sort(key=lambda s: (-(failing[s] + 0.5) / (said[s] + 1), -said[s], s))
+    counts = np.array([(failing[s], said[s], failures - failing[s], total - said[s]) for s in rare])
+    evidence = log_evidences(*counts.round().T) if rare else np.zeros(0)
+    claims = [Claim(extended(base, [s], origin="sentence"), base) for s in rare]
+    telling = [claim for claim, one in zip(claims, evidence, strict=True) if one >= TELLING]
+    return telling, [claim for claim in claims if claim not in telling]
+
+
 def from_within(lanes: Sequence[Lane], captioned: InWords, *, most: int, fits: Fits) -> list[Claim]:
     """Claims of at most `most` sentences that trials of hypotheses suggest which are ahead, or may be."""
     found: list[Claim] = []
@@ -115,7 +139,7 @@ def from_within(lanes: Sequence[Lane], captioned: InWords, *, most: int, fits: F
             continue
         own = sorted(said_by(lane.hypothesis, base))
         if lane.state is State.AHEAD:
-            fewer = [[s for s in own if s != left_out] for left_out in own] if len(own) > 1 else []
+            fewer = [list(some) for n in range(len(own) - 1, 0, -1) for some in combinations(own, n)]
             plainer = [
                 [form if s == special else s for s in own]
                 for special in own
@@ -214,106 +238,10 @@ def distinct(claims: Iterable[Claim]) -> list[Claim]:
     return list(found.values())
 
 
-# -- what is worth confirming ------------------------------------------------------------------------
-
-
-class Candidate:
-    """A claim with the sentences it adds to its baseline, and what its trials say."""
-
-    def __init__(self, claim: Claim, words: Sentences, trials: Sequence[CaptionedTrial]) -> None:
-        self.claim, self.words, self.trials = claim, words, trials
-        self._weight = np.array([t.weight for t in trials])
-        self._failed = np.array([t.failed and claim.answer in ("", t.answer) for t in trials], np.bool_)
-        self._spoken_of: dict[Sentences, NDArray[np.bool_]] = {}
-
-    def counts(self, aside: Sequence[Candidate]) -> tuple[int, int]:
-        """Failures and trials among those that no other candidate speaks of."""
-        left = np.ones(len(self.trials), np.bool_)
-        for other in aside:
-            left &= ~self._of(other.words)
-        failures = int((self._failed & left).sum())
-        rest = float(self._weight[left & ~self._failed].sum())
-        return failures, failures + round(rest)
-
-    def _of(self, words: Sentences) -> NDArray[np.bool_]:
-        """Of which trials all these sentences are true."""
-        if words not in self._spoken_of:
-            self._spoken_of[words] = np.array([words <= t.said for t in self.trials], np.bool_)
-        return self._spoken_of[words]
-
-
-def select(lanes: Sequence[Lane], captioned: InWords, *, most: int, alpha: float = 0.05) -> list[Claim]:
-    """The claims worth confirming, worst for the model first; `alpha` is the error of each comparison."""
-    left = _candidates(lanes, captioned)
-    bases: dict[tuple[str, str], Candidate] = {}
-    for one in left:
-        against = one.claim.against
-        bases.setdefault(
-            (against.id, one.claim.answer),
-            Candidate(one.claim._replace(hypothesis=against), frozenset(), captioned(against, against)),
-        )
-    kept: list[Candidate] = []
-    while left and len(kept) < most:
-        open_still: list[tuple[float, Candidate]] = []
-        for one in left:
-            base = bases[one.claim.against.id, one.claim.answer]
-            aside = [k for k in kept if k.claim.against == one.claim.against]
-            inside, outside = one.counts(aside), base.counts([*aside, one])
-            if exceeds(*inside, *outside, alpha=alpha):
-                open_still.append((_smoothed(*inside), one))
-        if not open_still:
-            break
-        worst = max(open_still, key=lambda pair: (pair[0], -len(pair[1].words)))[1]
-        best = _general(worst, [one for _, one in open_still], kept)
-        kept.append(best)
-        left = [one for _, one in open_still if one is not best]
-    return [one.claim for one in sorted(kept, key=lambda one: -_smoothed(*one.counts(())))]
-
-
-def _candidates(lanes: Sequence[Lane], captioned: InWords) -> list[Candidate]:
-    """Those ahead; a single wrong answer is not followed where all failures together are ahead."""
-    ahead = [lane for lane in lanes if lane.state is State.AHEAD and lane.against is not None]
-    whole = {lane.hypothesis.id for lane in ahead if not lane.answer}
-    found = []
-    for lane in ahead:
-        if lane.against is None or (lane.answer and lane.hypothesis.id in whole):
-            continue
-        claim = Claim(lane.hypothesis, lane.against, lane.answer)
-        words = said_by(lane.hypothesis, lane.against)
-        found.append(Candidate(claim, words, captioned(lane.hypothesis, lane.against)))
-    return found
-
-
 def said_by(hypothesis: Hypothesis, base: Hypothesis) -> Sentences:
     """The sentences that a hypothesis adds, as they are said (not their general forms)."""
     known = frozenset(sentences(base.text))
     return frozenset(s for s in sentences(hypothesis.text) if s not in known)
-
-
-def _general(one: Candidate, others: Sequence[Candidate], kept: Sequence[Candidate]) -> Candidate:
-    """The most general candidate that speaks of more cases and is not shown to fail less often there."""
-    best = one
-    for other in sorted(others, key=lambda other: -len(other.words)):
-        if other.claim.answer != one.claim.answer or other.claim.against != one.claim.against:
-            continue
-        if (
-            other is best
-            or other.words == best.words
-            or not other.words <= sentences_of(" ".join(best.words))
-        ):
-            continue  # it does not speak of more cases
-        aside = [k for k in kept if k.claim.against == one.claim.against]
-        inside, beyond = best.counts(aside), other.counts([*aside, best])
-        # What the special one adds must be worth saying, or else the general one is the better finding.
-        ratio = _smoothed(*inside) / _smoothed(*beyond)
-        if beyond[0] and (ratio < WORTH or log_evidence(*inside, *beyond) < 1.0):
-            best = other
-    return best
-
-
-def _smoothed(failures: int, n: int) -> float:
-    """A rate that few trials do not make 0 or 1."""
-    return (failures + 0.5) / (n + 1)
 
 
 # -- other words --------------------------------------------------------------------------------------

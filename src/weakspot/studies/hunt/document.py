@@ -28,7 +28,7 @@ from weakspot.report.document import (
 )
 from weakspot.report.markdown import bullets, escape
 from weakspot.store import Run
-from weakspot.studies.hunt import cards
+from weakspot.studies.hunt import cards, exclusion
 from weakspot.studies.hunt.cards import CARDS, FAILING, PASSING, head, reading, summed_up
 from weakspot.studies.hunt.listing import Baseline, Listing, Tried, cases, conclusion, titled, usual_rates
 
@@ -109,6 +109,12 @@ class HuntDocument(Document):
         else:
             yet = " yet" if self.run.state == "running" else ""
             yield Section("The race", [Text(f"No caption has been raced{yet}.", empty=True)])
+        if excluded := exclusion.told(hunt):
+            yield Section(
+                "What was looked at and not found",
+                [Text(" ".join(excluded)), *exclusion.highest(hunt)],
+                _TEXTS["excluded"],
+            )
         method = list(self._method())
         text = bullets(f"**{name}** {escape(about, 1000)}" for name, about in method)
         yield Section(
@@ -123,6 +129,7 @@ class HuntDocument(Document):
         hunt = self.hunt
         if not hunt.confirmed:
             text = _TEXTS["none found"] if self.run.state == "finished" else "None confirmed yet."
+            text += f" {_TEXTS['bounded']}" if hunt.result.certified is not None else ""
             return Section("Weak spots", [Text(text, empty=True)])
         blocks: list[Block] = [cards.findings(hunt, allowance, again=self.again)]
         if further := hunt.confirmed[CARDS:]:
@@ -234,11 +241,17 @@ class HuntDocument(Document):
             "findings": [self._finding_values(f) for f in hunt.findings],
             "tries": [_try_values(tried) for tried in hunt.tries],
             "race": [racer._asdict() for racer in hunt.race],
+            "certified": self._certified(),
             "trials": {"drawn": trials.drawn, **trials._asdict()},
             "errors": [{"what": what, "times": times} for what, times in self._errors],
             "skipped": [{"file": one.name, "why": one.reason} for one in hunt.result.skipped],
             "spend": spent(self.run),
         }
+
+    def _certified(self) -> dict[str, Any] | None:
+        """What is excluded, and whether that is what was asked for."""
+        found = self.hunt.result.certified
+        return None if found is None else {**found.plain(), "passed": found.passed}
 
     def _base_values(self, base: Baseline) -> dict[str, Any]:
         """A label's baseline; with the rate as it would be without the check, where there was one."""
@@ -277,6 +290,7 @@ class HuntDocument(Document):
         yield from shown
         held = f"{show.plural(len(found), 'finding')} confirmed on fresh images"
         yield f"{held} (false-discovery rate ≤ {show.level(float(hunt.settings.get('fdr', 0.05)))})"
+        yield from exclusion.lines(hunt, wide)
         yield from _validity_lines(hunt, wide)
         if state.startswith("stopped"):
             yield show.cut(f"{state}; a larger budget may find more", wide)

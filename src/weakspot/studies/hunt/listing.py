@@ -16,7 +16,7 @@ from weakspot.store import Run, rate
 from weakspot.studies.hunt.result import HuntResult, Tries
 
 #: Hypotheses that came about like this do not race.
-ASIDE: Final = ("baseline", "edit", "person")
+ASIDE: Final = ("baseline", "edit", "person", "sentence")
 
 
 class Baseline(NamedTuple):

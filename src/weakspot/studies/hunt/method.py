@@ -33,6 +33,7 @@ from weakspot.engine import (
 )
 from weakspot.engine.engine import KEPT
 from weakspot.studies.hunt.captions import Captions
+from weakspot.studies.hunt.certificate import Certificate
 from weakspot.studies.hunt.claims import (
     Rewriter,
     distinct,
@@ -42,9 +43,10 @@ from weakspot.studies.hunt.claims import (
     from_near_misses,
     from_within,
     said_by,
-    select,
+    single_sentences,
 )
 from weakspot.studies.hunt.collection import in_collection
+from weakspot.studies.hunt.lattice import Branch, Shares, lattice
 from weakspot.studies.hunt.parts import HuntParts
 from weakspot.studies.hunt.result import Edited, HuntResult, Raced, Skipped
 from weakspot.studies.hunt.settings import HuntSettings
@@ -64,6 +66,13 @@ LOOKED_AT: Final = {Stage.EXPLORE: (64, 32), Stage.CONFIRM: (24, 12)}
 SHARP: Final = (20, 320, 0.75)
 #: So many winners of the race are confirmed on fresh draws.
 PLACES: Final = 8
+#: The race goes on until so many are ahead of all that are open: many of them are parts of one weak spot.
+LANES: Final = 16
+#: Of each sentence that captions say so many images; it must fail so many times to race; and the part of the
+#: budget that all of them may use.
+SWEPT: Final = (16, 2, 0.1)
+#: At first the baseline gets so large a part of the budget: how often sentences are said must be known too.
+USUAL: Final = 0.15
 #: When no more than this share of the failures is left unexplained, the baseline is not drawn further.
 EXPLAINED: Final = 0.3
 #: Fewer failures than this say too little about what else there is: among eleven, a kind that makes up a
@@ -95,6 +104,17 @@ class Hunt:
     captions: Captions
     rewrite: Rewriter | None = None
     skipped: list[Skipped] = field(default_factory=list)
+    shares: dict[str, tuple[int, Shares]] = field(default_factory=dict)
+
+    def share(self, lane: Lane) -> float:
+        """Of which share of the baseline's pictures the words of a hypothesis are true."""
+        base = lane.against or lane.hypothesis
+        drawn = self.engine.tally(base).drawn
+        known, shares = self.shares.get(base.id, (-1, Shares(())))
+        if known != drawn:
+            shares = Shares(self.captions.trials(base, base))
+            self.shares[base.id] = drawn, shares
+        return shares(said_by(lane.hypothesis, base))
 
     @property
     def fits(self) -> Callable[[str], bool]:
@@ -136,15 +156,15 @@ def hunt(context: Context[HuntSettings, HuntParts]) -> HuntResult:
                 if (goal, share, until) == LAST_RESORT and any(lane.state is State.AHEAD for lane in lanes):
                     break
                 explore(state, goal=goal, share=share)
-                before, racing = len(claims), RaceSettings(places=PLACES, share=until)
-                claims = distinct([*claims, *proposals(state, lanes)])
-                lanes = race(engine, claims, settings=racing)
+                before, racing = len(claims), RaceSettings(places=LANES, share=until)
+                claims = distinct([*claims, *proposals(state, lanes), *(() if lanes else sweep(state))])
+                lanes = race(engine, claims, settings=racing, share=state.share)
                 claims = distinct([*claims, *relatives(state, lanes)])
-                lanes = race(engine, claims, settings=racing)
+                lanes = race(engine, claims, settings=racing, share=state.share)
                 if claims and len(claims) == before and explained(state, lanes):
                     break
             lanes = sharpen(state, lanes)
-            winners = select(lanes, captions.trials, most=PLACES)
+            winners = in_turn(lattice(lanes, captions.trials, most=PLACES))
             # A few candidates measured well say more than all of them measured badly.
             affordable = max(1, engine.spending.room() // FEWEST)
             untested, winners = len(winners[affordable:]), winners[:affordable]
@@ -153,16 +173,25 @@ def hunt(context: Context[HuntSettings, HuntParts]) -> HuntResult:
                 context.end(f"the {spent}")
             else:
                 edited = counterfactuals(state, confirmed)
+                if settings.certify is not None:
+                    excluded(state, confirmed).draw_until(settings.certify, fits=state.fits)
         ledger.set_findings(findings(engine, confirmed))
         if not context.ended:
             context.end(cut_short(state, lanes, untested))
+        certified = excluded(state, confirmed).result(settings.certify)
     return HuntResult(
         race=tuple(
             Raced(hypothesis=lane.hypothesis.id, state=lane.state.value) for lane in lanes if not lane.answer
         ),
         edits=tuple(edited),
         skipped=tuple(skipped),
+        certified=certified,
     )
+
+
+def excluded(hunt: Hunt, lanes: Sequence[Lane]) -> Certificate:
+    """What the draws so far exclude, beside what they confirmed."""
+    return Certificate(hunt.engine, hunt.captions, hunt.bases, lanes)
 
 
 def evidence_kept(parts: HuntParts) -> dict[Stage, tuple[int, int]]:
@@ -204,17 +233,19 @@ def explore(hunt: Hunt, *, goal: int, share: float) -> None:
     """Draw the baselines, those first that fail most, until each has shown enough failures."""
     engine, bases = hunt.engine, hunt.bases
     turn = max(TURN[0], min(TURN[1], engine.spending.room(share) // len(bases)))
+    least = int(USUAL * engine.spending.room(1.0) / len(bases)) if not engine.spending.share() else 0
     while engine.spending.share() < share:
         open_still = [
             base
             for base in bases
-            if (tally := engine.tally(base)).failures < goal and tally.drawn < engine.reach(base)
+            if ((tally := engine.tally(base)).failures < goal or tally.drawn < least)
+            and tally.drawn < engine.reach(base)
         ]
         if not open_still:
             return
         tallies = [engine.tally(base) for base in open_still]
         at = max(range(len(open_still)), key=lambda i: (tallies[i].failures + 1) / (tallies[i].drawn + 1))
-        enough = stop.failures(goal) | stop.spent(share)
+        enough = (stop.failures(goal) & stop.drawn(least)) | stop.spent(share)
         if len(bases) > 1:
             enough = enough | stop.drawn(tallies[at].drawn + turn)
         engine.test(open_still[at], until=enough, phase="baseline")
@@ -233,6 +264,7 @@ def proposals(hunt: Hunt, lanes: Sequence[Lane]) -> list[Claim]:
         every = settings.target_label is None
         trials = captions.trials(base, base)
         found += from_failures(trials, base, known=known, fits=hunt.fits, confusions=every)
+        found += single_sentences(trials, base, fits=hunt.fits)[0]
         if engine.tally(base).failures < TELLING:
             found += tried(hunt, from_near_misses(*captions.near_misses(base, NEAR), base, fits=hunt.fits))
         if parts.captioner is not None or parts.encoder is not None:
@@ -262,7 +294,15 @@ def tried(hunt: Hunt, claims: Sequence[Claim]) -> list[Claim]:
 
 def relatives(hunt: Hunt, lanes: Sequence[Lane]) -> list[Claim]:
     """More special and more general forms of what is ahead or may be, and a language model's wordings."""
-    found = from_within(lanes, hunt.captions.trials, most=hunt.settings.sentences, fits=hunt.fits)
+    captions, most = hunt.captions.trials, hunt.settings.sentences
+    chosen = {(c.hypothesis.id, c.answer) for c in in_turn(lattice(lanes, captions, most=PLACES))}
+    worth = [
+        lane
+        for lane in lanes
+        if (lane.hypothesis.id, lane.answer) in chosen
+        or (lane.state is State.OPEN and lane.hypothesis.origin not in ("special", "general", "sentence"))
+    ]
+    found = from_within(worth, captions, most=most, fits=hunt.fits)
     return [*found, *reworded(hunt, lanes)]
 
 
@@ -281,12 +321,39 @@ def reworded(hunt: Hunt, lanes: Sequence[Lane]) -> list[Claim]:
     return distinct(found)
 
 
+def sweep(hunt: Hunt) -> list[Claim]:
+    """What captions say sentence by sentence, as far as a few images of each show failures.
+
+    A sentence that is said of one picture in five hundred is hardly seen among the baseline's failures,
+    however often it fails.
+    """
+    engine, (images, failures, part) = hunt.engine, SWEPT
+    most, until = int(part * engine.spending.room(1.0) / images), engine.spending.share() + part
+    said = [
+        claim
+        for base in hunt.bases
+        for claim in single_sentences(hunt.captions.trials(base, base), base, fits=hunt.fits)[1]
+    ][:most]
+    for claim in said:
+        engine.test(claim.hypothesis, until=stop.drawn(images) | stop.spent(until), phase="race")
+    return [claim for claim in said if engine.tally(claim.hypothesis).failures >= failures]
+
+
+def in_turn(branches: Sequence[Branch]) -> list[Claim]:
+    """The broad claims first, then what is worse still: what comes last is what a small budget leaves out."""
+    found = {(branch.claim.hypothesis.id, branch.claim.answer): branch.claim for branch in branches}
+    for claim in (claim for branch in branches for claim in branch.narrower):
+        found.setdefault((claim.hypothesis.id, claim.answer), claim)
+    return list(found.values())
+
+
 def sharpen(hunt: Hunt, lanes: list[Lane]) -> list[Lane]:
     """Draw the winners until their own failures tell whether they say too much or too little."""
     engine, captions = hunt.engine, hunt.captions
     claims = [Claim(lane.hypothesis, lane.against, lane.answer) for lane in lanes if lane.against is not None]
     for _ in range(2):
-        winners = {(c.hypothesis.id, c.answer): c for c in select(lanes, captions.trials, most=PLACES)}
+        branches = lattice(lanes, captions.trials, most=2 * PLACES)  # which are the first is not sure yet
+        winners = {(c.hypothesis.id, c.answer): c for c in in_turn(branches)}
         for claim in winners.values():
             enough = stop.failures(SHARP[0]) | stop.drawn(SHARP[1]) | stop.spent(SHARP[2])
             engine.test(claim.hypothesis, until=enough, phase="race")
@@ -302,7 +369,7 @@ def sharpen(hunt: Hunt, lanes: list[Lane]) -> list[Lane]:
                 engine.test(claim.hypothesis, until=enough, phase="race")
         claims = distinct([*claims, *near])
         before = {(lane.hypothesis.id, lane.answer) for lane in lanes if lane.state is State.AHEAD}
-        lanes = race(engine, claims, settings=RaceSettings(places=2 * PLACES, share=SHARP[2]))
+        lanes = race(engine, claims, settings=RaceSettings(places=LANES, share=SHARP[2]), share=hunt.share)
         if {(lane.hypothesis.id, lane.answer) for lane in lanes if lane.state is State.AHEAD} <= before:
             break
     return lanes

@@ -69,6 +69,11 @@ def _fits_photographs(settings: HuntSettings) -> None:
                 f"{name} is for pictures that are drawn, and a folder of photographs is asked about as it is",
                 fix=f"leave out --{name.replace('_', '-')}, or draw for each hypothesis: retrieve:…&top=20",
             )
+    if settings.certify is not None:
+        raise WeakspotError(
+            "a limit is certified by pictures that are drawn, and of photographs no more can be had",
+            fix="leave out --certify; the report's last lines say what the photographs exclude",
+        )
     if settings.encoder is not None:
         raise WeakspotError(
             "the encoder of a folder of photographs is part of the source's name",

@@ -71,8 +71,56 @@ class CollectionRead(Value):
     bound: NotFound | None = None
 
 
+class TriedCaption(Value):
+    """A caption that was tried, and between which rates its own is; all such bounds of a run hold together.
+
+    Attributes:
+        hypothesis: The id of its text, of which trials were drawn unless `by_plain`.
+        by_plain: The trials are those of the baseline whose pictures say it.
+    """
+
+    hypothesis: str
+    baseline: str
+    phrase: str
+    failures: int
+    n: int
+    low: float
+    high: float
+    by_plain: bool
+
+
+class Certified(Value):
+    """What was tried and not found: none of so many captions fails above the bound, at this level.
+
+    Attributes:
+        captions: Raced or explored, or said of this share of the plain pictures; without findings and
+            narrower forms of them.
+        common: How many of them are sentences that a larger share of the plain pictures say, with the bound
+            of these alone.
+        tried: They, the highest bounds first; where there are very many, only the first of them.
+        limit: What was to be certified, if anything was.
+        above: The caption that is shown to fail above that limit, if one is.
+    """
+
+    captions: int
+    share: float
+    level: float
+    bound: float
+    common: int
+    common_share: float
+    common_bound: float
+    tried: tuple[TriedCaption, ...]
+    limit: float | None = None
+    above: TriedCaption | None = None
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether what was to be certified is; None where nothing was."""
+        return None if self.limit is None else self.bound <= self.limit
+
+
 class HuntResult(Result):
-    """The race, in the order of the proposals; edits, best finding first; files left out.
+    """The race, in the order of the proposals; edits, best finding first; files left out; what is excluded.
 
     Until the race is over, () stands for it. The files are of the source's folder or pictures to begin with.
     Of a collection nothing is raced; `collection` says what it holds.
@@ -82,6 +130,7 @@ class HuntResult(Result):
     edits: tuple[Edited, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     collection: CollectionRead | None = None
+    certified: Certified | None = None
 
 
 class TriedWords(Value):

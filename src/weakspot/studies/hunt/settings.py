@@ -78,6 +78,10 @@ class HuntSettings(LabelSettings):
     seed: SeedOption = 0
     budget: BudgetOption = "images=20000"
     fdr: FdrOption = 0.05
+    certify: Annotated[
+        float | None,
+        Option("Draw on until nothing else that was tried can fail above this rate, e.g. 0.08.", "SHARE"),
+    ] = None
 
     @property
     def hunted(self) -> tuple[str, ...]:
@@ -99,6 +103,10 @@ class HuntSettings(LabelSettings):
             )
         if self.edits < 0:
             raise WeakspotError(f"{self.edits} edits cannot be made", fix="choose 0 or more")
+        if self.certify is not None and not 0 < self.certify < 1:
+            raise WeakspotError(
+                f"a rate of {self.certify} cannot be certified", fix="write a share, e.g. 0.08 for 8 %"
+            )
         if self.from_images is not None and len(self.hunted) > 1:
             raise WeakspotError("pictures to begin with are of one label", fix="hunt one label at a time")
         return self

@@ -26,7 +26,7 @@ from weakspot.engine import (
     stop,
 )
 from weakspot.judges.differs.judge import SimilarityJudge
-from weakspot.stats import e_bh
+from weakspot.stats import closed_e_bh
 from weakspot.store import rate
 from weakspot.studies.mine.language_model import Bill, name_failures, write_pairs
 from weakspot.studies.mine.mining import captions_about, mine_pairs, relevant, share_that_matters
@@ -203,15 +203,16 @@ def confirm_both(
 ) -> tuple[list[Lane], BudgetSpent | None]:
     """Fresh pairs must be taken for alike more often than those of either baseline.
 
-    The lesser of two e-values is one for the hypothesis that either baseline is as bad, so e-BH holds as is.
+    The lesser of two e-values is one for the hypothesis that either baseline is as bad, so closed e-BH
+    holds as is.
     """
-    settings = replace(CONFIRM, fdr=fdr)
+    settings = replace(CONFIRM, fdr=fdr, alone=True)  # what counts is the list of the lesser evidence
     edits, limit = confirm(engine, hypotheses, against=REPLACED, settings=settings)
     plain, other = confirm(engine, hypotheses, against=RANDOM, settings=settings)
     least = [min(a.log_evidence, b.log_evidence) for a, b in zip(edits, plain, strict=True)]
     lanes = [
         replace(lane, log_evidence=log, state=State.CONFIRMED if held else State.AHEAD)
-        for lane, log, held in zip(plain, least, e_bh(least, fdr), strict=True)
+        for lane, log, held in zip(plain, least, closed_e_bh(least, fdr), strict=True)
     ]
     return [replace(lane, against=REPLACED) for lane in lanes], limit or other
 

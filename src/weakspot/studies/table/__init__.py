@@ -18,4 +18,5 @@ STUDY = Study(
     pieces=True,
     example={"target": "world:predictions"},
     budget="rows",
+    rates="rates:TableRates",
 )
