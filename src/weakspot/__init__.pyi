@@ -43,6 +43,7 @@ def hunt(
     tags: str | Path | None = None,
     sentences: int = 3,
     edits: int = 4,
+    order: str = 'weight',
     seed: int = 0,
     budget: str = 'images=20000',
     fdr: float = 0.05,
@@ -86,6 +87,7 @@ def hunt(
         tags: What an encoder may see in photographs without captions: a word or a phrase a line. Of a table: what the encoder may say: a word or a phrase a line; by default a list of ours.
         sentences: At most so many sentences in a caption. Of a table: at most so many things said together.
         edits: Counterfactual edits measured of each finding.
+        order: How findings are listed: by weight (impact × excess), rate or impact.
         seed: The same seed gives the same run.
         budget: Limits: any of images, calls, tokens, dollars, seconds; e.g. images=20k,seconds=600.
         fdr: Bound on the expected share of false findings, between 0 and 1.

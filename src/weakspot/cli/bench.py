@@ -108,7 +108,9 @@ def real(
         "", "NAMES", "Any of planted, null, words, factors, landscapes, labels; all by default."
     ),
     design: str = option(
-        "test", "NAME", "Which plantings: test, or tune, which are there to develop methods on."
+        "test",
+        "NAME",
+        "Which plantings: test, third, or tune, which are there to develop methods on.",
     ),
     seed: int = option(0, "NUMBER", "The same seed gives the same figures."),
     as_json: AsJson = False,
@@ -157,22 +159,22 @@ def _real_lines(outcome: RealResult) -> Iterator[str]:
     if outcome.plantings:
         spots = sum(len(planting.spots) for planting in outcome.plantings)
         yield f"{plural(spots, 'planted weak spot')} in {plural(len(outcome.plantings), 'real table')}"
-        yield f"{'':<32}  {'recall':<20}  {'exact':<20}  {'fdr':<20}  {'seconds':>8}"
+        yield f"{'':<36}  {'recall':<20}  {'exact':<20}  {'fdr':<20}  {'seconds':>8}"
         for method, summary in outcome.summaries().items():
-            yield f"{ABOUT[method]:<32}  {_shares(summary)}  {summary.seconds:>8.1f}"
+            yield f"{ABOUT[method]:<36}  {_shares(summary)}  {summary.seconds:>8.1f}"
         for kind in dict.fromkeys(planting.kind for planting in outcome.plantings):
             yield f"  {kind}"
             for method, summary in outcome.summaries(kind=kind).items():
-                yield f"    {ABOUT[method]:<28}  {_shares(summary)}"
+                yield f"    {ABOUT[method]:<32}  {_shares(summary)}"
         yield ""
     if outcome.null:
         yield "tables with errors independent of everything: share with any finding"
         for method, at in outcome.null.items():
-            yield f"{ABOUT[method]:<32}  {100 * at.rate:.0f} % [{100 * at.low:.0f}, {100 * at.high:.0f}]"
+            yield f"{ABOUT[method]:<36}  {100 * at.rate:.0f} % [{100 * at.low:.0f}, {100 * at.high:.0f}]"
         yield ""
     for table in dict.fromkeys(one.table for one in outcome.words):
         yield f"{table} by words, one half judged by the other: of what was said, fails 10 points above usual"
-        yield f"{'':<32}  {'precision':>9}  {'explained':>9}  {'of rows':>8}  {'said':>5}  {'seconds':>8}"
+        yield f"{'':<36}  {'precision':>9}  {'explained':>9}  {'of rows':>8}  {'said':>5}  {'seconds':>8}"
         for method in dict.fromkeys(one.method for one in outcome.words):
             own = [one for one in outcome.words if one.table == table and one.method == method]
             reported = sum(one.reported for one in own)
@@ -184,7 +186,7 @@ def _real_lines(outcome: RealResult) -> Iterator[str]:
                 )
             )
             yield (
-                f"{ABOUT[method]:<32}  {right:>9}  {100 * explained:>7.0f} %  {100 * rows:>6.0f} %"
+                f"{ABOUT[method]:<36}  {right:>9}  {100 * explained:>7.0f} %  {100 * rows:>6.0f} %"
                 f"  {said:>5.1f}  {seconds:>8.1f}"
             )
         yield ""

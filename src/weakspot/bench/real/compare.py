@@ -20,6 +20,7 @@ from weakspot.bench.real.learners import mixture, tree
 from weakspot.bench.real.methods import Rival
 from weakspot.bench.real.ours import weakspot
 from weakspot.bench.real.plantings import SETTINGS, Planting, Setting, design, halves
+from weakspot.bench.real.published import bias_to_text, domino, leaves, sliceline
 from weakspot.bench.real.rivals import enumeration, frequencies, keywords
 from weakspot.bench.real.scoring import score
 from weakspot.bench.real.tables import IMAGENET, RealTable, check_folder, real_tables, slices_of
@@ -29,18 +30,29 @@ from weakspot.stats import Estimate, wilson
 METHODS: Final[dict[str, Rival]] = {
     "weakspot": weakspot,
     "frequencies": frequencies,
+    "leaves": leaves,
     "tree": tree,
+    "sliceline": sliceline,
     "enumeration": enumeration,
+    "domino": domino,
     "mixture": mixture,
+    "bias-to-text": bias_to_text,
     "keywords": keywords,
 }
+#: What each is, and in which form: as published, with what its idea still lacks added by us, or our own.
+PUBLISHED: Final = "as published"
+STRONGER: Final = "strengthened by us"
 ABOUT: Final[dict[str, str]] = {
     "weakspot": "weakspot hunt TABLE",
     "frequencies": "frequencies (Fisher, BH, cover)",
-    "tree": "decision tree",
-    "enumeration": "enumeration (after SliceLine)",
-    "mixture": "mixture slices (after Domino)",
-    "keywords": "keywords (after Bias-to-Text)",
+    "leaves": f"decision tree, {PUBLISHED}",
+    "tree": f"decision tree, {STRONGER}",
+    "sliceline": f"SliceLine, {PUBLISHED}",
+    "enumeration": f"SliceLine, {STRONGER}",
+    "domino": f"Domino, {PUBLISHED}",
+    "mixture": f"Domino, {STRONGER}",
+    "bias-to-text": f"Bias-to-Text, {PUBLISHED}",
+    "keywords": f"Bias-to-Text, {STRONGER}",
 }
 PARTS: Final[Mapping[str, str]] = {
     "planted": "failures planted on real tables",
@@ -92,6 +104,7 @@ class RealResult:
         kinds = sorted({planting.kind for planting in self.plantings})
         return {
             **self.settings,
+            "about": {method: ABOUT[method] for method in self.settings["methods"]},
             "planted": _plain(self.summaries()),
             "by_table": {t: _plain(self.summaries(table=t)) for t in tables},
             "by_kind": {k: _plain(self.summaries(kind=k)) for k in kinds},
@@ -135,7 +148,7 @@ def run(
 
     Args:
         folder: Where the data are: see `tables.WANTED`.
-        which: The design of the plantings, "tune" or "test".
+        which: The design of the plantings: "tune", "test" or "third".
         quick: Fewer plantings, null tables and splits.
         progress: Is called with a part, how many of its steps are done, and of how many.
     """

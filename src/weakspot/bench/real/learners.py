@@ -1,4 +1,7 @@
-"""Rivals that learn: a decision tree, and a mixture over what is said and whether it failed."""
+"""Rivals that learn: a decision tree, and a mixture over what is said and whether it failed.
+
+Each is made stronger than it was published, as its docstring says; as published they are in `published`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from functools import cache
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weakspot.bench.real.methods import (
     ALPHA,
@@ -70,7 +74,7 @@ def tree(slices: Slices, *, seed: int) -> list[Said]:
     model = DecisionTreeClassifier(
         criterion="entropy", min_samples_leaf=LEAVES[leaf], max_depth=depth, random_state=seed
     ).fit(rows, failed)
-    sets = sorted({columns for columns in _conjunctions(model.tree_) if columns})
+    sets = sorted({columns for _, columns in conjunctions(model.tree_) if columns})
     if not sets:
         return []
     pvalues = tails_of(slices, sets) * len(slices.names)
@@ -97,14 +101,14 @@ def _losses_by_depth(model: Any, rows: Any, failed: Any, usual: float) -> Floats
     return found
 
 
-def _conjunctions(nodes: Any) -> list[tuple[int, ...]]:
-    """Of each leaf, the concepts that its rows have by the way to it."""
+def conjunctions(nodes: Any) -> list[tuple[int, tuple[int, ...]]]:
+    """Of each leaf, its number and the concepts that its rows have by the way to it."""
     found, todo = [], [(0, frozenset[int]())]
     while todo:
         node, has = todo.pop()
         left, right = int(nodes.children_left[node]), int(nodes.children_right[node])
         if left < 0:
-            found.append(tuple(sorted(has)))
+            found.append((node, tuple(sorted(has))))
             continue
         todo += [(left, has), (right, has | {int(nodes.feature[node])})]
     return found
@@ -128,15 +132,12 @@ def mixture(slices: Slices, *, seed: int) -> list[Said]:
     failed = slices.failed
     if not failed.any() or failed.all():
         return []
-    # By their words, so that tables of the same texts share most of what is embedded.
-    keys = [zlib.crc32(text.encode("utf-8", "replace")) for text in slices.texts]
-    chosen = np.sort(np.argsort(keys, kind="stable")[:FITTED])
-    if not failed[chosen].any():
-        return []
+    chosen, features = similar_rows(slices, seed=seed)
     some, wrong = slices.rows[chosen], failed[chosen]
+    if not wrong.any():
+        return []
     described: set[tuple[int, ...]] = set()
     with threadpool_limits(1, user_api="blas"):
-        features = _reduced(_embedded([slices.texts[i] for i in chosen], some, seed))
         for parts in PARTS:
             member = fit(features, np.eye(2)[wrong.astype(int)], seed=seed, slices=parts)
             rates = member.T @ wrong / (member.sum(0) + 1e-9)
@@ -147,6 +148,18 @@ def mixture(slices: Slices, *, seed: int) -> list[Said]:
     pvalues = np.minimum(tails_of(slices, sets) * len(slices.names), 1.0)
     kept, order = rejected(pvalues), np.argsort(pvalues, kind="stable")
     return said(slices, uncovered_first(slices, [sets[i] for i in order if kept[i]]))
+
+
+def similar_rows(slices: Slices, *, seed: int) -> tuple[NDArray[np.int64], Floats]:
+    """The rows that mixtures are fitted to, and their embeddings: near where the same is said."""
+    from threadpoolctl import threadpool_limits
+
+    # By their words, so that tables of the same texts share most of what is embedded.
+    keys = [zlib.crc32(text.encode("utf-8", "replace")) for text in slices.texts]
+    chosen = np.sort(np.argsort(keys, kind="stable")[:FITTED])
+    with threadpool_limits(1, user_api="blas"):
+        texts = [slices.texts[i] for i in chosen]
+        return chosen, _reduced(_embedded(texts, slices.rows[chosen], seed))
 
 
 def _description(rows: Any, member: Floats) -> tuple[int, ...]:

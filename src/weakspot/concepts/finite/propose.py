@@ -27,7 +27,7 @@ Statement = tuple[int, ...]
 
 #: At most so many concepts together, and so many statements.
 LONGEST: Final = 3
-PLACES: Final = 12
+PLACES: Final = 18
 #: A statement must have so many failures, in so many rows.
 FAILURES: Final = 3
 ROWS: Final = 5
@@ -40,8 +40,8 @@ SAME: Final = 0.9
 #: Concepts of more than this share of the rows are counted as a dense matrix, so many rows at a time.
 DENSE: Final = 0.01
 STEP: Final = 8192
-#: What a statement must gain beyond its price. Below it, chance suggests as much.
-WORTH: Final = -2.0
+#: What a statement must gain beyond its price. It may lack a little, since other rows test it.
+WORTH: Final = -3.0
 #: A narrow statement gives way to a broader one whose other rows have so much of its effect.
 BROAD: Final = 0.5
 #: Below this log-likelihood ratio it may be chance that the other rows do not have the effect.

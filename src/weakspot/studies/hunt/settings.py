@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import model_validator
 
-from weakspot.core import MODELS, Classifier, Target, WeakspotError
+from weakspot.core import MODELS, Classifier, Target, WeakspotError, check_known
 from weakspot.core.registry import name_of
 from weakspot.study.options import (
     BudgetOption,
@@ -20,6 +20,9 @@ from weakspot.study.options import (
     SeedOption,
     check_labels,
 )
+
+#: What findings may be listed by.
+ORDERS: Final = ("weight", "rate", "impact")
 
 _model: Final = partial(Option, shown="MODEL", names="model")
 
@@ -75,6 +78,9 @@ class HuntSettings(LabelSettings):
     ] = None
     sentences: Annotated[int, Option("At most so many sentences in a caption.")] = 3
     edits: Annotated[int, Option("Counterfactual edits measured of each finding.")] = 4
+    order: Annotated[
+        str, Option("How findings are listed: by weight (impact × excess), rate or impact.", "HOW")
+    ] = "weight"
     seed: SeedOption = 0
     budget: BudgetOption = "images=20000"
     fdr: FdrOption = 0.05
@@ -103,6 +109,7 @@ class HuntSettings(LabelSettings):
             )
         if self.edits < 0:
             raise WeakspotError(f"{self.edits} edits cannot be made", fix="choose 0 or more")
+        check_known(self.order, ORDERS, f"findings cannot be listed by {self.order[:80]!r}")
         if self.certify is not None and not 0 < self.certify < 1:
             raise WeakspotError(
                 f"a rate of {self.certify} cannot be certified", fix="write a share, e.g. 0.08 for 8 %"

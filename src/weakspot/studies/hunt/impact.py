@@ -1,0 +1,78 @@
+"""How much each finding matters, and in which order findings are read.
+
+The impact of a finding is the share of the plain failures of which its words are true; what it adds to the
+findings before it is its own part. The list is ordered by impact times excess, the rate above the usual; a
+narrower finding stands under the broader one that it belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from weakspot.concepts.rules import Sentences
+from weakspot.core import Finding, Hypothesis, Rate
+from weakspot.stats import wilson
+from weakspot.studies.hunt.captions import Captions
+from weakspot.studies.hunt.claims import said_by
+
+
+def placed(
+    findings: Sequence[Finding], captions: Captions, bases: Sequence[Hypothesis], order: str
+) -> list[Finding]:
+    """The findings with their impact, in the order in which they are read; those not confirmed come last."""
+    failures = {base.id: _failures(captions, base) for base in bases}
+    base_of = {
+        finding.hypothesis.id: max(
+            (base for base in bases if finding.hypothesis.text.startswith(base.text)),
+            key=lambda base: len(base.text),
+            default=bases[0],
+        )
+        for finding in findings
+    }
+
+    def words(finding: Finding) -> Sentences:
+        return said_by(finding.hypothesis, base_of[finding.hypothesis.id])
+
+    def weighed(finding: Finding) -> Finding:
+        said = failures[base_of[finding.hypothesis.id].id]
+        if not said:
+            return finding
+        k, n = sum(words(finding) <= one for one in said), len(said)
+        return replace(finding, impact=Rate(k / n, *wilson(k, n), n, k))
+
+    key = _KEYS[order]
+    every = [weighed(finding) for finding in findings]
+    tops = sorted((f for f in every if f.confirmed and not f.under), key=key)
+    found: list[Finding] = []
+    before: list[tuple[str, Sentences]] = []
+    for top in tops:
+        base = base_of[top.hypothesis.id].id
+        if said := failures[base]:
+            left = [one for one in said if not any(of == base and some <= one for of, some in before)]
+            top = replace(top, own=sum(words(top) <= one for one in left) / len(said))
+        before.append((base, words(top)))
+        under = [f for f in every if f.confirmed and f.under == top.hypothesis.id]
+        found += [top, *sorted(under, key=lambda f: -f.rate.value)]
+    return [*found, *sorted((f for f in every if not f.confirmed), key=key)]
+
+
+def _failures(captions: Captions, base: Hypothesis) -> list[Sentences]:
+    """What is said of the plain pictures that failed; nothing where nobody knows."""
+    plain = [words for words, failed in captions.plain(base) if failed]
+    return plain or [t.said for t in captions.trials(base, base) if t.failed and t.said]
+
+
+def _weight(finding: Finding) -> float:
+    excess = finding.rate.value - finding.baseline.value
+    impact = finding.impact
+    return excess * (1.0 if impact is None else (impact.failures + 0.5) / (impact.n + 1))
+
+
+#: By the names of the setting `order`.
+_KEYS: Final[Mapping[str, Callable[[Finding], tuple[float, ...]]]] = {
+    "weight": lambda f: (-_weight(f),),
+    "rate": lambda f: (-f.rate.value,),
+    "impact": lambda f: (-(f.impact.value if f.impact is not None else 0.0), -f.rate.value),
+}
