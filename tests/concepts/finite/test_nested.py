@@ -17,7 +17,6 @@ def test_a_narrower_worse_form_stands_under_its_broader_finding() -> None:
     places = explained(rows, failed, [(0,), (0, 1), (2,)])
     assert [place.under for place in places] == [None, 0, None]
     assert [place.failures for place in places] == [100, 50, 100]
-    assert [place.own for place in places] == [100, 0, 100]
 
 
 def test_what_fails_no_more_than_the_broader_one_stands_for_itself() -> None:

@@ -20,27 +20,26 @@ class Explained(NamedTuple):
     """What a statement explains, in the order in which statements are read.
 
     Attributes:
-        under: The number of the broader statement that it narrows, whose rows fail less often; None of none.
+        under: The number of the broadest statement that it narrows, whose rows fail less often; None of none.
         failures: Among its rows.
-        own: Those that no statement before it speaks of.
     """
 
     under: int | None
     failures: int
-    own: int
 
 
 def explained(
     rows: csc_matrix, failed: NDArray[np.bool_], statements: Sequence[Statement]
 ) -> list[Explained]:
     """The place of each statement among all of them."""
+    if not statements:
+        return []
     of = members(rows, statements)
     marked = [of.indices[of.indptr[i] : of.indptr[i + 1]] for i in range(len(statements))]
     size = np.array([len(one) for one in marked], float)
     bad = np.array([float(failed[one].sum()) for one in marked])
     rate = bad / np.maximum(size, 1.0)
-    spoken = np.zeros(rows.shape[0], bool)
-    found: list[Explained] = []
+    nearest: list[int | None] = []
     for i, own in enumerate(marked):
         broader = [
             j
@@ -49,8 +48,13 @@ def explained(
             and rate[i] > rate[j]
             and len(np.intersect1d(own, marked[j], assume_unique=True)) >= WITHIN * size[i]
         ]
-        under = min(broader, key=lambda j: (size[j], j), default=None)
-        new = int((failed[own] & ~spoken[own]).sum())
-        spoken[own] = True
-        found.append(Explained(under, int(bad[i]), new))
-    return found
+        nearest.append(min(broader, key=lambda j: (size[j], j), default=None))
+    return [Explained(_top(i, nearest), int(bad[i])) for i in range(len(statements))]
+
+
+def _top(i: int, nearest: Sequence[int | None]) -> int | None:
+    """The broadest statement above one: sizes grow on the way, so there is an end."""
+    above = nearest[i]
+    while above is not None and (next_one := nearest[above]) is not None:
+        above = next_one
+    return above

@@ -12,7 +12,7 @@ from those that did not suggest it, so its interval is that of a finite populati
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil, log
 from typing import Final
@@ -33,6 +33,7 @@ from weakspot.engine import Engine
 from weakspot.engine.engine import Want
 from weakspot.stats import finite_population, wilson
 from weakspot.store.blobs import encode
+from weakspot.studies.hunt.impact import listed
 from weakspot.studies.hunt.parts import HuntParts
 from weakspot.studies.hunt.photographs import Photographs, described, in_order, in_words, read_photographs
 from weakspot.studies.hunt.result import CollectionRead, HuntResult, NotFound, Skipped
@@ -178,11 +179,25 @@ def keep_findings(
                 passing=kept(trials, failed=False),
                 under=under,
                 impact=impact(place, answers),
-                own=place.own / max(int(answers.failed.sum()), 1),
                 forms=forms(concepts, spot),
             )
         )
-    ledger.set_findings(findings)
+    rows = {
+        hypothesis.id: of_statement(concepts, one)
+        for one, (hypothesis, _) in zip(statements, hypotheses, strict=True)
+    }
+    ledger.set_findings(with_own(listed(findings, context.settings.order), rows, answers))
+
+
+def with_own(findings: Sequence[Finding], rows: Mapping[str, Rows], answers: Answers) -> list[Finding]:
+    """Each with the share of all failures that no finding before it speaks of, in the order of the list."""
+    left = answers.failed.copy()
+    found = []
+    for finding in findings:
+        own = rows[finding.hypothesis.id][answers.rows] & left
+        found.append(replace(finding, own=int(own.sum()) / int(answers.failed.sum())))
+        left &= ~own
+    return found
 
 
 def of_statement(concepts: Concepts, statement: Statement) -> Rows:
