@@ -280,6 +280,24 @@ def test_several_labels_share_the_budget_and_each_photograph_is_one_of_them(tmp_
         hunt(tmp_path / "other", **how)
 
 
+def test_findings_are_listed_in_the_wanted_order_and_say_what_they_add(tmp_path: Path) -> None:
+    class Twice(Camera):
+        """Fails at the beach, too, and a little less often."""
+
+        def answer(self, cases: Sequence[Case]) -> list[Output]:
+            said = zip(cases, super().answer(cases), strict=True)
+            return [Output("fox" if c.input[1, 1, 0] and c.seed % 2 else own.answer) for c, own in said]
+
+    for order in ("rate", "impact"):
+        run = hunt(tmp_path / order, target=Twice(), order=order)
+        tops = [finding for finding in run.findings if not finding.under]
+        assert {"“snow”", "“beach”"} <= {finding.phrase for finding in tops}
+        values = [f.rate.value if order == "rate" else f.impact.value for f in tops if f.impact]
+        assert values == sorted(values, reverse=True)
+        assert sum(finding.own or 0.0 for finding in run.findings) <= 1.0
+        assert run.findings[0].own == run.findings[0].impact.value  # type: ignore[union-attr]
+
+
 def test_two_runs_over_the_same_photographs_are_compared_in_pairs(
     tmp_path: Path, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
