@@ -1,4 +1,4 @@
-"""Real pictures, found by text instead of drawn: `retrieve:photos?encoder=world:encoder`.
+"""Real pictures of a folder instead of drawn ones: `retrieve:photos?encoder=world:encoder`.
 
 The folder is a collection (see `Collected`): a baseline has all of its pictures with the label, each once, in
 a random order, and other words have those that they are true of, by what captions say, or else by what an

@@ -37,6 +37,14 @@ class CollectionDocument(HuntDocument):
         return self.hunt.trials.drawn
 
     @property
+    def beyond(self) -> str:
+        """What the photographs exclude."""
+        trials = self.hunt.trials
+        if trials.n and trials.failures == trials.n:
+            return "Every photograph is misread, so none fails more often than the others."
+        return not_found(self.collection, bool(self.hunt.confirmed))
+
+    @property
     def conclusion(self) -> str:
         hunt, state = self.hunt, self.run.state
         if not self.asked:
@@ -80,9 +88,7 @@ class CollectionDocument(HuntDocument):
         if (own := hunt.invalid) is not None:
             yield Section("Second opinion", [self._with_and_without()], self._checked(own))
         yield from self._usual(allowance)
-        yield Section(
-            "What was looked at and not found", [Text(not_found(self.collection, bool(hunt.confirmed)))]
-        )
+        yield Section("What was looked at and not found", [Text(self.beyond)])
         method: list[Block] = [Text(_METHOD), pairs(measured(self.collection, self.asked))]
         yield Section("How it was measured", method)
         if skipped := hunt.result.skipped:
@@ -118,7 +124,7 @@ class CollectionDocument(HuntDocument):
                 yield line.replace("confirmed on fresh images", tested)
             else:
                 yield line
-        yield from show.wrapped("beyond", not_found(self.collection, bool(self.hunt.confirmed)), wide)
+        yield from show.wrapped("beyond", self.beyond, wide)
 
 
 def where(phrase: str) -> str:
