@@ -119,24 +119,23 @@ def finding(phrase: str, value: float, said: str = "bee") -> Finding:
 
 @pytest.mark.parametrize("wide", [80, 120])
 def test_the_rows_of_a_result_fit_and_align(wide: int) -> None:
-    rows = rows_of(
-        [
-            finding("it is on a yellow flower and behind it there is a very long description.", 0.6),
-            finding("it is small.", 0.1, "a label of unusual length, really"),
-            finding("它在花上。", 0.2),
-        ],
-        ["", "", ""],
-        wide,
-    )
+    found = [
+        finding("it is on a yellow flower and behind it there is a very long description.", 0.6),
+        finding("it is small.", 0.1, "a label of unusual length, really"),
+        finding("它在花上。", 0.2),
+    ]
+    rows = rows_of(found, [("1", found[0].phrase), ("2", found[1].phrase), ("", "└ 它在花上。")], wide)
     assert all(len(row) <= wide for row in rows)
     assert len({row.encode("utf-16-le").find("→".encode("utf-16-le")) for row in rows[:2]}) == 1
     assert rows[0].startswith(" 1  it is on a ")
+    assert rows[2].startswith("    └ 它在花上")
     assert ("baseline" in rows[0]) is (wide == 120)
 
 
 def test_rows_say_the_label_and_the_one_wrong_answer() -> None:
     about_bees = replace(finding("it is on a flower.", 0.6), answer="bee")
-    rows = rows_of([about_bees, finding("it is small.", 0.1)], ["fly", "house cat"], 120)
+    names = [("1", "fly: it is on a flower."), ("2", "house cat: it is small.")]
+    rows = rows_of([about_bees, finding("it is small.", 0.1)], names, 120)
     assert rows[0].startswith(" 1  fly: it is on a flower. ")
     assert rows[0].endswith("→ bee only")
     assert rows[1].startswith(" 2  house cat: it is small. ")

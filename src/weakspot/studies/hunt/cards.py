@@ -18,7 +18,7 @@ from weakspot.report.document import Allowance, Html, examples
 from weakspot.report.markdown import bullets, code, escape, table
 from weakspot.report.plots import Axis, Bar, Figure, Lanes, Mark, axis, lanes
 from weakspot.stats import wilson
-from weakspot.studies.hunt.listing import Edit, Listing, cases, misread, titled
+from weakspot.studies.hunt.listing import Edit, Listing, cases, impact_of, misread, titled
 
 #: Examples per finding.
 FAILING, PASSING = 12, 6
@@ -26,9 +26,8 @@ FAILING, PASSING = 12, 6
 CARDS: Final = 24
 #: Answers listed by name in a card.
 ANSWERS: Final = 5
-#: Other words for a finding that are listed; it is said what it adds where that is less than this part of it.
+#: Other words for a finding that are listed.
 FORMS: Final = 8
-ADDS: Final = 0.8
 #: What an edit did, for people.
 KINDS: Final = {"negate": "denied", "drop": "left out", "plain": "plainer", "rewrite": "reworded"}
 #: Cases drawn again at most, and the longest text that is repeated for it.
@@ -68,18 +67,19 @@ def findings(hunt: Listing, allowance: Allowance, *, again: str) -> Html:
 def head(hunt: Listing) -> tuple[str, ...]:
     """Findings as rows of a table."""
     of = "fresh draws" if hunt.result.collection is None else "photographs"
-    return ("#", "words", "rate", of, "× usual", "said instead", "e-value")
+    return ("#", "words", "rate", of, "× usual", "of all failures", "said instead", "e-value")
 
 
 def summed_up(hunt: Listing, some: Sequence[Finding], *, start: int = 1) -> list[tuple[str, ...]]:
     """A row for each finding."""
     return [
         (
-            str(rank),
+            hunt.place(f) or str(rank),
             titled(hunt, f),
             reading(f.rate),
             show.count(f.rate.n),
             show.times(f.lift) if f.rate.n else show.NONE,
+            show.NONE if f.impact is None else show.percent(f.impact.value),
             instead(f),
             show.e_value(f.log_evidence),
         )
@@ -114,10 +114,13 @@ def _card(hunt: Listing, finding: Finding, rank: int, scale: Axis, allowance: Al
     label = hunt.label_of(finding) or hunt.setting("label")
     return {
         "rank": rank,
+        "place": hunt.place(finding),
         "finding": finding,
         "title": titled(hunt, finding),
+        "adds": hunt.adds(finding) if finding.under else "",
+        "impact": impact_of(finding),
+        "forms": forms_of(finding),
         "cases": f"{'' if hunt.result.collection is not None else 'fresh '}{cases(hunt, finding)}",
-        "notes": list(explains(finding)),
         "misread": misread(hunt, finding),
         "said": instead(finding),
         "bar": scale.bar(finding.rate),
@@ -132,17 +135,12 @@ def _card(hunt: Listing, finding: Finding, rank: int, scale: Axis, allowance: Al
     }
 
 
-def explains(finding: Finding) -> Iterable[str]:
-    """What a finding is of all failures, and the other words for it, where that is known."""
-    if finding.impact is not None:
-        share = f"{show.percent(finding.impact.value)} of all failures"
-        share += f" ({show.count(finding.impact.failures)} of {show.count(finding.impact.n)})"
-        if finding.own is not None and finding.own < ADDS * finding.impact.value:
-            share += f"; {show.percent(finding.own)} beyond the findings before it"
-        yield share
-    if finding.forms:
-        more = len(finding.forms) - FORMS
-        yield f"also said as: {', '.join(finding.forms[:FORMS])}{f' and {more} more' if more > 0 else ''}"
+def forms_of(finding: Finding) -> str:
+    """The other words for about the same inputs; "" where there are none."""
+    if not finding.forms:
+        return ""
+    more = f" and {len(finding.forms) - FORMS} more" if len(finding.forms) > FORMS else ""
+    return f"also said as: {', '.join(finding.forms[:FORMS])}{more}"
 
 
 def _data(finding: Finding, rank: int) -> Figure:
@@ -157,14 +155,15 @@ def _in_markdown(card: dict[str, Any]) -> Iterable[str]:
     whole = finding.unchecked
     lines = (
         escape(f"{show.rate(finding.rate)} {card['cases']} {card['misread']}"),
-        *map(escape, card["notes"]),
         f"without the second opinion {escape(show.rate(whole))}" if whole is not None else "",
         f"{show.times(finding.lift)} the baseline: {escape(show.rate(finding.baseline))}",
+        escape(card["impact"]),
+        escape(card["forms"]),
         f"said instead: {escape(said)}" if said else "",
         f"hypothesis {code(finding.hypothesis.id)}: {escape(finding.hypothesis.text)}",
         f"failing cases: {', '.join(map(str, finding.failing[:24]))}" if finding.failing else "",
     )
-    yield f"### {card['rank']}. {escape(card['title'], 240)}"
+    yield f"{'####' if finding.under else '###'} {card['place']}. {escape(card['title'], 240)}"
     yield bullets(filter(None, lines))
     if card["steps"]:
         rows = [(s.kind, s.words, reading(s.rate), show.count(s.rate.n)) for s in card["steps"]]
@@ -213,12 +212,19 @@ def changed(edit: Edit) -> tuple[str, str]:
     return kind, f"{before} → {after}"
 
 
-def in_lines(found: Sequence[Finding], labels: Sequence[str], wide: int) -> list[str]:
+def named(hunt: Listing) -> list[tuple[str, str]]:
+    """The number and the words of each confirmed finding; what is worse within one says only what it adds."""
+    return [
+        ("", f"└ {hunt.adds(f)}") if f.under else (hunt.place(f), titled(hunt, f)) for f in hunt.confirmed
+    ]
+
+
+def in_lines(found: Sequence[Finding], names: Sequence[tuple[str, str]], wide: int) -> list[str]:
     """Findings, one or more, as lines of at most `wide` columns, the words cut where they must be."""
     from rich.cells import cell_len, set_cell_size
 
     room = 0
-    phrases = [f"{of}: {f.phrase}" if of else f.phrase for of, f in zip(labels, found, strict=True)]
+    phrases = [phrase for _, phrase in names]
     for word, most in ((" baseline", 20), ("", 20), ("", 10)):  # what goes first where there is little room
         cells = [
             (
@@ -237,9 +243,9 @@ def in_lines(found: Sequence[Finding], labels: Sequence[str], wide: int) -> list
     words = [show.cut(phrase, min(max(room, 20), 60)) for phrase in phrases]
     longest = max(map(cell_len, words))
     lines = []
-    for rank, (phrase, (share, ends, n, lift, said)) in enumerate(zip(words, cells, strict=True), start=1):
+    for (place, _), phrase, (share, ends, n, lift, answer) in zip(names, words, cells, strict=True):
         numbers = f"{share:>{widths[0]}}  {ends:<{widths[1]}}  {n:>{widths[2]}}  {lift:>{widths[3]}}"
-        lines.append(f"{rank:>2}  {set_cell_size(phrase, longest)}  {numbers}  {said}".rstrip())
+        lines.append(f"{place:>2}  {set_cell_size(phrase, longest)}  {numbers}  {answer}".rstrip())
     return lines
 
 
@@ -302,9 +308,9 @@ def race(hunt: Listing, *, most: int, listed: int) -> Html:
 
 def _race_rows(hunt: Listing, scale: Axis) -> list[dict[str, Any]]:
     """Each with its baseline's bar, and the findings it became or what fresh draws said of it otherwise."""
-    ranks: dict[str, list[int]] = {}
+    ranks: dict[str, list[tuple[int, str]]] = {}
     for rank, finding in enumerate(hunt.confirmed[:CARDS], start=1):
-        ranks.setdefault(finding.hypothesis.id, []).append(rank)
+        ranks.setdefault(finding.hypothesis.id, []).append((rank, hunt.place(finding)))
     fresh = {f.hypothesis.id: "confirmed" if f.confirmed else "not confirmed" for f in hunt.findings[::-1]}
     usual = {base.label: base for base in hunt.bases}
     only_one = hunt.bases[0] if len(hunt.bases) == 1 else None
@@ -331,8 +337,7 @@ def _race_rows(hunt: Listing, scale: Axis) -> list[dict[str, Any]]:
 
 def figures(hunt: Listing) -> list[Figure]:
     """The figures, as far as there are confirmed findings."""
-    ranked = enumerate(hunt.confirmed, start=1)
-    found = [(f"{rank}. {titled(hunt, f)}", f) for rank, f in ranked if f.rate.n]
+    found = [(f"{hunt.place(f)}. {titled(hunt, f)}", f) for f in hunt.confirmed if f.rate.n]
     return [_rates(found[:RATES]), *_confusions(hunt, found[:CONFUSED])] if found else []
 
 

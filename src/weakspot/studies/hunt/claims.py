@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
@@ -113,7 +113,7 @@ def single_sentences(
 
     What is said of more than a third of all pictures cannot fail three times as often as usual.
     """
-    said: Counter[str] = Counter()
+    said: dict[str, float] = defaultdict(float)
     failing: Counter[str] = Counter()
     for trial in trials:
         for sentence in trial.said:

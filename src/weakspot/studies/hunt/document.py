@@ -285,11 +285,13 @@ class HuntDocument(Document):
         spent, state, skipped = hunt.run.ledger.spend(), hunt.run.state, hunt.result.skipped
         yield from _usual_lines(hunt, wide)
         found = hunt.confirmed
-        shown = cards.in_lines(found, [hunt.label_of(f) for f in found], wide) if found else []
+        shown = cards.in_lines(found, cards.named(hunt), wide) if found else []
         yield "─" * min(wide, max((len(row) for row in shown), default=80))
         yield from shown
-        held = f"{show.plural(len(found), 'finding')} confirmed on fresh images"
-        yield f"{held} (false-discovery rate ≤ {show.level(float(hunt.settings.get('fdr', 0.05)))})"
+        held, more = show.plural(len(hunt.tops), "finding"), len(found) - len(hunt.tops)
+        held += f" and {more} worse within them" if more else ""
+        fdr = show.level(float(hunt.settings.get("fdr", 0.05)))
+        yield f"{held} confirmed on fresh images (false-discovery rate ≤ {fdr})"
         yield from exclusion.lines(hunt, wide)
         yield from _validity_lines(hunt, wide)
         if state.startswith("stopped"):

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from weakspot.concepts.rules import Sentences
+from weakspot.concepts.rules import Sentences, sentences_of
 from weakspot.core import Finding, Hypothesis, Rate
-from weakspot.stats import wilson
+from weakspot.stats import exceeds, wilson
 from weakspot.studies.hunt.captions import Captions
 from weakspot.studies.hunt.claims import said_by
 
@@ -42,9 +42,22 @@ def placed(
         k, n = sum(words(finding) <= one for one in said), len(said)
         return replace(finding, impact=Rate(k / n, *wilson(k, n), n, k))
 
+    def nested(finding: Finding) -> Finding:
+        """Under a broader finding where it is worse beyond doubt: its own did not hold."""
+        if finding.under or not finding.confirmed:
+            return finding
+        own = sentences_of(" ".join(words(finding)))
+        for broad in findings:
+            same = broad.answer == finding.answer and broad.confirmed and not broad.under
+            if same and words(broad) <= own and words(broad) != words(finding):
+                counts = finding.rate.failures, finding.rate.n, broad.rate.failures, broad.rate.n
+                if exceeds(*counts):
+                    return replace(finding, under=broad.hypothesis.id)
+        return finding
+
     found: list[Finding] = []
     before: list[tuple[str, Sentences]] = []
-    for one in listed([weighed(finding) for finding in findings], order):
+    for one in listed([weighed(nested(finding)) for finding in findings], order):
         finding, base = one, base_of[one.hypothesis.id].id
         if one.confirmed and not one.under:
             if said := failures[base]:

@@ -148,7 +148,10 @@ def lattice(lanes: Sequence[Lane], captioned: InWords, *, most: int, alpha: floa
             break
         strong = [(weight, one) for weight, one in open_still if one in clear]
         best = _broadest(_start(strong or open_still), [one for _, one in open_still], kept, base_of, alpha)
-        kept.append(best)
+        kept = [
+            *(one for one in kept if not one.narrows(best)),
+            best,
+        ]  # it may be broader than an earlier one
         left = [one for _, one in open_still if one is not best]
     weights = [_weight(base_of(o).share(o), o.counts(), base_of(o).counts([o])) for o in kept]
     order = sorted(range(len(kept)), key=lambda i: -weights[i])

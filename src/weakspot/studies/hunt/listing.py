@@ -14,32 +14,31 @@ from weakspot.report import format as show
 from weakspot.stats import confidence_sequence, finite_population, wilson
 from weakspot.store import Run, rate
 from weakspot.studies.hunt.result import HuntResult, Tries
+from weakspot.text.sentences import sentences
 
 #: Hypotheses that came about like this do not race.
 ASIDE: Final = ("baseline", "edit", "person", "sentence")
 
 
 class Baseline(NamedTuple):
-    """The plain prompt of one label, with the counts of all its draws.
-
-    Attributes:
-        population: How many photographs of the label a collection has; 0 where pictures are drawn.
-    """
+    """The plain prompt of one label, with the counts of all its draws."""
 
     label: str
     hypothesis: Hypothesis
     tally: Tally
-    population: int = 0
+    population: int = 0  # photographs of the label in a collection; 0 where pictures are drawn
 
     @property
     def rate(self) -> Rate:
         """Failures per valid case; in a collection the interval is that of its photographs."""
-        found = rate(self.tally)
         if not self.population:
-            return found
-        valid = self.population - (self.tally.drawn - self.tally.n)
-        low, high = finite_population(self.tally.failures, self.tally.n, valid)
-        return found._replace(low=low, high=high)
+            return rate(self.tally)
+        n, failures, valid = (
+            self.tally.n,
+            self.tally.failures,
+            self.population - self.tally.drawn + self.tally.n,
+        )
+        return Rate(failures / n if n else 0.0, *finite_population(failures, n, valid), n, failures)
 
     @property
     def unchecked(self) -> Rate:
@@ -114,9 +113,8 @@ class Listing:
         self.result = HuntResult.of(run) or HuntResult()
         self.known = {h.id: h for h in run.ledger.hypotheses()}
         self.bases = baselines_of(run)
-        if self.result.collection is not None:
-            sizes = zip(self.bases, self.result.collection.sizes, strict=False)
-            self.bases = [base._replace(population=size) for base, size in sizes]
+        if (read := self.result.collection) is not None:
+            self.bases = [b._replace(population=n) for b, n in zip(self.bases, read.sizes, strict=False)]
         self.findings = [replace(f, unchecked=_unchecked(run, f)) for f in run.findings]
 
     def setting(self, name: str) -> str:
@@ -151,11 +149,44 @@ class Listing:
         return [f for f in self.findings if not f.confirmed]
 
     @cached_property
+    def places(self) -> dict[tuple[str, str], str]:
+        """How the confirmed findings are numbered: 1, 1a, 1b, 2, …; by id and by the answer it is about."""
+        found: dict[tuple[str, str], str] = {}
+        tops, under = 0, 0
+        for finding in self.confirmed:
+            tops, under = (tops, under + 1) if finding.under else (tops + 1, 0)
+            letter = "abcdefghijklmnopqrstuvwxyz"[(under - 1) % 26] if finding.under else ""
+            found[finding.hypothesis.id, finding.answer] = f"{tops}{letter}"
+        return found
+
+    def place(self, finding: Finding) -> str:
+        """Its number, e.g. 1a; "" of what was not confirmed."""
+        return self.places.get((finding.hypothesis.id, finding.answer), "")
+
+    @property
+    def tops(self) -> list[Finding]:
+        """The confirmed findings that stand under no other."""
+        return [finding for finding in self.confirmed if not finding.under]
+
+    def narrower(self, finding: Finding) -> list[Finding]:
+        """The confirmed findings under another."""
+        return [f for f in self.confirmed if f.under and f.under == finding.hypothesis.id]
+
+    def adds(self, finding: Finding) -> str:
+        """What a finding says beyond the broader one above it; all its words where there is none."""
+        broad = self.known.get(finding.under)
+        base = self.base_of(finding.hypothesis)
+        if broad is None or base is None:
+            return finding.phrase
+        own, known = sentences(finding.phrase), sentences(broad.beyond(base.hypothesis))
+        more = [sentence for sentence in own if sentence not in known]
+        return " ".join(more) if set(known) <= set(own) and more else finding.phrase
+
+    @cached_property
     def trials(self) -> Tally:
         """Counts of the whole run; of a collection each photograph once, whatever it speaks for."""
-        if self.result.collection is not None:
-            return _sum(base.tally for base in self.bases)
-        return _sum(self.run.ledger.tallies().values())
+        of = [base.tally for base in self.bases]
+        return _sum(of if self.result.collection else self.run.ledger.tallies().values())
 
     @cached_property
     def invalid(self) -> Rate | None:
@@ -181,10 +212,8 @@ class Listing:
     @cached_property
     def race(self) -> list[Racer]:
         """In the order of the proposals; until the study has decided, whatever may race is open."""
-        if self.result.collection is not None:
-            return []
         states = {row.hypothesis: row.state for row in self.result.race}
-        if self.run.state == "running" or not states:
+        if (self.run.state == "running" or not states) and self.result.collection is None:
             aside = {base.hypothesis.id for base in self.bases}
             for key, hypothesis in self.known.items():
                 if key not in aside and hypothesis.origin not in ASIDE:
@@ -287,10 +316,14 @@ def conclusion(hunt: Listing) -> str:
         else:
             lift = f"while the baseline never failed in {show.count(best.baseline.n)} trials"
         hurt = len({hunt.label_of(f) for f in hunt.confirmed})
+        worst = next(iter(hunt.narrower(best)), None)
+        also = ""
+        if worst is not None:
+            also = f"; {when(hunt.adds(worst), also=True)}, {show.percent(worst.rate.value)}"
         where = f", in {show.count(hurt)} of {show.count(len(hunt.labels))} labels" if hunt.labels else ""
         return (
-            f"{show.plural(len(hunt.confirmed), 'weak spot')} confirmed{where}: {when(best.phrase)}, "
-            f"{show.percent(best.rate.value)} of {cases(hunt, best)} {misread(hunt, best)}, {lift}."
+            f"{show.plural(len(hunt.tops), 'weak spot')} confirmed{where}: {when(best.phrase)}, "
+            f"{show.percent(best.rate.value)} of {cases(hunt, best)} {misread(hunt, best)}, {lift}{also}."
         )
     if state == "running":
         return f"Still at work: {show.count(hunt.trials.drawn)} trials so far, no finding confirmed yet."
@@ -345,10 +378,22 @@ def usual_rates(hunt: Listing) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def when(phrase: str) -> str:
+def when(phrase: str, *, also: bool = False) -> str:
     """A phrase as a clause: "it is on a flower." becomes "when it is on a flower"."""
     words = show.shorten(phrase, 160).strip()
     sentence = words.rstrip(".").replace(". ", " and ")
     if sentence.split(" ")[0].lower() in ("it", "its", "there", "the", "they", "their"):
-        return f"when {sentence[0].lower()}{sentence[1:]}"
-    return f"given “{words}”"
+        sentence = f"{sentence[0].lower()}{sentence[1:]}"
+        return f"when {sentence} as well" if also else f"when {sentence}"
+    return f"given “{words}” as well" if also else f"given “{words}”"
+
+
+def impact_of(finding: Finding) -> str:
+    """How much a finding matters, in a sentence; "" where that is not known."""
+    if finding.impact is None:
+        return ""
+    part = finding.impact
+    text = f"It speaks of {show.percent(part.value)} {show.interval(part.low, part.high)} of all failures"
+    if finding.own is not None and finding.own < 0.95 * part.value:
+        return f"{text}; {show.percent(finding.own)} are not in the findings above it."
+    return f"{text}."

@@ -1,4 +1,4 @@
-"""Which winners are worth confirming: the fewest that explain the failures, each as general as it can be."""
+"""Which winners are worth confirming: the fewest that explain the failures, narrower ones under them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from weakspot.concepts.rules import sentences_of
 from weakspot.core import Hypothesis, Tally
 from weakspot.engine import Lane, State
 from weakspot.studies.hunt.captions import CaptionedTrial
-from weakspot.studies.hunt.claims import said_by, select
+from weakspot.studies.hunt.claims import said_by
+from weakspot.studies.hunt.lattice import Shares, lattice
 
 BASE = Hypothesis("a photo of a cat.")
 FREE = {"it is in snow.": 0.1, "it is night.": 0.2, "it is small.": 0.3, "it is on a red mat.": 0.1}
@@ -43,7 +44,13 @@ class World:
         ]
 
     def chosen(self, lanes: Sequence[Lane], most: int = 8) -> list[set[str]]:
-        return [set(said_by(c.hypothesis, BASE)) for c in select(lanes, self.tell, most=most)]
+        found = lattice(lanes, self.tell, most=most)
+        return [set(said_by(branch.claim.hypothesis, BASE)) for branch in found]
+
+    def narrower(self, lanes: Sequence[Lane]) -> list[list[set[str]]]:
+        """What stands under each broad claim."""
+        found = lattice(lanes, self.tell, most=8)
+        return [[set(said_by(c.hypothesis, BASE)) for c in branch.narrower] for branch in found]
 
 
 def test_a_diluted_hypothesis_gives_way_to_the_special_one() -> None:
@@ -63,8 +70,42 @@ def test_a_special_hypothesis_gives_way_to_the_general_one_where_it_adds_nothing
 def test_both_are_kept_where_both_matter() -> None:
     world = World([({"it is in snow."}, 0.5, "wolf"), ({"it is small."}, 0.2, "dog")])
     lanes = world.lanes("it is small.", "it is in snow.", "it is night.")
-    assert world.chosen(lanes) == [{"it is in snow."}, {"it is small."}]  # the worst first
+    # Snow is a tenth of the pictures and fails in 50 %, small ones are three tenths and fail in 20 %.
+    assert world.chosen(lanes) == [{"it is in snow."}, {"it is small."}]
     assert world.chosen(lanes, most=1) == [{"it is in snow."}]
+
+
+def test_a_broad_claim_that_fails_by_itself_comes_first_and_what_is_worse_stands_under_it() -> None:
+    world = World([({"it is in snow."}, 0.3, "wolf"), ({"it is in snow.", "it is night."}, 0.9, "wolf")])
+    lanes = world.lanes("it is in snow. it is night.", "it is in snow.", "it is in snow. it is small.")
+    assert world.chosen(lanes) == [{"it is in snow."}]
+    assert world.narrower(lanes) == [[{"it is in snow.", "it is night."}]]
+    [branch] = lattice(lanes, world.tell, most=8)
+    assert branch.narrower[0].within == branch.claim.hypothesis
+
+
+def test_nothing_stands_under_a_broad_claim_that_is_not_worse_beyond_doubt() -> None:
+    world = World([({"it is in snow."}, 0.4, "wolf"), ({"it is in snow.", "it is night."}, 0.45, "wolf")])
+    lanes = world.lanes("it is in snow. it is night.", "it is in snow.", "it is in snow. it is small.")
+    assert world.chosen(lanes) == [{"it is in snow."}]
+    assert world.narrower(lanes) == [[]]
+
+
+def test_a_claim_that_is_hardly_worse_than_usual_is_none() -> None:
+    world = World([({"it is small."}, 0.07, "dog")], base=0.05)
+    assert world.chosen(world.lanes("it is small.")) == []
+
+
+def test_shares_are_those_of_the_trials_and_never_nothing() -> None:
+    world = World([])
+    trials = world.tell(BASE, BASE)
+    shares = Shares(trials)
+    assert 0.08 < shares(frozenset({"it is in snow."})) < 0.12
+    assert 0.0 < shares(frozenset({"it is on the moon."})) < 0.001
+    both = shares(frozenset({"it is on the moon.", "it is small."}))
+    assert 0.0 < both < shares(frozenset({"it is on the moon."}))
+    silent = [t._replace(said=frozenset()) for t in trials]
+    assert Shares(silent)(frozenset({"it is small."})) == 1.0
 
 
 def test_only_winners_count_and_one_answer_only_where_not_all_failures_do() -> None:
@@ -73,8 +114,8 @@ def test_only_winners_count_and_one_answer_only_where_not_all_failures_do() -> N
     assert world.chosen(lanes) == []
     assert world.chosen([]) == []
     both = [*world.lanes("it is in snow.", answer="wolf"), *world.lanes("it is in snow.")]
-    [claim] = select(both, world.tell, most=8)
-    assert claim.answer == ""
-    [claim] = select(world.lanes("it is in snow.", answer="wolf"), world.tell, most=8)
-    assert claim.answer == "wolf"
-    assert select(world.lanes("it is in snow.", answer="dog"), world.tell, most=8) == []
+    [branch] = lattice(both, world.tell, most=8)
+    assert branch.claim.answer == ""
+    [branch] = lattice(world.lanes("it is in snow.", answer="wolf"), world.tell, most=8)
+    assert branch.claim.answer == "wolf"
+    assert lattice(world.lanes("it is in snow.", answer="dog"), world.tell, most=8) == []
