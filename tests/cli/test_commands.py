@@ -93,7 +93,7 @@ def test_run_yaml_says_all_that_is_needed_to_run_it_again(weakspot: Shell) -> No
         "prompt": "a realistic photograph of a {label} ({parent}).",
         "labels": [],
         "verify": [],
-        **dict.fromkeys(("captioner", "encoder", "llm", "from_images", "labels_file", "sense")),
+        **dict.fromkeys(("captioner", "encoder", "llm", "from_images", "labels_file", "sense", "tags")),
         "sentences": 3,
         "edits": 4,
     }

@@ -16,15 +16,17 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from weakspot.core import MODELS, SOURCES, Entry, Hypothesis, Source, Stage, WeakspotError
+from weakspot.core.ports import collected
 from weakspot.sources import folder as folders
 from weakspot.sources import pool as pools
 from weakspot.sources.captioned import Annotation, by_folder, read_annotations
 from weakspot.sources.folder import Unusable, decode, images_in
 from weakspot.sources.pool import Pool, read_pool
-from weakspot.sources.retrieve import Exhausted, Retrieval, load
+from weakspot.sources.retrieve import Exhausted, Retrieval, _captions, load
 from weakspot.testing import check_encoder, check_source
 
 RED, BLUE = Hypothesis("a photo of a red thing."), Hypothesis("a photo of a blue thing.")
+PLAIN = Hypothesis("a photo of a thing.", origin="baseline")
 TINTS = {"red": (250, 5, 5), "green": (5, 250, 5), "blue": (5, 5, 250)}
 
 
@@ -155,7 +157,7 @@ def test_after_the_last_match_it_is_exhausted(photos: Path) -> None:
 def test_what_is_not_similar_enough_is_not_drawn(photos: Path) -> None:
     assert set(tints(retrieval(photos, top=60), RED)) == {"red", "green", "blue"}
     assert set(tints(retrieval(photos, top=60, least=0.8), RED)) == {"red"}
-    none = retrieval(photos, least=1.0)
+    none = retrieval(photos, top=60, least=1.0)
     assert none.available(RED, seed=0) == 0
     with pytest.raises(Exhausted, match="no picture matches"):
         none.draw(RED, [0], seed=0)
@@ -169,10 +171,10 @@ def test_adding_a_picture_changes_no_other_pictures_stage(photos: Path) -> None:
 
 
 def test_many_pictures_are_compared_in_parts(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = retrieval(photos).names(RED, seed=0)
+    whole = retrieval(photos, top=100).names(RED, seed=0)
     monkeypatch.setattr("weakspot.sources.retrieve._CHUNK", 7)
     monkeypatch.setattr("weakspot.sources.retrieve._REMEMBERED", 1)
-    source = retrieval(photos)
+    source = retrieval(photos, top=100)
     source.names(BLUE, seed=0)
     assert source.names(RED, seed=0) == whole
 
@@ -221,7 +223,7 @@ def test_labels_by_folder(photos: Path) -> None:
     cases = every.draw(BLUE, range(5), seed=0)
     assert {c.expected for c in cases} == {"blue"}
     assert [tuple(s) for s in every.skipped] == [("loose.png", "it has no label")]
-    one = Retrieval(pool, encoder, known=known, expected="green")
+    one = Retrieval(pool, encoder, known=known, expected="green", top=9)
     assert set(tints(one, RED)) == {"green"}  # whatever the words: P(failure | words, label)
     assert one.digest != every.digest
     with pytest.raises(WeakspotError, match="no picture has the label 'gren'") as caught:
@@ -318,7 +320,7 @@ def test_it_has_a_name_with_options(photos: Path, tmp_path: Path) -> None:
     assert len(list((tmp_path / "xdg" / "weakspot" / "retrieve").glob("*.npy"))) == 1
     (photos / "labels.csv").write_text("file,label\nred/00.png,rose\n")
     one = load(str(photos), encoder="test:tints", labels="labels.csv", cache="no")
-    assert sum(one.available(RED, seed=0, stage=stage) for stage in Stage) == 1
+    assert [item.name for item in one.items(PLAIN, seed=0)] == ["red/00.png"]
     load(str(photos), encoder="test:tints", label="red", cache=str(tmp_path / "mine"))
     assert len(list((tmp_path / "mine").glob("*.npy"))) == 1
 
@@ -586,7 +588,7 @@ def test_a_pool_leaves_out_what_cannot_be_used_and_says_so(mess: Path, cache: Pa
         assert len(pool.names) == len(GOOD) + 1
         source = Retrieval(pool, Tints(), expected="thing")
         assert set(source.skipped) == set(pool.skipped)
-        assert len(source.draw(RED, range(source.available(RED, seed=0)), seed=0)) > 3
+        assert len(source.draw(PLAIN, range(source.available(PLAIN, seed=0)), seed=0)) > 3
 
 
 def test_files_that_are_too_large_are_not_read(mess: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -623,6 +625,67 @@ def test_folders_without_pictures(tmp_path: Path) -> None:
         assert caught.value.fix
         with pytest.raises(WeakspotError, match=what):
             read_pool(folder, Tints())
+
+
+# -- a folder as a collection ----------------------------------------------------------------------
+
+
+def captioned(photos: Path, **options: Any) -> Retrieval:
+    names = [f"{tint}/{i:02}.png" for tint in TINTS for i in range(40)]
+    said = {n: (f"Two {n.split('/')[0]} things.", "Snowy hills" if n[-5] in "05" else "hills") for n in names}
+    return retrieval(photos, captions=said, **options)
+
+
+def test_a_baseline_has_every_picture_once_in_a_random_order(photos: Path) -> None:
+    source = retrieval(photos)
+    assert collected(source) is source
+    assert collected(retrieval(photos, top=20)) is None
+    names = source.names(PLAIN, seed=0)
+    assert len(names) == len(set(names)) == source.available(PLAIN, seed=0) == 120
+    assert names != sorted(names)
+    assert names != source.names(PLAIN, seed=1)
+    assert [item.name for item in source.items(PLAIN, seed=0)] == names
+    assert source.available(PLAIN, seed=0, stage=Stage.CONFIRM) == 0  # nothing is left that was not asked
+    vectors = source.embedded(PLAIN, seed=0).vectors
+    assert np.allclose(vectors[3], source.pool.vectors[source.pool.names.index(names[3])])
+    check_source(source, PLAIN, n=5)
+
+
+def test_other_words_have_the_pictures_whose_captions_say_them(photos: Path) -> None:
+    source = captioned(photos)
+    assert tints(source, Hypothesis("a photo of a thing. it is a red thing.")) == ["red"] * 40
+    snow = source.names(Hypothesis("a photo of a thing. snowy hill."), seed=0)
+    assert len(snow) == 24  # in other forms, too
+    assert not source.names(Hypothesis("a photo of a thing. a violet thing."), seed=0)
+    case = source.draw(PLAIN, [0], seed=0)[0]
+    assert "things." in case.caption
+    assert "hills" in case.caption.lower()
+
+
+def test_what_tested_a_finding_is_the_baselines_picture(photos: Path) -> None:
+    source, found = captioned(photos), Hypothesis("a photo of a thing. red.")
+    [plain], [copy] = (
+        source.draw(h, [at], seed=0) for h, at in ((PLAIN, 7), (found, Stage.CONFIRM.start + 7))
+    )
+    assert np.array_equal(plain.input, copy.input)
+
+
+def test_captions_beside_the_pictures_are_read(photos: Path) -> None:
+    rows = [{"file": f"red/{i:02}.png", "captions": [f"thing {i}", "a thing"]} for i in range(40)]
+    file = photos.parent / "captions.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    how = {"encoder": "world:encoder", "label": "thing"}
+    names = [f"{tint}/{i:02}.png" for tint in TINTS for i in range(40)]
+    found = _captions(str(photos), "", names, {}) or {}
+    assert sorted(found) == [f"red/{i:02}.png" for i in range(40)]
+    assert _captions(str(photos), "no", names, {}) == {}
+    assert _captions(str(photos), "", names, {"red/00.png": Annotation("red", "told")}) is None
+    file.write_text('{"file": "elsewhere.png", "caption": "another folder"}\n')
+    assert _captions(str(photos), "", names, {}) == {}
+    with pytest.raises(WeakspotError, match="has no caption of a picture"):
+        _captions(str(photos), str(file), names, {})
+    with pytest.raises(WeakspotError, match="least=… is for pictures that are drawn"):
+        load(str(photos), least="0.1", **how)
 
 
 # -- the world's own encoder -----------------------------------------------------------------------

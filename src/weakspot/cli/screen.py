@@ -129,6 +129,9 @@ def _line(phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> str:
         about = (
             f"{plural(captions, 'caption')} · {states[State.OPEN]} still open · {states[State.AHEAD]} ahead"
         )
+    elif phase == "asked":
+        n, failures = (sum(some) for some in zip(*(lane.tally[:2] for lane in lanes), strict=True))
+        return f"{phase:<8} {plural(n, 'photograph')} · {count(failures)} misread"
     elif phase == "edits":
         about = "the same words with one thing changed"
     elif phase == "certify":

@@ -17,6 +17,7 @@ from scipy.sparse import csc_matrix
 from weakspot.concepts.concept import Concept, Concepts
 from weakspot.concepts.groups import groups_of
 from weakspot.concepts.nouns import Nouns
+from weakspot.concepts.same import joined
 from weakspot.concepts.words import Rows, in_order, kinds_of, mentions, places, said_in
 from weakspot.records import Column, Judged, Kind, Records
 from weakspot.records.table import coded
@@ -65,6 +66,7 @@ def concepts_of(
     texts = texts_of(records, free) if free else []
     for one in said_in(texts, least, wordnet) if free else ():
         found.append((Concept("", "mentions", one.name, one.forms, wider=one.wider), one.rows))
+    found += list(joined(found, wordnet, len(records)))
     kept = [(c, rows) for c, rows in found if least <= len(rows) <= MOST * len(records)]
     for column in said:
         if column.kind is Kind.VECTOR:

@@ -20,6 +20,8 @@ from weakspot.text.plain import one_line
 
 #: Characters of a value that are said.
 SAID: Final = 80
+#: How a thing is said that a picture may show, or may remind of.
+UNSURE: Final = ("what may be ", "something like ")
 _VERB: Final = re.compile(r"(is|was|are|has|have|contains) (.+)", re.IGNORECASE)
 #: Not by the machine's own language.
 _MONTHS: Final = (
@@ -63,7 +65,8 @@ class Concept:
         """How much more it must explain than a plain word or value, for being less plain to people."""
         if self.wider or self.test == "group":
             return 2.0
-        return 1.0 if (self.test, self.value) == ("flag", "no") else 0.0
+        unsure = self.test == "shows" and self.value.startswith(UNSURE)
+        return 1.0 if unsure or (self.test, self.value) == ("flag", "no") else 0.0
 
     @property
     def phrase(self) -> str:

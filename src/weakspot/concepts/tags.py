@@ -159,7 +159,7 @@ def tagged(
     found: list[Tagged] = []
     for i in np.flatnonzero(fits)[np.argsort(-fit.apart[fits], kind="stable")].tolist():
         rows = np.flatnonzero(pictures @ directions[i] >= cuts[i])
-        if len(rows) >= least and not any(_alike(rows, other.rows) for other in found):
+        if len(rows) >= least and not any(alike(rows, other.rows) for other in found):
             found.append(Tagged(tags[i], rows, float(fit.apart[i])))
     return found
 
@@ -181,7 +181,8 @@ def column_of(name: str, found: Sequence[Tagged], pictures: NDArray[np.int64], r
     return Column(name, Kind.LIST, np.fromiter(values, object, rows))
 
 
-def _alike(a: NDArray[np.int64], b: NDArray[np.int64]) -> bool:
+def alike(a: NDArray[np.int64], b: NDArray[np.int64]) -> bool:
+    """Whether two tags mark so much the same pictures that they are one."""
     shared = len(np.intersect1d(a, b, assume_unique=True))
     return shared > SAME * (len(a) + len(b) - shared)
 
@@ -271,15 +272,15 @@ def valley(counts: Floats, middles: Floats, fit: Fit) -> Floats:
     return found
 
 
-def cuts_of(fit: Fit) -> Floats:
-    """From where on a picture belongs to the upper group."""
+def cuts_of(fit: Fit, likely: float = LIKELY) -> Floats:
+    """From where on a picture belongs to the upper group, if that must be so likely."""
     points = _between(fit)
     share = np.clip(fit.share, 1e-9, 1 - 1e-9)[:, None]
     high = np.log(share) + _log_normal(points, fit.high[:, None], fit.high_spread[:, None])
     low = np.log(1 - share) + _log_normal(points, fit.low[:, None], fit.low_spread[:, None])
-    likely = high - low >= log(LIKELY / (1 - LIKELY))
-    likely[:, -1] = True
-    found: Floats = np.take_along_axis(points, likely.argmax(axis=1)[:, None], axis=1)[:, 0]
+    upper = high - low >= log(likely / (1 - likely))
+    upper[:, -1] = True
+    found: Floats = np.take_along_axis(points, upper.argmax(axis=1)[:, None], axis=1)[:, 0]
     return found
 
 

@@ -104,6 +104,14 @@ def mentions(wanted: Sequence[frozenset[str]], texts: Sequence[str]) -> NDArray[
     return marked
 
 
+def says_all(words_of: str, texts: Sequence[str]) -> NDArray[np.bool_]:
+    """Which texts say all words of a phrase that say something, in any form; none where no word does."""
+    asked = {lemma_of(word) for word in in_order(words_of)} - words("stop") - words("says nothing")
+    if not asked:
+        return np.zeros(len(texts), bool)
+    return np.array([asked <= {lemma_of(word, asked) for word in in_order(text)} for text in texts], bool)
+
+
 def in_order(text: str) -> list[str]:
     """The words of a text, in small letters."""
     found: list[str] = _WORD.findall(text[:READ].lower().translate(_MARKS))
@@ -140,7 +148,7 @@ def lemma_of(word: str, known: Iterable[str] = ()) -> str:
 @cache
 def _lemma(word: str) -> str:
     one = singular(word)
-    if one != word:
+    if one != word or one in words("participle noun"):  # a building is no form of "build"
         return one
     forms = verb_forms()
     return forms[word][0] if word in forms else ""

@@ -11,7 +11,7 @@ What a part may offer beyond its one method is declared here too, below: one sma
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from weakspot.core.abilities import Digested
 from weakspot.core.vocabulary import Case, Hypothesis, Output, Stage, Verdict
@@ -145,6 +145,38 @@ class Finite(Protocol):
 
     def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
         """How many cases the hypothesis has in a stage: the indices from `stage.start` on, without gaps."""
+
+
+class Item(NamedTuple):
+    """An input of a collection: what it is called, and what people say of it."""
+
+    name: str
+    captions: tuple[str, ...] = ()
+
+
+class Embedded(NamedTuple):
+    """The inputs of a collection in an encoder's space: one row of length 1 each, in their order."""
+
+    encoder: TextEncoder
+    vectors: NDArray[np.float32]
+
+
+@runtime_checkable
+class Collected(Protocol):
+    """A source that has a collection of inputs, such as a folder of photographs, and cannot make more.
+
+    Each input is asked about once, as a case of the baseline, and serves every hypothesis that is true of it.
+    """
+
+    @property
+    def once(self) -> bool:
+        """False where somebody chose that inputs are drawn for each hypothesis all the same."""
+
+    def items(self, hypothesis: Hypothesis, *, seed: int) -> Sequence[Item]:
+        """All inputs of a baseline in a random order: `i` is the case that `draw` gives for the index i."""
+
+    def embedded(self, hypothesis: Hypothesis, *, seed: int) -> Embedded | None:
+        """The same inputs as vectors; None where no encoder has seen them."""
 
 
 @runtime_checkable
@@ -293,6 +325,11 @@ def available(source: Source, hypothesis: Hypothesis, *, seed: int, stage: Stage
     if isinstance(source, Finite):
         return int(source.available(hypothesis, seed=seed, stage=stage))
     return ENDLESS
+
+
+def collected(source: object) -> Collected | None:
+    """The source, where its inputs are a collection of which each is asked about once."""
+    return source if isinstance(source, Collected) and source.once else None
 
 
 def understands(part: object, text: str) -> bool:

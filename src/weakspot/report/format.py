@@ -68,7 +68,8 @@ def interval(low: float, high: float) -> str:
     if not (math.isfinite(low) and math.isfinite(high)):
         return f"[{NONE}]"
     width, least = 100 * abs(high - low), 1 if high < 0.2 else 0
-    decimals = min(4, max(least, -math.floor(math.log10(width / 5)))) if width > 0 else 1
+    exact = 1 if high >= 0.01 else 2  # a rate that is known, as that of a whole collection
+    decimals = min(4, max(least, -math.floor(math.log10(width / 5)))) if width > 0 else exact
     ends = (f"{100 * end:.{decimals}f}" if 0 < end < 1 else f"{100 * end:.0f}" for end in (low, high))
     return f"[{', '.join(ends)}]"
 

@@ -229,13 +229,18 @@ class Captioned:
         return Rows(tuple(range(len(self))), unit(np.concatenate(parts), of="the encoder"), ())
 
 
+def captions_beside(folder: str | Path) -> Path | None:
+    """The first file of `NAMES` in a folder or in the one above; None where there is none."""
+    root = Path(folder)
+    return next(filter(Path.is_file, (place / name for place in (root, root.parent) for name in NAMES)), None)
+
+
 def read_captioned(folder: str | Path, *, captions: str | Path | None = None) -> Captioned:
     """The pictures of a folder that have captions, by default in the first of `NAMES` there or one above."""
     root = Path(folder)
     names = [name for name, _ in files_in(root)]
     if captions is None:
-        places = (place / name for place in (root, root.parent) for name in NAMES)
-        captions = next(filter(Path.is_file, places), None)
+        captions = captions_beside(root)
     if captions is None:
         raise WeakspotError(
             f"there are no captions with the pictures in {str(root)[:200]}",
@@ -244,7 +249,7 @@ def read_captioned(folder: str | Path, *, captions: str | Path | None = None) ->
     path = Path(captions)
     said = _read(path)
     whose: dict[str, str | None] = {}
-    for file in said:  # an ending that two entries share means neither
+    for file in said.keys() - set(names):  # an ending that two entries share means neither
         for end in _ends(file):
             whose[end] = file if end not in whose else None
     found: dict[str, tuple[str, ...]] = {}

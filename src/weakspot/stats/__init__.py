@@ -5,7 +5,15 @@ Nothing here draws, stores or remembers. scipy is imported by the functions that
 
 from .contrast import fisher, mcnemar, paired_difference, sign_flip
 from .distances import fid, kid, kid_interval, too_few
-from .intervals import Estimate, Interval, blaker, clopper_pearson, confidence_sequence, wilson
+from .intervals import (
+    Estimate,
+    Interval,
+    blaker,
+    clopper_pearson,
+    confidence_sequence,
+    finite_population,
+    wilson,
+)
 from .judged import Confusion, cohen_kappa, confusion, corrected_rate, krippendorff_alpha, rogan_gladen
 from .multiple import adjusted_bh, adjusted_holm, closed_e_bh, e_bh
 from .sequential import exceeds, exceeds_each, log_evidence, log_evidence_below, log_evidences
@@ -27,6 +35,7 @@ __all__ = [
     "exceeds",
     "exceeds_each",
     "fid",
+    "finite_population",
     "fisher",
     "kid",
     "kid_interval",

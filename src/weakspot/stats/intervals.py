@@ -77,6 +77,38 @@ def blaker(failures: int, n: int, level: float = 0.95) -> Interval:
     return Interval(_blaker_low(failures, n, level), 1.0 - _blaker_low(n - failures, n, level))
 
 
+def finite_population(failures: int, n: int, population: int, level: float = 0.95) -> Interval:
+    """The rate in a population of which `n` were looked at, chosen at random, and `failures` of them failed.
+
+    Both ends are of numbers of failures in the population that two one-sided hypergeometric tests, each at
+    (1 − level) / 2, do not reject; coverage is never below `level`. Where all were looked at, the rate is
+    known and both ends are it; `n == 0` gives [0, 1].
+    """
+    _check_counts(failures, n)
+    _check_level(level)
+    if n > population:
+        raise ValueError(f"{n} of a population of {population} cannot have been looked at.")
+    if n == 0:
+        return Interval(0.0, 1.0)
+    low = _fewest_failures(failures, n, population, (1.0 - level) / 2.0)
+    passing = _fewest_failures(n - failures, n, population, (1.0 - level) / 2.0)
+    return Interval(low / population, (population - passing) / population)
+
+
+def _fewest_failures(x: int, n: int, population: int, alpha: float) -> int:
+    """The smallest number of failures in a population under which x or more of n are likelier than alpha."""
+    from scipy.stats import hypergeom
+
+    low, high = x, population - n + x  # as many as were seen; all that were not looked at, too
+    while low < high:  # the chance of x or more grows with their number
+        middle = (low + high) // 2
+        if hypergeom.sf(x - 1, population, middle, n) > alpha:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
 def _score_low(x: int, n: int, level: float) -> float:
     z2 = NormalDist().inv_cdf((1.0 + level) / 2.0) ** 2
     return (x + z2 / 2 - math.sqrt(z2 * (x * (1 - x / n) + z2 / 4))) / (n + z2)

@@ -164,6 +164,15 @@ class Ledger:
                 )
         return removed
 
+    def forget(self, hypothesis: Hypothesis, stage: Stage) -> None:
+        """Remove the trials of a stage that were copied there, so that they can be copied anew."""
+        if hypothesis.id not in self._keys:
+            return
+        key, ends = self._key(hypothesis), (stage.start, stage.start + (1 << 32))
+        with explained(self.path), self._transaction():
+            self._db.execute("DELETE FROM trials WHERE hypothesis = ? AND idx >= ? AND idx < ?", (key, *ends))
+            self._db.execute("DELETE FROM tallies WHERE hypothesis = ? AND stage = ?", (key, int(stage)))
+
     def set_findings(self, findings: Sequence[Finding]) -> None:
         """Replace the list of findings, best first."""
         with explained(self.path), self._transaction():

@@ -28,7 +28,18 @@ from weakspot.core import (
     parse_name,
 )
 from weakspot.core.abilities import Composed
-from weakspot.core.ports import Captioned, Relabelled, Skipping, available, cpu_bound, digest_of, understands
+from weakspot.core.ports import (
+    Captioned,
+    Collected,
+    Embedded,
+    Item,
+    Relabelled,
+    Skipping,
+    available,
+    cpu_bound,
+    digest_of,
+    understands,
+)
 from weakspot.core.registry import name_of
 from weakspot.judges import LabelJudge, Verified
 from weakspot.judges.label import Relation, kin_of
@@ -130,20 +141,49 @@ class ByLabel:
         self.models = source.models if isinstance(source, Composed) else ()
         self.captioner = source.captioner if isinstance(source, Captioned) else ""
 
-    def _of(self, hypothesis: Hypothesis) -> Source:
+    def _number(self, hypothesis: Hypothesis) -> int | None:
         fitting = [
             (len(text), i) for i, (text, _) in enumerate(self._sources) if hypothesis.text.startswith(text)
         ]
-        return self._sources[max(fitting)[1] if fitting else 0][1]
+        return max(fitting)[1] if fitting else None
+
+    def _of(self, hypothesis: Hypothesis) -> Source:
+        return self._sources[self._number(hypothesis) or 0][1]
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
+        if self.once and self._number(hypothesis) is None:
+            return [self._across(hypothesis, index, seed) for index in indices]
         return self._of(hypothesis).draw(hypothesis, indices, seed=seed)
+
+    def _across(self, hypothesis: Hypothesis, index: int, seed: int) -> Case:
+        """A photograph that tested a finding about all labels, by its number among all of them."""
+        number = index - Stage.of(index).start
+        for text, source in self._sources:
+            plain = Hypothesis(text, origin="baseline")
+            size = available(source, plain, seed=seed, stage=Stage.EXPLORE)
+            if number < size:
+                [case] = source.draw(plain, [number], seed=seed)
+                return replace(case, hypothesis=hypothesis, index=index)
+            number -= size
+        raise WeakspotError(f"there is no photograph with the number {index}", fix="use the same folder")
 
     def available(self, hypothesis: Hypothesis, *, seed: int, stage: Stage) -> int:
         return available(self._of(hypothesis), hypothesis, seed=seed, stage=stage)
 
     def understands(self, text: str) -> bool:
         return understands(self._sources[0][1], text)
+
+    @property
+    def once(self) -> bool:
+        return all(isinstance(one, Collected) and one.once for _, one in self._sources)
+
+    def items(self, hypothesis: Hypothesis, *, seed: int) -> Sequence[Item]:
+        of = self._of(hypothesis)
+        return of.items(hypothesis, seed=seed) if isinstance(of, Collected) else ()
+
+    def embedded(self, hypothesis: Hypothesis, *, seed: int) -> Embedded | None:
+        of = self._of(hypothesis)
+        return of.embedded(hypothesis, seed=seed) if isinstance(of, Collected) else None
 
 
 def _target(task: LabelTask, given: Any) -> Target:

@@ -50,11 +50,13 @@ def weak_spots(
     longest: int = 3,
     dear: NDArray[np.float64] | None = None,
     doubts: NDArray[np.float64] | None = None,
+    meanings: NDArray[np.int64] | None = None,
 ) -> list[Spot]:
     """Statements under which more fails than elsewhere, the weightiest first.
 
     Args:
         doubts: Of each row, how likely its failure is the label's; it then counts for so much less.
+        meanings: Of each concept, the number of what it means: those that mean the same are said once.
     """
     found: list[tuple[Tested, bool]] = []
     for side in (True, False):
@@ -64,7 +66,7 @@ def weak_spots(
         found += [
             (one, not side) for one in confirm(rows[there], failed[there], said, fdr=fdr / 2, groups=of)
         ]
-    return joined(rows, failed, found, dear=dear, doubts=doubts)
+    return joined(rows, failed, found, dear=dear, doubts=doubts, meanings=meanings)
 
 
 def joined(
@@ -74,8 +76,10 @@ def joined(
     *,
     dear: NDArray[np.float64] | None = None,
     doubts: NDArray[np.float64] | None = None,
+    meanings: NDArray[np.int64] | None = None,
 ) -> list[Spot]:
-    """One spot for statements that mark about the same rows: the one that explains most plainly."""
+    """One spot for statements that mark about the same rows, or mean the same: the one that explains most."""
+    meant = [_meant(one.statement, meanings) for one, _ in found]
     usual, each = float(failed.mean()), log(max(rows.shape[1], 2))
     of = members(rows, [one.statement for one, _ in found])
     n = np.asarray(of.sum(axis=0), float).ravel()
@@ -91,7 +95,12 @@ def joined(
     for i in np.argsort(-worth, kind="stable"):
         one, side = found[i]
         alike = next(
-            (at for at, j in enumerate(leaders) if _alike(found[i], found[j], n[i], n[j], shared[i, j])), None
+            (
+                at
+                for at, j in enumerate(leaders)
+                if meant[i] == meant[j] or _alike(found[i], found[j], n[i], n[j], shared[i, j])
+            ),
+            None,
         )
         if alike is None:
             leaders.append(int(i))
@@ -106,6 +115,11 @@ def joined(
     best = most_first(rows, counted, usual, spots)
     heavy = partial(_by_weight, rows, failed, left)
     return [*heavy(best[:FIRST]), *heavy(best[FIRST:])]
+
+
+def _meant(statement: Statement, meanings: NDArray[np.int64] | None) -> frozenset[int]:
+    """What a statement means, whichever words it says it in."""
+    return frozenset(statement if meanings is None else meanings[list(statement)].tolist())
 
 
 def _by_weight(

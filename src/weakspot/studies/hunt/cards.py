@@ -26,6 +26,8 @@ FAILING, PASSING = 12, 6
 CARDS: Final = 24
 #: Answers listed by name in a card.
 ANSWERS: Final = 5
+#: Other words for a finding that are listed.
+FORMS: Final = 8
 #: What an edit did, for people.
 KINDS: Final = {"negate": "denied", "drop": "left out", "plain": "plainer", "rewrite": "reworded"}
 #: Cases drawn again at most, and the longest text that is repeated for it.
@@ -56,14 +58,16 @@ def findings(hunt: Listing, allowance: Allowance, *, again: str) -> Html:
     shown = list(enumerate(hunt.confirmed[:CARDS], start=1))
     cards = [_card(hunt, finding, rank, scale, allowance) for rank, finding in shown]
     values = {"cards": cards, "scale": scale, "several": bool(hunt.labels), "again": again}
-    texts = [table(HEAD, summed_up(hunt, hunt.confirmed[:CARDS])), only(hunt.confirmed)]
+    texts = [table(head(hunt), summed_up(hunt, hunt.confirmed[:CARDS])), only(hunt.confirmed)]
     texts += [text for card in cards for text in _in_markdown(card)]
     drawn = [_data(finding, rank) for rank, finding in shown]
     return Html(f"{_HOME}:findings.html.j2", values, "\n\n".join(filter(None, texts)), drawn)
 
 
-#: Findings as rows of a table.
-HEAD: Final = ("#", "words", "rate", "fresh draws", "× usual", "of all failures", "said instead", "e-value")
+def head(hunt: Listing) -> tuple[str, ...]:
+    """Findings as rows of a table."""
+    of = "fresh draws" if hunt.result.collection is None else "photographs"
+    return ("#", "words", "rate", of, "× usual", "of all failures", "said instead", "e-value")
 
 
 def summed_up(hunt: Listing, some: Sequence[Finding], *, start: int = 1) -> list[tuple[str, ...]]:
@@ -115,7 +119,8 @@ def _card(hunt: Listing, finding: Finding, rank: int, scale: Axis, allowance: Al
         "title": titled(hunt, finding),
         "adds": hunt.adds(finding) if finding.under else "",
         "impact": impact_of(finding),
-        "cases": cases(hunt, finding),
+        "forms": forms_of(finding),
+        "cases": f"{'' if hunt.result.collection is not None else 'fresh '}{cases(hunt, finding)}",
         "misread": misread(hunt, finding),
         "said": instead(finding),
         "bar": scale.bar(finding.rate),
@@ -130,6 +135,14 @@ def _card(hunt: Listing, finding: Finding, rank: int, scale: Axis, allowance: Al
     }
 
 
+def forms_of(finding: Finding) -> str:
+    """The other words for about the same inputs; "" where there are none."""
+    if not finding.forms:
+        return ""
+    more = f" and {len(finding.forms) - FORMS} more" if len(finding.forms) > FORMS else ""
+    return f"also said as: {', '.join(finding.forms[:FORMS])}{more}"
+
+
 def _data(finding: Finding, rank: int) -> Figure:
     """What the picture in a card is saved from; the template draws it."""
     rows = [(AFTER, *_plain(finding.rate)), (BEFORE, *_plain(finding.baseline))]
@@ -141,10 +154,11 @@ def _in_markdown(card: dict[str, Any]) -> Iterable[str]:
     said = ", ".join(answered(*pair) for pair in finding.confusions[:ANSWERS])
     whole = finding.unchecked
     lines = (
-        escape(f"{show.rate(finding.rate)} fresh {card['cases']} {card['misread']}"),
+        escape(f"{show.rate(finding.rate)} {card['cases']} {card['misread']}"),
         f"without the second opinion {escape(show.rate(whole))}" if whole is not None else "",
         f"{show.times(finding.lift)} the baseline: {escape(show.rate(finding.baseline))}",
         escape(card["impact"]),
+        escape(card["forms"]),
         f"said instead: {escape(said)}" if said else "",
         f"hypothesis {code(finding.hypothesis.id)}: {escape(finding.hypothesis.text)}",
         f"failing cases: {', '.join(map(str, finding.failing[:24]))}" if finding.failing else "",

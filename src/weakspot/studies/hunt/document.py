@@ -29,7 +29,7 @@ from weakspot.report.document import (
 from weakspot.report.markdown import bullets, escape
 from weakspot.store import Run
 from weakspot.studies.hunt import cards, exclusion
-from weakspot.studies.hunt.cards import CARDS, FAILING, HEAD, PASSING, reading, summed_up
+from weakspot.studies.hunt.cards import CARDS, FAILING, PASSING, head, reading, summed_up
 from weakspot.studies.hunt.listing import Baseline, Listing, Tried, cases, conclusion, titled, usual_rates
 
 #: Rows of a table on the page, and in Markdown; further ones are only in report.json.
@@ -42,6 +42,9 @@ _TEXTS: Final[Mapping[str, Any]] = yaml.safe_load(Path(__file__).with_name("repo
 
 class HuntDocument(Document):
     """See `Document`."""
+
+    #: What the trials of the baseline are.
+    drawn = "draws"
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)
@@ -135,7 +138,7 @@ class HuntDocument(Document):
 
     def _table(self, title: str, some: Sequence[Finding], *, start: int = 1) -> Table:
         rows = summed_up(self.hunt, some[:LISTED], start=start)
-        return Table(title, cards.only(some), HEAD, rows, max(0, len(some) - LISTED))
+        return Table(title, cards.only(some), head(self.hunt), rows, max(0, len(some) - LISTED))
 
     def _checked(self, own: Rate) -> str:
         """Who was asked whether pictures show the label, and how often the source erred by that."""
@@ -174,17 +177,19 @@ class HuntDocument(Document):
                 (b.label, b.hypothesis.text, reading(b.rate), *map(show.count, (b.rate.failures, b.rate.n)))
                 for b in hunt.bases[:ROWS]
             ]
-            head = ("label", "words", "usual rate", "failed", "of")
+            columns = ("label", "words", "usual rate", "failed", "of")
             note = _TEXTS["baselines"].format(labels=show.plural(len(hunt.labels), "label"))
-            yield Section("The baselines", [Table("", "", head, rows, max(0, len(hunt.bases) - ROWS))], note)
+            yield Section(
+                "The baselines", [Table("", "", columns, rows, max(0, len(hunt.bases) - ROWS))], note
+            )
         elif hunt.base is not None:
             yield self._baseline(hunt.base, allowance)
 
     def _baseline(self, base: Baseline, allowance: Allowance) -> Section:
         rate = base.rate
+        found = f"{show.percent(rate.value)} {show.interval(rate.low, rate.high)}"
         measured = (
-            f"Of {show.count(rate.n)} draws {show.count(rate.failures)} failed: {show.percent(rate.value)} "
-            f"{show.interval(rate.low, rate.high)}."
+            f"Of {show.count(rate.n)} {self.drawn} {show.count(rate.failures)} failed: {found}."
             if rate.n
             else "No draw could be judged."
         )

@@ -55,20 +55,27 @@ def placed(
                     return replace(finding, under=broad.hypothesis.id)
         return finding
 
-    key = _KEYS[order]
-    every = [weighed(nested(finding)) for finding in findings]
-    tops = sorted((f for f in every if f.confirmed and not f.under), key=key)
     found: list[Finding] = []
     before: list[tuple[str, Sentences]] = []
-    for top in tops:
-        base = base_of[top.hypothesis.id].id
-        if said := failures[base]:
-            left = [one for one in said if not any(of == base and some <= one for of, some in before)]
-            top = replace(top, own=sum(words(top) <= one for one in left) / len(said))
-        before.append((base, words(top)))
-        under = [f for f in every if f.confirmed and f.under == top.hypothesis.id]
+    for one in listed([weighed(nested(finding)) for finding in findings], order):
+        finding, base = one, base_of[one.hypothesis.id].id
+        if one.confirmed and not one.under:
+            if said := failures[base]:
+                left = [some for some in said if not any(of == base and w <= some for of, w in before)]
+                finding = replace(one, own=sum(words(one) <= some for some in left) / len(said))
+            before.append((base, words(one)))
+        found.append(finding)
+    return found
+
+
+def listed(findings: Sequence[Finding], order: str) -> list[Finding]:
+    """Findings in the order in which they are read, each before those under it; not confirmed ones last."""
+    key = _KEYS[order]
+    found: list[Finding] = []
+    for top in sorted((f for f in findings if f.confirmed and not f.under), key=key):
+        under = [f for f in findings if f.confirmed and f.under == top.hypothesis.id]
         found += [top, *sorted(under, key=lambda f: -f.rate.value)]
-    return [*found, *sorted((f for f in every if not f.confirmed), key=key)]
+    return [*found, *sorted((f for f in findings if not f.confirmed), key=key)]
 
 
 def _failures(captions: Captions, base: Hypothesis) -> list[Sentences]:

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Status, Tally
 from weakspot.report import format as show
-from weakspot.stats import confidence_sequence, wilson
+from weakspot.stats import confidence_sequence, finite_population, wilson
 from weakspot.store import Run, rate
 from weakspot.studies.hunt.result import HuntResult, Tries
 from weakspot.text.sentences import sentences
@@ -26,11 +26,19 @@ class Baseline(NamedTuple):
     label: str
     hypothesis: Hypothesis
     tally: Tally
+    population: int = 0  # photographs of the label in a collection; 0 where pictures are drawn
 
     @property
     def rate(self) -> Rate:
-        """Failures per valid case."""
-        return rate(self.tally)
+        """Failures per valid case; in a collection the interval is that of its photographs."""
+        if not self.population:
+            return rate(self.tally)
+        n, failures, valid = (
+            self.tally.n,
+            self.tally.failures,
+            self.population - self.tally.drawn + self.tally.n,
+        )
+        return Rate(failures / n if n else 0.0, *finite_population(failures, n, valid), n, failures)
 
     @property
     def unchecked(self) -> Rate:
@@ -105,6 +113,8 @@ class Listing:
         self.result = HuntResult.of(run) or HuntResult()
         self.known = {h.id: h for h in run.ledger.hypotheses()}
         self.bases = baselines_of(run)
+        if (read := self.result.collection) is not None:
+            self.bases = [b._replace(population=n) for b, n in zip(self.bases, read.sizes, strict=False)]
         self.findings = [replace(f, unchecked=_unchecked(run, f)) for f in run.findings]
 
     def setting(self, name: str) -> str:
@@ -174,8 +184,9 @@ class Listing:
 
     @cached_property
     def trials(self) -> Tally:
-        """Counts of the whole run."""
-        return _sum(self.run.ledger.tallies().values())
+        """Counts of the whole run; of a collection each photograph once, whatever it speaks for."""
+        of = [base.tally for base in self.bases]
+        return _sum(of if self.result.collection else self.run.ledger.tallies().values())
 
     @cached_property
     def invalid(self) -> Rate | None:
@@ -202,7 +213,7 @@ class Listing:
     def race(self) -> list[Racer]:
         """In the order of the proposals; until the study has decided, whatever may race is open."""
         states = {row.hypothesis: row.state for row in self.result.race}
-        if self.run.state == "running" or not states:
+        if (self.run.state == "running" or not states) and self.result.collection is None:
             aside = {base.hypothesis.id for base in self.bases}
             for key, hypothesis in self.known.items():
                 if key not in aside and hypothesis.origin not in ASIDE:

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Final
 
 from weakspot.core import Stage, WeakspotError
-from weakspot.core.ports import Skipping
+from weakspot.core.ports import Skipping, collected
 from weakspot.engine import (
     Claim,
     ConfirmSettings,
@@ -37,6 +37,7 @@ from weakspot.studies.hunt.claims import (
     distinct,
     from_groups,
 )
+from weakspot.studies.hunt.collection import in_collection
 from weakspot.studies.hunt.impact import placed
 from weakspot.studies.hunt.lattice import lattice
 from weakspot.studies.hunt.parts import HuntParts
@@ -77,6 +78,8 @@ EDIT_SHARE: Final = 0.25
 
 def hunt(context: Context[HuntSettings, HuntParts]) -> HuntResult:
     """Rounds of exploring and racing; the winners sharpened, selected, confirmed, edited."""
+    if (source := collected(context.parts.source)) is not None:  # which cannot make more of what fails
+        return in_collection(context, source)
     settings, parts, ledger = context.settings, context.parts, context.ledger
     bases = [base_hypothesis(settings.task, parts.words, label) for label in settings.hunted]
     ledger.add_hypotheses(bases)  # with many labels and few images, some are never drawn

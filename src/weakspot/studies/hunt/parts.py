@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from weakspot.core import MODELS, Captioner, Encoder, WeakspotError
-from weakspot.core.ports import Captioned
+from weakspot.core.ports import Captioned, collected
 from weakspot.judges.verified import Opinion
 from weakspot.sources.folder import files_in
 from weakspot.studies.hunt.settings import HuntSettings
@@ -48,6 +48,8 @@ def load(settings: HuntSettings, **objects: Any) -> HuntParts:
         raise WeakspotError("pictures to begin with must be put into words", fix="name a captioner")
     if settings.from_images is not None:
         files_in(settings.from_images)  # a wrong folder is said before there is a run
+    if collected(source) is not None:
+        _fits_photographs(settings)
     chosen = {"captioner": named} if named is not None and settings.captioner is None else {}
     return HuntParts(**vars(labelled), captioner=captioner, encoder=encoder, llm=llm, chosen=chosen)
 
@@ -57,6 +59,26 @@ def workers(
 ) -> dict[str, Callable[[], Any]]:
     """How a worker on another machine makes its source, target and judge."""
     return labelled_workers(settings.task, parts, objects)
+
+
+def _fits_photographs(settings: HuntSettings) -> None:
+    """Refuse what can be done with pictures that are drawn only."""
+    for name, value in (("llm", settings.llm), ("from_images", settings.from_images)):
+        if value is not None:
+            raise WeakspotError(
+                f"{name} is for pictures that are drawn, and a folder of photographs is asked about as it is",
+                fix=f"leave out --{name.replace('_', '-')}, or draw for each hypothesis: retrieve:…&top=20",
+            )
+    if settings.certify is not None:
+        raise WeakspotError(
+            "a limit is certified by pictures that are drawn, and of photographs no more can be had",
+            fix="leave out --certify; the report's last lines say what the photographs exclude",
+        )
+    if settings.encoder is not None:
+        raise WeakspotError(
+            "the encoder of a folder of photographs is part of the source's name",
+            fix=f"write --source 'retrieve:FOLDER?encoder={settings.encoder}'",
+        )
 
 
 def _optional(given: Any, name: str | None, port: type) -> Any:

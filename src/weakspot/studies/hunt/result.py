@@ -35,6 +35,42 @@ class Skipped(Value):
     reason: str
 
 
+class NotFound(Value):
+    """What a collection excludes, at 95 %: nothing that is true of so many photographs fails more often.
+
+    `concepts` were looked at, on the photographs that no finding speaks of.
+    """
+
+    concepts: int
+    photographs: int
+    rate: float
+
+
+class CollectionRead(Value):
+    """A folder of photographs of which each was asked about once.
+
+    Attributes:
+        photographs: With a hunted label; `sizes` has them by label.
+        captioned: Those that somebody has described; `looked` were described by a captioner.
+        tags: How many words the encoder could say of photographs; 0 where captions say what they show.
+        checked: How many of these captions could check; `refuted` were dropped for it.
+        concepts: How many things could be said of photographs.
+        wider: Nouns had wider ones.
+        bound: What was not found; None until all is done, or where too little was asked to say.
+    """
+
+    photographs: int
+    sizes: tuple[int, ...]
+    captioned: int = 0
+    looked: int = 0
+    tags: int = 0
+    checked: int = 0
+    refuted: int = 0
+    concepts: int = 0
+    wider: bool = True
+    bound: NotFound | None = None
+
+
 class TriedCaption(Value):
     """A caption that was tried, and between which rates its own is; all such bounds of a run hold together.
 
@@ -87,11 +123,13 @@ class HuntResult(Result):
     """The race, in the order of the proposals; edits, best finding first; files left out; what is excluded.
 
     Until the race is over, () stands for it. The files are of the source's folder or pictures to begin with.
+    Of a collection nothing is raced; `collection` says what it holds.
     """
 
     race: tuple[Raced, ...] = ()
     edits: tuple[Edited, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    collection: CollectionRead | None = None
     certified: Certified | None = None
 
 

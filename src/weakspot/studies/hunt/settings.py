@@ -68,6 +68,14 @@ class HuntSettings(LabelSettings):
         str | None,
         Option("Pictures to begin with, such as failures from elsewhere.", "FOLDER", names="folder"),
     ] = None
+    tags: Annotated[
+        str | None,
+        Option(
+            "What an encoder may see in photographs without captions: a word or a phrase a line.",
+            "FILE",
+            names="file",
+        ),
+    ] = None
     sentences: Annotated[int, Option("At most so many sentences in a caption.")] = 3
     edits: Annotated[int, Option("Counterfactual edits measured of each finding.")] = 4
     order: Annotated[

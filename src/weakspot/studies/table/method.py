@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from math import log
 from typing import Final
@@ -22,11 +23,14 @@ from numpy.typing import NDArray
 from weakspot.concepts.finite.bound import highest
 from weakspot.concepts.finite.confirm import halves
 from weakspot.concepts.finite.counts import Counts, Total
+from weakspot.concepts.finite.nested import explained
 from weakspot.concepts.finite.propose import Statement, members
 from weakspot.concepts.finite.spots import Spot, weak_spots
+from weakspot.concepts.same import forms_of, meanings_of
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Trial
 from weakspot.records import Judged
 from weakspot.records.suspicion import label_share, suspicion
+from weakspot.stats import wilson
 from weakspot.store import Ledger
 from weakspot.store.blobs import Blobs
 from weakspot.studies.table.evidence import Evidence, Measured
@@ -81,8 +85,18 @@ def table(context: Context[TableSettings, TableParts | InPieces]) -> TableResult
         keep(hypothesis, np.flatnonzero(evidence.shown & whole), Stage.CONFIRM)
         weak = weak_spot(context.run.blobs, found, spot, evidence, hypothesis, doubts)
         spots.append(weak)
-        findings.append(finding_of(weak, hypothesis))
-    context.ledger.set_findings(findings)
+        findings.append(finding_of(weak, hypothesis, found.usual.failures))
+    places = explained(concepts.rows, judged.failed, [spot.statement for spot in found.spots])
+    context.ledger.set_findings(
+        [
+            replace(
+                finding,
+                under="" if place.under is None else findings[place.under].hypothesis.id,
+                forms=(*forms_of([concepts.concepts[i] for i in spot.statement]), *finding.forms),
+            )
+            for finding, place, spot in zip(findings, places, found.spots, strict=True)
+        ]
+    )
     return TableResult(
         origin=judged.records.origin,
         form=judged.records.form,
@@ -119,6 +133,7 @@ def in_halves(settings: TableSettings, parts: TableParts) -> Measured:
         longest=settings.sentences,
         dear=np.array([concept.dear for concept in concepts.concepts]),
         doubts=doubts,
+        meanings=meanings_of(concepts.concepts),
     )
     evidence = []
     for spot in spots:
@@ -169,8 +184,8 @@ def weak_spot(
     )
 
 
-def finding_of(weak: WeakSpot, hypothesis: Hypothesis) -> Finding:
-    """The same as every study says it; the p-value as an e-value, 1/(2√p)."""
+def finding_of(weak: WeakSpot, hypothesis: Hypothesis, failures: int) -> Finding:
+    """The same as every study says it, the p-value as an e-value, 1/(2√p); `failures` are of all rows."""
     return Finding(
         hypothesis=hypothesis,
         phrase=" and ".join(weak.says),
@@ -180,6 +195,9 @@ def finding_of(weak: WeakSpot, hypothesis: Hypothesis) -> Finding:
         confirmed=True,
         confusions=weak.answers,
         failing=tuple(Stage.CONFIRM.start + one.row for one in weak.examples),
+        impact=Rate(weak.impact, *wilson(weak.failures, failures), failures, weak.failures),
+        own=weak.own,
+        forms=tuple(" and ".join(form) for form in weak.forms),
     )
 
 
