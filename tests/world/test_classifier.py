@@ -54,8 +54,8 @@ def test_options_and_wrong_names_are_told() -> None:
     with pytest.raises(WeakspotError, match="no device 'tpu'"):
         MODELS.load("world:classifier?device=tpu")
     for attempt in (load, truth, weak_spots):
-        with pytest.raises(WeakspotError, match="no classifier 'classifier-vit-3'") as error:
-            attempt("classifier-vit-3")
+        with pytest.raises(WeakspotError, match="no classifier 'classifier-vit-9'") as error:
+            attempt("classifier-vit-9")
         assert "did you mean" in error.value.fix
 
 

@@ -125,7 +125,7 @@ def single_sentences(
     rare.sort(key=lambda s: (-(failing[s] + 0.5) / (said[s] + 1), -said[s], s))
     counts = np.array([(failing[s], said[s], failures - failing[s], total - said[s]) for s in rare])
     evidence = log_evidences(*counts.round().T) if rare else np.zeros(0)
-    claims = [Claim(extended(base, [s], origin="sentence"), base) for s in rare]
+    claims = [Claim(extended(base, [s], origin="swept"), base) for s in rare]
     telling = [claim for claim, one in zip(claims, evidence, strict=True) if one >= TELLING]
     return telling, [claim for claim in claims if claim not in telling]
 

@@ -225,8 +225,12 @@ def _candidates(lanes: Sequence[Lane], captioned: InWords) -> list[Candidate]:
 
 
 def _weight(share: float, inside: Counts, outside: Counts) -> float:
-    """How many failures beyond the usual a claim speaks of, of each case of the baseline."""
-    return share * max(_smoothed(*inside) - _smoothed(*outside), 0.0)
+    """Impact times excess: the share of all failures that a claim speaks of, and how far above usual it is.
+
+    The share of all failures is that of all cases times the rate, but for a factor that all claims share.
+    """
+    rate = _smoothed(*inside)
+    return share * rate * max(rate - _smoothed(*outside), 0.0)
 
 
 def _notable(inside: Counts, outside: Counts, lift: float) -> bool:

@@ -160,7 +160,7 @@ def relatives(hunt: Hunt, lanes: Sequence[Lane]) -> list[Claim]:
         lane
         for lane in lanes
         if (lane.hypothesis.id, lane.answer) in chosen
-        or (lane.state is State.OPEN and lane.hypothesis.origin not in ("special", "general", "sentence"))
+        or (lane.state is State.OPEN and lane.hypothesis.origin not in ("special", "general", "swept"))
     ]
     found = from_within(worth, captions, most=most, fits=hunt.fits)
     return [*found, *reworded(hunt, lanes)]
