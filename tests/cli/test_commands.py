@@ -89,6 +89,7 @@ def test_run_yaml_says_all_that_is_needed_to_run_it_again(weakspot: Shell) -> No
         "budget": "images=40",
         "seed": 5,
         "fdr": 0.1,
+        "order": "weight",
         "certify": None,
         "prompt": "a realistic photograph of a {label} ({parent}).",
         "labels": [],

@@ -61,7 +61,7 @@ def test_a_claim_about_one_wrong_answer_says_so_everywhere(build: Build) -> None
     page, text, data, lines = read(builder.finish())
     assert "63 % [46, 78] of 100 fresh fly pictures are taken for ‘bee’ → bee only" in page
     assert "The claim is about this one wrong answer" in page
-    assert "| 57× | bee only |" in text
+    assert "| 57× | – | bee only |" in text
     assert "“Only”: the rates" in text
     assert "when it is on a flower, 63 % of fly pictures are taken for ‘bee’" in data["conclusion"]
     assert "→ bee only" in lines

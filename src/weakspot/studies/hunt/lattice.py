@@ -31,6 +31,8 @@ LIFT, CLEAR = 2.5, 4.0
 HOLDS: Final = 1.5
 #: A narrower claim is worth saying if it fails so many times as often as the rest of the broad one.
 WORSE: Final = 1.5
+#: Two claims that are said of so much the same pictures (Jaccard) say the same.
+SAME: Final = 0.9
 #: So many narrower claims are kept under a broad one.
 NARROWER: Final = 2
 #: A narrower claim takes a broad one's place, for a start, where it has so much of its failures.
@@ -82,6 +84,11 @@ class Candidate:
             prior *= (float(self._weight[self._of(frozenset([sentence]))].sum()) + 0.5) / (total + 1.0)
         inside = self._of(of.words) & self._besides(aside)
         return (float(self._weight[inside].sum()) + prior) / (total + 1.0)
+
+    def alike(self, one: Sentences, other: Sentences) -> float:
+        """Of the trials that say either, the share that say both; 0 where there are none."""
+        a, b = self._of(one), self._of(other)
+        return float((a & b).sum() / max((a | b).sum(), 1))
 
     def _besides(self, others: Sequence[Candidate]) -> NDArray[np.bool_]:
         left = np.ones(len(self.trials), np.bool_)
@@ -147,11 +154,11 @@ def lattice(lanes: Sequence[Lane], captioned: InWords, *, most: int, alpha: floa
         if not open_still:
             break
         strong = [(weight, one) for weight, one in open_still if one in clear]
-        best = _broadest(_start(strong or open_still), [one for _, one in open_still], kept, base_of, alpha)
-        kept = [
-            *(one for one in kept if not one.narrows(best)),
-            best,
-        ]  # it may be broader than an earlier one
+        others = [one for _, one in open_still]
+        best = _broadest(_start(strong or open_still), others, kept, base_of, alpha)
+        best = _plainest(best, others, base_of(best))
+        # It may be broader than an earlier one, which then stands under it.
+        kept = [*(one for one in kept if not one.narrows(best)), best]
         left = [one for _, one in open_still if one is not best]
     weights = [_weight(base_of(o).share(o), o.counts(), base_of(o).counts([o])) for o in kept]
     order = sorted(range(len(kept)), key=lambda i: -weights[i])
@@ -188,6 +195,18 @@ def _broadest(
         if beyond[0] and (ratio < WORTH or log_evidence(*inside, *beyond) < 1.0):
             best = other
     return best
+
+
+def _plainest(best: Candidate, others: Sequence[Candidate], base: Candidate) -> Candidate:
+    """The shortest of the candidates that are said of the same pictures."""
+    claim = best.claim
+    same = [
+        one
+        for one in others
+        if (one.claim.answer, one.claim.against) == (claim.answer, claim.against)
+        and base.alike(one.words, best.words) >= SAME
+    ]
+    return min([best, *same], key=lambda one: (len(one.words), sum(map(len, one.words))))
 
 
 def _narrower(

@@ -230,7 +230,9 @@ def cut_short(hunt: Hunt, lanes: Sequence[Lane], untested: int) -> str:
     if not lanes and engine.spending.share() >= LAST_RESORT[1]:
         return f"{failures:,} failures in {n:,} images suggest nothing, and the budget would not do for more"
     # Relatives of captions come without end; what counts is what the failures themselves suggested.
-    own = [lane for lane in lanes if lane.hypothesis.origin not in ("special", "general", "reworded", "swept")]
+    own = [
+        lane for lane in lanes if lane.hypothesis.origin not in ("special", "general", "reworded", "swept")
+    ]
     untried = sum(lane.state is State.OPEN and not lane.tally.drawn for lane in own)
     if untried:
         return f"the budget did not reach {untried} of {len(own)} captions"
