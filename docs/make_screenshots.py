@@ -35,7 +35,7 @@ PAIRS = [
 #: What is asked of weakspot for the runs that are shown, by their folder.
 RUNS = {
     "table": "hunt world:predictions --seed 7",
-    "fly-seed-7": "hunt world:classifier --label fly --seed 7 --budget images=6000",
+    "fly-seed-7": "hunt world:classifier --label fly --seed 7 --budget images=12000",
     "fly-vit": "hunt world:classifier-vit-1 --label fly --seed 7 --budget images=6000",
     "map": "map world:classifier --images world:600 --budget images=1000 --seed 7",
     "mine": "mine world:encoder --reference world:scenes --corpus world?texts=300 --budget calls=8000 "

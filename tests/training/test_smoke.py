@@ -102,7 +102,7 @@ def test_curves_are_drawn_inside_their_frames(tmp_path: Path) -> None:
     number = r'"(-?[\d.]+)"'
     frames = re.findall(rf"<rect x={number} y={number} width={number} height={number}", drawn)
     spots = re.findall(rf"<circle cx={number} cy={number}", drawn)
-    assert len(frames) == 12
+    assert len(frames) == 14
     assert len(spots) > 100
     for x, y in (map(float, spot) for spot in spots):
         inside = [a <= x <= a + w and b <= y <= b + h for a, b, w, h in (map(float, f) for f in frames)]

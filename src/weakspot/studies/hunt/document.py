@@ -78,7 +78,9 @@ class HuntDocument(Document):
             note = f"{show.interval(own.low, own.high)} of {show.count(own.n)} plain pictures"
             yield Tile("wrongly drawn", show.percent(own.value), note)
         raced = f"of {show.plural(len(hunt.race), 'caption')} raced" if hunt.race else "nothing raced yet"
-        yield Tile("confirmed", show.count(len(hunt.confirmed)), raced)
+        if more := len(hunt.confirmed) - len(hunt.tops):
+            raced = f"and {show.count(more)} worse within them, {raced}"
+        yield Tile("confirmed", show.count(len(hunt.tops)), raced)
         yield Tile("errors", show.count(trials.errors), "outside every rate")
         if trials.undecided:
             yield Tile("undecided", show.count(trials.undecided), "outside every rate")
