@@ -237,7 +237,7 @@ def measured(result: TableResult) -> Iterator[tuple[str, str]]:
         yield "read piece by piece", rows
     yield (
         "intervals",
-        "of 95 %; the low end of a weak spot's rate is that of 99 %, since it was picked for failing often",
+        "of 95 %; the low end of a weak spot's rate is that of 99.5 %, since it was picked for failing often",
     )
     yield "things to say", f"{show.count(result.concepts)} words, values, ranges and the like"
     if not result.wider:
