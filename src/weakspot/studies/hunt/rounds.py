@@ -45,8 +45,9 @@ LANES: Final = 16
 #: Of each sentence that captions say so many images; it must fail so many times to race; and the part of the
 #: budget that all of them may use.
 SWEPT: Final = (16, 2, 0.1)
-#: At first the baseline gets so large a part of the budget: how often sentences are said must be known too.
-USUAL: Final = 0.15
+#: At first the baseline gets so large a part of the budget, or so many images: how often sentences are said
+#: must be known too.
+USUAL: Final = (0.15, 4096)
 #: When no more than this share of the failures is left unexplained, the baseline is not drawn further.
 EXPLAINED: Final = 0.3
 #: Fewer failures than this say too little about what else there is: among eleven, a kind that makes up a
@@ -93,7 +94,8 @@ def explore(hunt: Hunt, *, goal: int, share: float) -> None:
     """Draw the baselines, those first that fail most, until each has shown enough failures."""
     engine, bases = hunt.engine, hunt.bases
     turn = max(TURN[0], min(TURN[1], engine.spending.room(share) // len(bases)))
-    least = int(USUAL * engine.spending.room(1.0) / len(bases)) if not engine.spending.share() else 0
+    part, most = USUAL
+    least = 0 if engine.spending.share() else int(min(part * engine.spending.room(1.0), most) / len(bases))
     while engine.spending.share() < share:
         open_still = [
             base
