@@ -256,6 +256,8 @@ class Finding:
         answer: If given, the claim is about this wrong answer alone, and so are its rates.
         unchecked: The rate if nobody had asked whether the cases are valid; None where all are.
         under: The id of the broader finding's hypothesis that this one narrows; "" of a top finding.
+        beside: The id of a finding of the same kind that comes first and has a place in the list for both, as
+            "behind a net" beside "behind a fence"; "" where it has a place of its own.
         impact: The share of all failures that it speaks of; None where that is not known.
         own: The share of all failures that it speaks of and no finding before it does.
         forms: Other words for about the same inputs, such as "snowy" beside "snow".
@@ -273,6 +275,7 @@ class Finding:
     answer: str = ""
     unchecked: Rate | None = None
     under: str = ""
+    beside: str = ""
     impact: Rate | None = None
     own: float | None = None
     forms: tuple[str, ...] = ()
@@ -304,6 +307,7 @@ class Finding:
             "answer": self.answer,
             "unchecked": None if self.unchecked is None else self.unchecked._asdict(),
             "under": self.under,
+            "beside": self.beside,
             "impact": None if self.impact is None else self.impact._asdict(),
             "own": self.own,
             "forms": list(self.forms),

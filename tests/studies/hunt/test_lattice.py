@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from weakspot.concepts.rules import sentences_of
 from weakspot.core import Hypothesis, Tally
@@ -19,8 +19,13 @@ FREE = {"it is in snow.": 0.1, "it is night.": 0.2, "it is small.": 0.3, "it is 
 class World:
     """Trials of hypotheses, drawn when asked for; fails at a rate where all of some sentences are true."""
 
-    def __init__(self, where: Sequence[tuple[set[str], float, str]], base: float = 0.01) -> None:
-        self.where, self.base = where, base
+    def __init__(
+        self,
+        where: Sequence[tuple[set[str], float, str]],
+        base: float = 0.01,
+        free: Mapping[str, float] = FREE,
+    ) -> None:
+        self.where, self.base, self.free = where, base, free
         self.drawn: dict[str, list[CaptionedTrial]] = {}
 
     def tell(self, hypothesis: Hypothesis, base: Hypothesis) -> list[CaptionedTrial]:
@@ -29,7 +34,7 @@ class World:
             rows = []
             for _ in range(3000 if hypothesis == BASE else 300):
                 true = own | frozenset().union(
-                    *(sentences_of(s) for s, p in FREE.items() if chance.random() < p)
+                    *(sentences_of(s) for s, p in self.free.items() if chance.random() < p)
                 )
                 fits = [(rate, answer) for words, rate, answer in self.where if words <= true]
                 rate, answer = max(fits, default=(self.base, "dog"))
@@ -119,3 +124,35 @@ def test_only_winners_count_and_one_answer_only_where_not_all_failures_do() -> N
     [branch] = lattice(world.lanes("it is in snow.", answer="wolf"), world.tell, most=8)
     assert branch.claim.answer == "wolf"
     assert lattice(world.lanes("it is in snow.", answer="dog"), world.tell, most=8) == []
+
+
+def test_weak_spots_of_one_kind_take_one_place() -> None:
+    places = [f"the background is a {place}." for place in ("street", "beach", "kitchen")]
+    free = dict.fromkeys(places, 0.1) | {"it is small.": 0.2}
+    weak = [*(({place}, 0.5, "wolf") for place in places), ({"it is small."}, 0.1, "dog")]
+    world = World(weak, free=free)
+    lanes = world.lanes(*places, "it is small.")
+    (first, *others) = lattice(lanes, world.tell, most=2, family=3)
+    assert {said for one in (first, *first.beside) for said in said_by(one.claim.hypothesis, BASE)} == {
+        *places
+    }
+    assert [said_by(one.claim.hypothesis, BASE) for one in others] == [{"it is small."}]
+    (full, _) = lattice(lanes, world.tell, most=2, family=2)
+    assert len(full.beside) == 1
+    alone = lattice(lanes, world.tell, most=2)
+    assert len(alone) == 2
+    assert not any(one.beside for one in alone)
+
+
+def test_a_captioner_that_forgets_does_not_make_a_broad_claim_fail_by_itself() -> None:
+    snow, night = "it is in snow.", "it is night."
+    world = World([({snow, night}, 0.9, "wolf")], base=0.002)
+    lanes = world.lanes(snow, f"{snow} {night}")
+    for hypothesis in [BASE, *(lane.hypothesis for lane in lanes)]:
+        rows = world.tell(hypothesis, BASE)
+        chance, own = random.Random(f"forgets {hypothesis.id}"), sentences_of(hypothesis.text, BASE.text)
+        world.drawn[hypothesis.id] = [
+            row._replace(said=row.said if chance.random() > 0.02 else own | (row.said - {night}))
+            for row in rows
+        ]
+    assert world.chosen(lanes) == [{snow, night}]

@@ -2,7 +2,7 @@
 
 The impact of a finding is the share of the plain failures of which its words are true; what it adds to the
 findings before it is its own part. The list is ordered by impact times excess, the rate above the usual; a
-narrower finding stands under the broader one that it belongs to.
+narrower finding stands under the broader one that it belongs to, and findings of one kind stand together.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from weakspot.core import Finding, Hypothesis, Rate
 from weakspot.stats import exceeds, wilson
 from weakspot.studies.hunt.captions import Captions
 from weakspot.studies.hunt.claims import said_by
+from weakspot.studies.hunt.families import Member, families
 
 
 def placed(
@@ -55,9 +56,12 @@ def placed(
                     return replace(finding, under=broad.hypothesis.id)
         return finding
 
+    def member(finding: Finding) -> Member:
+        return Member(words(finding), (base_of[finding.hypothesis.id].id, finding.answer))
+
     found: list[Finding] = []
     before: list[tuple[str, Sentences]] = []
-    for one in listed([weighed(nested(finding)) for finding in findings], order):
+    for one in listed([weighed(nested(finding)) for finding in findings], order, member):
         finding, base = one, base_of[one.hypothesis.id].id
         if one.confirmed and not one.under:
             if said := failures[base]:
@@ -68,13 +72,25 @@ def placed(
     return found
 
 
-def listed(findings: Sequence[Finding], order: str) -> list[Finding]:
-    """Findings in the order in which they are read, each before those under it; not confirmed ones last."""
+def listed(
+    findings: Sequence[Finding], order: str, member: Callable[[Finding], Member] | None = None
+) -> list[Finding]:
+    """Findings in the order in which they are read; those not confirmed come last.
+
+    Each stands before those under it, and before others of its kind, which follow it and theirs. Without
+    `member`, which says what a finding says, each is of its own kind.
+    """
     key = _KEYS[order]
+    tops = sorted((f for f in findings if f.confirmed and not f.under), key=key)
+    groups = [[top] for top in tops]
+    if member is not None:
+        groups = [[tops[i] for i in group] for group in families(list(map(member, tops)), size=len(tops) + 2)]
+    groups.sort(key=lambda group: key(group[0]) if order == "rate" else (sum(key(f)[0] for f in group),))
     found: list[Finding] = []
-    for top in sorted((f for f in findings if f.confirmed and not f.under), key=key):
-        under = [f for f in findings if f.confirmed and f.under == top.hypothesis.id]
-        found += [top, *sorted(under, key=lambda f: -f.rate.value)]
+    for first, *others in groups:
+        for one in (first, *(replace(other, beside=first.hypothesis.id) for other in others)):
+            under = [f for f in findings if f.confirmed and f.under == one.hypothesis.id]
+            found += [one, *sorted(under, key=lambda f: -f.rate.value)]
     return [*found, *sorted((f for f in findings if not f.confirmed), key=key)]
 
 

@@ -17,18 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weakspot.concepts.rules import WORTH, Sentences, sentences_of
-from weakspot.core import Hypothesis
 from weakspot.engine import Claim, Lane, State
 from weakspot.engine.race import worth
 from weakspot.stats import exceeds, log_evidence
 from weakspot.studies.hunt.captions import CaptionedTrial, InWords
 from weakspot.studies.hunt.claims import said_by
+from weakspot.studies.hunt.families import Member, families
 
 #: A claim fails at least so many times as often as usual; less where that is often, as in a race. Those
 #: that fail clearly more often get the first places.
 LIFT, CLEAR = 2.5, 4.0
-#: The rest of a broad claim fails by itself if it fails so many times as often as usual.
-HOLDS: Final = 1.5
+#: The rest of a broad claim fails by itself if it fails so many times as often as usual, and shows such a
+#: part of what the narrow one adds to the usual rate. A captioner forgets a little of what it sees, so that
+#: pictures of the narrow claim stand among the rest.
+HOLDS, PART = 1.5, 0.1
 #: A narrower claim is worth saying if it fails so many times as often as the rest of the broad one.
 WORSE: Final = 1.5
 #: Two claims that are said of so much the same pictures (Jaccard) say the same.
@@ -39,27 +41,67 @@ NARROWER: Final = 2
 MOST: Final = 0.5
 
 
-_NOBODY: Final = Hypothesis("")
 #: Failures and trials.
 Counts = tuple[int, int]
 
 
 class Branch(NamedTuple):
-    """A claim with the narrower ones under it, the most telling first."""
+    """A claim with the narrower ones under it, the most telling first, and others of its kind beside it."""
 
     claim: Claim
     narrower: tuple[Claim, ...] = ()
+    beside: tuple[Branch, ...] = ()
+
+
+class Spoken:
+    """Trials, and of which of them sentences are true."""
+
+    def __init__(self, trials: Sequence[CaptionedTrial]) -> None:
+        self.trials = trials
+        self.weight = np.array([t.weight for t in trials])
+        self._of: dict[Sentences, NDArray[np.bool_]] = {}
+
+    def of(self, words: Sentences) -> NDArray[np.bool_]:
+        """Of which trials all these sentences are true."""
+        if words not in self._of:
+            self._of[words] = np.array([words <= t.said for t in self.trials], np.bool_)
+        return self._of[words]
+
+    def share(self, words: Sentences, left: NDArray[np.bool_] | None = None) -> float:
+        """The share of all trials of which these sentences are true, counting only those that are left.
+
+        Never 0: to what was seen one trial is added that says each sentence as often as all trials do, as if
+        sentences had nothing to do with each other.
+        """
+        total, prior = float(self.weight.sum()), 1.0
+        for sentence in words:
+            prior *= (float(self.weight[self.of(frozenset([sentence]))].sum()) + 0.5) / (total + 1.0)
+        inside = self.of(words) if left is None else self.of(words) & left
+        return (float(self.weight[inside].sum()) + prior) / (total + 1.0)
+
+
+class Shares:
+    """The share of a baseline's trials of which some sentences are true; 1 where nothing is said of any."""
+
+    def __init__(self, trials: Sequence[CaptionedTrial]) -> None:
+        self._all = Spoken(trials) if any(trial.said for trial in trials) else None
+        self._known: dict[Sentences, float] = {}
+
+    def __call__(self, words: Sentences) -> float:
+        if self._all is None:
+            return 1.0
+        if words not in self._known:
+            self._known[words] = self._all.share(words)
+        return self._known[words]
 
 
 class Candidate:
     """A claim with the sentences it adds to its baseline, and what its trials say."""
 
     def __init__(self, claim: Claim, words: Sentences, trials: Sequence[CaptionedTrial]) -> None:
-        self.claim, self.words, self.trials = claim, words, trials
+        self.claim, self.words, self._spoken = claim, words, Spoken(trials)
         self.says = sentences_of(" ".join(sorted(words)))
-        self._weight = np.array([t.weight for t in trials])
         self._failed = np.array([t.failed and claim.answer in ("", t.answer) for t in trials], np.bool_)
-        self._spoken_of: dict[Sentences, NDArray[np.bool_]] = {}
 
     def narrows(self, other: Candidate) -> bool:
         """Whether it speaks of some of the other's cases, and of no others."""
@@ -70,63 +112,33 @@ class Candidate:
         """Failures and trials among those that no other candidate speaks of."""
         left = self._besides(aside)
         failures = int((self._failed & left).sum())
-        rest = float(self._weight[left & ~self._failed].sum())
+        rest = float(self._spoken.weight[left & ~self._failed].sum())
         return failures, failures + round(rest)
 
     def share(self, of: Candidate, aside: Sequence[Candidate] = ()) -> float:
-        """The share of its trials that another candidate speaks of, leaving out those of the ones aside.
-
-        Never 0: to what was seen one trial is added that says each sentence as often as all trials do, as if
-        sentences had nothing to do with each other.
-        """
-        total, prior = float(self._weight.sum()), 1.0
-        for sentence in of.words:
-            prior *= (float(self._weight[self._of(frozenset([sentence]))].sum()) + 0.5) / (total + 1.0)
-        inside = self._of(of.words) & self._besides(aside)
-        return (float(self._weight[inside].sum()) + prior) / (total + 1.0)
+        """The share of its trials that another candidate speaks of, leaving out those of the ones aside."""
+        return self._spoken.share(of.words, self._besides(aside))
 
     def alike(self, one: Sentences, other: Sentences) -> float:
         """Of the trials that say either, the share that say both; 0 where there are none."""
-        a, b = self._of(one), self._of(other)
+        a, b = self._spoken.of(one), self._spoken.of(other)
         return float((a & b).sum() / max((a | b).sum(), 1))
 
     def _besides(self, others: Sequence[Candidate]) -> NDArray[np.bool_]:
-        left = np.ones(len(self.trials), np.bool_)
+        left = np.ones(len(self._spoken.trials), np.bool_)
         for other in others:
-            left &= ~self._of(other.words)
+            left &= ~self._spoken.of(other.words)
         return left
 
-    def _of(self, words: Sentences) -> NDArray[np.bool_]:
-        """Of which trials all these sentences are true."""
-        if words not in self._spoken_of:
-            self._spoken_of[words] = np.array([words <= t.said for t in self.trials], np.bool_)
-        return self._spoken_of[words]
 
-
-class Shares:
-    """The share of a baseline's trials of which some sentences are true; 1 where nothing is said of any."""
-
-    def __init__(self, trials: Sequence[CaptionedTrial]) -> None:
-        self._all = Candidate(Claim(_NOBODY, _NOBODY), frozenset(), trials) if _said(trials) else None
-        self._known: dict[Sentences, float] = {}
-
-    def __call__(self, words: Sentences) -> float:
-        if self._all is None:
-            return 1.0
-        if words not in self._known:
-            self._known[words] = self._all.share(Candidate(Claim(_NOBODY, _NOBODY), words, ()))
-        return self._known[words]
-
-
-def _said(trials: Sequence[CaptionedTrial]) -> bool:
-    return any(trial.said for trial in trials)
-
-
-def lattice(lanes: Sequence[Lane], captioned: InWords, *, most: int, alpha: float = 0.05) -> list[Branch]:
+def lattice(
+    lanes: Sequence[Lane], captioned: InWords, *, most: int, family: int = 1, alpha: float = 0.05
+) -> list[Branch]:
     """The claims worth confirming, those first that speak of most failures beyond the usual.
 
     Args:
-        most: So many broad claims at most.
+        most: So many broad claims at most, those of one family counted once.
+        family: So many claims of one kind at most (see `families`).
         alpha: The error of each comparison.
     """
     every = _candidates(lanes, captioned)
@@ -142,7 +154,13 @@ def lattice(lanes: Sequence[Lane], captioned: InWords, *, most: int, alpha: floa
         return bases[one.claim.against.id, one.claim.answer]
 
     left, kept = every, list[Candidate]()
-    while left and len(kept) < most:
+
+    def fits(one: Candidate) -> bool:
+        """Whether there is a place for it, beside those of its kind or by itself."""
+        groups = families([*map(_member, kept), _member(one)], size=family)
+        return len(groups) <= most and any(len(kept) in group for group in groups)
+
+    while left := [one for one in left if fits(one)]:
         open_still: list[tuple[float, Candidate]] = []
         clear: list[Candidate] = []
         for one in left:
@@ -155,14 +173,25 @@ def lattice(lanes: Sequence[Lane], captioned: InWords, *, most: int, alpha: floa
             break
         strong = [(weight, one) for weight, one in open_still if one in clear]
         others = [one for _, one in open_still]
-        best = _broadest(_start(strong or open_still), others, kept, base_of, alpha)
+        start = _start(strong or open_still)
+        best = _broadest(start, others, kept, base_of, alpha)
         best = _plainest(best, others, base_of(best))
+        if best is not start and not fits(best):
+            left = [one for one in left if one not in (best, start)]
+            continue
         # It may be broader than an earlier one, which then stands under it.
         kept = [*(one for one in kept if not one.narrows(best)), best]
         left = [one for _, one in open_still if one is not best]
-    weights = [_weight(base_of(o).share(o), o.counts(), base_of(o).counts([o])) for o in kept]
-    order = sorted(range(len(kept)), key=lambda i: -weights[i])
-    return [Branch(kept[i].claim, tuple(_narrower(kept[i], every, kept, alpha))) for i in order]
+    weights = {id(o): _weight(base_of(o).share(o), o.counts(), base_of(o).counts([o])) for o in kept}
+    kept.sort(key=lambda one: -weights[id(one)])
+    branches = [Branch(one.claim, tuple(_narrower(one, every, kept, alpha))) for one in kept]
+    groups = families(list(map(_member, kept)), size=family)
+    groups.sort(key=lambda group: -sum(weights[id(kept[i])] for i in group))
+    return [branches[i]._replace(beside=tuple(branches[j] for j in others)) for i, *others in groups[:most]]
+
+
+def _member(one: Candidate) -> Member:
+    return Member(one.words, (one.claim.against.id, one.claim.answer))
 
 
 def _start(open_still: Sequence[tuple[float, Candidate]]) -> Candidate:
@@ -187,7 +216,9 @@ def _broadest(
         aside = [k for k in kept if k.claim.against == one.claim.against]
         inside, beyond = best.counts(aside), other.counts([*aside, best])
         outside = base_of(one).counts([*aside, other])
-        if exceeds(*beyond, *outside, factor=HOLDS, alpha=alpha):
+        more, usual = _smoothed(*beyond), _smoothed(*outside)
+        shown = more - usual >= PART * (_smoothed(*inside) - usual)
+        if shown and exceeds(*beyond, *outside, factor=HOLDS, alpha=alpha):
             best = other
             continue
         # What the narrow one adds must be worth saying, or else the broad one is the better finding.

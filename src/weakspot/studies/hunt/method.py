@@ -38,6 +38,7 @@ from weakspot.studies.hunt.claims import (
     from_groups,
 )
 from weakspot.studies.hunt.collection import in_collection
+from weakspot.studies.hunt.families import SIZE
 from weakspot.studies.hunt.impact import placed
 from weakspot.studies.hunt.lattice import lattice
 from weakspot.studies.hunt.parts import HuntParts
@@ -118,7 +119,7 @@ def hunt(context: Context[HuntSettings, HuntParts]) -> HuntResult:
                 if claims and len(claims) == before and explained(state, lanes):
                     break
             lanes = sharpen(state, lanes)
-            winners = in_turn(lattice(lanes, captions.trials, most=PLACES))
+            winners = in_turn(lattice(lanes, captions.trials, most=PLACES, family=SIZE))
             # A few candidates measured well say more than all of them measured badly.
             affordable = max(1, engine.spending.room() // FEWEST)
             untested, winners = len(winners[affordable:]), winners[:affordable]

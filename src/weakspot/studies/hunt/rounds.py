@@ -202,9 +202,13 @@ def sweep(hunt: Hunt) -> list[Claim]:
 
 
 def in_turn(branches: Sequence[Branch]) -> list[Claim]:
-    """The broad claims first, then what is worse still: what comes last is what a small budget leaves out."""
-    found = {(branch.claim.hypothesis.id, branch.claim.answer): branch.claim for branch in branches}
-    for claim in (claim for branch in branches for claim in branch.narrower):
+    """The broad claims first, then others of their kind, then what is worse still within them.
+
+    What comes last is what a small budget leaves out.
+    """
+    every = [*branches, *(other for branch in branches for other in branch.beside)]
+    found = {(branch.claim.hypothesis.id, branch.claim.answer): branch.claim for branch in every}
+    for claim in (claim for branch in every for claim in branch.narrower):
         found.setdefault((claim.hypothesis.id, claim.answer), claim)
     return list(found.values())
 
