@@ -10,7 +10,7 @@ from weakspot.text.frames import framed, joined
 @pytest.mark.parametrize(
     ("sentences", "said"),
     [
-        (["it is behind a net.", "it is behind grass.", "it is behind bars."], "it is behind a net, grass or bars."),
+        (["it is on a leaf.", "it is on rocks.", "it is on a plate."], "it is on a leaf, rocks or a plate."),
         (["the background is a street.", "the background is white."], "the background is a street or white."),
         (["it is grey.", "it is blue."], "it is grey or blue."),
         (["there are two of them.", "there are three of them."], "there are two or three of them."),
