@@ -224,17 +224,28 @@ def confirm(
     known = {base.id: engine.tally(base).drawn for base in bases}
     settings = _affordable(wanted, len(claims), [known[b.id] for b in bases], engine.spending.room())
     enough = math.log(max(len(claims), 1) / settings.fdr)
+
+    def further(lanes: Sequence[Lane], n: int, base_n: int) -> list[Want]:
+        """So many draws of each, and so many of the baselines that they are compared with."""
+        needed = {lane.against.id for lane in lanes if lane.against}
+        return [
+            *(Want(b, base_n - known[b.id], Stage.CONFIRM) for b in bases if b.id in needed),
+            *(Want(lane.hypothesis, n, Stage.CONFIRM) for lane in lanes),
+        ]
+
     stopped: BudgetSpent | None = None
+    given_up = False
     n, base_n, still_open = settings.least, settings.baseline, claims
     try:
         while still_open:
-            needed = {lane.against.id for lane in still_open if lane.against}
-            wants = [
-                *(Want(b, base_n - known[b.id], Stage.CONFIRM) for b in bases if b.id in needed),
-                *(Want(lane.hypothesis, n, Stage.CONFIRM) for lane in still_open),
-            ]
-            if n > settings.least and engine.missing(wants) > engine.spending.room():
-                break  # the rest of the budget buys no further round: those still open are not confirmed
+            wants = further(still_open, n, base_n)
+            while n > settings.least and engine.missing(wants) > engine.spending.room() and still_open:
+                # The rest of the budget buys no further round for all: those go on that are nearest to it.
+                still_open = sorted(still_open, key=lambda lane: -lane.log_evidence)[:-1]
+                given_up = True
+                wants = further(still_open, n, base_n)
+            if not still_open:
+                break
             engine.draw(wants)
             claims = _decided_together(engine, claims, settings.fdr)
             engine.watch.update("confirm", claims, engine.spending.amounts)
@@ -248,7 +259,9 @@ def confirm(
             n, base_n = min(2 * n, settings.most), min(2 * base_n, 4 * settings.baseline)
     except BudgetSpent as limit:
         stopped = limit
-    if still_open and settings != wanted:
+    if (still_open or (given_up and any(lane.state is not State.CONFIRMED for lane in claims))) and (
+        settings != wanted
+    ):
         stopped = stopped or BudgetSpent(*engine.spending.tightest())
     claims = _decided_together(engine, claims, settings.fdr)
     engine.watch.update("confirm", claims, engine.spending.amounts)

@@ -65,7 +65,7 @@ from weakspot.text.caption_edits import edits, varied
 #: the race goes on until that part is.
 ROUNDS: Final = ((25, 0.15, 0.4), (60, 0.25, 0.55), (150, 0.35, 0.65))
 #: Images that must be left per winner; with fewer, only the worst winners are confirmed.
-FEWEST: Final = 128
+FEWEST: Final = 40
 #: Pictures kept per hypothesis where a model must look at them: (failing, passing).
 LOOKED_AT: Final = {Stage.EXPLORE: (64, 32), Stage.CONFIRM: (24, 12)}
 #: The round (see `ROUNDS`) for when nothing is ahead, and failures have been too few to tell.
