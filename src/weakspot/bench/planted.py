@@ -24,6 +24,7 @@ from weakspot import hunt
 from weakspot.bench import rivals
 from weakspot.bench.rivals import Reported
 from weakspot.core import Case, Classifier, Hypothesis, Output, Source, WeakspotError
+from weakspot.stats import exceeds
 from weakspot.world import classifier
 from weakspot.world.grammar import base_sentence, parse
 from weakspot.world.nature import probability
@@ -34,8 +35,9 @@ from weakspot.world.scene import DEFAULTS, SUBJECTS, SceneSet
 
 #: Of the pictures of trained networks, in pixels, as `world:renderer` draws them and the tables were made.
 SIZE: Final = 64
-#: Fresh pictures by which a reported text is judged.
-FRESH: Final = 1000
+#: Fresh pictures by which a reported text is judged, at most; so many at a time, until it is clear with this
+#: error whether it fails more often than the label.
+FRESH, AT_ONCE, CLEAR = 1000, 256, 1e-4
 #: A sentence with fewer failures in the table is no known weak spot.
 FAILURES: Final = 8
 
@@ -203,13 +205,14 @@ def measure_trained(
 ) -> list[Score]:
     target, source = Drawing(classifier.load(world.model)), WordsOnly()
     base = base_sentence(world.label)
-    usual = classifier.true_rate(world.label, model=world.model).rate
+    usual = classifier.true_rate(world.label, model=world.model)
     known = spots(world)
     scores = []
     rows = _asked(methods, target, label=world.label, source=source, budget=budget, seed=seed)
     for method, reported, seconds in rows:
-        rates = [true_rate(target, text, fresh=fresh, seed=seed) for text in reported.texts]
-        true = [t for t, rate in zip(reported.texts, rates, strict=True) if rate is not None and rate > usual]
+        rates = [true_rate(target, text, usual, fresh=fresh, seed=seed) for text in reported.texts]
+        both = zip(reported.texts, rates, strict=True)
+        true = [text for text, rate in both if rate is not None and rate > usual.rate]
         about = [(spot, [t for t in true if _part_of(spot, t, world.label) > 0.5]) for spot in known]
         # A network may be worse still on a part of a weak spot, so the first text about it need not say it.
         named = sum(any(_same(spot, text, world.label) for text in texts) for spot, texts in about)
@@ -231,18 +234,24 @@ def measure_trained(
     return scores
 
 
-def true_rate(target: Classifier, text: str, *, fresh: int, seed: int) -> float | None:
-    """Failures per picture on so many pictures that no method has seen; None if the text cannot be drawn."""
-    words, failures = Hypothesis(text), 0
-    for start in range(0, fresh, 256):
+def true_rate(
+    target: Classifier, text: str, usual: classifier.TrueRate, *, fresh: int, seed: int
+) -> float | None:
+    """Failures per picture on fresh pictures that no method has seen; None if the text cannot be drawn."""
+    words, n, failures = Hypothesis(text), 0, 0
+    while n < fresh:
+        some = range(n, min(n + AT_ONCE, fresh))
         try:
             # Another seed than any method's, hence other pictures.
-            cases = WordsOnly().draw(words, range(start, min(start + 256, fresh)), seed=~seed)
+            cases = WordsOnly().draw(words, some, seed=~seed)
         except WeakspotError:
             return None
         outputs = target.answer(cases)
         failures += sum(o.answer != c.expected for c, o in zip(cases, outputs, strict=True))
-    return failures / fresh
+        n = some.stop
+        if exceeds(failures, n, usual.failures, usual.n, alpha=CLEAR):
+            break
+    return failures / n
 
 
 def _part_of(spot: Spot, text: str, label: str) -> float:
