@@ -52,7 +52,8 @@ class OnTorch:
 
     def run(self, names: Sequence[str], feed: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
         torch = self._torch
-        with torch.inference_mode():
+        # As precise as onnxruntime, here alone: the generator may round.
+        with torch.inference_mode(), torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
             values = dict(self._known)
             values |= {name: torch.from_numpy(array).to(self._device) for name, array in feed.items()}
             for node in self._nodes:
