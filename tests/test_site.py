@@ -33,7 +33,7 @@ def test_every_page_is_in_the_navigation_once(hooks: ModuleType) -> None:
 
 def test_links_are_turned(hooks: ModuleType) -> None:
     def turned(link: str, source: str) -> str:
-        return hooks.turned(f"see [it]({link}).", source).removeprefix("see ").removesuffix(".")
+        return str(hooks.turned(f"see [it]({link}).", source)).removeprefix("see ").removesuffix(".")
 
     assert turned("docs/start.md#install", "README.md") == "[it](start.md#install)"
     assert turned("docs/img/world.png", "README.md") == "[it](img/world.png)"

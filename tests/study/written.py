@@ -2,9 +2,9 @@
 
     python -m tests.study.written
 
-writes the static types of `weakspot.hunt(…)` and its siblings (`src/weakspot/__init__.pyi`), and the page of all
-commands and options (`docs/reference/commands.md`). Both are checked in, and a test says when they are no longer
-what this module writes.
+writes the static types of `weakspot.hunt(…)` and its siblings (`src/weakspot/__init__.pyi`), and the page of
+all commands and options (`docs/reference/commands.md`). Both are checked in, and a test says when they are no
+longer what this module writes.
 """
 
 from __future__ import annotations
