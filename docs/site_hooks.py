@@ -1,7 +1,7 @@
 """What `make docs` does beside mkdocs: pages from outside docs/, and a check that the site loads nothing.
 
-In the repository README.md links to docs/start.md, and pages link to ../CONTRIBUTING.md. The site has all of these
-pages, in other places, so their links are turned.
+In the repository README.md links to docs/start.md, and pages link to ../CONTRIBUTING.md. The site has all of
+these pages, in other places, so their links are turned.
 """
 
 from __future__ import annotations
