@@ -21,7 +21,7 @@ HEAD: Final = """\
 Every command of weakspot, with every option. `weakspot COMMAND --help` prints the same.
 
 Each option of a study is also a key in a [study file](study-files.md), an
-[environment variable](study-files.md) and a keyword argument in [Python](python.md):
+[environment variable](study-files.md#environment-variables) and a keyword argument in [Python](python.md):
 `--target-label` is `target_label`. Any command takes `--debug`, which shows the traceback of an error.
 
 | exit code | meaning |
