@@ -37,7 +37,7 @@ lint: $(READY_DEV) ## ruff, mypy, import-linter
 	$(BIN)/lint-imports --no-cache
 
 docs: $(READY_DOCS) ## the site of the documentation, in site/; open site/index.html
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 	@echo "site/index.html"
 
 bench: $(READY_DEV) ## the measurements that the claims rest on
