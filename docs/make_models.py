@@ -20,35 +20,38 @@ PAGE: Final = Path(__file__).parent / "models.md"
 PORTS: Final = {
     "classifier": (
         "Classifiers",
-        "the target of `hunt`, `rare`, `map`; a second opinion (`--verify`)",
-        "one answer per picture, the same in any order; one of its labels; scores that are probabilities and "
-        "agree with the answer; with `--images`, that the labels stand in the model's order",
+        "the target of `hunt`, `rare` and `map`, and as a second opinion (`--verify`)",
+        "it gives one answer per picture, the same in any order; the answer is one of its labels; its "
+        "scores are probabilities and agree with the answer; with `--images`, its labels are in the model's "
+        "order",
     ),
     "captioner": (
         "Captioners",
-        "`hunt --captioner`",
-        "captions begin as told and follow from their picture alone; log-probabilities are such and add up "
-        "by the chain rule (a chat model knows none)",
+        "the captioner of a hunt (`hunt --captioner`)",
+        "captions begin as told and depend on their picture alone; log-probabilities are such and obey the "
+        "chain rule (a chat model has none)",
     ),
     "encoder": (
         "Encoders",
-        "the target of `mine`; `hunt --encoder`; `retrieve:`",
-        "rows of length 1, one per text or picture, that follow from it alone; both kinds in one space",
+        "the target of `mine`, for `hunt --encoder`, and in `retrieve:`",
+        "it gives one vector of length 1 per text or picture, which depends on that alone; texts and "
+        "pictures share one space",
     ),
     "generator": (
-        "Generators",
-        "`hunt --source`, `map` over prompts, `mine --downstream`",
-        "pictures of bytes that follow from prompt and seed, from both and no more, in any order and batch",
+        "Image generators",
+        "a source (`hunt --source`), the target of `map` over prompts, and `mine --downstream`",
+        "pictures depend on prompt and seed, on both, and on nothing else, such as order or batch",
     ),
     "summariser": (
         "Summarisers",
         "the target of `map` over texts",
-        "one answer per text, the same in any order; what is empty says so",
+        "it gives one answer per text, the same in any order; an empty answer says that it is empty",
     ),
     "chat": (
         "Chat models",
-        "the target of `ask`; judges, `--llm`",
-        "one well-formed answer per question; errors, blocks and silence are told apart from answers",
+        "the target of `ask`, as judges, and for `--llm`",
+        "it gives one well-formed answer per question; errors, blocks and silence are told apart from "
+        "answers",
     ),
 }
 #: Arguments that are for a study to give, not for a name.
@@ -59,119 +62,118 @@ HEAD: Final = """\
 
 <!-- Made by docs/make_models.py from the registry: change it there. -->
 
-One string names any model: `scheme:name?option=value&option=value`. Mind the quotes in a shell, where `?`
-and `&` mean something. `weakspot list models` lists the names, plugins included; `weakspot doctor MODEL`
-loads one, checks what its kind promises, and says how fast and how large it is:
+One string names any model: `scheme:name?option=value&option=value`. Keep it in quotes in a shell.
+`weakspot list models` lists the names, plugins included. `weakspot doctor MODEL` loads a model, checks
+it, and says how fast and how large it is:
 
 ```sh
 weakspot list models
 weakspot doctor world:classifier
 ```
 
-A wrong name is answered with the nearest right one, a missing library with the extra to install, a missing
-key with its variable, before any work is done.
+If a name has a typo, you get the nearest right one; if a library is missing, the extra to install; if a
+key is missing, its variable. All of this before any work is done.
 """
 
 TAIL: Final = """\
 ## Folders, the hub, and what is not run unasked
 
-`hf:`, `timm:`, `st:`, `openclip:` and `diffusers:` take a local folder or `owner/name` on the model hub,
-which is fetched once. With `HF_HUB_OFFLINE=1` (or `TRANSFORMERS_OFFLINE=1`) nothing is fetched, nor by
-`torchvision:`. `revision=` asks for a branch, tag or
-commit; run.yaml keeps the commit that was used and a digest of all files, so that a run that is resumed
-uses the same.
+`hf:`, `timm:`, `st:`, `openclip:` and `diffusers:` take a local folder, or `owner/name` on the model
+hub, which is downloaded once. `revision=` chooses a branch, tag or commit. run.yaml keeps the commit and
+a digest of all files, so a resumed run uses the same. With `HF_HUB_OFFLINE=1` (or
+`TRANSFORMERS_OFFLINE=1`) nothing is downloaded, not by `torchvision:` either.
 
-Weights are read as safetensors or ONNX. A pickle, and code that comes with a model, can do anything to your
-machine, so both are refused unless the name itself says otherwise, for that run. Pickles are then read with
-torch's restricted reader, which makes tensors and nothing else.
+Weights are read as safetensors or ONNX. A pickle, or code that comes with a model, could do anything to
+your machine, so both are refused unless the name itself allows them, for that run. Pickles are then read
+with torch's restricted reader, which makes tensors and nothing else.
 
 | | `pickle=yes` | `code=yes` |
 |---|---|---|
 | `hf:`, `st:` | yes | yes |
-| `timm:`, `torchvision:` | yes | there is none: the library has the networks |
-| `torchscript:` | a file is a program as a whole | yes, without it nothing is loaded |
-| `diffusers:` | no: convert it once, with `save_pretrained` | no: other code may not keep to the seeds |
-| `openclip:` | no: choose a tag with safetensors, or `hf:` | there is none |
+| `timm:`, `torchvision:` | yes | not needed: the library has the networks |
+| `torchscript:` | the whole file is a program | yes; without it nothing is loaded |
+| `diffusers:` | no: convert it once, with `save_pretrained` | no: other code might ignore the seeds |
+| `openclip:` | no: choose a tag with safetensors, or `hf:` | not needed |
 | `torch:` | no: weights are safetensors | it is your own code |
 
-A run says at its start which models it has, with device, number format and batch; so does `weakspot doctor`,
-and in Python the log (`weakspot.models`, level INFO). `release()` gives the memory back.
+A run says at its start which models it has, with device, number format and batch. So does `weakspot
+doctor`, and in Python the log (`weakspot.models`, level INFO). `release()` gives the memory back.
 
 ## On a GPU
 
-| option | | unsaid |
+| option | values | default |
 |---|---|---|
-| `device=` | `auto`, `cpu`, `cuda`, `cuda:1`, `mps` | `auto`: a GPU where there is one |
-| `dtype=` | `auto`, `float32`, `bfloat16`, `float16` | `auto`; see below |
-| `batch=` | a number | classifiers and generators on CUDA: what free memory will do for |
+| `device=` | `auto`, `cpu`, `cuda`, `cuda:1`, `mps` | `auto`: a GPU if there is one |
+| `dtype=` | `auto`, `float32`, `bfloat16`, `float16` | `auto`: see below |
+| `batch=` | a number | for classifiers and generators on CUDA, as much as free memory allows |
 | `compile=` | `yes`, `no` | `no` |
 
-- **Half precision.** `auto` is half precision on CUDA (bfloat16 where the GPU has it) and float32 elsewhere;
-  `torch:`, `torchscript:`, `openclip:` and `st:` are float32 unless told otherwise.
-  Classifiers, `openclip:` and `st:` keep their weights in float32 and multiply in half precision (autocast),
-  while norms and softmax stay in float32; encoders, captioners and summarisers of `hf:` and the networks of
-  `diffusers:` have their weights in half precision too. Outputs then differ a little, so the format is part
-  of a classifier's or an encoder's digest: a run is resumed with the format it began with.
-- **torch.compile** is for classifiers of `hf:`, `timm:`, `torchvision:` and `torch:`, and for `diffusers:`.
-  It is slow to begin, and again with another size of batch, then faster. Where a classifier cannot be
-  compiled (no compiler, an unusual network) a warning says so, and it is run as it is.
-- **Where memory runs out** the batch is halved, remembered, and the work goes on; the log says so. As another
-  batch can change the last bits of a picture, write `batch=8` for a generator where a run must be repeated
-  on another GPU.
-- **Several models on one GPU**, such as the generator, the classifier and the verifier of a hunt, compute one
-  at a time, so that memory must do for the work of one. Pictures are prepared, batches copied and trials
-  recorded meanwhile. Models on different GPUs, and on CPUs, do not wait for each other.
+- **Half precision.** `auto` means half precision on CUDA (bfloat16 if the GPU has it) and float32
+  elsewhere; `torch:`, `torchscript:`, `openclip:` and `st:` use float32 unless told otherwise.
+  Classifiers, `openclip:` and `st:` keep float32 weights and multiply in half precision (autocast);
+  encoders, captioners and summarisers of `hf:`, and `diffusers:`, have half-precision weights. Answers
+  differ a little, so the format is part of a classifier's or encoder's digest: a run is resumed in the
+  format it began with.
+- **torch.compile** works for classifiers of `hf:`, `timm:`, `torchvision:` and `torch:`, and for
+  `diffusers:`. It is slow to start, and again when the batch size changes, then faster. A classifier
+  that cannot be compiled is run as it is, with a warning.
+- **If memory runs out**, the batch is halved and the work goes on; the log says so. Another batch size
+  can change the last bits of a picture. If a run must be repeated on another GPU, write `batch=8` for
+  its generator.
+- **Several models on one GPU**, such as generator, classifier and verifier, compute one at a time, so
+  there must be memory for the work of one. Preparing, copying and recording go on meanwhile. Models on
+  different GPUs, and on CPUs, do not wait for each other.
 
 ## On a CPU
 
-Threads of torch that wait for each other sleep and do not spin: on a busy machine that is several times
-faster. `OMP_WAIT_POLICY` is `PASSIVE` for that, unless you set it. It is read when torch is loaded, so in a
-program of your own import weakspot's models, or set it, before `import torch`. `OMP_NUM_THREADS=1` leaves the
-other cores alone.
+Threads of torch that wait for each other sleep instead of spinning, which is several times faster on a
+busy machine. `OMP_WAIT_POLICY` is set to `PASSIVE` for that, unless you set it. It is read when torch is
+loaded, so in a program of your own import weakspot's models, or set it, before `import torch`.
+`OMP_NUM_THREADS=1` leaves the other cores alone.
 
 ## Encoders of sentences
 
-`hf:` reads MiniLM, MPNet and their kin without sentence-transformers: it averages the tokens, or takes the
-first, as the folder's `modules.json` says (without that file it averages). Where a folder asks for more
-(another layer, words before every text), write `st:`.
+`hf:` reads MiniLM, MPNet and similar models without sentence-transformers. It averages the tokens or
+takes the first, as the folder's `modules.json` says; without that file it averages. If a folder asks for
+more (another layer, words before every text), use `st:`.
 
 ## Labels, logits, probabilities
 
-A function or a graph may give logits or probabilities; `outputs=logits` or `outputs=probabilities` says
-which. Unsaid, rows that are not negative and sum to 1 are probabilities and all else is read as logits.
-Numbers between 0 and 1 that do not sum to 1 are neither for certain, and rows that all sum to 100 may be
-percentages: the log warns once, and `weakspot doctor` calls it wrong.
+A function or a graph may return logits or probabilities; `outputs=logits` or `outputs=probabilities`
+says which. If you do not say, rows that are not negative and sum to 1 are probabilities, and everything
+else is logits. Rows between 0 and 1 that do not sum to 1, or that sum to 100, are ambiguous: the log
+warns once, and `weakspot doctor` calls it wrong.
 
-Labels are as the head has them, in its order; a name that is there twice gets a number ("crane #2"). Labels
-of ImageNet's kind are joined to [WordNet](concepts.md), so that `--label dog` covers all breeds: they are
-recognised by their ids ("n02085620 Chihuahua", as `timm:` has them) and by their words ("tabby, tabby cat",
-as `hf:` has them).
+Labels are as the model has them, in its order. If a name occurs twice, the second gets a number ("crane
+#2"). ImageNet's labels are linked to [WordNet](hunt.md#labels), so that `--label dog` covers all breeds.
+They are recognised by their ids ("n02085620 Chihuahua", as in `timm:`) and by their words ("tabby, tabby
+cat", as in `hf:`).
 
-Labels in a wrong order make every answer wrong. `weakspot doctor MODEL --images FOLDER`, with one folder of
-pictures per label, finds it and says how they are mixed up; for the world's labels it draws the pictures
-itself. That all labels are shifted, sorted or reversed is seen with a dozen pictures; two labels that changed
-places with twenty of each label.
+**Labels in the wrong order make every answer wrong.** `weakspot doctor MODEL --images FOLDER`, with one
+folder of pictures per label, notices and says how they are mixed up; for the world's labels it draws the
+pictures itself. A dozen pictures are enough to see that all labels are shifted, sorted or reversed. To
+see that two labels are swapped takes twenty of each.
 
-An ONNX file can say for itself what it needs, in its metadata: `labels` (a JSON list), `mean`, `std`,
-`outputs`. Beside `config.json` and `preprocessor_config.json`, as exporters of transformers write them,
-these are read. A graph that takes any height and width needs `size=` where pictures differ in size.
+An ONNX file can carry what it needs in its metadata: `labels` (a JSON list), `mean`, `std`, `outputs`.
+Otherwise `config.json` and `preprocessor_config.json` beside it are read, as exporters of transformers
+write them. A graph that takes any height and width needs `size=` if your pictures differ in size.
 
-A function (`python:`) is given one batch of uint8 pictures and may answer with probabilities, logits, labels
-or their numbers, as arrays, lists or tensors. `batch=` bounds how many it sees at once.
+A function (`python:`) gets one batch of uint8 pictures and may return probabilities, logits, labels or
+their numbers, as arrays, lists or tensors. `batch=` limits how many it gets at once.
 
 ## How pictures are prepared
 
-Every model sees pictures as it was trained on them. For `hf:` the library's own image processor does it, in
-its variant for Pillow, so that torchvision is not needed. Processors that only resize, cut, scale and
-normalise (ViT, CLIP, SigLIP, BEiT, BiT, ConvNeXt, MobileNet, BLIP) are done by weakspot itself with the same
-result, faster. Beside an ONNX file only these are read; another one is refused by name.
+Every model sees pictures the way it was trained to. For `hf:` the library's own image processor prepares
+them, in its variant for Pillow, so torchvision is not needed. Processors that only resize, crop, scale
+and normalise (ViT, CLIP, SigLIP, BEiT, BiT, ConvNeXt, MobileNet, BLIP) are done by weakspot, faster and
+with the same result. Beside an ONNX file only these are read; any other is refused by name.
 
 ## A model behind an address
 
 The address is the name: `http://HOST:8000/predict?labels=labels.txt&answer=predictions.0`. A picture is
-sent as PNG in base64 in the field `image` of a JSON object; `send=multipart` sends a form instead,
-`encoding=pixels` rows of numbers, `batch=8` a list. What lies where `answer` says (dots go deeper, numbers
-count from 0) is read by its form:
+sent as PNG in base64, in the field `image` of a JSON object. `send=multipart` sends a form instead,
+`encoding=pixels` rows of numbers, `batch=8` a list. `answer` says where the answer is (dots go deeper,
+numbers count from 0), and its form says what it is:
 
 | the answer is | e.g. |
 |---|---|
@@ -180,8 +182,8 @@ count from 0) is read by its form:
 | rows with a label and a score (`name=`, `score=`: their fields) | `[{"label": "cat", "score": 0.7}]` |
 | a label, or the number of one | `"cat"`, `3` |
 
-Where only the best few are told there is an answer but no scores. A file says the same, and can have
-headers and further fields; keys are read from the environment, and struck out of whatever comes back.
+If the server returns only the best few, there is an answer but no scores. A file can say the same, with
+headers and further fields. Keys are read from the environment, and removed from whatever comes back.
 `http:endpoint.yaml`:
 
 ```yaml
@@ -197,13 +199,13 @@ attempts: 5
 concurrency: 8
 ```
 
-Connections that break, timeouts, and the statuses 408, 425, 429, 500, 502, 503, 504 are tried again after a
-pause that doubles, or as long as the server asks. Redirections are not followed. A picture without an
-answer is an error, outside every rate; a page of HTML is called one.
+Broken connections, timeouts, and the statuses 408, 425, 429, 500, 502, 503 and 504 are tried again,
+after a pause that doubles, or as long as the server asks. Redirects are not followed. A picture without
+an answer is an error and counts in no rate; so is a page of HTML.
 
-An address that ends in `/images/generations` makes pictures, in the style of OpenAI's. `seed=seed` says
-under which name the seed is sent, where the server knows one; others draw anew each time, and
-`cache=FOLDER` keeps what was made, so that a picture is paid once and a case stays the same.
+An address that ends in `/images/generations` makes pictures, in the style of OpenAI's. `seed=seed` names
+the field for the seed, if the server has one. Others draw anew each time; then `cache=FOLDER` keeps what
+was made, so that a picture is paid for once and a case stays the same.
 """
 
 
@@ -246,7 +248,18 @@ def page() -> str:
             world = [e for e in own(MODELS) if port in e.ports and e.name not in named]
             rows = [row(entry) for entry in (*apart, *world)]
         table = ["| example | what it is | extra |", "|---|---|---|", *rows]
-        parts.append("\n".join([f"## {title}", "", f"Used as {used}. Checked: {checked}.", "", *table, ""]))
+        parts.append(
+            "\n".join(
+                [
+                    f"## {title}",
+                    "",
+                    f"Used as {used}. `weakspot doctor` checks that {checked}.",
+                    "",
+                    *table,
+                    "",
+                ]
+            )
+        )
     lines = ["## Options", "", "| name | options, with their defaults |", "|---|---|"]
     lines += [f"| `{e.name}` | {', '.join(options(e)) or 'none'} |" for e in own(MODELS)]
     parts.append("\n".join([*lines, ""]))

@@ -1,6 +1,6 @@
 """The documentation is true: its commands run, its links lead somewhere, its tables match the data.
 
-Blocks of README.md and docs/*.md are run in order; those of one file share an empty folder. `weakspot …` is
+Blocks of README.md and of docs/ are run in order; those of one file share an empty folder. `weakspot …` is
 run within this process, which spares its start (tests/cli starts it as a process); programs are processes.
 
 - ```sh: every line is a command. ```console: lines after "$ " are. They must exit with 0.
@@ -36,12 +36,20 @@ from weakspot.world import shipped
 from weakspot.world.classifier import NATURAL, weak_spots
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 PROSE = [
     *PAGES,
     *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")),
     *sorted((ROOT / "training").glob("*.md")),
+    *sorted((ROOT / "benchmarks").glob("*.md")),
+    *sorted((ROOT / "src").rglob("*.md")),
 ]
+
+
+def named(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
 #: Commands that set up an environment or take minutes; what they do is tested by using it.
 SKIPPED = ("make ", "python3 -m venv", "pip install", ". .venv/bin/activate", "git clone")
 BLOCK = re.compile(
@@ -114,7 +122,7 @@ def run_here(args: list[str], fine: tuple[int, ...], where: str, capsys: pytest.
     return said.out
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=named)
 def test_what_a_page_shows_works(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed = ""
     for block in blocks(page):
@@ -148,7 +156,7 @@ def test_pages_show_commands() -> None:
         assert any(command.startswith(f"weakspot {name}") for command in shown), name
 
 
-@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PROSE, ids=named)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8")):
         if target.startswith("https://"):
@@ -166,7 +174,7 @@ def headings(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PROSE, ids=named)
 def test_prose_is_clean(page: Path) -> None:
     text = page.read_text("utf-8")
     for word in ("TODO", "FIXME", "XXX", "/work/", "/home/", "/tmp/", "pypi", "_TABLE", "_OUTPUT"):

@@ -1,10 +1,10 @@
-"""A tiny summariser of one's own, and texts for it: something to map and to repair on a CPU.
+"""Trains a tiny summariser and writes texts for it: something to map and to repair on a CPU.
 
     python docs/examples/tiny_summariser.py FOLDER [--texts 400] [--steps 700]
 
 Writes FOLDER/texts.jsonl, descriptions of pictures of the drawn world with a summary of each, and
-FOLDER/bart, a BART of 0.2 million numbers with its tokenizer, trained for a minute on other descriptions. It
-reads texts as they are, and is easily put off by any that are edited.
+FOLDER/bart, a BART of 0.2 million weights with its tokenizer, trained for a minute on other descriptions. It
+does well on plain texts, and is easily confused by edited ones.
 """
 
 from __future__ import annotations

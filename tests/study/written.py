@@ -2,34 +2,33 @@
 
     python -m tests.study.written
 
-writes the static types of `weakspot.hunt(…)` and its siblings (`src/weakspot/__init__.pyi`), and the option
-tables of the docs, each between `<!-- options: hunt -->` and `<!-- end of options -->`. The files are checked
-in, and a test says when they are no longer what this module writes.
+writes the static types of `weakspot.hunt(…)` and its siblings (`src/weakspot/__init__.pyi`), and the page of
+all commands and options (`docs/reference/commands.md`). Both are checked in, and a test says when they are no
+longer what this module writes.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from tests.study.command_page import command_page
+
 from weakspot.core.registry import STUDIES
 from weakspot.study.calls import documentation_of
-from weakspot.study.options import EXECUTOR, OUT, Field, fields_of
+from weakspot.study.options import EXECUTOR, OUT, Field
 from weakspot.study.study import Study, every_field, find_study, stand_ins
 
 _PACKAGE: Final = Path(__file__).parents[2] / "src" / "weakspot"
 _PLAIN: Final = {bool: "bool", int: "int", float: "float", str: "str"}
-_PLACE: Final = re.compile(r"(<!-- options: (\S+) -->\n).*?(<!-- end of options -->)", re.DOTALL)
 
 
 def written() -> Iterator[tuple[Path, str]]:
     """Each file, and what it must hold."""
     yield _PACKAGE / "__init__.pyi", stub()
-    for page in sorted(_PACKAGE.parents[1].glob("docs/*.md")):
-        yield page, with_tables(page.read_text("utf-8"))
+    yield _PACKAGE.parents[1] / "docs" / "reference" / "commands.md", command_page()
 
 
 def stub() -> str:
@@ -100,26 +99,6 @@ def _type(field: Field) -> str:
     if field.many or field.listed:
         one = f"{one} | Sequence[{one}]" if one != "Any" else "Any"
     return f"{one} | None" if field.optional and one != "Any" else one
-
-
-def with_tables(text: str) -> str:
-    """A page of the docs with its tables as they should be."""
-    return _PLACE.sub(lambda match: f"{match[1]}{table_of(match[2])}{match[3]}", text)
-
-
-def table_of(study: str) -> str:
-    """The options of a study as a Markdown table."""
-    rows = [
-        f"| `{field.flag or field.shown}` | {_default(field)} | {field.option.help} |"
-        for field in fields_of(find_study(study))
-    ]
-    return "\n".join(["| option | default | what it is for |", "|---|---|---|", *rows]) + "\n"
-
-
-def _default(field: Field) -> str:
-    if field.required:
-        return "needed"
-    return "" if field.default in (None, "", ()) else f"`{field.default}`"
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from weakspot.studies.map.search.problem import Cells, Floats, Log
 from weakspot.studies.map.search.rl import AGENTS, learn
 
 Search = Callable[[Log, np.random.Generator], Any]
-#: Finds the worst cells and modes with the fewest queries: see docs/results-map.md.
+#: Finds the worst cells and modes with the fewest queries: see docs/evidence/map.md.
 DEFAULT: Final = "thompson"
 #: Queries asked at once by searches that learn nothing.
 BATCH: Final = 256
