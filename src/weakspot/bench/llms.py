@@ -1,6 +1,7 @@
 """Language models in benchmarks: each question is put to them once, and a reference that is none.
 
-Methods that ask the same are given the same answer, and a slow model is asked only once.
+Methods that ask the same are given the same answer, and a slow model is asked only once. It proposes only: to
+be asked for other words of a caption is no part of the comparison.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from weakspot.core import MODELS, Output, WeakspotError, check_known
 from weakspot.study.language_model import Detailed
 from weakspot.study.loading import part
 from weakspot.text.llm_answers import Asked, takes_schema
-from weakspot.text.llm_proposals import MOST
+from weakspot.text.llm_proposals import MOST, WRONG
 
 #: Methods in which a language model proposes, alone or beside the rules.
 PROPOSING: Final[Mapping[str, str]] = {"llm": "llm", "both": "both"}
@@ -43,7 +44,7 @@ def model(name: str) -> AskedOnce:
 
 
 class AskedOnce:
-    """A language model that is asked each question once."""
+    """A language model that is asked for proposals, each time once; other questions it leaves open."""
 
     def __init__(self, llm: Asked) -> None:
         self._llm, self._known = llm, dict[str, Output]()
@@ -59,7 +60,9 @@ class AskedOnce:
         for prompt in prompts:
             if prompt in self._known:
                 continue
-            if isinstance(model, Detailed):
+            if WRONG not in prompt:
+                self._known[prompt] = Output("[]")
+            elif isinstance(model, Detailed):
                 self._known[prompt] = model.ask_detailed([prompt], **held)[0]
             else:
                 self._known[prompt] = Output(self._llm.ask([prompt], **held)[0])
@@ -77,9 +80,7 @@ class CountingReader:
         return [self._answer(prompt) for prompt in prompts]
 
     def _answer(self, prompt: str) -> str:
-        head, failing, rest = prompt.partition("Inputs that it got wrong:")
-        if not failing:  # it is asked for other words, and has none
-            return "[]"
+        head, _, rest = prompt.partition(WRONG)
         wrong, right = _said(rest.partition("\n\n")[0]), _said(head)
         singles = Counter(part for line in wrong for part in line)
         pairs = Counter(pair for line in wrong for pair in combinations(sorted(line), 2))

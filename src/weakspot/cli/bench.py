@@ -109,6 +109,7 @@ def _lines(outcome: BenchResult) -> list[str]:
 def real(
     folder: Path = argument("FOLDER", "Where the data are; without them it says what is needed."),
     quick: bool = flag("--quick", "A few tables of each kind only."),
+    tables: int = option(0, "NUMBER", "So many of the tables with planted failures; 0 means all."),
     methods: str = option("", "NAMES", "Methods to compare, with commas; by default all but llm and both."),
     llm: str = option("", "MODEL", _LLM),
     parts: str = option(
@@ -137,6 +138,7 @@ def real(
         llm=llm or None,
         parts=_named(parts) or tuple(compare.PARTS),
         quick=quick,
+        tables=tables,
         seed=seed,
         progress=_part_progress(),
     )

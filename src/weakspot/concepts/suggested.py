@@ -29,9 +29,12 @@ ROUNDS: Final = 2
 LOOKED: Final = 200
 
 Rows = NDArray[np.bool_]
-_MANNER: Final = (
-    "A condition says what is so of an input: “COLUMN is VALUE”, “COLUMN is below NUMBER”, “COLUMN is NUMBER "
-    "or more”, or “says WORD” of its text. Up to {most} of them may be joined by “and”."
+_WORDS: Final = (
+    "Each condition is a word that is in the text of inputs, or up to {most} such words joined by “and”."
+)
+_COLUMNS: Final = (
+    "Each condition is about one column (it is a value, or below a number, or a number or more) or a word "
+    "that is in the text of inputs, or up to {most} of these joined by “and”. The columns: {columns}."
 )
 
 
@@ -90,9 +93,8 @@ def suggested(
     concepts = before = concepts or shown.concepts
     reader = Conditions(shown.concepts.concepts, shown.records, silent=shown.silent)
     examples = list(_examples(shown, here, seed))
-    manner = _MANNER.format(most=longest)
-    if columns := columns_in_words(shown.concepts.concepts, shown.records):
-        manner += f" The columns: {columns}."
+    columns = columns_in_words(shown.concepts.concepts, shown.records)
+    manner = (_COLUMNS if columns else _WORDS).format(most=longest, columns=columns)
     tried: list[Tried] = []
     statements: dict[Statement, None] = {}
     named = dropped = 0

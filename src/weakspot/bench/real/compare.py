@@ -146,6 +146,7 @@ def run(
     llm: str | None = None,
     parts: Sequence[str] = tuple(PARTS),
     quick: bool = False,
+    tables: int = 0,
     seed: int = 0,
     progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> RealResult:
@@ -156,6 +157,7 @@ def run(
         llm: The language model of the methods `llm` and `both`.
         which: The design of the plantings: "tune", "test" or "third".
         quick: Fewer plantings, null tables and splits.
+        tables: So many tables with planted failures, at random; 0 for all.
         progress: Is called with a part, how many of its steps are done, and of how many.
     """
     check(folder, methods=methods, parts=parts, llm=llm)
@@ -169,6 +171,9 @@ def run(
     found: dict[str, Any] = {}
     if "planted" in parts:
         plantings = tuple(design(which, read, settings=chosen))
+        if tables:  # any of them, but the same ones for all methods
+            Random(f"tables {seed}").shuffle(every_one := list(plantings))  # noqa: S311
+            plantings = tuple(every_one[:tables])
         scores: list[tuple[Score, ...]] = []
         for planting in plantings:
             progress("planted", len(scores), len(plantings))
@@ -199,7 +204,14 @@ def run(
         part = import_module("weakspot.bench.labels")
         found["labels"] = tuple(part.label_errors(folder / "imagenet-x"))
     about_llm = {} if llm is None else {"llm": llm}
-    asked = {"design": which, "methods": list(methods), "quick": quick, "seed": seed, **about_llm}
+    asked = {
+        "design": which,
+        "methods": list(methods),
+        "quick": quick,
+        "tables": tables,
+        "seed": seed,
+        **about_llm,
+    }
     return RealResult(settings=asked, **found)
 
 
