@@ -76,7 +76,7 @@ class Conditions:
             if one.test == "flag" and one.value == "yes":
                 self._by_phrase.setdefault(_plain(one.column), one)
             if one.test == "mentions" and not one.wider:
-                for form in one.forms or (one.value,):
+                for form in (*sorted(one.forms), *in_order(one.value)):
                     self._by_form.setdefault(form, one)
 
     def read(self, text: str, *, most: int) -> tuple[Concept, ...]:

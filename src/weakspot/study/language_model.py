@@ -61,8 +61,9 @@ class LlmUse(Value):
     silent: bool = False
 
     def __str__(self) -> str:
-        named = f"named {self.proposed:,}, of which {self.dropped:,} could not be used"
-        text = f"asked {self.calls:,} times, answered {self.answered:,}; {named}"
+        text = f"asked {self.calls:,} times, answered {self.answered:,} of them"
+        if self.proposed:
+            text += f"; it proposed {self.proposed:,}, of which {self.dropped:,} could not be used"
         if self.errors:
             text += f"; it failed: {self.errors[0]}"
         return f"{text}; the run went on without it" if self.silent else text

@@ -203,15 +203,8 @@ def run(
         progress("labels", 0, 1)
         part = import_module("weakspot.bench.labels")
         found["labels"] = tuple(part.label_errors(folder / "imagenet-x"))
-    about_llm = {} if llm is None else {"llm": llm}
-    asked = {
-        "design": which,
-        "methods": list(methods),
-        "quick": quick,
-        "tables": tables,
-        "seed": seed,
-        **about_llm,
-    }
+    asked: dict[str, Any] = {"design": which, "methods": list(methods), "quick": quick, "tables": tables}
+    asked |= {"seed": seed} | ({} if llm is None else {"llm": llm})
     return RealResult(settings=asked, **found)
 
 
