@@ -17,7 +17,7 @@ ROWS = [
         "distance": i / 10,
         "indoors": i % 2,
         "score": i / 200,
-        "caption": f"a {['dog', 'cat'][i % 2]} {['runs', 'sits'][i % 3 % 2]} in the "
+        "caption": f"a {['dog', 'cat'][i % 7 > 3]} {['runs', 'sits'][i % 11 > 4]} in the "
         f"{['snow', 'grass'][i % 5 > 2]}",
     }
     for i in range(200)

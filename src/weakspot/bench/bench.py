@@ -189,7 +189,7 @@ def run(
         scores[i] = tuple(own)
         progress(len(scores), len(jobs))
     ordered, n = tuple(scores[i] for i in range(len(jobs))), len(classifiers)
-    about_llm = {} if llm is None else {"llm": llm}
+    about_llm = {} if llm is None else {"model": llm}
     settings = {"worlds": worlds, "seed": seed, "budget": budget, "methods": list(methods), **about_llm}
     return BenchResult(settings, tuple(map(plant, seeds)), ordered[n:], tuple(classifiers), ordered[:n])
 

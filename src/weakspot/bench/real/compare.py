@@ -204,7 +204,7 @@ def run(
         part = import_module("weakspot.bench.labels")
         found["labels"] = tuple(part.label_errors(folder / "imagenet-x"))
     asked: dict[str, Any] = {"design": which, "methods": list(methods), "quick": quick, "tables": tables}
-    asked |= {"seed": seed} | ({} if llm is None else {"llm": llm})
+    asked |= {"seed": seed} | ({} if llm is None else {"model": llm})
     return RealResult(settings=asked, **found)
 
 
