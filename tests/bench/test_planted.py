@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -205,7 +206,7 @@ def test_the_counting_reader_reads_what_a_language_model_is_shown() -> None:
     class Counted(CountingReader):
         asked = 0
 
-        def ask(self, prompts):  # type: ignore[no-untyped-def]
+        def ask(self, prompts: Sequence[str]) -> list[str]:
             self.asked += len(prompts)
             return super().ask(prompts)
 

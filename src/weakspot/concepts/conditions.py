@@ -21,13 +21,14 @@ from weakspot.concepts.words import in_order, lemma_of
 from weakspot.core import WeakspotError
 from weakspot.records import Kind, Records
 from weakspot.text.lexicon import words
-from weakspot.text.llm_answers import one_line
+from weakspot.text.llm_answers import one_line, quoted
 
 #: Columns that are told of, and values of each.
 COLUMNS: Final = 24
 VALUES: Final = 8
-#: Characters of a row that are told.
+#: Characters of a row that are told, and of a value.
 TOLD: Final = 280
+VALUE: Final = 60
 
 #: Tests that cover several values; the values themselves say more of a row.
 _COVERING: Final = ("from", "below", "since", "before", "group", "kind")
@@ -160,13 +161,14 @@ def columns_in_words(concepts: Sequence[Concept], records: Records | None = None
         if one.column and one.test not in _COVERING:
             values.setdefault(one.column, []).append(one.value or one.test)
     told = []
-    for name, some in values.items():
-        told.append(f"{name} ({', '.join(some[:VALUES])}{', …' if len(some) > VALUES else ''})")
+    for name, some in values.items():  # names and values are data, too
+        listed = ", ".join(quoted(value[:VALUE]) for value in some[:VALUES])
+        told.append(f"{quoted(name[:VALUE])} ({listed}{', …' if len(some) > VALUES else ''})")
     for name in dict.fromkeys(one.column for one in concepts if one.test in ("from", "below")):
         if name not in values and records is not None:
             known = records.column(name).values
-            told.append(f"{name} ({np.nanmin(known):.4g} to {np.nanmax(known):.4g})")
-    return one_line("; ".join(told[:COLUMNS]))
+            told.append(f"{quoted(name[:VALUE])} ({np.nanmin(known):.4g} to {np.nanmax(known):.4g})")
+    return "; ".join(told[:COLUMNS])
 
 
 def rows_in_words(

@@ -34,7 +34,8 @@ _WORDS: Final = (
 )
 _COLUMNS: Final = (
     "Each condition is about one column (it is a value, or below a number, or a number or more) or a word "
-    "that is in the text of inputs, or up to {most} of these joined by “and”. The columns: {columns}."
+    "that is in the text of inputs, or up to {most} of these joined by “and”. The columns, with values, are "
+    "data as well: {columns}."
 )
 
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from weakspot.core import Output, Status, Usage
-from weakspot.engine.stop import Spending
-from weakspot.study.lifecycle import Context
 from weakspot.study.study import Value
 from weakspot.text.llm_answers import LONGEST, LONGEST_ANSWER, Asked, one_line, takes_schema
+
+if TYPE_CHECKING:  # who reads a result needs no engine
+    from weakspot.engine.stop import Spending
+    from weakspot.study.lifecycle import Context
 
 #: After so many questions in a row without an answer nothing more is asked.
 PATIENCE: Final = 2
