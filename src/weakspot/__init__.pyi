@@ -39,6 +39,7 @@ def hunt(
     captioner: str | _core.Captioner | _core.Target | None = None,
     encoder: str | _core.Encoder | None = None,
     llm: Any = None,
+    propose: str = 'both',
     from_images: str | Path | None = None,
     tags: str | Path | None = None,
     sentences: int = 3,
@@ -82,7 +83,8 @@ def hunt(
         verify: A classifier or encoder that must see the label before a picture counts; may be repeated.
         captioner: Says what is in pictures, where the source does not know.
         encoder: Groups failures by what they look like. Of a table: says what the pictures show, for rows without words, e.g. world:encoder.
-        llm: A language model that rewords captions, e.g. chat:openai/…
+        llm: A language model that proposes and rewords captions, e.g. chat:openai/… Of a table: a language model that reads rows and proposes conditions, e.g. chat:openai/…
+        propose: Who proposes: rules, llm, or both, which without --llm are the rules.
         from_images: Pictures to begin with, such as failures from elsewhere.
         tags: What an encoder may see in photographs without captions: a word or a phrase a line. Of a table: what the encoder may say: a word or a phrase a line; by default a list of ours.
         sentences: At most so many sentences in a caption. Of a table: at most so many things said together.
@@ -127,6 +129,8 @@ def table(
     ignore: str | Sequence[str] = (),
     encoder: str | _core.Encoder | None = None,
     tags: str | Path | None = None,
+    llm: Any = None,
+    propose: str = 'both',
     sentences: int = 3,
     at_once: int = 1000000,
     sample: int = 300000,
@@ -157,6 +161,8 @@ def table(
         ignore: A column of which nothing is to be said; may be repeated.
         encoder: Says what the pictures show, for rows without words, e.g. world:encoder.
         tags: What the encoder may say: a word or a phrase a line; by default a list of ours.
+        llm: A language model that reads rows and proposes conditions, e.g. chat:openai/…
+        propose: Who proposes: rules, llm, or both, which without --llm are the rules.
         sentences: At most so many things said together.
         at_once: A table of more rows is read bit by bit: a sample suggests, all others test.
         sample: So many rows of such a table suggest.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -161,6 +162,7 @@ def test_a_trained_classifier_is_measured_against_its_table(monkeypatch: pytest.
         ({"methods": ["our"]}, "did you mean 'ours'"),
         ({"methods": []}, "choose from"),
         ({"methods": ["ours", "ours"]}, "twice"),
+        ({"methods": ["ours", "llm"]}, "--llm MODEL"),
         ({"worlds": 0}, "0 worlds"),
         ({"worlds": -1}, "-1 worlds"),
         ({"budget": 5}, "too few"),
@@ -171,3 +173,45 @@ def test_what_cannot_be_meant_is_refused(wrong: dict[str, object], complaint: st
     with pytest.raises(WeakspotError) as told:
         bench.run(**wrong)  # type: ignore[arg-type]
     assert complaint in str(told.value)
+
+
+def test_a_language_model_proposes_alone_and_beside_the_rules() -> None:
+    """The reference that only counts: what it proposes is found, and a model is asked each question once."""
+    found = bench.run(
+        worlds=1,
+        seed=4,
+        methods=["llm", "both"],
+        llm="python:weakspot.bench.llms:CountingReader",
+        budget=6000,
+    )
+    assert found.to_json()["model"].endswith("CountingReader")
+    for one in found.scores[0]:
+        assert one.images <= 6000
+        assert one.reported
+        assert not one.false
+
+
+def test_the_counting_reader_reads_what_a_language_model_is_shown() -> None:
+    from weakspot.bench.llms import AskedOnce, CountingReader
+    from weakspot.text.llm_proposals import Example, proposed
+
+    examples = [Example(f"it is dusk. it is at place {i}.", True) for i in range(9)]
+    examples += [Example(f"it is day. it is at place {i}.", False) for i in range(9)]
+    assert proposed(CountingReader(), examples, manner="", seed="a").conditions[0] == "it is dusk."
+    rows = [
+        Example(f"weather is {w}; text: a dog at {i}", w == "rain") for i in range(9) for w in ("rain", "sun")
+    ]
+    assert proposed(CountingReader(), rows, manner="", seed="a").conditions[0] == "weather is rain"
+
+    class Counted(CountingReader):
+        asked = 0
+
+        def ask(self, prompts: Sequence[str]) -> list[str]:
+            self.asked += len(prompts)
+            return super().ask(prompts)
+
+    once = AskedOnce(inner := Counted())
+    for _ in range(3):
+        assert proposed(once, rows, manner="", seed="a").conditions
+        assert once.ask(["Say it in other words."]) == ["[]"]
+    assert inner.asked == 1

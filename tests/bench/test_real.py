@@ -345,6 +345,41 @@ def test_the_command_on_tiny_files(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "decision tree" in shown
 
 
+def test_the_command_with_a_language_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from weakspot.cli import run as cli
+
+    asked = ["bench", "real", str(written(tmp_path)), "--quick", "--parts", "planted", "--tables", "2"]
+    reader = "python:weakspot.bench.llms:CountingReader"
+    methods = ["--methods", "weakspot,llm,both"]
+    assert cli([*asked, *methods, "--llm", reader, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert len(result["details"]) <= 2
+    assert result["model"] == reader
+    assert cli([*asked, *methods]) == 1
+    assert "--llm MODEL" in capsys.readouterr().err
+
+
+def test_a_language_model_reads_a_table_of_the_benchmark() -> None:
+    """What it names in words of the table is a statement; it is tested as the rules' are."""
+    from weakspot.bench import llms
+    from weakspot.bench.real.asked import concepts_of, proposing
+
+    names = ("text:dog", "text:snow", "pose=1", "light=day", "light=dusk", "n=0", "n=1", "n=2")
+    assert [one.phrase for one in concepts_of(names)] == [
+        "“dog”", "“snow”", "pose is yes", "light is day", "light is dusk", "n is 0", "n is 1", "n is 2",
+    ]  # fmt: skip
+    rng = np.random.default_rng(1)
+    marks = rng.random((2000, 3)) < 0.3
+    texts = [" ".join(w for w, on in zip(("dog", "snow"), row, strict=False) if on) for row in marks]
+    failed = rng.random(2000) < np.where(marks[:, 0] & marks[:, 2], 0.6, 0.04)
+    slices = Slices(names[:3], csc_matrix(marks.astype(float)), failed, texts)
+    reader = "python:weakspot.bench.llms:CountingReader"
+    for rules in (True, False):
+        said = proposing(slices, seed=1, llm=reader, rules=rules)
+        assert Said(frozenset({"text:dog", "pose=1"})) in said
+    assert llms.model(reader) is llms.model(reader)
+
+
 def test_real_tables(data: Path) -> None:
     """The tables are as they were published, and counting words finds a planted notion in them."""
     from weakspot.bench.real.tables import real_tables

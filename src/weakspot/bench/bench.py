@@ -16,9 +16,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.bench import planted
+from weakspot.bench import llms, planted
 from weakspot.bench.planted import METHODS, Score, TrainedClassifier
-from weakspot.core import WeakspotError, check_known
+from weakspot.core import WeakspotError
 from weakspot.stats import wilson
 from weakspot.world.planted import World, plant
 
@@ -135,11 +135,16 @@ def _by_method(scores: Sequence[Score]) -> dict[str, Any]:
     return {"methods": methods}
 
 
-def check(*, worlds: int, retrained: int, methods: Sequence[str], budget: int, workers: int = 1) -> None:
-    for method in methods:
-        check_known(method, METHODS, f"no method is called {method[:80]!r}")
-    if not methods or len(set(methods)) != len(methods):
-        raise WeakspotError("a method is given twice, or none", fix=f"choose from: {', '.join(METHODS)}")
+def check(
+    *,
+    worlds: int,
+    retrained: int,
+    methods: Sequence[str],
+    budget: int,
+    workers: int = 1,
+    llm: str | None = None,
+) -> None:
+    llms.check(methods, METHODS, llm)
     if min(worlds, retrained) < 0 or not 0 < worlds + retrained <= SPAN:
         raise WeakspotError(
             f"{worlds} worlds and {retrained} retrained are no benchmark", fix="try 40 worlds"
@@ -156,6 +161,7 @@ def run(
     retrained: int = 0,
     seed: int = 0,
     methods: Sequence[str] = tuple(METHODS),
+    llm: str | None = None,
     budget: int = 20_000,
     pictures: bool = False,
     workers: int = 1,
@@ -165,19 +171,17 @@ def run(
 
     The same seed gives the same figures, with any number of workers (processes). Each method may spend
     `budget` images on a world. With `pictures` those of planted worlds are drawn too, which their classifiers
-    do not need. `progress` is called with how many worlds are done, and of how many.
+    do not need. `llm` names the language model of the methods `llm` and `both`. `progress` is called with how
+    many worlds are done, and of how many.
     """
-    check(worlds=worlds, retrained=retrained, methods=methods, budget=budget, workers=workers)
+    check(worlds=worlds, retrained=retrained, methods=methods, budget=budget, workers=workers, llm=llm)
     seeds = range(seed * SPAN, seed * SPAN + worlds)
     classifiers = planted.trained_classifiers(retrained, seed=seed)
-    names = tuple(methods)
+    asked: dict[str, Any] = {"methods": tuple(methods), "budget": budget, "llm": llm}
     # The slow ones begin first, so that no process waits for another at the end.
     jobs: list[Callable[[], list[Score]]] = [
-        *(partial(planted.measure_trained, w, methods=names, budget=budget, seed=seed) for w in classifiers),
-        *(
-            partial(planted.measure_planted, s, methods=names, budget=budget, pictures=pictures)
-            for s in seeds
-        ),
+        *(partial(planted.measure_trained, w, seed=seed, **asked) for w in classifiers),
+        *(partial(planted.measure_planted, s, pictures=pictures, **asked) for s in seeds),
     ]
     scores: dict[int, tuple[Score, ...]] = {}
     progress(0, len(jobs))
@@ -185,7 +189,8 @@ def run(
         scores[i] = tuple(own)
         progress(len(scores), len(jobs))
     ordered, n = tuple(scores[i] for i in range(len(jobs))), len(classifiers)
-    settings = {"worlds": worlds, "seed": seed, "budget": budget, "methods": list(names)}
+    about_llm = {} if llm is None else {"model": llm}
+    settings = {"worlds": worlds, "seed": seed, "budget": budget, "methods": list(methods), **about_llm}
     return BenchResult(settings, tuple(map(plant, seeds)), ordered[n:], tuple(classifiers), ordered[:n])
 
 

@@ -16,12 +16,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from weakspot import hunt
-from weakspot.bench import rivals
+from weakspot.bench import llms, rivals
 from weakspot.bench.rivals import Reported
 from weakspot.core import Case, Classifier, Hypothesis, Output, Source, WeakspotError
 from weakspot.stats import exceeds
@@ -47,12 +48,22 @@ FAILURES: Final = 8
 Method = Callable[..., Reported]
 
 
-def ours(target: Classifier, *, base: Hypothesis, source: Source, budget: int, seed: int) -> Reported:
-    """`hunt`, as a user calls it."""
+def ours(
+    target: Classifier,
+    *,
+    base: Hypothesis,
+    source: Source,
+    budget: int,
+    seed: int,
+    llm: str | None = None,
+    propose: str = "both",
+) -> Reported:
+    """`hunt`, as a user calls it; with a language model where one is named."""
+    asked: dict[str, Any] = {} if llm is None else {"llm": llms.model(llm), "propose": propose}
     label = next(label for label in target.labels if base_sentence(label) == base.text)
     with tempfile.TemporaryDirectory(prefix="weakspot-") as folder:
         images, out = f"images={budget}", Path(folder) / "run"
-        with hunt(target, label=label, source=source, budget=images, seed=seed, out=out) as run:
+        with hunt(target, label=label, source=source, budget=images, seed=seed, out=out, **asked) as run:
             # One text may be confirmed several times, for several wrong answers.
             texts = dict.fromkeys(f.hypothesis.text for f in run.findings if f.confirmed)
             return Reported([*texts], int(run.ledger.spend()["images"]))
@@ -64,11 +75,15 @@ METHODS: Final[Mapping[str, Method]] = {
     "domino": rivals.mixture_slices,
     "keywords": rivals.keywords,
 }
+#: In which a language model proposes.
+ASKING: Final[Mapping[str, Method]] = {name: partial(ours, propose=name) for name in llms.PROPOSING}
 ABOUT: Final[Mapping[str, str]] = {
     "ours": "hunt",
     "single": "hunt, single sentences only",
     "domino": "mixture slices (after Domino)",
     "keywords": "keywords of wrong captions",
+    "llm": "a language model proposes",
+    "both": "the same beside the rules",
 }
 
 
@@ -124,21 +139,31 @@ def score(world: World, method: str, reported: Reported, *, seconds: float = 0.0
 
 
 def _asked(
-    methods: Sequence[str], target: Classifier, *, label: str, source: Source, budget: int, seed: int
+    methods: Sequence[str],
+    target: Classifier,
+    *,
+    label: str,
+    source: Source,
+    budget: int,
+    seed: int,
+    llm: str | None,
 ) -> Iterator[tuple[str, Reported, float]]:
     """What each method reports, and the seconds of processor time it took; each makes its own draws."""
     base = Hypothesis(base_sentence(label), origin="baseline")
     for method in methods:
         began = time.process_time()
-        reported = METHODS[method](target, base=base, source=source, budget=budget, seed=seed)
+        ask = METHODS[method] if method in METHODS else partial(ASKING[method], llm=llm)
+        reported = ask(target, base=base, source=source, budget=budget, seed=seed)
         yield method, reported, time.process_time() - began
 
 
-def measure_planted(seed: int, *, methods: Sequence[str], budget: int, pictures: bool = False) -> list[Score]:
+def measure_planted(
+    seed: int, *, methods: Sequence[str], budget: int, pictures: bool = False, llm: str | None = None
+) -> list[Score]:
     world = plant(seed)
     source: Source = Renderer() if pictures else WordsOnly()
     target = PlantedClassifier(world)
-    rows = _asked(methods, target, label=world.label, source=source, budget=budget, seed=seed)
+    rows = _asked(methods, target, label=world.label, source=source, budget=budget, seed=seed, llm=llm)
     return [score(world, method, reported, seconds=seconds) for method, reported, seconds in rows]
 
 
@@ -201,14 +226,20 @@ class Drawing:
 
 
 def measure_trained(
-    world: TrainedClassifier, *, methods: Sequence[str], budget: int, seed: int, fresh: int = FRESH
+    world: TrainedClassifier,
+    *,
+    methods: Sequence[str],
+    budget: int,
+    seed: int,
+    fresh: int = FRESH,
+    llm: str | None = None,
 ) -> list[Score]:
     target, source = Drawing(classifier.load(world.model)), WordsOnly()
     base = base_sentence(world.label)
     usual = classifier.true_rate(world.label, model=world.model)
     known = spots(world)
     scores = []
-    rows = _asked(methods, target, label=world.label, source=source, budget=budget, seed=seed)
+    rows = _asked(methods, target, label=world.label, source=source, budget=budget, seed=seed, llm=llm)
     for method, reported, seconds in rows:
         rates = [true_rate(target, text, usual, fresh=fresh, seed=seed) for text in reported.texts]
         both = zip(reported.texts, rates, strict=True)

@@ -25,6 +25,8 @@ app = typer.Typer(
     help="Measure the methods themselves, where the truth is known.",
 )
 
+_LLM = "The language model that proposes in the methods llm (alone) and both (beside our rules)."
+
 #: Seconds between lines of progress where the output is not a terminal.
 PACE = 10.0
 
@@ -38,8 +40,11 @@ def planted(
     seed: int = option(0, "NUMBER", "The same seed gives the same figures."),
     budget: int = option(20_000, "IMAGES", "Images that each method may spend on a world."),
     methods: str = option(
-        "ours,single,domino,keywords", "NAMES", "Any of ours, single, domino, keywords; with commas."
+        "ours,single,domino,keywords",
+        "NAMES",
+        "Any of ours, single, domino, keywords; with --llm also llm and both; with commas.",
     ),
+    llm: str = option("", "MODEL", _LLM),
     pictures: bool = flag("--pictures", "Draw the pictures too, which planted classifiers do not need."),
     workers: int = option(0, "NUMBER", "Processes; 0 means one for each processor core."),
     as_json: AsJson = False,
@@ -58,6 +63,7 @@ def planted(
         retrained=retrained,
         seed=seed,
         methods=[name.strip() for name in methods.split(",")],
+        llm=llm or None,
         budget=budget,
         pictures=pictures,
         workers=workers or cores,
@@ -103,7 +109,9 @@ def _lines(outcome: BenchResult) -> list[str]:
 def real(
     folder: Path = argument("FOLDER", "Where the data are; without them it says what is needed."),
     quick: bool = flag("--quick", "A few tables of each kind only."),
-    methods: str = option("", "NAMES", "Methods to compare, with commas; all by default."),
+    tables: int = option(0, "NUMBER", "So many of the tables with planted failures; 0 means all."),
+    methods: str = option("", "NAMES", "Methods to compare, with commas; by default all but llm and both."),
+    llm: str = option("", "MODEL", _LLM),
     parts: str = option(
         "", "NAMES", "Any of planted, null, words, factors, landscapes, labels; all by default."
     ),
@@ -127,8 +135,10 @@ def real(
         folder,
         which=design,
         methods=_named(methods) or tuple(compare.METHODS),
+        llm=llm or None,
         parts=_named(parts) or tuple(compare.PARTS),
         quick=quick,
+        tables=tables,
         seed=seed,
         progress=_part_progress(),
     )

@@ -91,6 +91,17 @@ class Spending:
         """Count inputs that were drawn once more, for somebody to look at; no target was asked."""
         self.amounts["images"] += pictures
 
+    def asked(self, usage: Usage) -> None:
+        """Count a call of a helper, such as a language model that proposes; nothing was drawn for it."""
+        self.amounts["calls"] += 1
+        self.amounts["tokens"] += usage.tokens
+        self.amounts["dollars"] += usage.dollars
+
+    def affords_call(self) -> bool:
+        """Whether another call of a helper may be made."""
+        known = all(self.amounts[kind] < self.budget[kind] for kind in ("tokens", "dollars", "seconds"))
+        return known and self.amounts["calls"] < self.budget["calls"]
+
     def room(self, share: float = 1.0) -> int:
         """How many more trials fit by count into a part of the budget; `FAR` where nothing limits it."""
         left = min(math.ceil(min(share * self.budget[k], FAR)) - self.amounts[k] for k in COUNTED)

@@ -15,6 +15,7 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
+    Final,
     Literal,
     NamedTuple,
     Self,
@@ -25,7 +26,7 @@ from typing import (
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
-from weakspot.core import WeakspotError, nearest
+from weakspot.core import WeakspotError, check_known, nearest
 
 if TYPE_CHECKING:
     from weakspot.study.study import Study
@@ -208,6 +209,15 @@ def _fdr(share: float) -> float:
     return share
 
 
+#: Who may propose what to test.
+PROPOSING: Final = ("both", "rules", "llm")
+
+
+def _proposing(who: str) -> str:
+    check_known(who, PROPOSING, f"nobody proposes who is called {who[:80]!r}")
+    return who
+
+
 BudgetOption = Annotated[
     str,
     AfterValidator(_budget),
@@ -365,3 +375,10 @@ def check_labels(task: LabelTask) -> None:
             "a target label and a judge both say what a failure is",
             fix="give one of the two; label?target=… is the judge for a target label",
         )
+
+
+ProposeOption = Annotated[
+    str,
+    AfterValidator(_proposing),
+    Option("Who proposes: rules, llm, or both, which without --llm are the rules.", "WHO"),
+]

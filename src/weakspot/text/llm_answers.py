@@ -10,7 +10,7 @@ import inspect
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
@@ -182,6 +182,16 @@ def takes_schema(llm: object) -> bool:
         return "schema" in inspect.signature(llm.ask).parameters  # type: ignore[attr-defined]
     except (AttributeError, TypeError, ValueError):
         return False
+
+
+class Structured:
+    """A model that is held to a JSON schema where its provider can do so."""
+
+    def __init__(self, llm: Any, schema: Mapping[str, Any]) -> None:
+        self._llm, self._held = llm, {"schema": schema} if takes_schema(llm) else {}
+
+    def ask(self, prompts: Sequence[str]) -> list[str]:
+        return list(self._llm.ask(prompts, **self._held))
 
 
 _QUOTE: Final = r"[\"“”«»]"

@@ -26,6 +26,7 @@ from weakspot.core.ports import ENDLESS
 from weakspot.engine import Watch
 from weakspot.store import Run
 from weakspot.studies.hunt.result import HuntResult
+from weakspot.text.llm_proposals import WRONG
 
 SETTINGS: dict[str, Any] = {"label": "cat", "budget": "images=6000", "seed": 3}
 CAUSE = "it is in snow. it is night."
@@ -271,9 +272,8 @@ class Rewords:
 
     def ask(self, prompts: Any) -> list[str]:
         self.asked += len(prompts)
-        return [
-            '[{"text": "it is night. it is in snow. it is cold."}, {"text": "it is noon."}]' for _ in prompts
-        ]
+        other = '[{"text": "it is night. it is in snow. it is cold."}, {"text": "it is noon."}]'
+        return ["[]" if WRONG in prompt else other for prompt in prompts]  # it proposes nothing
 
 
 def test_a_language_model_rewords_what_is_ahead(tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ def test_a_language_model_rewords_what_is_ahead(tmp_path: Path) -> None:
         assert "a realistic photograph of a cat. it is cold. it is in snow. it is night." in theirs
         findings = run.findings
     asked = model.asked
-    assert 0 < asked <= 16
+    assert 0 < asked <= 24
     with ws.resume(tmp_path / "run", target=Clumsy(), **parts) as run:
         assert run.findings == findings
     assert model.asked == asked

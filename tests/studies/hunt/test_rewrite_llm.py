@@ -51,17 +51,14 @@ def test_no_more_than_can_be_raced() -> None:
     assert len(read_texts(f"[{many}]")) == WORDINGS
 
 
-def test_an_answer_is_asked_for_once_and_kept() -> None:
+def test_an_answer_is_asked_for_once() -> None:
     model = Says('[{"text": "it is on a plant."}]')
     assert isinstance(model, Asked)
-    kept: list[dict[str, list[str]]] = []
-    rewrite = Rewriter(model, keep=kept.append)
+    rewrite = Rewriter(model)
     for _ in range(2):
         assert rewrite("it is on a flower.", base="a photo of a fly.") == ["it is on a plant."]
     assert len(model.prompts) == 1
     assert "a photo of a fly." in model.prompts[0]
-    again = Rewriter(Says(RuntimeError("gone")), known=kept[-1])
-    assert again("it is on a flower.") == ["it is on a plant."]
 
 
 def test_a_failed_call_is_no_answer_and_may_be_tried_again() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -13,8 +13,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from weakspot.bench import llms
 from weakspot.bench.bench import Summary, summarise
 from weakspot.bench.planted import Score
+from weakspot.bench.real.asked import proposing
 from weakspot.bench.real.imagenet import FactorOrder, WordsScore, by_words, factor_order, failures_in_words
 from weakspot.bench.real.learners import mixture, tree
 from weakspot.bench.real.methods import Rival
@@ -53,6 +55,8 @@ ABOUT: Final[dict[str, str]] = {
     "mixture": f"Domino, {STRONGER}",
     "bias-to-text": f"Bias-to-Text, {PUBLISHED}",
     "keywords": f"Bias-to-Text, {STRONGER}",
+    "llm": "a language model proposes",
+    "both": "the same beside weakspot's rules",
 }
 PARTS: Final[Mapping[str, str]] = {
     "planted": "failures planted on real tables",
@@ -139,8 +143,10 @@ def run(
     *,
     which: str = "test",
     methods: Sequence[str] = tuple(METHODS),
+    llm: str | None = None,
     parts: Sequence[str] = tuple(PARTS),
     quick: bool = False,
+    tables: int = 0,
     seed: int = 0,
     progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> RealResult:
@@ -148,12 +154,16 @@ def run(
 
     Args:
         folder: Where the data are: see `tables.WANTED`.
+        llm: The language model of the methods `llm` and `both`.
         which: The design of the plantings: "tune", "test" or "third".
         quick: Fewer plantings, null tables and splits.
+        tables: So many tables with planted failures, at random; 0 for all.
         progress: Is called with a part, how many of its steps are done, and of how many.
     """
-    check(folder, methods=methods, parts=parts)
-    named = {name: METHODS[name] for name in methods}
+    check(folder, methods=methods, parts=parts, llm=llm)
+    asking = partial(proposing, llm=llm or "")
+    every = METHODS | {name: partial(asking, rules=name == "both") for name in llms.PROPOSING}
+    named = {name: every[name] for name in methods}
     how = real_tables(folder)
     read = cache(lambda name: how[name]())
     settings = [one._replace(one=1, together=1, apart=0) for one in SETTINGS if one.rows <= 3072]
@@ -161,6 +171,9 @@ def run(
     found: dict[str, Any] = {}
     if "planted" in parts:
         plantings = tuple(design(which, read, settings=chosen))
+        if tables:  # any of them, but the same ones for all methods
+            Random(f"tables {seed}").shuffle(every_one := list(plantings))  # noqa: S311
+            plantings = tuple(every_one[:tables])
         scores: list[tuple[Score, ...]] = []
         for planting in plantings:
             progress("planted", len(scores), len(plantings))
@@ -190,17 +203,15 @@ def run(
         progress("labels", 0, 1)
         part = import_module("weakspot.bench.labels")
         found["labels"] = tuple(part.label_errors(folder / "imagenet-x"))
-    asked = {"design": which, "methods": list(methods), "quick": quick, "seed": seed}
+    asked: dict[str, Any] = {"design": which, "methods": list(methods), "quick": quick, "tables": tables}
+    asked |= {"seed": seed} | ({} if llm is None else {"model": llm})
     return RealResult(settings=asked, **found)
 
 
-def check(folder: Path, *, methods: Sequence[str], parts: Sequence[str]) -> None:
-    for method in methods:
-        check_known(method, METHODS, f"no method is called {method[:80]!r}")
+def check(folder: Path, *, methods: Sequence[str], parts: Sequence[str], llm: str | None = None) -> None:
+    llms.check(methods, METHODS, llm)
     for part in parts:
         check_known(part, PARTS, f"no part is called {part[:80]!r}")
-    if not methods or len(set(methods)) != len(methods):
-        raise WeakspotError("a method is given twice, or none", fix=f"choose from: {', '.join(METHODS)}")
     if not parts:
         raise WeakspotError("there is nothing to measure", fix=f"choose from: {', '.join(PARTS)}")
     check_folder(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import log
 from typing import Final, NamedTuple
@@ -51,17 +52,22 @@ def weak_spots(
     dear: NDArray[np.float64] | None = None,
     doubts: NDArray[np.float64] | None = None,
     meanings: NDArray[np.int64] | None = None,
+    suggest: Callable[[bool], Sequence[Statement]] | None = None,
 ) -> list[Spot]:
     """Statements under which more fails than elsewhere, the weightiest first.
 
     Args:
+        suggest: Gives what the rows of a half suggest, where it is not `propose` alone that looks at them.
         doubts: Of each row, how likely its failure is the label's; it then counts for so much less.
         meanings: Of each concept, the number of what it means: those that mean the same are said once.
     """
     found: list[tuple[Tested, bool]] = []
     for side in (True, False):
         here, there = half == side, half != side
-        said = propose(rows[here], failed[here], longest=longest, dear=dear)
+        if suggest is None:
+            said: Sequence[Statement] = propose(rows[here], failed[here], longest=longest, dear=dear)
+        else:
+            said = suggest(side)
         of = None if groups is None else np.unique(groups[there], return_inverse=True)[1]
         found += [
             (one, not side) for one in confirm(rows[there], failed[there], said, fdr=fdr / 2, groups=of)

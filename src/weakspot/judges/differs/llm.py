@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from weakspot.core import MODELS, WeakspotError
-from weakspot.text.llm_answers import Answers, Asked, ask_all, items, quoted, takes_schema, with_unreadable
+from weakspot.text.llm_answers import Answers, Asked, Structured, ask_all, items, quoted, with_unreadable
 
 _HERE: Final = Path(__file__).parent
 SCHEMA: Final[Mapping[str, Any]] = json.loads((_HERE / "schema.json").read_text("utf-8"))
@@ -32,7 +32,7 @@ class LlmJudge:
             raise WeakspotError(
                 f"{chunk} pairs cannot be asked {attempts} times", fix="choose at least 1 of both"
             )
-        self._llm = _Structured(llm) if takes_schema(llm) else llm
+        self._llm = Structured(llm, SCHEMA)
         self.chunk, self.attempts, self.name = chunk, attempts, name
         self.answers = Answers()
 
@@ -87,16 +87,6 @@ def _number(value: object) -> int | None:
         return value
     digits = str(value).strip(" #.") if isinstance(value, str) else ""
     return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 6 else None
-
-
-class _Structured:
-    """A model that is held to `SCHEMA` where its provider can do so."""
-
-    def __init__(self, llm: Any) -> None:
-        self._llm = llm
-
-    def ask(self, prompts: Sequence[str]) -> list[str]:
-        return list(self._llm.ask(prompts, schema=SCHEMA))
 
 
 def load(name: str, *, spec: str = "", **options: str) -> LlmJudge:

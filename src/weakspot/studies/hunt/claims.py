@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import combinations
 from typing import Any, Final
@@ -251,19 +251,11 @@ class Rewriter:
     """A language model that rewords captions: plainer, shorter and more general words for the same failure.
 
     The model sees what a caption says beyond the baseline; its wordings are hypotheses like any other, raced
-    and confirmed, so a bad one costs a few images and no truth. `keep` is told of all answers, by caption,
-    when there is a new one, so that a run that is resumed (`known`) goes on with the same words.
+    and confirmed, so a bad one costs a few images and no truth.
     """
 
-    def __init__(
-        self,
-        llm: Asked,
-        *,
-        known: Mapping[str, Iterable[str]] | None = None,
-        keep: Callable[[dict[str, list[str]]], None] | None = None,
-    ) -> None:
-        self._llm, self._keep = llm, keep or (lambda _: None)
-        self._known = {said: list(texts) for said, texts in (known or {}).items()}
+    def __init__(self, llm: Asked) -> None:
+        self._llm, self._known = llm, dict[str, list[str]]()
         self.answers = Answers()
 
     def __call__(self, said: str, *, base: str = "") -> list[str]:
@@ -277,7 +269,6 @@ class Rewriter:
             if texts[0] is None and answers.failed:
                 return []  # another call may go through
             self._known[said] = read_texts(texts[0] or "", besides=said)
-            self._keep(self._known)
         return list(self._known[said])
 
 

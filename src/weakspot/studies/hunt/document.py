@@ -221,6 +221,8 @@ class HuntDocument(Document):
         for name, about in _TEXTS["measured"].items():
             if name != "Second opinions" or hunt.verifiers:
                 yield name, about.format(**words)
+        if hunt.result.llm is not None:
+            yield "The language model", f"It was {hunt.result.llm}."
 
     def redraw(self, hypothesis: Hypothesis, index: int) -> str:
         """The source draws it again from its words, index and seed."""
@@ -244,6 +246,7 @@ class HuntDocument(Document):
             "tries": [_try_values(tried) for tried in hunt.tries],
             "race": [racer._asdict() for racer in hunt.race],
             "certified": self._certified(),
+            "llm": None if hunt.result.llm is None else hunt.result.llm.plain(),
             "trials": {"drawn": trials.drawn, **trials._asdict()},
             "errors": [{"what": what, "times": times} for what, times in self._errors],
             "skipped": [{"file": one.name, "why": one.reason} for one in hunt.result.skipped],
@@ -301,6 +304,8 @@ class HuntDocument(Document):
         costs = [f"{show.count(spent.get('images', 0))} images", show.plural(hunt.trials.errors, "error")]
         if spent.get("tokens") or spent.get("dollars"):
             costs += [f"{show.count(spent.get('tokens', 0))} tokens", f"${spent.get('dollars', 0.0):,.2f}"]
+        if hunt.result.llm is not None:
+            yield from show.wrapped("llm", str(hunt.result.llm), wide)
         yield f"trials   {' · '.join([*costs, show.seconds(spent.get('seconds', 0.0))])}"
         for one in skipped[:3]:
             yield f"skipped  {show.cut(f'{one.name}: {one.reason}', wide - 9)}"

@@ -57,8 +57,10 @@ from weakspot.studies.hunt.rounds import (
     sweep,
 )
 from weakspot.studies.hunt.settings import HuntSettings
+from weakspot.studies.hunt.suggested import Suggester
 from weakspot.study import Context
 from weakspot.study.labels import base_hypothesis
+from weakspot.study.language_model import KeptAnswers, LlmUse
 from weakspot.text.caption_edits import edits, varied
 
 #: In each round the baseline is drawn until it failed so often or this part of the budget is gone; then
@@ -96,11 +98,10 @@ def hunt(context: Context[HuntSettings, HuntParts]) -> HuntResult:
             known=context.noted("captions", {}),
             keep=partial(context.note, "captions"),
         )
-        rewriter = None
-        if parts.llm is not None:  # what it was told before the run was interrupted it need not ask again
-            known, keep = context.noted("reworded", {}), partial(context.note, "reworded")
-            rewriter = Rewriter(parts.llm, known=known, keep=keep)
-        state = Hunt(engine, settings, parts, bases, captions, rewriter, skipped)
+        llm = None if parts.llm is None else KeptAnswers(parts.llm, context, spending=engine.spending)
+        rewriter = None if llm is None else Rewriter(llm)
+        suggester = None if llm is None or settings.propose == "rules" else Suggester(llm, settings.seed)
+        state = Hunt(engine, settings, parts, bases, captions, rewriter, suggester, skipped)
         lanes: list[Lane] = []
         confirmed: list[Lane] = []
         edited: list[Edited] = []
@@ -141,7 +142,15 @@ def hunt(context: Context[HuntSettings, HuntParts]) -> HuntResult:
         edits=tuple(edited),
         skipped=tuple(skipped),
         certified=certified,
+        llm=None if llm is None else use_of(llm, suggester),
     )
+
+
+def use_of(llm: KeptAnswers, suggester: Suggester | None) -> LlmUse:
+    """What the language model did."""
+    if suggester is None:
+        return llm.use(proposed=0, dropped=0)
+    return llm.use(proposed=suggester.proposed, dropped=suggester.dropped)
 
 
 def excluded(hunt: Hunt, lanes: Sequence[Lane]) -> Certificate:

@@ -21,7 +21,8 @@ class HuntParts(LabelledParts):
     """What the settings name.
 
     A captioner says what is in pictures where the source does not know; `chosen` has its name where the
-    source chose it. An encoder groups failures by what they look like; a language model rewords captions.
+    source chose it. An encoder groups failures by what they look like; a language model proposes and
+    rewords captions.
     """
 
     captioner: Captioner | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from weakspot.study.language_model import LlmUse
 from weakspot.study.study import Result, Value
 
 
@@ -123,7 +124,7 @@ class HuntResult(Result):
     """The race, in the order of the proposals; edits, best finding first; files left out; what is excluded.
 
     Until the race is over, () stands for it. The files are of the source's folder or pictures to begin with.
-    Of a collection nothing is raced; `collection` says what it holds.
+    Of a collection nothing is raced; `collection` says what it holds. `llm` is what a language model did.
     """
 
     race: tuple[Raced, ...] = ()
@@ -131,6 +132,7 @@ class HuntResult(Result):
     skipped: tuple[Skipped, ...] = ()
     collection: CollectionRead | None = None
     certified: Certified | None = None
+    llm: LlmUse | None = None
 
 
 class TriedWords(Value):

@@ -34,6 +34,7 @@ from weakspot.studies.hunt.lattice import Branch, Shares, lattice
 from weakspot.studies.hunt.parts import HuntParts
 from weakspot.studies.hunt.result import Skipped
 from weakspot.studies.hunt.settings import HuntSettings
+from weakspot.studies.hunt.suggested import Suggester
 from weakspot.text.sentences import sentences
 
 #: Winners are drawn on until so many failures, so many images, or this part of the budget.
@@ -71,6 +72,7 @@ class Hunt:
     bases: Sequence[Hypothesis]
     captions: Captions
     rewrite: Rewriter | None = None
+    suggest: Suggester | None = None
     skipped: list[Skipped] = field(default_factory=list)
     shares: dict[str, tuple[int, Shares]] = field(default_factory=dict)
 
@@ -116,8 +118,8 @@ def explore(hunt: Hunt, *, goal: int, share: float) -> None:
 def proposals(hunt: Hunt, lanes: Sequence[Lane]) -> list[Claim]:
     """What the baselines' failures suggest: sentences that go with them, and descriptions of groups."""
     engine, settings, parts, captions = hunt.engine, hunt.settings, hunt.parts, hunt.captions
-    found: list[Claim] = []
-    for base in hunt.bases:
+    found = suggestions(hunt, lanes)
+    for base in hunt.bases if settings.propose != "llm" else ():
         known = [
             sorted(said_by(lane.hypothesis, base))
             for lane in lanes
@@ -146,6 +148,18 @@ def proposals(hunt: Hunt, lanes: Sequence[Lane]) -> list[Claim]:
     return [c for c in found if len(said_by(c.hypothesis, c.against)) <= settings.sentences]
 
 
+def suggestions(hunt: Hunt, lanes: Sequence[Lane]) -> list[Claim]:
+    """What a language model proposes that reads failures and passes of those labels that fail most."""
+    if hunt.suggest is None:
+        return []
+    engine, captions, found = hunt.engine, hunt.captions, list[Claim]()
+    for base in sorted(hunt.bases, key=lambda base: -engine.tally(base).failures)[: hunt.suggest.labels]:
+        trials = captions.trials(base, base)
+        found += hunt.suggest(base, trials, lanes, fits=hunt.fits, most=hunt.settings.sentences)
+    engine.spending.check()
+    return found
+
+
 def tried(hunt: Hunt, claims: Sequence[Claim]) -> list[Claim]:
     """Those of some claims under which the target fails at all, as far as a few images tell."""
     for claim in claims:
@@ -164,7 +178,8 @@ def relatives(hunt: Hunt, lanes: Sequence[Lane]) -> list[Claim]:
         if (lane.hypothesis.id, lane.answer) in chosen
         or (lane.state is State.OPEN and lane.hypothesis.origin not in ("special", "general", "swept"))
     ]
-    found = from_within(worth, captions, most=most, fits=hunt.fits)
+    rules = hunt.settings.propose != "llm"
+    found = from_within(worth, captions, most=most, fits=hunt.fits) if rules else []
     return [*found, *reworded(hunt, lanes)]
 
 
@@ -189,6 +204,8 @@ def sweep(hunt: Hunt) -> list[Claim]:
     A sentence that is said of one picture in five hundred is hardly seen among the baseline's failures,
     however often it fails.
     """
+    if hunt.settings.propose == "llm":
+        return []
     engine, (images, failures, part) = hunt.engine, SWEPT
     most, until = int(part * engine.spending.room(1.0) / images), engine.spending.share() + part
     said = [

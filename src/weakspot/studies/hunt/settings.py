@@ -17,6 +17,7 @@ from weakspot.study.options import (
     LabelSettings,
     LabelTask,
     Option,
+    ProposeOption,
     SeedOption,
     check_labels,
 )
@@ -62,8 +63,10 @@ class HuntSettings(LabelSettings):
     ] = None
     encoder: Annotated[str | None, _model("Groups failures by what they look like.", port="Encoder")] = None
     llm: Annotated[
-        str | None, _model("A language model that rewords captions, e.g. chat:openai/…", named=name_of)
+        str | None,
+        _model("A language model that proposes and rewords captions, e.g. chat:openai/…", named=name_of),
     ] = None
+    propose: ProposeOption = "both"
     from_images: Annotated[
         str | None,
         Option("Pictures to begin with, such as failures from elsewhere.", "FOLDER", names="folder"),
@@ -114,6 +117,8 @@ class HuntSettings(LabelSettings):
             raise WeakspotError(
                 f"a rate of {self.certify} cannot be certified", fix="write a share, e.g. 0.08 for 8 %"
             )
+        if self.propose == "llm" and self.llm is None:
+            raise WeakspotError("there is no language model that could propose", fix="name one: --llm MODEL")
         if self.from_images is not None and len(self.hunted) > 1:
             raise WeakspotError("pictures to begin with are of one label", fix="hunt one label at a time")
         return self

@@ -148,6 +148,8 @@ class TableDocument(Document):
         if result.spots:
             yield ""
         yield from show.wrapped("beyond", not_found(result), wide)
+        if result.llm is not None:
+            yield from show.wrapped("llm", str(result.llm), wide)
 
 
 def joined(spot: WeakSpot) -> str:
@@ -242,6 +244,8 @@ def measured(result: TableResult) -> Iterator[tuple[str, str]]:
     yield "things to say", f"{show.count(result.concepts)} words, values, ranges and the like"
     if not result.wider:
         yield "wider nouns", "none: WordNet is not on this machine (apt-get install wordnet-base)"
+    if result.llm is not None:
+        yield "language model", str(result.llm)
     for note in result.notes:
         yield "note", note
 

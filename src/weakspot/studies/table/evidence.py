@@ -14,6 +14,7 @@ from weakspot.concepts.finite.spots import Spot
 from weakspot.core import Rate
 from weakspot.records.table import LeftOut
 from weakspot.studies.table.parts import TableParts
+from weakspot.study.language_model import LlmUse
 
 
 class Evidence(NamedTuple):
@@ -41,7 +42,7 @@ class Measured:
         parts: Its rows as far as they are in memory.
         usual: The failure rate of all rows.
         left_out: How many rows were, and the first of them.
-        sampled: See `TableResult`; `tested` too.
+        sampled: See `TableResult`; `tested` and `llm` too.
     """
 
     parts: TableParts
@@ -52,3 +53,4 @@ class Measured:
     first_left_out: Sequence[LeftOut]
     sampled: int = 0
     tested: int = 0
+    llm: LlmUse | None = None

@@ -39,6 +39,7 @@ from weakspot.records.verdicts import settled
 from weakspot.studies.table.evidence import Evidence, Measured
 from weakspot.studies.table.parts import TableParts, said_of
 from weakspot.studies.table.settings import TableSettings
+from weakspot.studies.table.suggested import asked_about, asks
 from weakspot.study import Context
 
 #: The sample is at most this share of the rows: others must be left to test.
@@ -123,9 +124,16 @@ def in_pieces(context: Context[TableSettings, Any], pieces: Pieces) -> Measured:
     """Suggest by a sample, test by all other rows."""
     settings = context.settings
     parts, rule, sides = sample_of(context, pieces)
-    judged, concepts = parts.judged, parts.concepts
+    judged, asked = parts.judged, None
+    if (llm := asks(context)) is not None:
+        asked = asked_about(settings, parts, llm, [np.ones(len(judged), bool)])
+        parts = asked.parts
+    concepts = parts.concepts
     dear = np.array([concept.dear for concept in concepts.concepts])
-    statements = propose(concepts.rows, judged.failed, longest=settings.sentences, dear=dear)
+    if asked is None:
+        statements = propose(concepts.rows, judged.failed, longest=settings.sentences, dear=dear)
+    else:
+        statements = list(asked.suggest(0))
     broad = broader(statements)
     every = [*statements, *broad]
     counting = partial(count, plan_of(parts, rule, sides, every, pieces))
@@ -160,6 +168,7 @@ def in_pieces(context: Context[TableSettings, Any], pieces: Pieces) -> Measured:
         counted.first,
         sampled=len(judged),
         tested=others.total.n,
+        llm=None if asked is None else asked.use,
     )
 
 

@@ -39,7 +39,9 @@ from weakspot.studies.table.parts import InPieces, TableParts
 from weakspot.studies.table.pictures import kept
 from weakspot.studies.table.result import Bound, ExampleRow, TableResult, WeakSpot
 from weakspot.studies.table.settings import TableSettings
+from weakspot.studies.table.suggested import asked_about, asks
 from weakspot.study import Context
+from weakspot.study.language_model import KeptAnswers
 
 #: Failing rows shown of each weak spot, and answers.
 EXAMPLES: Final = 6
@@ -64,7 +66,7 @@ def table(context: Context[TableSettings, TableParts | InPieces]) -> TableResult
         found = in_pieces(context, given.pieces)
     else:
         given = context.parts = given.looked_at(context.run.folder / "pictures", context.watch)
-        found = in_halves(settings, given)
+        found = in_halves(settings, given, llm=asks(context))
     parts = found.parts
     judged, concepts = parts.judged, parts.concepts
     # Of a table in pieces the rows in memory are a sample, which no trials are kept of.
@@ -109,6 +111,7 @@ def table(context: Context[TableSettings, TableParts | InPieces]) -> TableResult
         reasons=tuple((one.line, one.reason) for one in found.first_left_out[:LISTED]),
         notes=tuple(judged.records.notes),
         concepts=len(concepts.concepts),
+        llm=found.llm,
         wider=parts.wider,
         label=share_of(judged, doubts, np.ones(len(judged), bool)),
         spots=tuple(spots),
@@ -118,12 +121,16 @@ def table(context: Context[TableSettings, TableParts | InPieces]) -> TableResult
     )
 
 
-def in_halves(settings: TableSettings, parts: TableParts) -> Measured:
+def in_halves(settings: TableSettings, parts: TableParts, *, llm: KeptAnswers | None = None) -> Measured:
     """Each half of the rows suggests, and the other tests."""
-    judged, concepts = parts.judged, parts.concepts
-    failed = judged.failed
+    judged, failed = parts.judged, parts.judged.failed
     doubts = suspicion(judged)
     half = halves(len(judged), settings.seed, parts.groups)
+    asked = None
+    if llm is not None:
+        asked = asked_about(settings, parts, llm, (~half, half))
+        parts = asked.parts
+    concepts = parts.concepts
     spots = weak_spots(
         concepts.rows,
         failed,
@@ -134,6 +141,7 @@ def in_halves(settings: TableSettings, parts: TableParts) -> Measured:
         dear=np.array([concept.dear for concept in concepts.concepts]),
         doubts=doubts,
         meanings=meanings_of(concepts.concepts),
+        suggest=None if asked is None else asked.suggest,
     )
     evidence = []
     for spot in spots:
@@ -148,7 +156,8 @@ def in_halves(settings: TableSettings, parts: TableParts) -> Measured:
             )
         )
     usual = rate_of(parts, np.ones(len(judged), bool))
-    return Measured(parts, spots, evidence, usual, len(judged.left_out), judged.left_out)
+    use = None if asked is None else asked.use
+    return Measured(parts, spots, evidence, usual, len(judged.left_out), judged.left_out, llm=use)
 
 
 def weak_spot(
@@ -232,7 +241,7 @@ def bound(parts: TableParts, spots: list[Rows]) -> Bound | None:
     """How often a concept of some size may fail at most among rows that no weak spot speaks of."""
     left = ~np.logical_or.reduce([np.zeros(len(parts.judged), bool), *spots])
     groups = None if parts.groups is None else parts.groups[left]
-    found = highest(parts.concepts.rows[left], parts.judged.failed[left], groups, every=len(left))
+    found = highest(parts.plain.rows[left], parts.judged.failed[left], groups, every=len(left))
     return None if found is None else Bound(**found._asdict())
 
 

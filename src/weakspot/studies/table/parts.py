@@ -22,6 +22,7 @@ from weakspot.records.verdicts import read_judged
 from weakspot.studies.table.pictures import shown
 from weakspot.studies.table.settings import TableSettings
 from weakspot.study.loading import part
+from weakspot.text.llm_answers import Asked
 from weakspot.text.wordnet import WordNet
 
 #: Tables of more bytes, unpacked, are not read at once.
@@ -38,6 +39,8 @@ class TableParts:
         encoder: Says what pictures show; None for words and values alone.
         tags: What it may say.
         shown: The column of what it said; "" before it was asked.
+        llm: Reads rows and proposes; None for the rules alone.
+        more: The concepts with those that it added; None where it added none.
     """
 
     judged: Judged
@@ -46,6 +49,8 @@ class TableParts:
     encoder: Encoder | None = None
     tags: tuple[str, ...] = ()
     shown: str = ""
+    llm: Asked | None = None
+    more: Concepts | None = None
 
     @property
     def wider(self) -> bool:
@@ -60,9 +65,14 @@ class TableParts:
             found["tags"] = sha256("\n".join(self.tags).encode()).hexdigest()
         return found
 
-    @cached_property
+    @property
     def concepts(self) -> Concepts:
-        """What can be said of the rows."""
+        """What can be said of the rows, by anybody."""
+        return self.more or self.plain
+
+    @cached_property
+    def plain(self) -> Concepts:
+        """What can be said of the rows without looking at what failed."""
         return concepts_of(self.judged, wordnet=self.wordnet, ignored=self.ignored, shown=self.shown)
 
     def looked_at(self, folder: Path, watch: Watch) -> TableParts:
@@ -89,6 +99,7 @@ class InPieces:
     """A table that does not fit into memory; nothing of it has been read."""
 
     pieces: Pieces
+    llm: Asked | None = None
 
     @property
     def digests(self) -> Mapping[str, str]:
@@ -96,8 +107,12 @@ class InPieces:
         return {"table": self.pieces.digest}
 
 
-def load(settings: TableSettings, target: Any = None, encoder: Any = None) -> TableParts | InPieces:
+def load(
+    settings: TableSettings, target: Any = None, encoder: Any = None, llm: Any = None
+) -> TableParts | InPieces:
     """Read the table, or see of which pieces it is; what cannot be used is told here."""
+    named = settings.llm is not None or llm is not None
+    model = part(llm, settings.llm or "", MODELS, Asked) if named else None
     pieces = pieces_of(settings.target) if target is None else None
     if pieces is not None and (pieces.rows > settings.at_once or pieces.size > BYTES):
         if encoder is not None or settings.encoder is not None:
@@ -105,11 +120,11 @@ def load(settings: TableSettings, target: Any = None, encoder: Any = None) -> Ta
                 f"{pieces.origin} is too large to look at all of its pictures",
                 fix="leave the encoder out, or give a part of the table",
             )
-        return InPieces(pieces)
+        return InPieces(pieces, model)
     judged = read_judged(
         settings.target if target is None else target, named=settings.roles, failed=settings.failed
     )
-    return said_of(judged, settings, encoder)
+    return replace(said_of(judged, settings, encoder), llm=model)
 
 
 def said_of(judged: Judged, settings: TableSettings, encoder: Any = None) -> TableParts:

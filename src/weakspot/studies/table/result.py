@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from weakspot.core import Rate
+from weakspot.study.language_model import LlmUse
 from weakspot.study.study import ByName, Result, Value
 
 
@@ -81,6 +82,7 @@ class TableResult(Result):
         bound: Of the rows that no finding speaks of; None where they are too few.
         sampled: Of a table that was read bit by bit, the rows of the sample that suggested; 0 of others.
         tested: Of such a table, the rows that tested what the sample suggested.
+        llm: What a language model did; None where there was none.
     """
 
     origin: str
@@ -100,3 +102,4 @@ class TableResult(Result):
     bound: Bound | None
     sampled: int = 0
     tested: int = 0
+    llm: LlmUse | None = None

@@ -9,7 +9,7 @@ from pydantic import model_validator
 
 from weakspot.core import WeakspotError
 from weakspot.core.registry import name_of
-from weakspot.study.options import FdrOption, Option, SeedOption, StudySettings
+from weakspot.study.options import FdrOption, Option, ProposeOption, SeedOption, StudySettings
 
 if TYPE_CHECKING:
     from weakspot.records import Roles
@@ -79,6 +79,16 @@ class TableSettings(StudySettings):
             names="file",
         ),
     ] = None
+    llm: Annotated[
+        str | None,
+        Option(
+            "A language model that reads rows and proposes conditions, e.g. chat:openai/…",
+            "MODEL",
+            names="model",
+            named=name_of,
+        ),
+    ] = None
+    propose: ProposeOption = "both"
     sentences: Annotated[int, Option("At most so many things said together.")] = 3
     at_once: Annotated[
         int, Option("A table of more rows is read bit by bit: a sample suggests, all others test.", "ROWS")
@@ -109,6 +119,8 @@ class TableSettings(StudySettings):
             raise WeakspotError(f"{self.sentences} things cannot be said together", fix="choose 1, 2 or 3")
         if self.sample < 1:
             raise WeakspotError(f"{self.sample} rows cannot suggest anything", fix="choose a sample of some")
+        if self.propose == "llm" and self.llm is None:
+            raise WeakspotError("there is no language model that could propose", fix="name one: --llm MODEL")
         if self.tags is not None and self.encoder is None:
             raise WeakspotError("tags are said by an encoder", fix="name one: encoder=MODEL")
         return self
