@@ -28,6 +28,8 @@ WIDE, NAMES, ROW, FOOT = 920.0, 310.0, 24.0, 26.0
 INKS: Final = ("var(--base)", "var(--fail)", "var(--pass)", "var(--warn)", "var(--soft)")
 #: Likewise, of bars.
 BARS: Final = ("var(--base-bar)", "var(--fail-bar)", *INKS[2:])
+#: Of two runs, or of one model before and after: everywhere the same, and no colour of failing or passing.
+RUNS: Final = ("var(--first)", "var(--second)")
 _STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
@@ -152,12 +154,14 @@ class Lanes(NamedTuple):
         series: Their names, in the order of the colours.
         bands: By row, an interval that is shaded behind it.
         bars: Bars from zero in place of points.
+        inks: Colours of the series, if not the usual ones.
     """
 
     marks: Sequence[Mark]
     series: tuple[str, ...]
     bands: Mapping[str, Rate] = {}
     bars: bool = False
+    inks: tuple[str, ...] = ()
 
 
 def lanes(data: Lanes, title: str) -> Markup:
@@ -169,7 +173,7 @@ def lanes(data: Lanes, title: str) -> Markup:
     def x(share: float) -> float:
         return round(NAMES + span * min(max(share / scale.top, 0.0), 1.0), 1)
 
-    inks = BARS if data.bars else INKS
+    inks = data.inks or (BARS if data.bars else INKS)
     head = 24.0 if len(data.series) > 1 else 6.0
     step = ROW if len(data.series) == 1 else 6 + 12.0 * len(data.series)
     parts, y, group = [], head, ""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -168,8 +166,6 @@ def _histogram(trials: Sequence[Trial]) -> list[int]:
 # -- figures --------------------------------------------------------------------------------------------
 
 RATES, HISTOGRAMS = 24, 12  # categories in a picture of rates, and of histograms
-LONGEST: Final = 300  # characters of a text that are shown
-_TOKENS: Final = re.compile(r"\w+\s*|[^\w\s]\s*")
 
 
 def rates(rows: Sequence[CategoryShown], bases: Sequence[CategoryShown]) -> Iterator[Figure]:
@@ -210,27 +206,3 @@ def similarities(
         "similarities", title, ("pairs", "from", "to", "count"), data,
         plots.histograms(shapes, low=low, high=high, cut=cut, title=title), note,
     )  # fmt: skip
-
-
-class Stretch(NamedTuple):
-    """Some words of a text: whether the other text has others there, and whether a space follows."""
-
-    words: str
-    changed: bool
-    gap: bool
-
-
-def marked(first: str, second: str) -> tuple[list[Stretch], list[Stretch]]:
-    """Both texts in stretches that they share and that they do not."""
-    one, two = (_TOKENS.findall(show.shorten(text, LONGEST)) for text in (first, second))
-    bare = [[token.strip() for token in tokens] for tokens in (one, two)]
-    steps = SequenceMatcher(a=bare[0], b=bare[1], autojunk=False).get_opcodes()
-
-    def stretch(tokens: Sequence[str], *, changed: bool) -> Stretch:
-        text = "".join(tokens)
-        return Stretch(text.strip(), changed, text != text.rstrip())
-
-    return (
-        [stretch(one[a:b], changed=tag != "equal") for tag, a, b, _, _ in steps if a < b],
-        [stretch(two[a:b], changed=tag != "equal") for tag, _, _, a, b in steps if a < b],
-    )

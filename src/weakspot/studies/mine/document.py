@@ -15,13 +15,13 @@ from weakspot.report.document import Allowance, Document, Ending, Html, Section,
 from weakspot.report.format import cut, row
 from weakspot.report.markdown import escape
 from weakspot.report.markdown import table as markdown_table
+from weakspot.report.ranking import marked
 from weakspot.store import Run
 from weakspot.studies.mine.categories import (
     TEXTS,
     CategoryShown,
     PairShown,
     categories_of,
-    marked,
     rates,
     similarities,
 )
