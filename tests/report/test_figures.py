@@ -103,10 +103,16 @@ def test_bars_are_as_long_as_the_rates() -> None:
     assert [bar / bars[1] for bar in bars] == pytest.approx([0.5, 1.0] * 4, abs=1e-2)
 
 
-def test_what_is_beyond_the_cut_is_red() -> None:
-    root = ET.fromstring(str(plots.histograms(BINS, low=-1, high=1, cut=0.5, title="t")))
-    inks = [e.get("fill") for e in root.iter("rect")]
-    assert [("fail" in (ink or "")) for ink in inks] == [False, False, True, False, True]
+def test_red_in_a_histogram_is_what_failed(build: Build) -> None:
+    bins = [Bins("random", [0, 3, 9, 1]), Bins("b", [0, 0, 2, 5], [0, 0, 1, 5])]
+    picture = plots.histograms(bins, low=-1, high=1, cut=0.5, title="t")
+    rects = [
+        (e.get("fill") or "", float(e.get("height", "0"))) for e in ET.fromstring(str(picture)).iter("rect")
+    ]
+    red = [high for ink, high in rects if "fail" in ink]
+    assert red == [pytest.approx(34 / 5, abs=0.1), pytest.approx(34, abs=0.1)]
+    assert len(rects) == 3 + 3
+    assert "7 pairs, 6 failed" in picture
 
 
 def test_the_figure_of_the_findings_has_their_rates_and_the_baselines(build: Build) -> None:

@@ -232,14 +232,15 @@ def _legend(series: Sequence[str], inks: Sequence[str]) -> list[Markup]:
 
 
 class Bins(NamedTuple):
-    """Counts in bins of equal width between two ends."""
+    """Counts in bins of equal width between two ends; of them, those that failed."""
 
     name: str
     counts: Sequence[int]
+    failed: Sequence[int] = ()
 
 
 def histograms(rows: Sequence[Bins], *, low: float, high: float, cut: float | None, title: str) -> Markup:
-    """Histograms above one another on one axis; what is beyond the cut is red."""
+    """Histograms above one another on one axis; what failed is red, and stands on what did not."""
     span, height, y = WIDE - NAMES - 14, 38.0, 6.0
     parts = []
 
@@ -249,13 +250,20 @@ def histograms(rows: Sequence[Bins], *, low: float, high: float, cut: float | No
     for row in rows:
         most, n = max(row.counts, default=0) or 1, sum(row.counts)
         parts.append(text(NAMES - 10, y + 20, brief(row.name, 44), "end", "var(--ink)"))
-        parts.append(text(NAMES - 10, y + 34, show.plural(n, "pair"), "end"))
+        failures = f", {show.count(sum(row.failed))} failed" if row.failed else ""
+        parts.append(text(NAMES - 10, y + 34, f"{show.plural(n, 'pair')}{failures}", "end"))
         wide = (high - low) / len(row.counts)
         for i, count in enumerate(row.counts):
-            if count:
-                a, tall = low + i * wide, (height - 4) * count / most
-                ink = "var(--fail-bar)" if cut is not None and a + wide > cut + 1e-9 else "var(--base-bar)"
-                parts.append(_rect(x(a), y + height - tall, x(a + wide) - x(a) - 0.6, tall, ink, 1))
+            if not count:
+                continue
+            a, unit = low + i * wide, (height - 4) / most
+            failed = min(row.failed[i], count) if i < len(row.failed) else 0
+            for some, below, ink in (
+                (count - failed, 0, "var(--base-bar)"), (failed, count - failed, "var(--fail-bar)")
+            ):  # fmt: skip
+                if some:
+                    top = y + height - unit * (below + some)
+                    parts.append(_rect(x(a), top, x(a + wide) - x(a) - 0.6, unit * some, ink, 1))
         parts.append(_line(x(low), x(high), y + height, y + height))
         y += height + 8
     if cut is not None:

@@ -138,7 +138,9 @@ class Ranking:
             }
             for row in self.rows
         ]
-        return {"ranking": self, "ranked": rows, "scale": scale, "ranking_template": TEMPLATE}
+        beside = any(row["pictures"] for row in rows)  # else what fails stands below its row
+        values = {"ranking": self, "ranked": rows, "scale": scale, "beside": beside}
+        return values | {"ranking_template": TEMPLATE}
 
     def figure(self) -> Figure:
         """The same rates as a picture, to be saved for slides."""
