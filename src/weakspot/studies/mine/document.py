@@ -69,8 +69,8 @@ class MineDocument(Document):
         if mined is None:
             return f"{who} has not been looked at yet."
         text = (
-            f"{show.plural(len(mined.pairs), 'pair')} of captions that it confuses and the reference does not "
-            f"were found among {show.count(mined.texts)} texts."
+            f"{show.plural(len(mined.pairs), 'pair')} of captions that it confuses and the reference does "
+            f"not were found among {show.count(mined.texts)} texts."
         )
         if self.result.note:
             return f"{who} cannot embed new texts, so nothing was measured on new pairs. {text}"

@@ -111,7 +111,7 @@ class TableDocument(Document):
         block = Html(template, values, "\n\n".join(texts), [ranked.figure()])
         note = (
             "Kinds of rows that fail more often than the others. First come those that matter most: many "
-            "failures, and a rate far above the usual. Each rate is of rows that had no part in suggesting it."
+            "failures, and a rate far above the usual. The rows of each rate had no part in suggesting it."
         )
         return Section("Weak spots", [block], note)
 
