@@ -206,7 +206,7 @@ def mine(
 ) -> Run:
     """Find what an encoder of texts does not tell apart.
 
-    Pairs of captions that it takes for alike and the reference tells apart are mined from a corpus and put
+    Pairs of captions that it confuses and the reference tells apart are mined from a corpus and put
     into categories. New pairs of every category are then measured against captions with any word replaced,
     and confirmed on fresh ones. A language model is not needed.
 

@@ -14,12 +14,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from weakspot.cli.screen import _bar, _line, limits
 from weakspot.core import Finding, Hypothesis, Rate, Tally
 from weakspot.engine import Lane, State
 from weakspot.report.format import cut
-from weakspot.studies.hunt.cards import in_lines as rows_of
+from weakspot.report.ranking import Ranked, Ranking
+from weakspot.studies.hunt.cards import instead
 
 WEAKSPOT = str(Path(sys.executable).with_name("weakspot"))
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -117,28 +119,40 @@ def finding(phrase: str, value: float, said: str = "bee") -> Finding:
     return Finding(Hypothesis(phrase), phrase, rate, usual, 9.0, True, ((said, 0.98),))
 
 
-@pytest.mark.parametrize("wide", [80, 120])
-def test_the_rows_of_a_result_fit_and_align(wide: int) -> None:
+def rows_of(found: list[Finding], names: list[tuple[str, str]], wide: int) -> list[str]:
+    rows = [
+        Ranked(place, words, f.rate, f.baseline, under=not place, more=(f"→ {instead(f)}",))
+        for f, (place, words) in zip(found, names, strict=True)
+    ]
+    return list(Ranking(rows=rows, further=("said instead",)).lines(wide))
+
+
+@pytest.mark.parametrize("wide", [60, 80, 100, 120])
+def test_the_rows_of_a_result_fit_and_nothing_is_cut(wide: int) -> None:
     found = [
         finding("it is on a yellow flower and behind it there is a very long description.", 0.6),
         finding("it is small.", 0.1, "a label of unusual length, really"),
         finding("它在花上。", 0.2),
     ]
-    rows = rows_of(found, [("1", found[0].phrase), ("2", found[1].phrase), ("", "└ 它在花上。")], wide)
-    assert all(len(row) <= wide for row in rows)
-    assert len({row.encode("utf-16-le").find("→".encode("utf-16-le")) for row in rows[:2]}) == 1
-    assert rows[0].startswith(" 1  it is on a ")
-    assert rows[2].startswith("    └ 它在花上")
-    assert ("baseline" in rows[0]) is (wide == 120)
+    rows = rows_of(found, [("1", found[0].phrase), ("2", found[1].phrase), ("", "它在花上。")], wide)
+    assert all(cell_len(row) <= wide for row in rows)
+    assert rows[0].startswith(" 1  it is on a")
+    said = " ".join(" ".join(rows).split())
+    if wide == 120:
+        assert "a label of unusual length, really 98 %" in said
+    for words in (*found[0].phrase.split(), "unusual", "length,", "└ 它在花上。"):
+        assert words in said
+    assert said.count("baseline") == 3
+    assert "…" not in said
 
 
 def test_rows_say_the_label_and_the_one_wrong_answer() -> None:
     about_bees = replace(finding("it is on a flower.", 0.6), answer="bee")
-    names = [("1", "fly: it is on a flower."), ("2", "house cat: it is small.")]
+    names = [("1", "fly: it is on a flower"), ("2", "house cat: it is small")]
     rows = rows_of([about_bees, finding("it is small.", 0.1)], names, 120)
-    assert rows[0].startswith(" 1  fly: it is on a flower. ")
+    assert rows[0].startswith(" 1  fly: it is on a flower ")
     assert rows[0].endswith("→ bee only")
-    assert rows[1].startswith(" 2  house cat: it is small. ")
+    assert rows[1].startswith(" 2  house cat: it is small ")
     assert rows[1].endswith("→ bee 98 %")
 
 

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from markupsafe import Markup
 
-from weakspot.core import Rate, Stage
+from weakspot.core import Rate
 from weakspot.report import cells, plots
 from weakspot.report.plots import Bins, Figure, Lanes, Mark, named, table
 from weakspot.stats import wilson
-from weakspot.studies.hunt.cards import figures
+from weakspot.studies.hunt.cards import ranking
 from weakspot.studies.hunt.listing import Listing
 from weakspot.study import reports as report
 
@@ -35,9 +35,6 @@ BOTH = Lanes(
     bars=True,
 )
 AXES = [cells.Axis(f"{name}{HOSTILE}", ["1", HOSTILE, "3"]) for name in "abc"]
-CELLS = [
-    cells.Cell((x, y, z), (x + y + z) / 6, HOSTILE) for x in range(3) for y in range(3) for z in range(3)
-]
 BINS = [Bins("random", [0, 3, 9, 1]), Bins(HOSTILE, [0, 0, 2, 5])]
 
 
@@ -53,7 +50,6 @@ PICTURES: dict[str, Callable[[], Markup]] = {
         [plots.Curve(HOSTILE, [(0, 0.2), (1, 0.1)], 1), plots.Curve("b", [(0, 0.0), (1, 0.0)])],
         "t", across="rounds", shares=True,
     ),
-    "space": lambda: cells.space(AXES, CELLS, 1.0),
 }  # fmt: skip
 
 
@@ -107,24 +103,25 @@ def test_bars_are_as_long_as_the_rates() -> None:
     assert [bar / bars[1] for bar in bars] == pytest.approx([0.5, 1.0] * 4, abs=1e-2)
 
 
-def test_what_is_beyond_the_cut_is_red() -> None:
-    root = ET.fromstring(str(plots.histograms(BINS, low=-1, high=1, cut=0.5, title="t")))
-    inks = [e.get("fill") for e in root.iter("rect")]
-    assert [("fail" in (ink or "")) for ink in inks] == [False, False, True, False, True]
+def test_red_in_a_histogram_is_what_failed(build: Build) -> None:
+    bins = [Bins("random", [0, 3, 9, 1]), Bins("b", [0, 0, 2, 5], [0, 0, 1, 5])]
+    picture = plots.histograms(bins, low=-1, high=1, cut=0.5, title="t")
+    rects = [
+        (e.get("fill") or "", float(e.get("height", "0"))) for e in ET.fromstring(str(picture)).iter("rect")
+    ]
+    red = [high for ink, high in rects if "fail" in ink]
+    assert red == [pytest.approx(36 / 5, abs=0.1), pytest.approx(36, abs=0.1)]
+    assert len(rects) == 3 + 3
+    assert "7 pairs, 6 failed" in picture
 
 
-def test_the_answers_of_a_hunt_are_those_of_the_ledger(build: Build) -> None:
+def test_the_figure_of_the_findings_has_their_rates_and_the_baselines(build: Build) -> None:
     builder = build()
     builder.baseline(8)
     found = builder.finding("it is on a flower.", 63, 100, wrong="bee")
-    run = builder.finish()
-    rates, answers = figures(Listing(run))
-    assert rates.rows[0][1:] == ("with these words", *found.rate[:3], 63, 100)
+    rates = ranking(Listing(builder.finish()), [found]).figure()
+    assert rates.rows[0] == ("1. it is on a flower", "failure rate", *found.rate[:3], 63, 100)
     assert rates.rows[1][5:] == (8, 1000)
-    said = {(row[1], row[2]): row[6:] for row in answers.rows}
-    before = run.ledger.answers(builder.base, Stage.EXPLORE, failed=True)
-    assert said["bee", "with these words"] == (63, 100)
-    assert said["bee", "baseline"] == (before.get("bee", 0), 1000)
 
 
 def test_a_run_without_findings_has_no_figures(build: Build) -> None:
@@ -142,18 +139,6 @@ def test_every_picture_is_safe(name: str) -> None:
     assert not [a for e in root.iter() for a in e.attrib if a.startswith("on") or a.endswith("href")]
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text)
     assert root.get("aria-label")
-
-
-def test_cells_stand_where_their_values_say_and_the_worst_is_the_reddest() -> None:
-    root = ET.fromstring(str(cells.space(AXES, CELLS, 1.0)))
-    dots = [group for group in root.iter("g") if group.find("circle") is not None]
-    places = {group.get("data-at", ""): group for group in dots}
-    assert len(places) == 27
-    worst, best = places["1 1 1"].find("circle"), places["-1 -1 -1"].find("circle")
-    assert worst is not None
-    assert best is not None
-    assert (worst.get("fill"), best.get("fill")) == ("var(--heat-8)", "var(--heat-0)")
-    assert float(worst.get("r", "")) > float(best.get("r", ""))
 
 
 def test_curves_begin_and_end_where_the_points_say() -> None:

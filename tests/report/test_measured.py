@@ -60,8 +60,8 @@ def test_a_claim_about_one_wrong_answer_says_so_everywhere(build: Build) -> None
     builder.finding("it is on a flower.", 63, 100, answer="bee")
     page, text, data, lines = read(builder.finish())
     assert "63 % [46, 78] of 100 fresh fly pictures are taken for ‘bee’ → bee only" in page
-    assert "The claim is about this one wrong answer" in page
-    assert "| 57× | – | bee only |" in text
+    assert "This is about one wrong answer" in page
+    assert "| → bee only |" in text
     assert "“Only”: the rates" in text
     assert "when it is on a flower, 63 % of fly pictures are taken for ‘bee’" in data["conclusion"]
     assert "→ bee only" in lines
@@ -161,9 +161,9 @@ def test_edits_are_a_ladder_from_the_finding_to_the_baseline(build: Build) -> No
         page.index(words)
         for words in (
             "What it depends on",
-            "as found it is on a yellow flower. 63 % [",
+            "as found it is on a yellow flower 63 % [",
             "yellow → blue 62 % [",
-            "denied “it is not on a yellow flower.” 2.1 % [",
+            "denied it is not on a yellow flower 2.1 % [",
             "baseline without these words 1.1 % [",
         )
     ]
@@ -210,13 +210,13 @@ def test_each_finding_names_its_label_and_has_its_own_baseline(several: Run) -> 
         "are misread, 12 times the usual rate."
     )
     assert page.startswith("world:classifier · 2 labels")
-    assert "fly agaric: the background is snow." in page
+    assert "fly agaric: when the background is snow" in page
     assert "labels2 usual rates 1.1 % to 5.0 %" in page
     assert "The baselines" in page
     assert "(fungus). | 5.0 % \\[" in text
     assert "# world:classifier · 2 labels" in text
     assert "baseline 2 labels: fly agaric 5.0 % [" in lines
-    assert " 1  fly agaric: the background is snow.  60 %" in lines
+    assert " 1  fly agaric: the background is snow  60 %" in lines
     assert [(lane["label"], lane["phrase"]) for lane in data["race"]] == [
         ("fly agaric", "the background is snow.")
     ]

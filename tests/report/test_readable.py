@@ -18,8 +18,8 @@ from weakspot.report import document
 from weakspot.report.document import Allowance, Html, Section
 from weakspot.report.html import PICTURES, _kinds, html
 from weakspot.report.plots import Figure, svg
+from weakspot.report.ranking import Stretch, marked
 from weakspot.store import Run, RunConfig, png
-from weakspot.studies.mine.categories import Stretch, marked
 from weakspot.studies.repair.document import RepairDocument
 from weakspot.study import reports as report
 

@@ -49,7 +49,7 @@ class Page(HTMLParser):
 ALLOWED = """
     html head meta title style body header main section article footer h1 h2 h3 p span div bdi b i q a br
     dl dt dd ul li pre code blockquote figure figcaption img details summary
-    table thead tbody tr th td svg g line rect circle text script
+    table thead tbody tr th td mark svg g line rect circle text script
 """
 
 
@@ -115,15 +115,16 @@ def test_page_says_it_all(hunted: Run) -> None:
         "world:classifier · ‘fly’",
         "2 weak spots confirmed: when it is on a flower, 63 % of fly pictures are misread, "
         "57 times the usual rate.",
-        "it is on a flower.",
+        "When it is on a flower",
         "57×",
         "→ bee 100 %",
         "bee 98 %",
-        "baseline · 11 of 1,000",
+        "baseline 1.1 % [0.3, 2.8]",
+        "should be fly, said bee",
         "weakspot hunt world:classifier --label fly --source world:renderer --seed 7 --budget images=20000",
         "SOURCES.load('world:renderer')",
         "Not confirmed",
-        "it is purple.",
+        "it is purple",
         "could not be drawn",
         "confirmed #2",
         "at most 5 %",
@@ -138,8 +139,8 @@ def test_page_says_it_all(hunted: Run) -> None:
 
 def test_page_shows_a_bounded_choice_of_examples(hunted: Run) -> None:
     page = check_safe(report.html(hunted))
-    # Two findings and the baseline, which has 11 failures: at most 12 failing and 6 passing of each.
-    assert len(page.all("img")) == 2 * (12 + 6) + (11 + 6)
+    # Three beside each of two findings; of these and of the baseline 6 failing and 3 passing.
+    assert len(page.all("img")) == 2 * 3 + 3 * (6 + 3)
     first = page.all("img")[0]
     assert first["alt"] == "failed: fly answered with bee. a caption."
 
@@ -172,8 +173,8 @@ def test_markdown_says_it_all(hunted: Run) -> None:
     for words in (
         "# world:classifier · ‘fly’",
         "2 weak spots confirmed",
-        "| 1 | it is on a flower. | 63 % ",
-        "| 57× | – | bee 100 % |",
+        "| 1 | it is on a flower | 63 % \\[46, 78\\] | 100 | 1.1 % ",
+        "| → bee 100 % | should be fly, said bee; should be fly, said bee;",
         "## Not confirmed",
         "| it is beside itself. | could not be drawn | – | 0 | 0 | 5 |",
         "| 5 | source: a contradiction |",
@@ -289,7 +290,7 @@ def test_missing_and_damaged_pictures_are_left_out(build: Build) -> None:
     paths = [run.blobs.path(t.blob) for t in trials if t is not None and t.blob]
     paths[0].unlink()
     paths[1].write_bytes(b"damaged")
-    assert len(check_safe(report.html(run)).all("img")) == 4 + 2
+    assert len(check_safe(report.html(run)).all("img")) == 3 + 4 + 2
 
 
 @pytest.mark.parametrize("content", [b"\x89PNG\r\n\x1a\nbroken", b"\xff\xd8\xff\xe0half", b"\xff\xfe"])
@@ -335,7 +336,7 @@ def test_many_findings_stay_below_five_megabytes(build: Build) -> None:
         builder.finding(f"it is number {i}.", 12, 18, content=lambda i: pictures[i % 18])
     page = check_safe(report.html(builder.finish()))
     assert len(page.all("article")) == 24
-    assert "it is number 29." in page.text
+    assert "it is number 29" in page.text
 
 
 # -- hostile words ------------------------------------------------------------------------------------
@@ -383,7 +384,7 @@ def test_pipes_do_not_break_tables(build: Build) -> None:
     builder.finding("a | b ` c", 63, 100, wrong="x|y")
     text = report.markdown(builder.finish())
     row = next(line for line in text.splitlines() if line.startswith("| 1 |"))
-    assert len(re.findall(r"(?<!\\)\|", row)) == 9
+    assert len(re.findall(r"(?<!\\)\|", row)) == 8
 
 
 def test_a_megabyte_of_text_is_cut_with_a_note(build: Build) -> None:
@@ -439,7 +440,7 @@ def test_failing_cases_can_be_drawn_again(build: Build) -> None:
     [
         ("it is on a flower.", "when it is on a flower"),
         ("It is on a flower. it is night.", "when it is on a flower and it is night"),
-        ("a photo of a fly.", "given “a photo of a fly.”"),
+        ("a photo of a fly.", "given “a photo of a fly”"),
         ("", "given “”"),
     ],
 )

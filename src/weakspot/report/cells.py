@@ -1,8 +1,7 @@
-"""Pictures of rates by concepts, drawn as SVG: heat maps of two axes, cells in the space of three."""
+"""Pictures of rates by concepts, drawn as SVG: heat maps of two axes, and lanes of one."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -14,11 +13,11 @@ from weakspot.report.plots import Figure, Lanes, Mark, brief, lanes, named, svg,
 
 #: Pixels of a cell of a heat map, and of a letter.
 WIDE, HIGH, LETTER = 64.0, 38.0, 6.4
-#: Steps of the scale of rates, from never to the worst of a picture.
+#: Steps of the scale of rates, from never to the worst of all pictures; pixels of one in the legend.
 STEPS: Final = 9
-#: Of cells in space: the picture, pixels of half an axis, and the angles (degrees) from which it is seen
-#: until report.js turns it.
-ACROSS, UP, SCALE, TURN, TILT = 440.0, 370.0, 96.0, 35.0, 25.0
+SWATCH: Final = 16.0
+#: Characters of a value's name.
+LONGEST: Final = 40
 
 
 class Axis(NamedTuple):
@@ -28,29 +27,25 @@ class Axis(NamedTuple):
     values: Sequence[str]
 
 
-class Cell(NamedTuple):
-    """A cell: the numbers of its values, its rate, and what it is in words."""
-
-    at: Sequence[int]
-    rate: float
-    words: str
-
-
 #: Rates by two axes: a row for each value of the first; None where there is nothing to have a rate.
 ByTwo = Sequence[Sequence[float | None]]
 
 
 def heat(down: Axis, across: Axis, rates: ByTwo, top: float) -> Markup:
-    """Rates by two axes, written into the cells.
+    """Rates by two axes, written into the cells, with the scale of the colours below.
 
     Args:
-        top: The rate of the strongest colour.
+        top: The rate of the strongest colour; the same for all pictures that are to be compared.
     """
-    names = [brief(value, 22) for value in down.values]
-    left = 24 + LETTER * max(map(len, names), default=0) + 8
+    names = [brief(value, LONGEST) for value in down.values]
+    heads = [brief(value, LONGEST) for value in across.values]
+    longest = LETTER * max(map(len, heads), default=0)
+    turned = longest > WIDE - 4  # names that do not fit above one another's columns lean
+    foot = 26 + (0.6 * longest if turned else 0)
+    left = 24 + max(LETTER * max(map(len, names), default=0) + 8, 0.8 * longest - WIDE / 2 if turned else 0)
     wide, high = WIDE * len(across.values), HIGH * len(names)
     parts = [
-        text(left + wide / 2, high + 40, brief(across.name, 40), "middle", "var(--ink)"),
+        text(left + wide / 2, high + foot + 14, brief(across.name, 40), "middle", "var(--ink)"),
         Markup('<g transform="translate(12 {:.0f}) rotate(-90)">{}</g>').format(
             high / 2, text(0, 0, brief(down.name, 40), "middle", "var(--ink)")
         ),
@@ -72,11 +67,31 @@ def heat(down: Axis, across: Axis, rates: ByTwo, top: float) -> Markup:
             parts.append(
                 text(left + WIDE * (j + 0.5) - 1, HIGH * (i + 0.5) + 3, show.percent(rate), "middle", on)
             )
-    parts += [
-        text(left + WIDE * (j + 0.5), high + 18, brief(value, 9), "middle")
-        for j, value in enumerate(across.values)
+    for j, name in enumerate(heads):
+        x = left + WIDE * (j + 0.5)
+        if turned:
+            lean = Markup('<g transform="translate({:.0f} {:.0f}) rotate(-37)">{}</g>')
+            parts.append(lean.format(x + 6, high + 14, text(0, 0, name, "end")))
+        else:
+            parts.append(text(x, high + 18, name, "middle"))
+    bottom = high + foot + 34
+    parts += _legend(left, bottom, top)
+    least = left + (STEPS + 6) * SWATCH
+    return svg(
+        max(left + wide, least) + 4, bottom + 16, f"failure rate by {down.name} and {across.name}", parts
+    )
+
+
+def _legend(left: float, y: float, top: float) -> list[Markup]:
+    """The colours from never to the worst rate."""
+    box = Markup('<rect x="{}" y="{}" width="{}" height="{}" fill="{}"/>')
+    start = left + 30
+    boxes = [
+        box.format(start + SWATCH * step, y - 10, SWATCH, SWATCH - 4, f"var(--heat-{step})")
+        for step in range(STEPS)
     ]
-    return svg(left + wide + 4, high + 48, f"failure rate by {down.name} and {across.name}", parts)
+    last = start + SWATCH * STEPS + 6
+    return [text(start - 6, y, "0 %", "end"), *boxes, text(last, y, show.percent(top) if top > 0 else "0 %")]
 
 
 def heat_figure(
@@ -129,56 +144,3 @@ def axis_figure(axis: Axis, rates: Mapping[str, Sequence[Rate]], name: str, titl
 def ink(rate: float, top: float) -> str:
     step = min(int(STEPS * rate / top), STEPS - 1) if top > 0 else 0
     return f"var(--heat-{max(step, 0)})"
-
-
-def space(axes: Sequence[Axis], cells: Sequence[Cell], top: float) -> Markup:
-    """Cells by their first three axes; the larger and redder, the worse."""
-    three = axes[:3]
-    half = [(len(axis.values) - 1) / 2 or 0.5 for axis in three]
-    parts, labels = [], []
-    for i, axis in enumerate(three):
-        begin, end, beyond = ([-1.0] * 3 for _ in range(3))
-        end[i], beyond[i] = 1.0, 1.25
-        (x1, y1, _), (x2, y2, _) = _seen(begin), _seen(end)
-        arm = Markup(
-            '<line data-from="{}" data-to="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}" '
-            'stroke="var(--soft)" stroke-width="1.2"/>'
-        )
-        parts.append(arm.format(_numbers(begin), _numbers(end), x1, y1, x2, y2))
-        labels.append(_put(beyond, text(0, 4, brief(axis.name, 30), "middle", "var(--ink)")))
-    dots = []
-    for cell in cells:
-        place = [(number - h) / h for number, h in zip(cell.at, half, strict=False)]
-        area = 12 + 248 * (cell.rate / top if top > 0 else 0.0)
-        dot = Markup(
-            '<circle r="{:.1f}" fill="{}" stroke="var(--paper)" stroke-width="0.7"><title>{}</title></circle>'
-        ).format(
-            math.sqrt(area / math.pi),
-            ink(cell.rate, top),
-            f"{brief(cell.words, 160)}: {show.percent(cell.rate)}",
-        )
-        dots.append((-_seen(place)[2], _put(place, dot)))
-    dots.sort(key=lambda one: one[0])
-    drawn = svg(ACROSS, UP, "cells in space", [*parts, *labels, *(dot for _, dot in dots)])
-    head = Markup('<svg class="space" data-turn="{:g}" data-tilt="{:g}" data-scale="{:g}" ')
-    return Markup(drawn.replace("<svg ", head.format(TURN, TILT, SCALE), 1))  # noqa: S704 - ours
-
-
-def _put(place: Sequence[float], mark: Markup) -> Markup:
-    x, y, _ = _seen(place)
-    group = Markup('<g data-at="{}" transform="translate({:.1f} {:.1f})">{}</g>')
-    return group.format(_numbers(place), x, y, mark)
-
-
-def _numbers(place: Sequence[float]) -> str:
-    return " ".join(f"{value:.4g}" for value in place)
-
-
-def _seen(place: Sequence[float]) -> tuple[float, float, float]:
-    """Where a place (from −1 to 1 along each axis) lies in the picture, and how far away."""
-    x, y, z = place
-    turn, tilt = math.radians(TURN), math.radians(TILT)
-    depth = x * math.sin(turn) + y * math.cos(turn)
-    across = x * math.cos(turn) - y * math.sin(turn)
-    up = z * math.cos(tilt) + depth * math.sin(tilt)
-    return ACROSS / 2 + SCALE * across, UP / 2 - SCALE * up, depth

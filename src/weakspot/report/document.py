@@ -38,6 +38,7 @@ class Table(NamedTuple):
     Attributes:
         title: What is in it; where a section has this table alone, the section's heading.
         more: How many rows are left out; they are in report.json.
+        folded: On the page it opens by a click on this line.
     """
 
     title: str
@@ -45,6 +46,7 @@ class Table(NamedTuple):
     head: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
     more: int = 0
+    folded: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class Example:
     Attributes:
         alt: The example in words.
         caption: What the source knows of it.
+        expected: What the target should have said.
         pixelated: The picture is so small that its pixels should stay sharp when it is enlarged.
     """
 
@@ -65,6 +68,7 @@ class Example:
     uri: str = ""
     text: str = ""
     pixelated: bool = False
+    expected: str = ""
 
 
 @dataclass(slots=True)
@@ -264,9 +268,9 @@ def error_table(run: Run) -> Table | None:
     return Table("Errors", note, ("times", "what"), rows, max(0, len(found) - ERRORS))
 
 
-def pairs(rows: Iterable[tuple[str, Any]], *, title: str = "", note: str = "") -> Table:
+def pairs(rows: Iterable[tuple[str, Any]], *, title: str = "", note: str = "", folded: str = "") -> Table:
     texts = [(name, show.NONE if value is None else str(value)) for name, value in rows]
-    return Table(title, note, ("what", "value"), texts)
+    return Table(title, note, ("what", "value"), texts, folded=folded)
 
 
 # -- kept inputs -------------------------------------------------------------------------------------
@@ -312,22 +316,26 @@ def picture(run: Run, blob: str, allowance: Allowance) -> str:
 
 
 def _example(trial: Trial, content: bytes) -> Example | None:
-    said, probability = _said(trial)
+    said, probability = said_of(trial)
     caption = show.shorten(trial.caption, 300)
     verdict = "failed" if trial.failed else "passed"
     alt = f"{verdict}: {show.shorten(trial.expected, 60) or 'a case'} answered with {said}"
     alt += f". {show.shorten(trial.caption, 200)}" if trial.caption else ""
     uri, pixelated = data_uri(content)
+    should = show.shorten(trial.expected, 80)
     if uri:
-        return Example(trial.index, said, probability, alt, caption, uri=uri, pixelated=pixelated)
+        return Example(
+            trial.index, said, probability, alt, caption, uri=uri, pixelated=pixelated, expected=should
+        )
     try:
         text = show.shorten(content.decode(), 400)
     except UnicodeDecodeError:
         return None
-    return Example(trial.index, said, probability, alt, caption, text=text)
+    return Example(trial.index, said, probability, alt, caption, text=text, expected=should)
 
 
-def _said(trial: Trial) -> tuple[str, float | None]:
+def said_of(trial: Trial) -> tuple[str, float | None]:
+    """The target's answer, and how sure it was of it where it says so."""
     probabilities = dict(trial.top)
     answer = trial.answer if trial.answer is not None else next(iter(probabilities), None)
     if answer is None:

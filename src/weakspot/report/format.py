@@ -7,11 +7,10 @@ import re
 import shlex
 import shutil
 import sys
-import textwrap
 import time
 import unicodedata
 from calendar import month_name
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final, Self
 
@@ -22,6 +21,8 @@ NONE: Final = "–"
 
 #: Columns where the output is not a terminal, and the least that are used on one.
 WIDE, NARROW = 120, 60
+#: Columns that a text of a table is given at least.
+LEAST: Final = 12
 #: Seconds between plain lines where the output is not a terminal.
 PACE = 5.0
 #: What makes a spreadsheet take a cell for a formula; the last four are the full-width forms.
@@ -64,14 +65,19 @@ def level(share: float) -> str:
 
 
 def interval(low: float, high: float) -> str:
-    """An interval in percent, with the digits its width deserves: "[59, 67]", "[3.4, 11.2]", "[0.9, 1.4]"."""
+    """An interval in percent, as precise as a rate of its upper end: "[59, 67]", "[3, 11]", "[0.9, 1.4]".
+
+    Both ends have the same decimals; a narrow one gets as many as it takes to tell them apart.
+    """
     if not (math.isfinite(low) and math.isfinite(high)):
         return f"[{NONE}]"
-    width, least = 100 * abs(high - low), 1 if high < 0.2 else 0
-    exact = 1 if high >= 0.01 else 2  # a rate that is known, as that of a whole collection
-    decimals = min(4, max(least, -math.floor(math.log10(width / 5)))) if width > 0 else exact
+    points, width = 100 * high, 100 * abs(high - low)
+    decimals = _decimals(min(points, 99.0), 2) if points > 0 else 0
+    if 0 < width < 1:
+        decimals = max(decimals, math.ceil(-math.log10(width)))
+    decimals = min(4, decimals)
     ends = (f"{100 * end:.{decimals}f}" if 0 < end < 1 else f"{100 * end:.0f}" for end in (low, high))
-    return f"[{', '.join(ends)}]"
+    return f"[{', '.join(re.sub(r'^0[.]0+$', '0', end) for end in ends)}]"
 
 
 def rate(value: Rate) -> str:
@@ -215,10 +221,33 @@ def row(name: str, text: str, wide: int) -> str:
     return f"{name:<8} {cut(text, max(wide - 9, 20))}"
 
 
-def wrapped(name: str, text: str, wide: int) -> Iterator[str]:
-    """A name, and what it is on as many lines as it takes; no word is broken."""
-    lines = textwrap.wrap(clean(text), max(wide - 9, 20), break_on_hyphens=False) or [""]
-    yield f"{name:<8} {lines[0]}"
+def folded(text: str, most: int, *, rest: int | None = None) -> list[str]:
+    """Any text in lines of at most `most` terminal columns, those after the first of at most `rest`.
+
+    No word is broken. One that is longer than a line stands on a line of its own, cut at its end.
+    """
+    from rich.cells import cell_len
+
+    lines, line, room = [], "", most
+    for word in clean(text).replace(" %", "\u00a0%").split(" "):  # a number and its unit are one word
+        word = word.replace("\u00a0%", " %")
+        longer = f"{line} {word}" if line else word
+        if line and cell_len(longer) > room:
+            lines.append(line)
+            line, room = word, most if rest is None else rest
+        else:
+            line = longer
+        if cell_len(line) > room and line == word:
+            line = cut(line, room)
+    return [*lines, line] if line or not lines else lines
+
+
+def wrapped(name: str, text: str, wide: int, *, most: int = 0) -> Iterator[str]:
+    """A name, and what it is on as many lines as it takes, or on `most`; no word is broken."""
+    lines = folded(text, max(wide - 9, 20))
+    if most and len(lines) > most:
+        lines = [*lines[: most - 1], f"{cut(lines[most - 1], max(wide - 11, 18))} …"]
+    yield f"{name:<8} {lines[0]}".rstrip()
     yield from (f"{'':<8} {line}" for line in lines[1:])
 
 
@@ -227,16 +256,75 @@ def columns() -> int:
     return max(NARROW, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDE
 
 
-def grid(head: Sequence[str], rows: Sequence[Sequence[str]], wide: int) -> Iterator[str]:
-    """A table as aligned lines; columns without anything but zeros or dashes are left out."""
-    cells = [[cut(cell, 48) for cell in row] for row in rows]
-    kept = [i for i in range(len(head)) if i == 0 or any(row[i] not in ("", "0", "–") for row in cells)]
-    lines = [[row[i] for i in kept] for row in [list(head), *cells]]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+def grid(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    wide: int,
+    *,
+    texts: Collection[int] = (0,),
+    lead: int = 1,
+) -> Iterator[str]:
+    """A table as aligned lines of at most so many columns: nothing is left out, and no word is broken.
+
+    Columns of `texts` are wrapped where there is little room; where there is too little even for that, each
+    row is told in lines of its own, the first of which has its first `lead` cells. A column without anything
+    but zeros or dashes is left out.
+    """
+    from rich.cells import cell_len
+
+    cells = [[clean(cell) for cell in row] for row in rows]
+    kept = [i for i in range(len(head)) if i < lead or any(row[i] not in ("", "0", "–") for row in cells)]
+    lines = [[row[i] for i in kept] for row in ([list(head)] if any(head) else []) + cells]
+    if not lines:
+        return
+    wrap = [place for place, i in enumerate(kept) if i in texts]
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    least = [max(cell_len(word) for line in lines for word in line[i].split(" ")) for i in wrap]
+    over = sum(widths) + 2 * len(widths) - wide
+    while over > 0 and any(widths[i] > max(few, LEAST) for i, few in zip(wrap, least, strict=True)):
+        some = [i for i, few in zip(wrap, least, strict=True) if widths[i] > max(few, LEAST)]
+        widths[max(some, key=lambda i: widths[i])] -= 1
+        over -= 1
+    if over > 0:
+        yield from _stacked([head[i] for i in kept], [[row[i] for i in kept] for row in cells], wide, lead)
+        return
     for line in lines:
-        first, *rest = zip(line, widths, strict=True)
-        shown = "  ".join([f"  {first[0].ljust(first[1])}", *(cell.rjust(width) for cell, width in rest)])
-        yield shown.rstrip() if len(shown.rstrip()) <= wide else f"{shown[: wide - 1]}…"
+        stacks = [folded(cell, widths[i]) if i in wrap else [cell] for i, cell in enumerate(line)]
+        for n in range(max(map(len, stacks))):
+            part = [stack[n] if n < len(stack) else "" for stack in stacks]
+            yield "  ".join(
+                ["", *(_aligned(c, widths[i], left=i in wrap) for i, c in enumerate(part))]
+            ).rstrip()
+
+
+def _aligned(cell: str, wide: int, *, left: bool) -> str:
+    from rich.cells import cell_len
+
+    gap = " " * (wide - cell_len(cell))
+    return f"{cell}{gap}" if left else f"{gap}{cell}"
+
+
+def _stacked(head: Sequence[str], rows: Sequence[Sequence[str]], wide: int, lead: int) -> Iterator[str]:
+    """Each row in lines of its own: its first cells, then what the others are."""
+    for row in rows:
+        yield from _hanging(
+            "  ".join(row[:lead]), wide, 2, 2 + sum(len(cell) + 2 for cell in row[: lead - 1])
+        )
+        named = [f"{name} {cell}".strip() for name, cell in zip(head[lead:], row[lead:], strict=True) if cell]
+        line = ""
+        for text in named:
+            longer = f"{line} · {text}" if line else text
+            if line and len(longer) > wide - 6:
+                yield f"      {line}"
+                longer = text
+            line = longer
+        yield from _hanging(line, wide, 6, 6)
+
+
+def _hanging(text: str, wide: int, first: int, rest: int) -> Iterator[str]:
+    lines = folded(text, wide - first, rest=wide - rest)
+    yield f"{' ' * first}{lines[0]}"
+    yield from (f"{' ' * rest}{line}" for line in lines[1:])
 
 
 class Progress:

@@ -57,9 +57,9 @@ def escape(text: str, most: int = 400) -> str:
     return _SPECIAL.sub(lambda m: "".join(f"\\{c}" for c in m[0]), show.shorten(text, most)).strip()
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; its cells are escaped here."""
-    lines = [head, ["---"] * len(head), *([escape(cell, 200) for cell in row] for row in rows)]
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, most: int = 200) -> str:
+    """A table; its cells are escaped here, and have at most so many characters."""
+    lines = [head, ["---"] * len(head), *([escape(cell, most) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -24,10 +24,14 @@ BROAD: Final = 700
 _WIDTH: Final = re.compile(r'<svg [^>]*?width="([0-9.]+)"')
 #: The whole picture, the names at its left, one row, and the axis at its foot.
 WIDE, NAMES, ROW, FOOT = 920.0, 310.0, 24.0, 26.0
+#: Characters of a line of a name.
+LONGEST: Final = 44
 #: Of the series, in their order: the usual one first.
 INKS: Final = ("var(--base)", "var(--fail)", "var(--pass)", "var(--warn)", "var(--soft)")
 #: Likewise, of bars.
 BARS: Final = ("var(--base-bar)", "var(--fail-bar)", *INKS[2:])
+#: Of two runs, or of one model before and after: everywhere the same, and no colour of failing or passing.
+RUNS: Final = ("var(--first)", "var(--second)")
 _STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
@@ -152,12 +156,14 @@ class Lanes(NamedTuple):
         series: Their names, in the order of the colours.
         bands: By row, an interval that is shaded behind it.
         bars: Bars from zero in place of points.
+        inks: Colours of the series, if not the usual ones.
     """
 
     marks: Sequence[Mark]
     series: tuple[str, ...]
     bands: Mapping[str, Rate] = {}
     bars: bool = False
+    inks: tuple[str, ...] = ()
 
 
 def lanes(data: Lanes, title: str) -> Markup:
@@ -169,9 +175,10 @@ def lanes(data: Lanes, title: str) -> Markup:
     def x(share: float) -> float:
         return round(NAMES + span * min(max(share / scale.top, 0.0), 1.0), 1)
 
-    inks = BARS if data.bars else INKS
+    inks = data.inks or (BARS if data.bars else INKS)
     head = 24.0 if len(data.series) > 1 else 6.0
-    step = ROW if len(data.series) == 1 else 6 + 12.0 * len(data.series)
+    long = any(len(mark.row) > LONGEST for mark in data.marks)
+    step = (ROW + 6 * long) if len(data.series) == 1 else 6 + 12.0 * len(data.series)
     parts, y, group = [], head, ""
     rows: dict[tuple[str, str], list[Mark]] = {}
     for mark in data.marks:
@@ -185,7 +192,7 @@ def lanes(data: Lanes, title: str) -> Markup:
         if band is not None:
             width = max(x(band.high) - x(band.low), 2)
             parts.append(_rect(x(band.low), y, width, step, "var(--base-bar)", 0.55))
-        parts.append(text(NAMES - 10, y + step / 2 + 4, brief(row, 44), "end", "var(--ink)"))
+        parts += _name(row, y + step / 2 + 4)
         for mark in marks:
             at = data.series.index(mark.series)
             middle = y + (step / 2 if len(data.series) == 1 else 9 + 12 * at)
@@ -196,6 +203,15 @@ def lanes(data: Lanes, title: str) -> Markup:
     foot = [_line(at, at, head, y) for at, _ in places]
     words = [text(at, y + 16, tick.label, "end" if tick.x == 100 else "middle") for at, tick in places]
     return svg(WIDE, y + FOOT, title, [*foot, *parts, *words, *_legend(data.series, inks)])
+
+
+def _name(words: str, y: float) -> list[Markup]:
+    """A name at the left of its row, in two lines where it is long."""
+    lines = show.folded(brief(words, 2 * LONGEST), LONGEST)
+    if len(lines) > 2:
+        lines = [lines[0], brief(" ".join(lines[1:]), LONGEST)]
+    first = y - 6.5 * (len(lines) - 1)
+    return [text(NAMES - 10, first + 13 * i, line, "end", "var(--ink)") for i, line in enumerate(lines)]
 
 
 def brief(words: object, most: int) -> str:
@@ -228,15 +244,16 @@ def _legend(series: Sequence[str], inks: Sequence[str]) -> list[Markup]:
 
 
 class Bins(NamedTuple):
-    """Counts in bins of equal width between two ends."""
+    """Counts in bins of equal width between two ends; of them, those that failed."""
 
     name: str
     counts: Sequence[int]
+    failed: Sequence[int] = ()
 
 
 def histograms(rows: Sequence[Bins], *, low: float, high: float, cut: float | None, title: str) -> Markup:
-    """Histograms above one another on one axis; what is beyond the cut is red."""
-    span, height, y = WIDE - NAMES - 14, 38.0, 6.0
+    """Histograms above one another on one axis; what failed is red, and stands on what did not."""
+    span, height, y = WIDE - NAMES - 14, 40.0, 6.0
     parts = []
 
     def x(value: float) -> float:
@@ -244,14 +261,21 @@ def histograms(rows: Sequence[Bins], *, low: float, high: float, cut: float | No
 
     for row in rows:
         most, n = max(row.counts, default=0) or 1, sum(row.counts)
-        parts.append(text(NAMES - 10, y + 20, brief(row.name, 44), "end", "var(--ink)"))
-        parts.append(text(NAMES - 10, y + 34, show.plural(n, "pair"), "end"))
+        parts += _name(row.name, y + 16)
+        failures = f", {show.count(sum(row.failed))} failed" if row.failed else ""
+        parts.append(text(NAMES - 10, y + 36, f"{show.plural(n, 'pair')}{failures}", "end"))
         wide = (high - low) / len(row.counts)
         for i, count in enumerate(row.counts):
-            if count:
-                a, tall = low + i * wide, (height - 4) * count / most
-                ink = "var(--fail-bar)" if cut is not None and a + wide > cut + 1e-9 else "var(--base-bar)"
-                parts.append(_rect(x(a), y + height - tall, x(a + wide) - x(a) - 0.6, tall, ink, 1))
+            if not count:
+                continue
+            a, unit = low + i * wide, (height - 4) / most
+            failed = min(row.failed[i], count) if i < len(row.failed) else 0
+            for some, below, ink in (
+                (count - failed, 0, "var(--base-bar)"), (failed, count - failed, "var(--fail-bar)")
+            ):  # fmt: skip
+                if some:
+                    top = y + height - unit * (below + some)
+                    parts.append(_rect(x(a), top, x(a + wide) - x(a) - 0.6, unit * some, ink, 1))
         parts.append(_line(x(low), x(high), y + height, y + height))
         y += height + 8
     if cut is not None:

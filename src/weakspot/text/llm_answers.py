@@ -35,7 +35,7 @@ class Asked(Protocol):
 
 
 class Pair(NamedTuple):
-    """Two texts that an encoder takes for alike."""
+    """Two texts that an encoder confuses."""
 
     first: str
     second: str

@@ -1,4 +1,4 @@
-"""Contrastive fine-tuning of an encoder's text tower on pairs of texts that it takes for alike.
+"""Contrastive fine-tuning of an encoder's text tower on pairs of texts that it confuses.
 
 The two texts of a pair are kept apart (below the similarity that counts as alike, with some room), and each
 nearer to a picture of its own than to one of the other (hard negatives, as Yuksekgonul et al., 2023). Usual

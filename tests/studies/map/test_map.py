@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from tests.studies.map.map_toy import SPACE, Dim, write_pictures
 import weakspot
 from weakspot.concepts.space import load_space
 from weakspot.core import Stage, WeakspotError
+from weakspot.report.format import percent
 from weakspot.report.people.preferences import (
     Preferences,
     minded,
@@ -25,9 +27,10 @@ from weakspot.report.people.preferences import (
 )
 from weakspot.sources.labelled import labelled_images, split
 from weakspot.store import Run
-from weakspot.studies.map.document import figures
+from weakspot.studies.map import figures
+from weakspot.studies.map.document import joined
 from weakspot.studies.map.result import Landscape, MapResult
-from weakspot.studies.repair.document import landscapes
+from weakspot.studies.repair.figures import landscapes
 from weakspot.studies.repair.result import AxisValues
 from weakspot.studies.repair.result import Landscape as RepairedLandscape
 from weakspot.study.lifecycle import resume
@@ -287,17 +290,45 @@ def test_the_report_shows_it(finished: Path) -> None:
     with Run.read(finished) as run:
         path = write(run)
         told = json.loads(path.with_name("report.json").read_text())
-        assert told["result"]["modes"][0]["words"] in path.with_name("report.md").read_text().replace(
-            "\\", ""
-        )
+        text = path.with_name("report.md").read_text().replace("\\", "")
+        assert joined(told["result"]["modes"][0]["words"]) in text
         page = html(run)
-        assert page.count("<svg") == 1 + 1 + 3  # the curve, cells in space, three pairs of axes
-        assert "Failures against queries" in page
-        assert "data:image" in page
-        assert summary(run)["conclusion"] in " ".join(page.split()) or "most where" in page
+        titles = re.findall(r"<h2[^>]*>([^<]+)</h2>", page)
+        assert titles[0] == "Weak spots"
+        assert titles[-3:] == [
+            "What was looked at and not found",
+            "How it was measured",
+            "How to run it again",
+        ]
+        assert page.index("Failures found as the search went on") > page.index("How it was measured")
+        assert page.count('role="img" aria-label="failure rate by') == 3  # pairs of axes
 
 
-def test_a_large_landscape_shows_its_worst_cells_in_space(
+def test_the_worst_finding_is_named_first_and_its_pictures_stand_beside_the_originals(finished: Path) -> None:
+    with Run.read(finished) as run:
+        worst = max((f for f in run.findings if f.confirmed), key=lambda f: f.rate.value)
+        assert f"fails most where {joined(worst.phrase)}: " in summary(run)["conclusion"]
+        [first, *_] = re.findall(r'<tr class="">(.*?)</tr>', html(run), re.S)
+        assert joined(worst.phrase) in first
+        assert first.count('alt="the picture as it was"') == 3
+        assert first.count("should be") == first.count("said <b>") == 3
+        assert len(result_of(run).originals) == sum(
+            min(6, len(f.failing)) for f in run.findings if f.confirmed
+        )
+
+
+def test_heat_maps_share_one_scale(finished: Path) -> None:
+    with Run.read(finished) as run:
+        landscape = landscape_of(run)
+        maps = [f for f in figures.landscapes(landscape, None) if "rate-" in f.name]
+        top = percent(max(rate for heat in landscape.heat for row in heat.rates for rate in row if rate))
+        assert len(maps) == 3
+        assert all(
+            f">{top}</text>" in one.picture.replace(" font-size", "").replace("\xa0", " ") for one in maps
+        )
+
+
+def test_a_large_landscape_keeps_its_worst_cells(
     world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("weakspot.studies.map.landscape.KEPT_WHOLE", 10)
@@ -306,13 +337,13 @@ def test_a_large_landscape_shows_its_worst_cells_in_space(
         result = landscape_of(run)
         assert result_of(run).every_cell is None
         assert [cell for cell, _ in result.top] == [c.cell for c in result.worst[:5]]
-        assert "The worst 5 cells, by the first three axes" in html(run)
+        assert "Worst cells" in html(run)
 
 
 def test_one_axis_is_shown_as_bars_with_intervals(world: Path, tmp_path: Path) -> None:
     (tmp_path / "one.yaml").write_text("axes: [{name: darken, values: [0, 0.2, 0.4, 0.6], plain: 0}]")
     with mapped(world, tmp_path / "run", space=str(tmp_path / "one.yaml"), budget="images=200") as run:
-        [_, bars] = figures(landscape_of(run), result_of(run).every_cell)
+        [bars] = figures.landscapes(landscape_of(run), result_of(run).every_cell)
         assert bars.title == "Rate by darken"
         assert [row[0] for row in bars.rows] == ["0", "0.2", "0.4", "0.6"]
         assert all(low <= rate <= high and n for _, _, rate, low, high, _, n in bars.rows)
@@ -321,7 +352,7 @@ def test_one_axis_is_shown_as_bars_with_intervals(world: Path, tmp_path: Path) -
     landscape = RepairedLandscape.model_construct(axes=(axis,), n=41, before=(0.1, 0.8), after=(0.1, 0.2))
     [changed] = landscapes(landscape)
     assert [(row[0], row[1], row[-1]) for row in changed.rows] == [
-        ("0", "after", 20), ("0", "before", 20), ("0.6", "after", 20), ("0.6", "before", 20),
+        ("0", "before", 20), ("0", "after", 20), ("0.6", "before", 20), ("0.6", "after", 20),
     ]  # fmt: skip
     assert "about 20 of each value" in changed.note
 

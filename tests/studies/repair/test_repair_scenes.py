@@ -43,7 +43,7 @@ def test_scenes_are_repaired_and_proved_on_scenes_drawn_anew(
     ) as run:
         result = result_of(run)
         assert run.state == "finished"
-        assert "What was to stay" in weakspot.write_report(run).read_text()
+        assert "Nothing that was to stay got worse" in weakspot.write_report(run).read_text()
     assert result["chosen"][0]["n"] == 120
     assert result["clean"]["n"] == 120
     assert result["landscape"]["n"] == 80

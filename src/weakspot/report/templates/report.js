@@ -1,4 +1,4 @@
-// Saves figures as files, and turns those of a space. Without it the page shows the same, and stays still.
+// Saves figures as files. Without it the page shows the same.
 "use strict";
 (() => {
   const KEPT = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity",
@@ -63,42 +63,6 @@
     },
   };
 
-  // Cells in space, seen from another side.
-  const turnable = (figure, svg) => {
-    const [, , wide, high] = svg.getAttribute("viewBox").split(" ").map(Number), angles = {};
-    const seen = (place) => {
-      const [x, y, z] = place.split(" ").map(Number);
-      const [turn, tilt] = [angles.turn, angles.tilt].map((angle) => angle.value * Math.PI / 180);
-      const depth = x * Math.sin(turn) + y * Math.cos(turn), scale = Number(svg.dataset.scale);
-      return [wide / 2 + scale * (x * Math.cos(turn) - y * Math.sin(turn)),
-        high / 2 - scale * (z * Math.cos(tilt) + depth * Math.sin(tilt)), depth];
-    };
-    const draw = () => {
-      for (const line of svg.querySelectorAll("line[data-from]"))
-        for (const [end, place] of [[1, line.dataset.from], [2, line.dataset.to]]) {
-          const [x, y] = seen(place);
-          line.setAttribute(`x${end}`, x);
-          line.setAttribute(`y${end}`, y);
-        }
-      const marks = [...svg.querySelectorAll("g[data-at]")].map((mark) => [mark, seen(mark.dataset.at)]);
-      for (const [mark, [x, y]] of marks.sort((a, b) => b[1][2] - a[1][2])) {
-        mark.setAttribute("transform", `translate(${x} ${y})`);
-        svg.append(mark);
-      }
-    };
-    const controls = document.createElement("div");
-    controls.className = "angles";
-    for (const [name, most] of [["turn", 360], ["tilt", 90]]) {
-      const label = document.createElement("label"), angle = document.createElement("input");
-      Object.assign(angle, {type: "range", min: 0, max: most, value: svg.dataset[name]});
-      angle.addEventListener("input", draw);
-      label.append(`${name} `, angle);
-      controls.append(label);
-      angles[name] = angle;
-    }
-    figure.append(controls);
-  };
-
   for (const figure of document.querySelectorAll("figure.plot")) {
     const tools = document.createElement("span"), title = figure.dataset.title;
     tools.className = "save";
@@ -113,7 +77,5 @@
       tools.append(button);
     }
     figure.querySelector("figcaption").append(tools);
-    const space = figure.querySelector("svg.space");
-    if (space) turnable(figure, space);
   }
 })();

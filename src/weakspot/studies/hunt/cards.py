@@ -1,27 +1,24 @@
-"""What the page of a hunt draws: cards of findings and of people's tries, the race, and figures.
-
-The figures show rates of the findings against the baseline, and what was said before and after.
-"""
+"""What the page of a hunt draws: findings ranked and on cards, people's tries, and the race."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
-
-from markupsafe import Markup
 
 from weakspot.core import SOURCES, Finding, Hypothesis, Rate, Stage
 from weakspot.report import format as show
 from weakspot.report.document import Allowance, Html, examples
 from weakspot.report.markdown import bullets, code, escape, table
-from weakspot.report.plots import Axis, Bar, Figure, Lanes, Mark, axis, lanes
-from weakspot.stats import wilson
+from weakspot.report.plots import Axis, Bar, axis
+from weakspot.report.ranking import Ranked, Ranking, failing, reading
 from weakspot.studies.hunt.listing import Edit, Listing, cases, impact_of, misread, titled
+from weakspot.text import clauses
 
-#: Examples per finding.
-FAILING, PASSING = 12, 6
+#: Examples of a card.
+FAILING, PASSING = 6, 3
+#: Cards that are open at once; the others open by a click.
+OPEN: Final = 3
 #: Findings with a card of their own; further ones get a row in a table.
 CARDS: Final = 24
 #: Answers listed by name in a card.
@@ -32,11 +29,7 @@ FORMS: Final = 8
 KINDS: Final = {"negate": "denied", "drop": "left out", "plain": "plainer", "rewrite": "reworded"}
 #: Cases drawn again at most, and the longest text that is repeated for it.
 _CASES, _LONGEST = 100, 2_000
-#: Findings in a figure of rates; in one of answers, and wrong answers of each there.
-RATES, CONFUSED, COMPARED = 24, 8, 4
-BEFORE, AFTER = "baseline", "with these words"
 _STATES: Final = ("ahead", "open", "behind", "could not be drawn")
-_COLUMNS: Final = ("finding", "of", "rate", "low", "high", "failures", "n")
 _HOME: Final = "weakspot.studies.hunt"
 
 
@@ -53,15 +46,42 @@ class Step(NamedTuple):
 
 
 def findings(hunt: Listing, allowance: Allowance, *, again: str) -> Html:
-    """The confirmed findings at a glance, then the card of each."""
-    scale = axis([r for f in hunt.findings for r in (f.rate, f.baseline)])
+    """The confirmed findings, ranked, then the card of each."""
     shown = list(enumerate(hunt.confirmed[:CARDS], start=1))
-    cards = [_card(hunt, finding, rank, scale, allowance) for rank, finding in shown]
-    values = {"cards": cards, "scale": scale, "several": bool(hunt.labels), "again": again}
-    texts = [table(head(hunt), summed_up(hunt, hunt.confirmed[:CARDS])), only(hunt.confirmed)]
-    texts += [text for card in cards for text in _in_markdown(card)]
-    drawn = [_data(finding, rank) for rank, finding in shown]
-    return Html(f"{_HOME}:findings.html.j2", values, "\n\n".join(filter(None, texts)), drawn)
+    ranked = ranking(hunt, [finding for _, finding in shown], allowance)
+    cards = [_card(hunt, finding, rank, allowance) for rank, finding in shown]
+    values = {"cards": cards, "again": again, "open": OPEN, **ranked.values()}
+    texts = [
+        ranked.markdown(),
+        only(hunt.confirmed),
+        *(text for card in cards for text in _in_markdown(card)),
+    ]
+    markdown = "\n\n".join(filter(None, texts))
+    return Html(f"{_HOME}:findings.html.j2", values, markdown, [ranked.figure()])
+
+
+def ranking(hunt: Listing, some: Sequence[Finding], allowance: Allowance | None = None) -> Ranking:
+    """Findings in their order; with three inputs that fail, as far as they may still be shown."""
+    rows = []
+    for rank, f in enumerate(some, start=1):
+        label = hunt.label_of(f) or hunt.setting("label")
+        fails = (
+            () if allowance is None else failing(hunt.run, f.hypothesis, f.failing, allowance, should=label)
+        )
+        words = clauses.title(hunt.adds(f)) if f.under else titled(hunt, f)
+        rows.append(
+            Ranked(
+                hunt.place(f) or str(rank), words, f.rate, f.baseline, fails,
+                link=f"finding-{rank}", under=bool(f.under), more=(_arrow(f),),
+            )
+        )  # fmt: skip
+    where = "when" if all(clauses.clause(f.phrase) for f in some) and not hunt.labels else "where"
+    return Ranking(rows=rows, where=where, further=("said instead",), several=bool(hunt.labels))
+
+
+def _arrow(finding: Finding) -> str:
+    said = instead(finding)
+    return f"→ {said}" if said else ""
 
 
 def head(hunt: Listing) -> tuple[str, ...]:
@@ -93,19 +113,14 @@ def only(some: Sequence[Finding]) -> str:
     return text if any(f.answer for f in some) else ""
 
 
-def reading(rate: Rate) -> str:
-    """A rate with its interval, in a cell."""
-    return f"{show.percent(rate.value)} {show.interval(rate.low, rate.high)}" if rate.n else show.NONE
-
-
-def _card(hunt: Listing, finding: Finding, rank: int, scale: Axis, allowance: Allowance) -> dict[str, Any]:
+def _card(hunt: Listing, finding: Finding, rank: int, allowance: Allowance) -> dict[str, Any]:
     """What its template shows: `passes` of its fresh draws passed, `steps` say what it depends on."""
     named = [(show.shorten(a, 60) or "(nothing)", share) for a, share in finding.confusions[:ANSWERS]]
     rest = sum(share for _, share in finding.confusions[ANSWERS:])
     fresh = hunt.run.ledger.tally(finding.hypothesis, Stage.CONFIRM)
     edits = hunt.edits(finding)
     rows = [
-        ("as found", finding.phrase, finding.rate),
+        ("as found", clauses.title(finding.phrase), finding.rate),
         *((*changed(edit), edit.rate) for edit in edits),
         ("baseline", "without these words", finding.baseline),
     ]
@@ -116,15 +131,12 @@ def _card(hunt: Listing, finding: Finding, rank: int, scale: Axis, allowance: Al
         "rank": rank,
         "place": hunt.place(finding),
         "finding": finding,
-        "title": titled(hunt, finding),
-        "adds": hunt.adds(finding) if finding.under else "",
+        "title": heading(hunt, finding),
         "impact": impact_of(finding),
         "forms": forms_of(finding),
         "cases": f"{'' if hunt.result.collection is not None else 'fresh '}{cases(hunt, finding)}",
         "misread": misread(hunt, finding),
         "said": instead(finding),
-        "bar": scale.bar(finding.rate),
-        "base": scale.bar(finding.baseline),
         "answers": [*named, ("other answers", rest)] if rest > 0 else named,
         "failing": shown(finding.failing, most=FAILING),
         "passing": shown(finding.passing, most=PASSING),
@@ -143,10 +155,11 @@ def forms_of(finding: Finding) -> str:
     return f"also said as: {', '.join(finding.forms[:FORMS])}{more}"
 
 
-def _data(finding: Finding, rank: int) -> Figure:
-    """What the picture in a card is saved from; the template draws it."""
-    rows = [(AFTER, *_plain(finding.rate)), (BEFORE, *_plain(finding.baseline))]
-    return Figure(f"finding-{rank}", f"the failure rate of finding {rank}", _COLUMNS[1:], rows, Markup(""))
+def heading(hunt: Listing, finding: Finding) -> str:
+    """The words of a finding as a heading: "When it is on a flower"."""
+    label, words = hunt.label_of(finding), clauses.title(finding.phrase)
+    words = f"when {words}" if clauses.clause(finding.phrase) else words
+    return f"{show.shorten(label, 60)}: {words}" if label else f"{words[:1].upper()}{words[1:]}"
 
 
 def _in_markdown(card: dict[str, Any]) -> Iterable[str]:
@@ -156,7 +169,7 @@ def _in_markdown(card: dict[str, Any]) -> Iterable[str]:
     lines = (
         escape(f"{show.rate(finding.rate)} {card['cases']} {card['misread']}"),
         f"without the second opinion {escape(show.rate(whole))}" if whole is not None else "",
-        f"{show.times(finding.lift)} the baseline: {escape(show.rate(finding.baseline))}",
+        f"{show.times(finding.lift)} the baseline, {escape(show.rate(finding.baseline))}",
         escape(card["impact"]),
         escape(card["forms"]),
         f"said instead: {escape(said)}" if said else "",
@@ -208,51 +221,8 @@ def changed(edit: Edit) -> tuple[str, str]:
     if not after:
         return kind, f"without “{before}”"
     if edit.kind in ("negate", "plain", "rewrite"):
-        return kind, f"“{after}”"
+        return kind, clauses.title(after)
     return kind, f"{before} → {after}"
-
-
-def named(hunt: Listing) -> list[tuple[str, str]]:
-    """The number and the words of each confirmed finding; what is worse within one says only what it adds."""
-    return [
-        ("", f"└ {hunt.adds(f)}") if f.under else (hunt.place(f), titled(hunt, f)) for f in hunt.confirmed
-    ]
-
-
-def in_lines(found: Sequence[Finding], names: Sequence[tuple[str, str]], wide: int) -> list[str]:
-    """Findings, one or more, as lines of at most `wide` columns, the words cut where they must be."""
-    from rich.cells import cell_len, set_cell_size
-
-    room = 0
-    phrases = [phrase for _, phrase in names]
-    for word, most in ((" baseline", 20), ("", 20), ("", 10)):  # what goes first where there is little room
-        cells = [
-            (
-                show.percent(f.rate.value),
-                show.interval(f.rate.low, f.rate.high),
-                f"of {show.count(f.rate.n)}",
-                f"{show.times(f.lift)}{word}",
-                _instead(f, most),
-            )
-            for f in found
-        ]
-        widths = [max(cell_len(row[i]) for row in cells) for i in range(5)]
-        room = wide - 4 - sum(widths) - 2 * len(widths)
-        if room >= min(max(cell_len(show.cut(p, 60)) for p in phrases), 24):
-            break
-    words = [show.cut(phrase, min(max(room, 20), 60)) for phrase in phrases]
-    longest = max(map(cell_len, words))
-    lines = []
-    for (place, _), phrase, (share, ends, n, lift, answer) in zip(names, words, cells, strict=True):
-        numbers = f"{share:>{widths[0]}}  {ends:<{widths[1]}}  {n:>{widths[2]}}  {lift:>{widths[3]}}"
-        lines.append(f"{place:>2}  {set_cell_size(phrase, longest)}  {numbers}  {answer}".rstrip())
-    return lines
-
-
-def _instead(finding: Finding, most: int) -> str:
-    if finding.answer:
-        return f"→ {show.cut(finding.answer, most)} only"
-    return "".join(f"→ {show.cut(a, most)} {show.percent(share)}" for a, share in finding.confusions[:1])
 
 
 # -- people's tries --------------------------------------------------------------------------------------
@@ -330,59 +300,3 @@ def _race_rows(hunt: Listing, scale: Axis) -> list[dict[str, Any]]:
             }
         )
     return rows
-
-
-# -- figures ---------------------------------------------------------------------------------------------
-
-
-def figures(hunt: Listing) -> list[Figure]:
-    """The figures, as far as there are confirmed findings."""
-    found = [(f"{hunt.place(f)}. {titled(hunt, f)}", f) for f in hunt.confirmed if f.rate.n]
-    return [_rates(found[:RATES]), *_confusions(hunt, found[:CONFUSED])] if found else []
-
-
-def _rates(found: list[tuple[str, Finding]]) -> Figure:
-    marks = [Mark(name, "", f.rate) for name, f in found]
-    data = Lanes(marks, ("",), {name: f.baseline for name, f in found if f.baseline.n})
-    rows = [
-        (name, of, *_plain(rate)) for name, f in found for of, rate in ((AFTER, f.rate), (BEFORE, f.baseline))
-    ]
-    title = "Failure rates of the weak spots"
-    note = "Points with 95 % intervals on fresh draws; the blue band is the baseline’s interval."
-    return Figure("rates", title, _COLUMNS, rows, lanes(data, title), note)
-
-
-def _confusions(hunt: Listing, found: list[tuple[str, Finding]]) -> list[Figure]:
-    marks, rows = [], []
-    for heading, finding in found:
-        base = hunt.base_of(finding.hypothesis)
-        if base is None or not base.tally.n:
-            continue
-        after, n = _said(hunt, finding.hypothesis, Stage.CONFIRM), finding.rate.n
-        before = _said(hunt, base.hypothesis, Stage.EXPLORE) + _said(hunt, base.hypothesis, Stage.CONFIRM)
-        if not n or not after:
-            continue
-        answers = [a for a, _ in after.most_common(COMPARED - 1)]
-        answers += [a for a, _ in before.most_common(1) if a not in answers]
-        for answer in answers:
-            name = show.shorten(answer, 60) or "(nothing)"
-            for series, said, of in ((BEFORE, before, base.tally.n), (AFTER, after, n)):
-                times = min(said[answer], of)
-                rate = Rate(times / of, *wilson(times, of), of, times)
-                marks.append(Mark(name, series, rate, heading))
-                rows.append((heading, name, series, *_plain(rate)))
-    if not marks:
-        return []
-    data = Lanes(marks, (BEFORE, AFTER), bars=True)
-    title = "What is said instead, before and after"
-    note = "Wrong answers as a share of all draws, with 95 % Wilson intervals."
-    columns = ("finding", "answer", "of", "share", "low", "high", "times", "n")
-    return [Figure("answers", title, columns, rows, lanes(data, title), note)]
-
-
-def _said(hunt: Listing, hypothesis: Hypothesis, stage: Stage) -> Counter[str]:
-    return Counter(hunt.run.ledger.answers(hypothesis, stage, failed=True))
-
-
-def _plain(rate: Rate) -> tuple[float | int, ...]:
-    return rate.value, rate.low, rate.high, rate.failures, rate.n

@@ -81,8 +81,6 @@ class CollectionDocument(HuntDocument):
         """Findings, figures, tries, the second opinion, the baseline, what was not found, the method."""
         hunt = self.hunt
         yield self._weak_spots(allowance)
-        if hunt.confirmed and (drawn := cards.figures(hunt)):
-            yield Section("Figures", drawn)
         if hunt.tries:
             yield Section("Tried by a person", [cards.tries(hunt, allowance, listed=SKIPPED)])
         if (own := hunt.invalid) is not None:

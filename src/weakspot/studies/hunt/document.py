@@ -27,9 +27,10 @@ from weakspot.report.document import (
     spent,
 )
 from weakspot.report.markdown import bullets, escape
+from weakspot.report.ranking import reading
 from weakspot.store import Run
 from weakspot.studies.hunt import cards, exclusion
-from weakspot.studies.hunt.cards import CARDS, FAILING, PASSING, head, reading, summed_up
+from weakspot.studies.hunt.cards import CARDS, FAILING, PASSING, head, summed_up
 from weakspot.studies.hunt.listing import Baseline, Listing, Tried, cases, conclusion, titled, usual_rates
 
 #: Rows of a table on the page, and in Markdown; further ones are only in report.json.
@@ -92,40 +93,48 @@ class HuntDocument(Document):
     # -- the report ------------------------------------------------------------------------------------
 
     def sections(self, allowance: Allowance) -> Iterable[Section]:
-        """Findings, candidates, figures, tries, the second opinion, the baseline, the race, the method."""
+        """What was found, what people tried, what was not found, how it was measured."""
         hunt = self.hunt
         yield self._findings(allowance)
-        if some := hunt.candidates:
-            yield Section("Not confirmed", [self._table("", some)], _TEXTS["not confirmed"])
-        if hunt.confirmed and (drawn := cards.figures(hunt)):
-            yield Section("Figures", drawn, _TEXTS["figures"])
         if hunt.tries:
             yield Section("Tried by a person", [cards.tries(hunt, allowance, listed=LISTED)], _TEXTS["tried"])
-        if (own := hunt.invalid) is not None:
-            yield Section("Second opinion", [self._with_and_without()], self._checked(own))
+        yield Section("What was looked at and not found", list(self._not_found()))
+        yield Section("How it was measured", list(self._measured()))
+        yield from self._checks()
         yield from self._usual(allowance)
         if hunt.race:
             against = "the baseline of its label" if hunt.labels else "the baseline"
             raced = f"{show.plural(len(hunt.race), 'caption')} raced against {against}. {_TEXTS['raced']}"
             yield Section("The race", [cards.race(hunt, most=ROWS, listed=LISTED)], raced)
-        else:
-            yet = " yet" if self.run.state == "running" else ""
-            yield Section("The race", [Text(f"No caption has been raced{yet}.", empty=True)])
-        if excluded := exclusion.told(hunt):
-            yield Section(
-                "What was looked at and not found",
-                [Text(" ".join(excluded)), *exclusion.highest(hunt)],
-                _TEXTS["excluded"],
-            )
-        method = list(self._method())
-        text = bullets(f"**{name}** {escape(about, 1000)}" for name, about in method)
-        yield Section(
-            "How it was measured", [Html("weakspot.studies.hunt:method.html.j2", {"items": method}, text)]
-        )
         if skipped := hunt.result.skipped:
             rows = [(one.name, one.reason) for one in skipped[:SKIPPED]]
             table = Table("", "", ("file", "why"), rows, max(0, len(skipped) - SKIPPED))
             yield Section("Files that could not be used", [table])
+
+    def _not_found(self) -> Iterable[Block]:
+        """The bound on what else may fail, then what the race put ahead and fresh draws did not confirm."""
+        hunt = self.hunt
+        if excluded := exclusion.told(hunt):
+            yield Text(" ".join(excluded))
+            yield from exclusion.highest(hunt)
+        elif not hunt.race:
+            yet = " yet" if self.run.state == "running" else ""
+            yield Text(
+                f"No caption has been raced{yet}, so nothing is known beyond the baseline.", empty=True
+            )
+        if some := hunt.candidates:
+            yield Text(_TEXTS["not confirmed"])
+            yield self._table("Not confirmed", some)
+
+    def _measured(self) -> Iterable[Block]:
+        method = list(self._method())
+        text = bullets(f"**{name}** {escape(about, 1000)}" for name, about in method)
+        yield Html("weakspot.studies.hunt:method.html.j2", {"items": method}, text)
+
+    def _checks(self) -> Iterable[Section]:
+        """What the second opinion made of the pictures."""
+        if (own := self.hunt.invalid) is not None:
+            yield Section("Second opinion", [self._with_and_without()], self._checked(own))
 
     def _findings(self, allowance: Allowance) -> Section:
         hunt = self.hunt
@@ -290,17 +299,17 @@ class HuntDocument(Document):
         spent, state, skipped = hunt.run.ledger.spend(), hunt.run.state, hunt.result.skipped
         yield from _usual_lines(hunt, wide)
         found = hunt.confirmed
-        shown = cards.in_lines(found, cards.named(hunt), wide) if found else []
+        shown = list(cards.ranking(hunt, found).lines(wide)) if found else []
         yield "─" * min(wide, max((len(row) for row in shown), default=80))
         yield from shown
         held, more = show.plural(len(hunt.tops), "finding"), len(found) - len(hunt.tops)
         held += f" and {more} worse within them" if more else ""
         fdr = show.level(float(hunt.settings.get("fdr", 0.05)))
-        yield f"{held} confirmed on fresh images (false-discovery rate ≤ {fdr})"
+        yield from show.folded(f"{held} confirmed on fresh images (false-discovery rate ≤ {fdr})", wide)
         yield from exclusion.lines(hunt, wide)
         yield from _validity_lines(hunt, wide)
         if state.startswith("stopped"):
-            yield show.cut(f"{state}; a larger budget may find more", wide)
+            yield from show.folded(f"{state}; a larger budget may find more", wide)
         costs = [f"{show.count(spent.get('images', 0))} images", show.plural(hunt.trials.errors, "error")]
         if spent.get("tokens") or spent.get("dollars"):
             costs += [f"{show.count(spent.get('tokens', 0))} tokens", f"${spent.get('dollars', 0.0):,.2f}"]
@@ -308,11 +317,11 @@ class HuntDocument(Document):
             yield from show.wrapped("llm", str(hunt.result.llm), wide)
         yield f"trials   {' · '.join([*costs, show.seconds(spent.get('seconds', 0.0))])}"
         for one in skipped[:3]:
-            yield f"skipped  {show.cut(f'{one.name}: {one.reason}', wide - 9)}"
+            yield from show.wrapped("skipped", f"{one.name}: {one.reason}", wide)
         if len(skipped) > 3:
             yield f"         and {show.plural(len(skipped) - 3, 'other file')} (see the report)"
         for what, how_often in errors[:3]:
-            yield f"error    {show.cut(f'{show.count(how_often)}× {what}', wide - 9)}"
+            yield from show.wrapped("error", show.shorten(f"{show.count(how_often)}× {what}", 400), wide)
         if len(errors) > 3:
             yield f"         and {show.plural(len(errors) - 3, 'other kind')} of error (see the report)"
 
@@ -346,14 +355,14 @@ def _try_values(tried: Tried) -> dict[str, Any]:
 def _usual_lines(hunt: Listing, wide: int) -> Iterable[str]:
     """The baseline's rate and words, or the rates of several labels."""
     if hunt.base is not None and hunt.base.rate.n:
-        usual = f"baseline {show.rate(hunt.base.rate)}"
-        yield f"{usual}: {show.cut(hunt.base.hypothesis.text, max(wide - len(usual) - 2, 20))}"
+        text = f"{show.rate(hunt.base.rate)}: {show.shorten(hunt.base.hypothesis.text, 300)}"
+        yield from show.wrapped("baseline", text, wide)
     known = sorted((b for b in hunt.bases if b.tally.n), key=lambda b: -b.rate.value)
     if hunt.labels and known:
         worst = "; ".join(f"{show.cut(b.label, 30)} {show.rate(b.rate)}" for b in known[:3])
         rest = f" … {show.percent(known[-1].rate.value)}" if len(known) > 3 else ""
         several = show.plural(len(hunt.labels), "label")
-        yield f"baseline {show.cut(f'{several}: {worst}{rest}', wide - 9)}"
+        yield from show.wrapped("baseline", f"{several}: {worst}{rest}", wide)
 
 
 def _validity_lines(hunt: Listing, wide: int) -> Iterable[str]:
@@ -366,9 +375,9 @@ def _validity_lines(hunt: Listing, wide: int) -> Iterable[str]:
     parts = [f"baseline {show.rate(base)}"] if base is not None else []
     parts += [f"findings {', '.join(whole)}{' …' if len(hunt.confirmed) > 3 else ''}"] if whole else []
     doubt = "plain images do not show the label, says the second opinion"
-    yield f"checked  {show.cut(f'{show.rate(own)} {doubt}', wide - 9)}"
+    yield from show.wrapped("checked", f"{show.rate(own)} {doubt}", wide)
     if parts:
-        yield f"         {show.cut('without the check: ' + '; '.join(parts), wide - 9)}"
+        yield from show.wrapped("", "without the check: " + "; ".join(parts), wide)
 
 
 def _words_to_try(hunt: Listing) -> tuple[str, ...]:

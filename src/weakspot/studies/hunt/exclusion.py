@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Final
+
+import yaml
 
 from weakspot.core import Tally
 from weakspot.report import format as show
@@ -14,6 +17,8 @@ from weakspot.studies.hunt.result import Certified, TriedCaption
 
 #: Captions in the table of the highest bounds.
 LISTED: Final = 12
+#: What is meant by it.
+_TEXTS: Final = yaml.safe_load(Path(__file__).with_name("report_texts.yaml").read_bytes())
 
 
 def told(hunt: Listing) -> list[str]:
@@ -45,7 +50,7 @@ def told(hunt: Listing) -> list[str]:
 def lines(hunt: Listing, wide: int) -> Iterable[str]:
     """The same on a terminal."""
     for i, text in enumerate(told(hunt)):
-        yield f"{'' if i else 'excluded':<9}{show.cut(text, wide - 9)}"
+        yield from show.wrapped("" if i else "excluded", text, wide)
 
 
 def highest(hunt: Listing) -> Iterable[Table]:
@@ -63,7 +68,15 @@ def highest(hunt: Listing) -> Iterable[Table]:
         for one in found.tried[:LISTED]
     ]
     head = ("caption", "failed", "of", "drawn as", "fails at most")
-    yield Table("The highest bounds", "", head, rows, found.captions - len(rows))
+    more = found.captions - len(rows)
+    yield Table(
+        "The highest bounds",
+        str(_TEXTS["excluded"]),
+        head,
+        rows,
+        more,
+        folded="The captions with the highest bounds",
+    )
 
 
 def _common(found: Certified) -> list[str]:

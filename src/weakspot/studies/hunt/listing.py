@@ -14,6 +14,7 @@ from weakspot.report import format as show
 from weakspot.stats import confidence_sequence, finite_population, wilson
 from weakspot.store import Run, rate
 from weakspot.studies.hunt.result import HuntResult, Tries
+from weakspot.text import clauses
 from weakspot.text.sentences import sentences
 
 #: Hypotheses that came about like this do not race.
@@ -364,9 +365,9 @@ def misread(hunt: Listing, finding: Finding | None = None) -> str:
 
 
 def titled(hunt: Listing, finding: Finding) -> str:
-    """The words of a finding, after its label where there are several."""
-    label = hunt.label_of(finding)
-    return f"{show.shorten(label, 60)}: {finding.phrase}" if label else finding.phrase
+    """The words of a finding as a clause, after its label where there are several."""
+    label, words = hunt.label_of(finding), clauses.title(finding.phrase)
+    return f"{show.shorten(label, 60)}: {words}" if label else words
 
 
 def usual_rates(hunt: Listing) -> str:
@@ -379,13 +380,8 @@ def usual_rates(hunt: Listing) -> str:
 
 
 def when(phrase: str, *, also: bool = False) -> str:
-    """A phrase as a clause: "it is on a flower." becomes "when it is on a flower"."""
-    words = show.shorten(phrase, 160).strip()
-    sentence = words.rstrip(".").replace(". ", " and ")
-    if sentence.split(" ")[0].lower() in ("it", "its", "there", "the", "they", "their"):
-        sentence = f"{sentence[0].lower()}{sentence[1:]}"
-        return f"when {sentence} as well" if also else f"when {sentence}"
-    return f"given “{words}” as well" if also else f"given “{words}”"
+    """A phrase as part of a sentence: "it is on a flower." becomes "when it is on a flower"."""
+    return clauses.when(show.shorten(phrase, 160), also=also)
 
 
 def impact_of(finding: Finding) -> str:
@@ -393,7 +389,7 @@ def impact_of(finding: Finding) -> str:
     if finding.impact is None:
         return ""
     part = finding.impact
-    text = f"It speaks of {show.percent(part.value)} {show.interval(part.low, part.high)} of all failures"
+    text = f"{show.percent(part.value)} {show.interval(part.low, part.high)} of all failures look like this"
     if finding.own is not None and finding.own < 0.95 * part.value:
-        return f"{text}; {show.percent(finding.own)} are not in the findings above it."
+        return f"{text}; {show.percent(finding.own)} belong to no finding above."
     return f"{text}."

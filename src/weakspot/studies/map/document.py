@@ -1,41 +1,35 @@
-"""How a map is told: what held, the modes in words, the landscape in pictures, how much of it is known."""
+"""How a map is told: the confirmed weak spots, the modes, the landscape, what was not found, the search."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property, partial
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
-from weakspot.core import Rate
+from weakspot.core import Finding, Stage
 from weakspot.engine.stop import Budget
 from weakspot.report import format as show
-from weakspot.report.cells import Axis, Cell, axis_figure, heat_figure, space
 from weakspot.report.document import (
     Allowance,
+    Block,
     Document,
     Ending,
-    Pictures,
+    Html,
     Section,
     Table,
+    Text,
     errors,
     examples,
     pairs,
+    picture,
     spent,
 )
-from weakspot.report.format import cut
 from weakspot.report.people.preferences import Preferences
-from weakspot.report.plots import Curve, Figure, curves
+from weakspot.report.ranking import FAILING, Failing, Ranked, Ranking, failing
 from weakspot.store import Run, unjudged
-from weakspot.studies.map.result import (
-    BiasFound,
-    BiasRow,
-    CellRates,
-    Compared,
-    Estimate,
-    Landscape,
-    MapResult,
-)
+from weakspot.studies.map import figures, further
+from weakspot.studies.map.result import Estimate, Landscape, MapResult
+from weakspot.text.clauses import listed
 
 
 class Words(NamedTuple):
@@ -46,14 +40,17 @@ class Words(NamedTuple):
     asked: str  # what rates rest on
     usual: str  # what findings are compared with
     fresh: str  # what they are confirmed on
+    usual_short: str  # the same in the head of a column
 
     def many(self, number: int) -> str:
         """So many queries."""
         return f"{show.count(number)} {self.query if number == 1 else self.queries}"
 
 
-ASKED: Final = Words("query", "queries", "queries at random inputs", "as they are", "inputs")
-READ: Final = Words("row", "rows", "rows read", "all rows", "rows")
+ASKED: Final = Words(
+    "query", "queries", "queries at random inputs", "inputs as they are", "inputs", "as they are"
+)
+READ: Final = Words("row", "rows", "rows read", "all rows", "rows", "all rows")
 
 #: Pictures of one finding in the page.
 SHOWN: Final = 6
@@ -76,95 +73,168 @@ class MapDocument(Document):
     def title(self) -> str:
         return f"{self.who} · {self.run.config.subject}"
 
+    @cached_property
+    def found(self) -> list[Finding]:
+        """The confirmed findings, those that fail most first."""
+        return sorted((f for f in self.run.findings if f.confirmed), key=lambda f: -f.rate.value)
+
     @property
     def conclusion(self) -> str:
         landscape = self.landscape
-        who = show.shorten(self.who, 80)
+        who = show.cut(self.who, 80)
         if landscape is None:
             reasons = unjudged(self.run)
             if reasons and not any(tally.n for tally in self.run.ledger.tallies().values()):
                 times = show.count(sum(row.times for row in reasons))
                 return f"None of {times} answers of {who} could be judged: {reasons[0]}."
             return f"The landscape of {who} is not known yet."
-        cells, rate = show.count(landscape.cells), believed(landscape.whole)
         seen = f"({show.count(landscape.whole.n)} {self.words.asked})"
+        cells, rate = show.count(landscape.cells), believed(landscape.whole)
+        overall = f"Over all {cells} cells it fails {rate} of the time {seen}."
+        among = f"{who} fails most"
         if self.words is READ:
-            text = f"Of the {who}, {rate} fail, over {cells} cells alike {seen}"
-        else:
-            text = f"Over {cells} cells {who} fails {rate} of the time {seen}"
+            overall = f"Over all {cells} cells alike {rate} fail {seen}."
+            among = f"Of the {who}, most fail"
+        if self.found:
+            worst = self.found[0]
+            text = f"{among} where {joined(worst.phrase)}: {show.percent(worst.rate.value)} of the time, "
+            text += f"against {show.percent(worst.baseline.value)} for {self.words.usual}. "
+            if more := len(self.found) - 1:
+                text += f"{show.plural(more, 'more weak spot')} {'was' if more == 1 else 'were'} confirmed. "
+            return text + overall
         if not landscape.modes:
-            return f"{text}, and no cell is believed to fail {show.percent(landscape.above)} of the time."
+            never = f"No cell is believed to fail {show.percent(landscape.above)} of the time."
+            return f"No weak spot of {who} was found. {never} {overall}"
         first = landscape.modes[0]
-        words = show.shorten(first.words.rstrip("."), 160)
-        text += f"; most where {words}: {believed(first)} in the worst cell ({_failed(first)} failed there)."
-        if confirmed := [f for f in self.run.findings if f.confirmed]:
-            held = show.plural(len(confirmed), "finding")
-            text += f" {held} held on {self.words.fresh} that the search never saw."
-        return text
+        worst_cell = f"{believed(first)} in the worst cell"
+        return (
+            f"No weak spot of {who} was confirmed on {self.words.fresh} that the search never saw. It is "
+            f"believed to fail most where {joined(first.words)}: {worst_cell}. {overall}"
+        )
 
     def sections(self, allowance: Allowance) -> Iterable[Section]:
         landscape = self.landscape
         if landscape is not None:
-            yield from self._findings(allowance)
+            yield self._weak_spots(allowance)
             yield from self._modes(landscape)
-            note = (
-                "Believed failure rates, averaged over the axes that are not shown. The stronger the colour, "
-                "the worse; each picture has its own scale."
-            )
-            yield Section("The landscape", list(figures(landscape, self.result.every_cell)), note)
-            note = "Intervals are for 95 %. Entropy is 0 if all failures lie in one cell, 1 if everywhere."
-            yield Section("What is known", [pairs(_known(landscape, self.words))], note)
-            if landscape.compared is not None:
-                yield _compared(landscape.compared)
             if self.result.bias is not None:
-                yield _bias(self.result.bias)
-            note = f"Believed rates; n are the {self.words.asked} in the cell itself."
-            yield _estimates("Worst cells", note, "cell", landscape.worst)
-            note = f"The widest intervals: where more {self.words.queries} would tell most."
-            yield _estimates("Uncertain cells", note, "cell", landscape.uncertain)
+                yield further.bias_section(self.result.bias)
+            drawn = list(figures.landscapes(landscape, self.result.every_cell))
+            worst = _estimates("Worst cells", "cell", landscape.worst, self.words)
+            yield Section("The landscape", [*drawn, *worst], _LANDSCAPE if drawn else "")
+            yield Section("What was looked at and not found", list(self._not_found(landscape)))
+            how: list[Block] = [pairs(_known(landscape, self.words))]
+            if landscape.compared is not None:
+                how += [Text(further.learnt(landscape.compared)), further.arms(landscape.compared)]
+            yield Section("How it was measured", [*how, figures.progress(landscape)], _MEASURED)
         yield from self._without_verdict()
 
-    def _findings(self, allowance: Allowance) -> Iterable[Section]:
-        if not self.run.findings:
-            return
-        rows, pictures = [], []
-        for f in self.run.findings:
-            phrase, held = show.shorten(f.phrase, 200), "yes" if f.confirmed else "no"
-            rows.append((phrase, show.rate(f.rate), show.rate(f.baseline), held))
-            shown = examples(self.run, f.hypothesis, f.failing, most=SHOWN, allowance=allowance)
-            pictures.append(Pictures(phrase, "failing, with what was said instead", shown))
-        table = Table("", "", ("where", "fails", self.words.usual, "confirmed"), rows)
+    def _weak_spots(self, allowance: Allowance) -> Section:
+        if not self.found:
+            return Section("Weak spots", [Text("None was confirmed.", empty=True)])
+        cards = [self._card(rank, f, allowance) for rank, f in enumerate(self.found, start=1)]
+        drawn = Html("weakspot.report:cards.html.j2", {"cards": cards})
+        blocks: list[Block] = [self._ranking(allowance).html(), drawn]
         note = (
-            f"Modes and the fewest concepts that are enough, drawn again on {self.words.fresh} that the "
-            "search never saw. ‘Confirmed’ controls the false-discovery rate."
+            f"Regions and single concepts that fail more often than {self.words.usual}, measured again on "
+            f"{self.words.fresh} that the search never saw."
         )
-        yield Section(f"Confirmed on fresh {self.words.fresh}", [table, *pictures], note)
+        return Section("Weak spots", blocks, note)
+
+    def _ranking(self, allowance: Allowance) -> Ranking:
+        rows = [
+            Ranked(
+                str(rank), joined(f.phrase), f.rate, f.baseline,
+                self._shown(f, allowance)[:FAILING] or failing(self.run, f.hypothesis, f.failing, allowance),
+                link=f"finding-{rank}",
+            )
+            for rank, f in enumerate(self.found, start=1)
+        ]  # fmt: skip
+        return Ranking(rows=rows, where="where", usual=self.words.usual_short)
+
+    def _shown(self, finding: Finding, allowance: Allowance) -> list[Failing]:
+        """Failing pictures beside what they were made of; [] where that was not kept, or cannot be shown."""
+        before = {o.index: o.blob for o in self.result.originals if o.hypothesis == finding.hypothesis.id}
+        some = [index for index in finding.failing if index in before]
+        shown = examples(self.run, finding.hypothesis, some, most=SHOWN, allowance=allowance)
+        found = []
+        for one in shown:
+            beside = picture(self.run, before[one.index], allowance) if one.uri else ""
+            if beside:
+                found.append(
+                    Failing(
+                        should=one.expected, said=one.said, uri=one.uri, beside=beside, alt=one.alt,
+                        small=one.pixelated,
+                    )
+                )  # fmt: skip
+        return found
+
+    def _card(self, rank: int, f: Finding, allowance: Allowance) -> dict[str, Any]:
+        shown = self._shown(f, allowance)
+        kept = partial(examples, self.run, f.hypothesis, allowance=allowance)
+        fresh = self.run.ledger.tally(f.hypothesis, Stage.CONFIRM)
+        base = f.baseline
+        words = joined(f.phrase)
+        return {
+            "place": rank,
+            "link": f"finding-{rank}",
+            "title": f"{words[:1].upper()}{words[1:]}",
+            "rate": f.rate,
+            "said": f"fail; of {self.words.usual} {show.rate(base)}",
+            "lines": (),
+            "lift": show.times(f.lift) if base.value else "",
+            "beside": f"the rate of {self.words.usual}",
+            "before": shown,
+            "before_note": "as it was, and as it was shown",
+            "failing": [] if shown else kept(f.failing, most=SHOWN),
+            "passing": [] if shown else kept(f.passing, most=SHOWN // 2),
+            "failures": fresh.failures,
+            "passes": fresh.n - fresh.failures,
+        }
 
     def _modes(self, landscape: Landscape) -> Iterable[Section]:
         chosen = () if self.preferences is None else self.preferences.chosen
         rows = [
             (
                 f"{number}{' ★' if number in chosen else ''}",
-                show.shorten(mode.words, 200),
-                show.shorten(mode.peak_words, 200),
+                joined(mode.words),
+                joined(mode.peak_words),
                 believed(mode),
                 _failed(mode),
                 show.count(mode.cells),
             )
             for number, mode in enumerate(landscape.modes, start=1)
         ]
+        blocks: list[Block] = []
         if rows:
             head = ("mode", "where", "worst cell", "believed rate there", "failed there", "cells")
-            note = (
-                f"Connected regions of cells believed to fail at least {show.percent(landscape.above)} of "
-                "the time, worst first. The number is for weakspot prefer and weakspot repair."
-            )
-            yield Section("Modes", [Table("", "", head, rows)], note)
+            blocks.append(Table("", "", head, rows))
+        if landscape.sets:
+            sets = [(joined(one.words), believed(one), _failed(one)) for one in landscape.sets]
+            columns = ("values", "believed rate", "failed there")
+            blocks.append(Table("What is enough by itself", _ENOUGH, columns, sets))
         note = (
-            "Values that are enough, whatever the other axes are; with any one set free it is no longer so. "
-            "The rate is the mean of all cells with these values."
+            f"Connected regions of cells believed to fail at least {show.percent(landscape.above)} of the "
+            "time, worst first. weakspot prefer and weakspot repair call them by their numbers."
         )
-        yield _estimates("Minimal failing sets", note, "values", landscape.sets)
+        yield Section("Modes", blocks, note if landscape.modes else "")
+
+    def _not_found(self, landscape: Landscape) -> Iterable[Block]:
+        coverage, missed = landscape.coverage, _missed(landscape)
+        yield Text(
+            f"The chance that a cell outside these modes is clearly worse than all of theirs: {missed}. "
+            f"{show.percent(coverage.asked)} of the cells were asked at least once; the rates of "
+            f"{show.percent(coverage.known)} are known to within 5 points."
+        )
+        rows = [
+            (joined(f.phrase), show.rate(f.rate), show.rate(f.baseline))
+            for f in self.run.findings
+            if not f.confirmed
+        ]
+        if rows:
+            note = f"The search put them ahead; fresh {self.words.fresh} did not prove it."
+            yield Table("Not confirmed", note, ("where", "fails", self.words.usual), rows)
+        yield from _estimates("Cells that are known least", "cell", landscape.uncertain, self.words)
 
     def _without_verdict(self) -> Iterable[Section]:
         causes = unjudged(self.run)
@@ -196,14 +266,15 @@ class MapDocument(Document):
         }
 
     def lines(self, wide: int) -> Iterable[str]:
-        yield cut(self.conclusion, 3 * wide)
+        yield from show.folded(self.conclusion, wide)
         if self.landscape is None:
-            yield cut(self.run.state, wide)
+            yield from show.folded(self.run.state, wide)
         else:
             yield from self._landscape_lines(self.landscape, wide)
         if causes := unjudged(self.run):
             none = self.words.many(sum(c.times for c in causes))
-            yield f"verdict  {cut(f'none for {none}, most often: {causes[0]}', 2 * wide)}"
+            why = show.shorten(str(causes[0]), 300)
+            yield from show.wrapped("verdict", f"none for {none}, most often: {why}", wide)
         known = self.values()
         seconds = show.seconds(float(known["spend"].get("seconds", 0.0)))
         wrong = show.plural(known["trials"]["errors"], "error")
@@ -212,25 +283,30 @@ class MapDocument(Document):
         yield f"trials   {asked} · {wrong} · {seconds}"
 
     def _landscape_lines(self, landscape: Landscape, wide: int) -> Iterable[str]:
+        if self.found:
+            yield from self._ranking(Allowance(0)).lines(wide)
+        others = [f for f in self.run.findings if not f.confirmed]
+        for finding in others:
+            held = f"{joined(finding.phrase)}: {show.rate(finding.rate)}, not confirmed"
+            yield from show.wrapped("", held, wide)
         for number, mode in enumerate(landscape.modes, start=1):
-            ends = f"{believed(mode)} in the worst cell"
-            yield f"mode {number:<2}  {cut(mode.words, max(wide - len(ends) - 12, 20))}  {ends}"
-        for finding in self.run.findings:
-            mark = "●" if finding.confirmed else "·"
-            yield f"{mark} {cut(finding.phrase, max(wide - 40, 20))}  {show.rate(finding.rate)}"
-        known = show.percent(landscape.coverage.known)
-        worse = _missed(landscape)
-        yield f"known    {known} of the cells to ± 5 points; chance of something clearly worse: {worse}"
+            text = f"{joined(mode.words)}: {believed(mode)} in the worst cell"
+            yield from show.wrapped(f"mode {number}", text, wide)
+        known = f"{show.percent(landscape.coverage.known)} of the cells to within 5 points; chance that "
+        yield from show.wrapped(
+            "known", f"{known}something clearly worse was missed: {_missed(landscape)}", wide
+        )
         if compared := landscape.compared:
             arms = {who: show.rate(rate) for who, rate in compared.rates.items()}
-            line = "agent    {agent} failures per query {trained}, untrained {untrained}, random {random}"
+            line = "{agent} failures per query {trained}, untrained {untrained}, random {random}"
             won = "" if compared.won else " (no win beyond chance)"
-            yield line.format(agent=compared.agent, **arms) + won
+            yield from show.wrapped("agent", line.format(agent=compared.agent, **arms) + won, wide)
         if self.result.bias is not None and self.result.bias.rows:
             row = self.result.bias.rows[0]
-            yield f"bias     {_apart(row)} from the wanted shares, over {show.plural(row.n, 'picture')}"
+            text = f"{further.apart(row)} from the wanted shares, over {show.plural(row.n, 'picture')}"
+            yield from show.wrapped("bias", text, wide)
         if landscape.note:
-            yield f"note     {cut(landscape.note, 3 * wide)}"
+            yield from show.wrapped("note", show.shorten(landscape.note, 600), wide)
 
     def ending(self) -> Ending:
         """Say which modes matter; the number of images cannot be raised, other limits can."""
@@ -258,10 +334,15 @@ def _missed(landscape: Landscape) -> str:
     return show.percent(landscape.missed) if landscape.missed else f"< {show.level(1 / draws)}"
 
 
-def _estimates(title: str, note: str, what: str, some: Iterable[Any]) -> Section:
-    rows = [(show.shorten(one.words, 200), believed(one), _failed(one)) for one in some]
-    head = (what, "believed rate", "failed there")
-    return Section(title, [Table("", "", head, rows)] if rows else [], note)
+def joined(words: str) -> str:
+    """Concepts in words: "rotated 10°, darkened 50 %" becomes "rotated 10° and darkened 50 %"."""
+    return show.shorten(listed(words.rstrip(".").split(", ")), 200)
+
+
+def _estimates(title: str, what: str, some: Iterable[Any], words: Words) -> Iterator[Table]:
+    if rows := [(joined(one.words), believed(one), _failed(one)) for one in some]:
+        note = f"Believed rates with intervals for 95 %; counted are the {words.asked} in the cell itself."
+        yield Table(title, note, (what, "believed rate", "failed there"), rows, folded=title)
 
 
 def _known(landscape: Landscape, words: Words) -> Iterable[tuple[str, str]]:
@@ -278,92 +359,15 @@ def _known(landscape: Landscape, words: Words) -> Iterable[tuple[str, str]]:
         yield "note", landscape.note
 
 
-def _apart(row: BiasRow) -> str:
-    return f"{show.percent(row.apart)} {show.interval(row.low, row.high)}"
-
-
-def _compared(compared: Compared) -> Section:
-    said = "won against both beyond chance" if compared.won else "did not win beyond chance"
-    shown = show.plural(compared.inputs, "input")
-    if compared.paired:
-        how = f"All three were shown the same {shown}, which no training saw, each once."
-    else:
-        how = f"Inputs cannot be chosen here: {shown} were drawn anew for each of the three."
-    sees = "The agent sees nothing of an input: it can learn which cells fail, not for which input."
-    if compared.sees:
-        sees = f"Before it chooses, the agent sees {compared.sees}."
-    rows = [
-        (compared.agent, show.rate(compared.rates["trained"]), ""),
-        ("its untrained copy", show.rate(compared.rates["untrained"]), f"{compared.p_untrained:.2g}"),
-        ("random cells", show.rate(compared.rates["random"]), f"{compared.p_random:.2g}"),
-    ]
-    table = Table("", "", ("who", "failures per query", "p-value of ‘no better’"), rows)
-    return Section("Did the agent learn?", [table], f"{compared.agent} {said}. {how} {sees}")
-
-
-def _bias(bias: BiasFound) -> Section:
-    values = [show.shorten(value, 60) for value in bias.attribute]
-    wanted = ", ".join(f"{v} {show.percent(w)}" for v, w in zip(values, bias.wanted, strict=True))
-    rows = []
-    for row in bias.rows:
-        shares = (show.percent(count / row.n) for count in row.counts)
-        rows.append((show.shorten(row.where, 200), *shares, show.count(row.n), _apart(row)))
-    note = (
-        f"How often each value is seen, all cells alike; wanted are {wanted}. The distance is the total "
-        "variation from these shares: 0 if they are met, at most 1."
-    )
-    return Section("Bias", [Table("", "", ("where", *values, "pictures", "distance"), rows)], note)
-
-
-# -- figures: failures against queries, cells in space, rates by one axis or by two -----------------
-
-
-#: Heat maps, and cells that are drawn in space.
-HEATS, CELLS = 28, 200
-_RATE: Final = "failure rate"
-
-
-def figures(landscape: Landscape, every_cell: CellRates | None) -> Iterator[Figure]:
-    axes = [Axis(axis.name, axis.values) for axis in landscape.axes]
-    yield _found(landscape)
-    rates = landscape.top
-    if every_cell is not None:
-        rates = tuple((cell, rate) for cell, rate in enumerate(every_cell.rate) if rate is not None)
-    if rates and len(axes) >= 3:
-        yield _cells(landscape, axes, rates, whole=every_cell is not None)
-    if every_cell is not None and len(axes) == 1:
-        known = every_cell
-        columns = (known.rate, known.low, known.high, known.n, known.failures)
-        note = "Believed rates with intervals for 95 %; values that were never asked are left out."
-        # A value of an axis is there because a row has it, so its cell has a rate.
-        by_value = [
-            Rate(r or 0.0, low or 0.0, high or 0.0, *n) for r, low, high, *n in zip(*columns, strict=True)
-        ]
-        yield axis_figure(axes[0], {_RATE: by_value}, "axis", "Rate by {}", note)
-    for one in landscape.heat[:HEATS]:
-        top = max(rate for row in one.rates for rate in row if rate is not None)
-        yield heat_figure(axes, one.axes, one.rates, top)
-
-
-def _found(landscape: Landscape) -> Figure:
-    points = [(0, 0), *landscape.trace]
-    picture = curves([Curve("", points)], "failures found against queries", across="queries", up="failures")
-    title = "Failures against queries"
-    return Figure("queries", title, ("queries", "failures"), points, picture, wide=False)
-
-
-def _cells(
-    landscape: Landscape, axes: list[Axis], rates: tuple[tuple[int, float], ...], *, whole: bool
-) -> Figure:
-    shape = [len(axis.values) for axis in axes]
-    cells, rows = [], []
-    for number, rate in sorted(rates, key=lambda cell: -cell[1])[:CELLS]:
-        place = [int(i) for i in np.unravel_index(number, shape)]
-        values = [str(axis.values[i]) for axis, i in zip(axes, place, strict=True)]
-        cells.append(Cell(place, rate, ", ".join(values)))
-        rows.append((*values, rate))
-    which = "All" if whole and len(cells) == len(rates) else "The worst"
-    title = f"{which} {len(cells)} cells, by the first three axes"
-    columns = (*(show.shorten(axis.name, 60) for axis in axes), _RATE)
-    top = max((cell.rate for cell in landscape.worst), default=1.0)
-    return Figure("cells", title, columns, rows, space(axes, cells, top), wide=False)
+_LANDSCAPE: Final = (
+    "Believed failure rates, averaged over the axes that are not shown. All pictures share one scale: the "
+    "stronger the colour, the worse."
+)
+_ENOUGH: Final = (
+    "Values that suffice, whatever the other axes are; with any one of them left open they no longer do. The "
+    "rate is the mean of all cells with these values."
+)
+_MEASURED: Final = (
+    "Intervals are for 95 %. The list of weak spots controls the false-discovery rate. Entropy is 0 if all "
+    "failures lie in one cell and 1 if they are everywhere."
+)

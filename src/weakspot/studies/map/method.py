@@ -18,7 +18,7 @@ from weakspot.store import Run, unjudged
 from weakspot.studies.map.asking import Asking
 from weakspot.studies.map.landscape import Believed, usual_rate
 from weakspot.studies.map.parts import MapParts
-from weakspot.studies.map.result import Compared, MapResult
+from weakspot.studies.map.result import Compared, MapResult, Original
 from weakspot.studies.map.search.problem import Log
 from weakspot.studies.map.search.rl import AGENTS, part
 from weakspot.studies.map.search.searches import DEFAULT, find, narrow, search
@@ -35,6 +35,8 @@ NARROWED: Final = 0.1
 CONFIRMED: Final = 5
 #: Fresh draws of each of them, and of the baseline, at least.
 FRESH: Final = 64
+#: Failing cases of a finding that are kept with what they were made of.
+SHOWN: Final = 6
 #: Inputs kept as evidence per cell and per finding: (failing, passing).
 KEPT: Final = {Stage.EXPLORE: (1, 0), Stage.CONFIRM: (12, 4)}
 
@@ -69,6 +71,8 @@ def map_failures(context: MapContext) -> MapResult:
         result = MapResult(parts=parts.counts, landscape=landscape, every_cell=believed.every_cell())
         context.publish(result)
         confirm_worst(context, engine, believed, base)
+        result = result.model_copy(update={"originals": originals(context)})
+        context.publish(result)
     if parts.bias is not None:
         result = result.model_copy(update={"bias": parts.bias.measure(context.run)})
         context.publish(result)
@@ -129,6 +133,17 @@ def confirm_worst(context: MapContext, engine: Engine, believed: Believed, base:
     # The number of images is the run's design: what they did not settle is not confirmed, and that is that.
     if spent is not None and spent.what not in COUNTED:
         context.end(f"the {spent}")
+
+
+def originals(context: MapContext) -> tuple[Original, ...]:
+    """What the first failing cases of each confirmed finding were made of, to be shown beside them."""
+    found = []
+    for finding in context.run.findings:
+        for index in finding.failing[:SHOWN] if finding.confirmed else ():
+            if before := context.parts.before(finding.hypothesis, index):
+                blob = context.run.blobs.put(before)
+                found.append(Original(hypothesis=finding.hypothesis.id, index=index, blob=blob))
+    return tuple(found)
 
 
 def note(log: Log, parts: MapParts) -> str:

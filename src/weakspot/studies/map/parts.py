@@ -13,7 +13,18 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Final
 
 from weakspot.concepts.space import ConceptSpace
-from weakspot.core import JUDGES, MODELS, SOURCES, Classifier, Judge, Source, Stage, Target, WeakspotError
+from weakspot.core import (
+    JUDGES,
+    MODELS,
+    SOURCES,
+    Classifier,
+    Hypothesis,
+    Judge,
+    Source,
+    Stage,
+    Target,
+    WeakspotError,
+)
 from weakspot.core.ports import Probing, Waiting
 from weakspot.core.question import AnswersQuestions
 from weakspot.judges.picture import PictureJudge, Viewer
@@ -25,6 +36,7 @@ from weakspot.sources.documents import Documents, EditedTexts, documents
 from weakspot.sources.generate import PromptPictures, generator
 from weakspot.sources.labelled import LEAST, PARTS, LabelledImages, labelled_images, part_digest, split
 from weakspot.sources.transform import TransformedImages
+from weakspot.store import png
 from weakspot.studies.map.landscape import Bias
 from weakspot.studies.map.settings import MapSettings
 from weakspot.studies.map.table import read_table
@@ -113,6 +125,10 @@ class MapParts:
         """Measures how often a generator shows the values of an attribute."""
         return None
 
+    def before(self, hypothesis: Hypothesis, index: int) -> bytes:
+        """The picture that a case was made of, as it is kept; b"" where there is none."""
+        return b""
+
     @property
     def counts(self) -> dict[str, int]:
         """Inputs per part, for people."""
@@ -169,6 +185,10 @@ class Pictures(_Collected):
     @cached_property
     def source(self) -> TransformedImages:
         return TransformedImages(self.inputs, space=self.space, parts=self.drawn)
+
+    def before(self, hypothesis: Hypothesis, index: int) -> bytes:
+        number = self.source.number_of(hypothesis, index, seed=self.settings.seed)
+        return png(self.inputs.picture(number))
 
 
 class Scenes(MapParts):

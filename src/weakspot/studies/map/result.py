@@ -168,6 +168,14 @@ class BiasFound(Value):
     rows: tuple[BiasRow, ...]
 
 
+class Original(Value):
+    """The kept input that a failing case was made of."""
+
+    hypothesis: str
+    index: int
+    blob: str
+
+
 class MapResult(Result):
     """What is known so far: every cell only of a landscape that is not too large."""
 
@@ -175,6 +183,7 @@ class MapResult(Result):
     landscape: Landscape | None = None
     every_cell: CellRates | None = None
     bias: BiasFound | None = None
+    originals: tuple[Original, ...] = ()
 
     @property
     def modes(self) -> tuple[Mode, ...]:

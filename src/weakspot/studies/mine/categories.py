@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import yaml
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Tally, Trial
-from weakspot.report import format as show
 from weakspot.report import plots
-from weakspot.report.plots import Bins, Figure, Lanes, Mark
+from weakspot.report.plots import Bins, Figure
 from weakspot.store import Run, rate
 from weakspot.studies.mine.pair_source import pair_of
 from weakspot.studies.mine.result import Mined, MineResult
@@ -38,8 +35,18 @@ class PairShown(NamedTuple):
     note: str = ""
 
 
+def named(change: str) -> str:
+    """A change of words as people say it: "added “next to a bird”"."""
+    before, arrow, after = change.partition(" → ")
+    if not arrow:
+        return change
+    if before == "∅":
+        return f"added “{after}”"
+    return f"left out “{before}”" if after == "∅" else f"“{before}” became “{after}”"
+
+
 class Change(NamedTuple):
-    """What became what in the pairs of a category, how often, and how often that was taken for alike."""
+    """What became what in the pairs of a category, how often, and how often the two were confused."""
 
     change: str
     n: int
@@ -60,10 +67,11 @@ class CategoryShown:
     fresh: bool
     finding: Finding | None
     found: Sequence[PairShown]
-    failing: Sequence[PairShown]  # new pairs that are taken for alike
+    failing: Sequence[PairShown]  # new pairs that are confused
     passing: Sequence[PairShown]  # new pairs that are told apart
     changes: Sequence[Change]  # what was changed most often
-    similarities: Sequence[int]  # of all its pairs, in bins from -1 to 1
+    similarities: Sequence[int]  # of the pairs of the rate, in bins from -1 to 1
+    confused: Sequence[int]  # of them, those that are confused
     relevance: Rate | None  # how much of it matters for the topic
 
     @property
@@ -116,7 +124,9 @@ def _shown(
     fresh, early = (run.ledger.tally(hypothesis, stage) for stage in (Stage.CONFIRM, Stage.EXPLORE))
     tally = early.plus(fresh) if kind in BASES else fresh if fresh.n else early
     trials = run.ledger.trials(hypothesis)
-    shown = [t for t in trials if Stage.of(t.index) is Stage.CONFIRM] or trials
+    late = [t for t in trials if Stage.of(t.index) is Stage.CONFIRM]
+    shown = late or trials
+    counted = trials if kind in BASES else shown  # the pairs that the rate is of
     own = cited.get(f"llm:{concepts.get('name')}" if kind == "written" else hypothesis.text, [])
     confirmed = finding is not None and finding.confirmed
     return CategoryShown(
@@ -132,8 +142,9 @@ def _shown(
         found=own[:EXAMPLES],
         failing=_examples(shown, failed=True),
         passing=_examples(shown, failed=False),
-        changes=_changes(trials),
-        similarities=_histogram(trials),
+        changes=_changes(counted),
+        similarities=_histogram(counted),
+        confused=_histogram([t for t in counted if t.failed]),
         relevance=result.scores.each.get(hypothesis.id) if result.scores else None,
     )
 
@@ -167,26 +178,7 @@ def _histogram(trials: Sequence[Trial]) -> list[int]:
 
 # -- figures --------------------------------------------------------------------------------------------
 
-RATES, HISTOGRAMS = 24, 12  # categories in a picture of rates, and of histograms
-LONGEST: Final = 300  # characters of a text that are shown
-_TOKENS: Final = re.compile(r"\w+\s*|[^\w\s]\s*")
-
-
-def rates(rows: Sequence[CategoryShown], bases: Sequence[CategoryShown]) -> Iterator[Figure]:
-    """The shares of new pairs that are taken for alike, if there are any."""
-    found = [row for row in rows if row.rate.n][:RATES]
-    if not found:
-        return
-    usual = bases[0].rate if bases and bases[0].rate.n else None
-    names = [f"{i}. {show.shorten(row.name, 80)}" for i, row in enumerate(found, start=1)]
-    marks = [Mark(name, "", row.rate) for name, row in zip(names, found, strict=True)]
-    data = Lanes(marks, ("",), dict.fromkeys(names, usual) if usual is not None else {})
-    every = [(row.name, row.state, row.rate) for row in (*found, *bases)]
-    values = [(name, state, r.value, r.low, r.high, r.failures, r.n) for name, state, r in every]
-    title = "New pairs taken for alike although they differ"
-    columns = ("category", "state", "share", "low", "high", "alike", "n")
-    picture = plots.lanes(data, title)
-    yield Figure("rates", title, columns, values, picture, TEXTS["rates"])
+HISTOGRAMS: Final = 12  # categories in a picture of histograms
 
 
 def similarities(
@@ -194,14 +186,15 @@ def similarities(
 ) -> Iterator[Figure]:
     """How alike pairs are to the encoder: random ones, the baseline, the first categories."""
     bins = [Bins("random pairs of the corpus", mined.random)]
-    bins += [Bins(row.name, row.similarities) for row in (*bases[:1], *rows[:HISTOGRAMS])]
+    some = (*bases[:1], *rows[:HISTOGRAMS])
+    bins += [Bins(row.name, row.similarities, row.confused) for row in some]
     bins = [one for one in bins if sum(one.counts)]
     if not bins:
         return
     first = min(next(i for i, n in enumerate(one.counts) if n) for one in bins)
     first -= first % 5  # to a round number: bins are 0.04 wide
     low, high, cut = 2 * first / BINS - 1, 1.0, mined.threshold.value
-    shapes = [Bins(one.name, one.counts[first:]) for one in bins]
+    shapes = [Bins(one.name, one.counts[first:], one.failed[first:]) for one in bins]
     counts = [(one.name, i, n) for one in shapes for i, n in enumerate(one.counts) if n]
     data = [(name, low + 2 * i / BINS, low + 2 * (i + 1) / BINS, n) for name, i, n in counts]
     title = "Similarities of pairs to the encoder"
@@ -210,27 +203,3 @@ def similarities(
         "similarities", title, ("pairs", "from", "to", "count"), data,
         plots.histograms(shapes, low=low, high=high, cut=cut, title=title), note,
     )  # fmt: skip
-
-
-class Stretch(NamedTuple):
-    """Some words of a text: whether the other text has others there, and whether a space follows."""
-
-    words: str
-    changed: bool
-    gap: bool
-
-
-def marked(first: str, second: str) -> tuple[list[Stretch], list[Stretch]]:
-    """Both texts in stretches that they share and that they do not."""
-    one, two = (_TOKENS.findall(show.shorten(text, LONGEST)) for text in (first, second))
-    bare = [[token.strip() for token in tokens] for tokens in (one, two)]
-    steps = SequenceMatcher(a=bare[0], b=bare[1], autojunk=False).get_opcodes()
-
-    def stretch(tokens: Sequence[str], *, changed: bool) -> Stretch:
-        text = "".join(tokens)
-        return Stretch(text.strip(), changed, text != text.rstrip())
-
-    return (
-        [stretch(one[a:b], changed=tag != "equal") for tag, a, b, _, _ in steps if a < b],
-        [stretch(two[a:b], changed=tag != "equal") for tag, _, _, a, b in steps if a < b],
-    )

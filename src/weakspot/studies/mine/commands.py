@@ -202,13 +202,13 @@ def images(
     cache: Cache = "",
     as_json: AsJson = False,
 ) -> int:
-    """Find pairs of pictures that an encoder takes for alike although a reference tells them apart."""
+    """Find pairs of pictures that an encoder confuses although a reference tells them apart."""
     from weakspot.studies.mine.embeddings import cache_folder
     from weakspot.studies.mine.images import contact_sheet, image_encoder, mine_images
     from weakspot.studies.mine.pair_rule import PairRule
 
     tested, other = image_encoder(encoder), image_encoder(reference)
-    with Progress(f"pictures that {encoder} takes for alike and {reference} tells apart") as progress:
+    with Progress(f"pictures that {encoder} confuses and {reference} tells apart") as progress:
         found = mine_images(
             tested,
             reference=other,

@@ -5,30 +5,42 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
-from itertools import chain
 from typing import Any, Final
 
 from weakspot.core import Rate
 from weakspot.engine.stop import Budget
 from weakspot.report import format as show
-from weakspot.report.document import Allowance, Document, Ending, Html, Section, Table, errors, pairs, spent
-from weakspot.report.format import cut, row
+from weakspot.report.document import (
+    Allowance,
+    Block,
+    Document,
+    Ending,
+    Html,
+    Section,
+    Table,
+    Text,
+    errors,
+    pairs,
+    spent,
+)
+from weakspot.report.format import folded, wrapped
 from weakspot.report.markdown import escape
 from weakspot.report.markdown import table as markdown_table
+from weakspot.report.ranking import FAILING, LONGEST, TEMPLATE, Failing, Ranked, Ranking, marked
 from weakspot.store import Run
 from weakspot.studies.mine.categories import (
     TEXTS,
     CategoryShown,
     PairShown,
     categories_of,
-    marked,
-    rates,
+    named,
     similarities,
 )
 from weakspot.studies.mine.result import Downstream, Grounded, Mined, MineResult, Named, Scores
 from weakspot.text.llm_answers import COUNTED, Answers
 
 LISTED: Final = 40  # mined pairs in the table
+EACH: Final = 3  # pairs of each kind on a card
 #: What the kinds of pairs are called.
 KINDS: Final = {"edited": "captions edited by rule", "written": "written by the language model"}
 
@@ -46,26 +58,30 @@ class MineDocument(Document):
     def title(self) -> str:
         return str(self.run.config.settings.get("encoder", ""))
 
+    @cached_property
+    def found(self) -> list[CategoryShown]:
+        """The confirmed categories, those that are confused most first."""
+        return [one for one in self.categories[0] if one.confirmed]
+
     @property
     def conclusion(self) -> str:
-        who, mined = show.shorten(self.title, 80), self.result.mined
+        who, mined = show.cut(self.title, 80), self.result.mined
         if mined is None:
             return f"{who} has not been looked at yet."
         text = (
-            f"{show.plural(len(mined.pairs), 'pair')} that it takes for alike and the reference tells apart "
-            f"were mined from {show.count(mined.texts)} texts."
+            f"{show.plural(len(mined.pairs), 'pair')} of captions that it confuses and the reference does "
+            f"not were found among {show.count(mined.texts)} texts."
         )
         if self.result.note:
             return f"{who} cannot embed new texts, so nothing was measured on new pairs. {text}"
-        found = [f for f in self.run.findings if f.confirmed]
-        if not found:
+        if not self.found:
             return f"No systematic failure of {who} was confirmed on new pairs. {text}"
-        named = ", ".join(f"{show.shorten(f.phrase, 60)} ({show.percent(f.rate.value)})" for f in found[:5])
-        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
-        failures = show.plural(len(found), "systematic failure")
+        named = [f"{show.shorten(f.name, 60)} ({show.percent(f.rate.value)})" for f in self.found[:5]]
+        more = f", and in {len(self.found) - 5} other ways" if len(self.found) > 5 else ""
+        base = self.found[0].finding.baseline if self.found[0].finding else self.found[0].rate
         return (
-            f"{failures} of {who}, confirmed on new pairs: {named}{more} are taken for alike, against "
-            f"{show.percent(found[0].baseline.value)} of edits at random. {text}"
+            f"{who} confuses captions that differ only in {_or(named)}{more}, against "
+            f"{show.percent(base.value)} where any word is replaced. {text}"
         )
 
     def about(self) -> Sequence[str]:
@@ -75,10 +91,8 @@ class MineDocument(Document):
         del allowance  # texts alone
         result, (rows, bases) = self.result, self.categories
         if rows or bases:
-            yield Section("Blind spots", [*rates(rows, bases), self._categories()])
-            yield Section("Examples", [_examples(rows)] if rows else [], TEXTS["examples"])
+            yield Section("Blind spots", list(self._found()), TEXTS["found"] if self.found else "")
         beside = (
-            _scores(result.scores) if result.scores else None,
             self._model(),
             _grounded(result.grounded) if result.grounded else None,
             _downstream(result.downstream) if result.downstream else None,
@@ -86,22 +100,68 @@ class MineDocument(Document):
         for table in filter(None, beside):
             yield Section(table.title, [table])
         if result.mined is not None:
-            yield Section("Mined pairs", [_mined(result.mined)])
-            yield Section(
-                "How alike is measured", [*similarities(result.mined, rows, bases), _threshold(result.mined)]
-            )
+            yield Section("Pairs from the corpus", [_mined(result.mined)])
+        if rows or bases:
+            yield Section("What was looked at and not found", list(self._others()))
+        if result.mined is not None:
+            how: list[Block] = [_threshold(result.mined), *similarities(result.mined, rows, bases)]
+            if result.scores:
+                how.append(_scores(result.scores))
+            yield Section("How it was measured", how)
 
-    def _categories(self) -> Table:
-        found = []
-        for one in chain(*self.categories):
-            lift = show.times(one.finding.lift) if one.finding is not None else show.NONE
-            kind, state, mined = KINDS.get(one.kind, "baseline"), one.state, show.count(one.mined)
-            last = (state, mined) if one.kind in KINDS else ("", "")
-            found.append((show.shorten(one.name, 120), kind, show.rate(one.rate), lift, *last))
+    def _found(self) -> Iterator[Block]:
+        """The confirmed categories ranked, then the card of each."""
+        if not self.found:
+            yield Text("None was confirmed.", empty=True)
+            return
+        ranked = self._ranking()
+        yield Html(TEMPLATE, ranked.values(), ranked.markdown(), [ranked.figure()])
+        yield Text(TEXTS["examples"])
+        yield _examples(self.found)
+
+    def _ranking(self) -> Ranking:
+        rows = []
+        for rank, one in enumerate(self.found, start=1):
+            usual = one.finding.baseline if one.finding is not None else None
+            fails = [
+                Failing(text=p.first, other=p.second, note=f"similarity {p.tested or 0:.3f}")
+                for p in one.failing[:FAILING]
+            ]
+            mined = f"{show.count(one.mined)} in the corpus"
+            rows.append(
+                Ranked(
+                    str(rank), show.shorten(one.name, 120), one.rate, usual, fails,
+                    link=f"category-{rank}", more=(mined,),
+                )
+            )  # fmt: skip
+        return Ranking(
+            rows=rows, where="the two texts differ in", what="confused", further=("in the corpus",)
+        )
+
+    def _others(self) -> Iterator[Block]:
+        """What was not confirmed, what could not be tested, and the baselines."""
+        rows, bases = self.categories
+        others = [one for one in rows if not one.confirmed]
+        found = [
+            (show.shorten(one.name, 120), KINDS.get(one.kind, ""), show.rate(one.rate), show.count(one.mined))
+            for one in others
+        ]
         for name, why in self.result.unmeasured.items():
-            found.append((show.shorten(name, 120), "", why, "", "not measured", ""))
-        head = ("the two texts differ in", "pairs", "taken for alike", "× baseline", "state", "mined pairs")
-        return Table("Blind spots", TEXTS["categories"], head, found)
+            found.append((show.shorten(name, 120), "", f"never tested: {why}", ""))
+        if others:
+            most = max(others, key=lambda one: one.rate.high)
+            high = show.at_most(most.rate.high)
+            yield Text(
+                f"Of {show.plural(len(others), 'other kind')} of differences, none was shown to be confused "
+                f"more often than usual. The one that may still be confused most is {most.name}: "
+                f"{high} of the time at most, by its own 95 % interval."
+            )
+        if found:
+            head = ("the two texts differ in", "pairs", "confused", "in the corpus")
+            yield Table("Not confirmed", TEXTS["others"], head, found)
+        usual = [(show.shorten(one.text, 120), show.rate(one.rate)) for one in bases]
+        if usual:
+            yield Table("What findings are compared with", "", ("pairs", "confused"), usual)
 
     def _model(self) -> Table | None:
         model = self._asked()
@@ -157,40 +217,42 @@ class MineDocument(Document):
 
     def lines(self, wide: int) -> Iterator[str]:
         result, run = self.result, self.run
-        mined, (rows, bases) = result.mined, self.categories
+        mined, (_, bases) = result.mined, self.categories
         if mined is None:
-            yield cut(run.state, wide)
+            yield from folded(run.state, wide)
             return
-        alike = f"alike is above {mined.threshold.value:.3f} ({mined.threshold.how})"
+        alike = f"too alike is above {mined.threshold.value:.3f} ({mined.threshold.how})"
         found = f"{show.plural(len(mined.pairs), 'pair')} of {show.count(mined.candidates)} candidates among "
-        yield row("mined", f"{found}{show.count(mined.texts)} texts · {alike}", wide)
+        yield from wrapped("mined", f"{found}{show.count(mined.texts)} texts · {alike}", wide)
         for base in bases:
-            yield cut(f"baseline {_rate(base.rate)}: {base.text}", wide)
+            yield from wrapped("baseline", f"{_rate(base.rate)}: {base.text}", wide)
         yield "─" * min(wide, 80)
-        confirmed = [one for one in rows if one.confirmed]
-        yield from _ranked(confirmed, wide)
+        if self.found:
+            yield from self._ranking().lines(wide)
+            for one in self.found[0].failing[:1]:
+                yield from wrapped("e.g.", f"“{show.shorten(one.first, 200)}”", wide)
+                yield from wrapped("", f"“{show.shorten(one.second, 200)}”", wide)
         if result.note:
-            yield cut(f"not measured on new pairs: {result.note}", 2 * wide)
+            yield from folded(f"not measured on new pairs: {result.note}", wide)
         else:
-            failures = show.plural(len(confirmed), "systematic failure")
+            failures = show.plural(len(self.found), "systematic failure")
             fdr = show.level(float(run.config.settings["fdr"]))
-            yield f"{failures} confirmed on fresh pairs (false-discovery rate ≤ {fdr})"
+            yield from folded(f"{failures} confirmed on fresh pairs (false-discovery rate ≤ {fdr})", wide)
         yield from self._beside(wide)
         if run.state.startswith("stopped"):
-            yield cut(f"{run.state}; a larger budget may find more", wide)
+            yield from folded(f"{run.state}; a larger budget may find more", wide)
         tallies, seconds = run.ledger.tallies().values(), float(spent(run).get("seconds", 0.0))
         wrong = show.plural(sum(t.errors for t in tallies), "error")
         took = show.seconds(seconds + sum(mined.seconds.values()))
         yield f"pairs    {show.count(sum(t.drawn for t in tallies))} measured · {wrong} · {took}"
         for error in errors(run)[:3]:
-            yield row("error", f"{error['times']}× {error['what']}", wide)
+            yield from wrapped("error", show.shorten(f"{error['times']}× {error['what']}", 400), wide)
 
     def _beside(self, wide: int) -> Iterator[str]:
         scores, model, grounded = self.result.scores, self._asked(), self.result.grounded
         if scores is not None and scores.relevance is not None:
-            yield row(
-                "topic", f"{_rate(scores.relevance)} of the new pairs matter for it, by {scores.by}", wide
-            )
+            text = f"{_rate(scores.relevance)} of the new pairs matter for it, by {scores.by}"
+            yield from wrapped("topic", text, wide)
         if model is not None:
             wrote = show.plural(sum(one["pairs"] for one in model["written"]), "pair")
             yield f"model    named {show.plural(model['named'], 'failure')}, wrote {wrote}"
@@ -198,13 +260,14 @@ class MineDocument(Document):
             lost = ", ".join(f"{writing[kind]} {kind}" for kind in COUNTED[2:] if writing[kind])
             for why in (model["note"], lost and f"of {writing['calls']} calls for pairs: {lost}"):
                 if why:
-                    yield row("", why, 2 * wide)
+                    yield from wrapped("", why, wide)
             for error in model["errors"][:2]:
-                yield row("", error, wide)
+                yield from wrapped("", show.shorten(error, 400), wide)
         if grounded is not None:
             blind = [one for one in grounded.rows if one.sight.value == "blind"]
             some = ", ".join(f"{one.name} {show.percent(one.rate)}" for one in (blind or grounded.rows)[:5])
-            yield cut(f"pictures {'blind to' if blind else 'worst at'} {some} (50 % is chance)", wide)
+            text = f"{'blind to' if blind else 'worst at'} {some} (50 % is chance)"
+            yield from wrapped("pictures", text, wide)
         if (drawn := self.result.downstream) is not None and drawn.rate is not None:
             ends = show.interval(drawn.low, drawn.high)
             yield f"drawn    {show.percent(drawn.rate)} {ends} of {drawn.n} pairs fail"
@@ -222,41 +285,43 @@ def _rate(rate: Rate) -> str:
     return f"{show.percent(rate.value)} {show.interval(rate.low, rate.high)} of {show.count(rate.n)}"
 
 
-def _ranked(confirmed: Sequence[CategoryShown], wide: int) -> Iterator[str]:
-    cells = []
-    for one in confirmed:
-        rate, lift = one.rate, show.times(one.finding.lift) if one.finding else ""
-        share, ends, of = show.percent(rate.value), show.interval(rate.low, rate.high), show.count(rate.n)
-        cells.append((share, ends, f"of {of}", f"{lift} baseline", f"{one.mined} mined"))
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    room = max(20, wide - 4 - sum(widths) - 2 * len(widths))
-    names = [cut(one.name, min(room, 60)) for one in confirmed]
-    longest = max(map(len, names), default=0)
-    for rank, (name, texts) in enumerate(zip(names, cells, strict=True), start=1):
-        columns = "  ".join(text.rjust(width) for text, width in zip(texts, widths, strict=True))
-        yield f"{rank:>2}  {name:<{longest}}  {columns}".rstrip()
+def _or(parts: Sequence[str]) -> str:
+    """Parts as a sentence names them: "a, b or c"."""
+    return " or ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
 
 
 def _examples(rows: Sequence[CategoryShown]) -> Html:
     def shown(some: Iterable[PairShown]) -> list[Any]:
-        return [(pair, *marked(pair.first, pair.second)) for pair in some]
+        short = (pair._replace(first=_brief(pair.first), second=_brief(pair.second)) for pair in some)
+        return [(pair, *marked(pair.first, pair.second)) for pair in short]
 
     cards = []
-    for one in rows:
-        passing = one.passing[:3] if one.failing or one.found else one.passing
+    for rank, one in enumerate(rows, start=1):
         kinds = (
-            ("Mined from the corpus", "found", one.found), ("New, taken for alike", "failing", one.failing),
-            ("New, told apart", "passing", passing),
+            ("Found in the corpus", "found", one.found[:EACH]),
+            ("New, confused", "failing", one.failing[:EACH]),
+            ("New, told apart", "passing", one.passing[:EACH]),
         )  # fmt: skip
-        cards.append((one, [(title, kind, shown(some)) for title, kind, some in kinds if some]))
-    head = ("taken for alike", "", "similarity")
+        changes = [(named(c.change), c.alike, c.n) for c in one.changes[:5]]
+        cards.append(
+            {
+                "rank": rank,
+                "row": one,
+                "changes": changes,
+                "kinds": [(title, kind, shown(some)) for title, kind, some in kinds if some],
+            }
+        )
+    head = ("confused", "with", "similarity")
     tables = [
         f"### {escape(one.name, 120)}\n\n"
         + markdown_table(head, [(p.first, p.second, f"{p.tested or 0:.3f}") for p in one.failing])
         for one in rows
-        if one.confirmed
     ]
     return Html("weakspot.studies.mine:examples.html.j2", {"cards": cards}, "\n\n".join(tables))
+
+
+def _brief(text: str) -> str:
+    return show.shorten(text, LONGEST)
 
 
 def _scores(scores: Scores) -> Table:
@@ -275,15 +340,17 @@ def _mined(mined: Mined) -> Table:
         texts = show.shorten(p.first, 200), show.shorten(p.second, 200)
         rows.append((*texts, f"{p.tested:.3f}", f"{p.reference:.3f}", p.category))
     struck = ", ".join(f"{show.count(n)} {why}" for why, n in mined.struck.items() if n)
-    note = f"The most alike first; {len(mined.pairs):,} of {mined.candidates:,} candidates."
+    note = "Confused by the encoder and told apart by the reference, the most alike first; "
+    note += f"{len(mined.pairs):,} of {mined.candidates:,} candidates."
     note += f" Passed over: {struck}." if struck else ""
     head = ("text", "text", "encoder", "reference", "category")
-    return Table("Mined pairs", note, head, rows, more=max(0, len(mined.pairs) - LISTED))
+    folded = f"{show.plural(len(rows), 'pair')}, the most alike first"
+    return Table("Pairs from the corpus", note, head, rows, max(0, len(mined.pairs) - LISTED), folded)
 
 
 def _threshold(mined: Mined) -> Table:
     how, rule = mined.threshold, mined.rule
-    rows = [("alike is above", f"{how.value:.4f} ({how.how})")]
+    rows = [("too alike is above", f"{how.value:.4f} ({how.how})")]
     if how.share is not None and how.random is not None:
         rows.append(("random pairs", f"{show.level(how.share)} are below {how.random:.4f}"))
     if how.reworded is not None:

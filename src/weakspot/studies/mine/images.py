@@ -1,4 +1,4 @@
-"""Pictures that an encoder takes for alike although a reference tells them apart.
+"""Pictures that an encoder confuses although a reference tells them apart.
 
 The reference may be an encoder of pictures alone: what language never names, it still sees.
 """

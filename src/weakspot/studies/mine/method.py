@@ -1,9 +1,9 @@
 """mine: blind spots of an encoder of texts (after MultiMon: Tong, Jones and Steinhardt, 2023).
 
-Pairs of a corpus that the encoder takes for alike and the reference tells apart are put into categories, by
+Pairs of a corpus that the encoder confuses and the reference tells apart are put into categories, by
 rules and by a language model. New pairs of each are raced against captions with any word replaced, and
 confirmed on fresh pairs against these and against captions at random. A finding is a systematic failure: a
-category whose pairs are taken for alike more often than edits of the same length are in general.
+category whose pairs are confused more often than edits of the same length are in general.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ def candidates(engine: Engine, known: MineResult) -> tuple[list[Hypothesis], dic
 def confirm_both(
     engine: Engine, hypotheses: Sequence[Hypothesis], *, fdr: float
 ) -> tuple[list[Lane], BudgetSpent | None]:
-    """Fresh pairs must be taken for alike more often than those of either baseline.
+    """Fresh pairs must be confused more often than those of either baseline.
 
     The lesser of two e-values is one for the hypothesis that either baseline is as bad, so closed e-BH
     holds as is.

@@ -1,4 +1,4 @@
-"""The mined list: pairs of the corpus that the encoder takes for alike and the reference tells apart.
+"""The mined list: pairs of the corpus that the encoder confuses and the reference tells apart.
 
 Where there is a topic, pairs must matter for it: a language model says so, or both texts are among the tenth
 of the corpus that is nearest to the topic's words, to the reference.

@@ -1,4 +1,4 @@
-"""Pairs that one encoder takes for alike and another tells apart: exact, over all pairs, each once.
+"""Pairs that one encoder confuses and another tells apart: exact, over all pairs, each once.
 
 The tested encoder's rows are shortened (`shorten`), multiplied tile by tile in float32, and compared with the
 threshold less a proven bound of the error; what passes is computed again in float64, and only then is the

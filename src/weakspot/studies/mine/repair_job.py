@@ -1,4 +1,4 @@
-"""The job that a mine leaves: pairs of texts that an encoder takes for alike are made anew and kept apart.
+"""The job that a mine leaves: pairs of texts that an encoder confuses are made anew and kept apart.
 
 No pair, nor either of its texts, is both of repair and of verification. The clean measure is retrieval (R@1).
 What says the same in another order must stay alike: an encoder that scatters all texts repairs nothing.

@@ -47,7 +47,7 @@ _Model = partial(Option, names="model", named=name_of)
 class MineSettings(StudySettings):
     """Find what an encoder of texts does not tell apart.
 
-    Pairs of captions that it takes for alike and the reference tells apart are mined from a corpus and put
+    Pairs of captions that it confuses and the reference tells apart are mined from a corpus and put
     into categories. New pairs of every category are then measured against captions with any word replaced,
     and confirmed on fresh ones. A language model is not needed.
     """
@@ -199,7 +199,7 @@ def progress(phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> s
     states = [lane.state.value for lane in lanes]
     if phase == "baseline":
         tally = lanes[0].tally
-        about = f"{tally.failures:,} of {tally.n:,} pairs are taken for alike"
+        about = f"{tally.failures:,} of {tally.n:,} pairs are confused"
     elif phase == "race":
         some = f"{len(lanes)} categories" if len(lanes) != 1 else "1 category"
         about = f"{some} · {states.count('open')} still open · {states.count('ahead')} ahead"

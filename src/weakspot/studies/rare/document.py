@@ -14,22 +14,22 @@ from weakspot.report import format as show
 from weakspot.report import plots
 from weakspot.report.document import (
     Allowance,
-    Block,
     Document,
     Ending,
     Pictures,
     Section,
     Table,
+    Text,
     errors,
     examples,
     pairs,
     spent,
 )
-from weakspot.report.format import cut
-from weakspot.report.plots import Figure, Lanes, Mark
+from weakspot.report.plots import Figure
 from weakspot.stats import wilson
 from weakspot.store import Run
 from weakspot.studies.rare.result import RareResult
+from weakspot.text import clauses
 
 #: Pictures shown.
 SHOWN: Final = 24
@@ -47,7 +47,7 @@ class RareDocument(Document):
     @property
     def conclusion(self) -> str:
         result, settings = self.result, self.run.config.settings
-        who = show.shorten(str(settings.get("target")), 80)
+        who = show.cut(str(settings.get("target")), 80)
         what = f"‘{show.shorten(str(settings.get('label')), 60)}’"
         if settings.get("target_label"):
             what += f" as ‘{show.shorten(str(settings['target_label']), 60)}’"
@@ -66,8 +66,8 @@ class RareDocument(Document):
             usual = f"{show.percent(first.usual)} of all pictures"
             if not first.usual:
                 usual = f"none of {show.count(result.independent.n)} drawn at random"
-            words = show.shorten(first.words, 120)
-            text += f" {show.percent(first.failing)} of the failures, but {usual}: {words}"
+            words = clauses.title(show.shorten(first.words, 120))
+            text += f" In {show.percent(first.failing)} of the failures, but {usual}, {words}."
         return text
 
     def about(self) -> Sequence[str]:
@@ -81,29 +81,35 @@ class RareDocument(Document):
         result = self.result
         if result is None:
             return
-        note = (
-            "With a 95 % interval. Failures behind pictures that the model is very sure of can be missed by "
-            "splitting; the bound by independent draws holds for them too."
-        )
-        yield Section("Result", [rate_figure(result), pairs(_numbers(result))], note)
+        if result.examples:
+            found = f"Some of the {show.plural(result.found, 'picture')} that were found to fail."
+            yield Section("Failing pictures", [self._pictures(result, allowance)], found)
         if result.common:
             rows = [
-                (show.shorten(c.words, 160), show.percent(c.failing), show.percent(c.usual))
+                (
+                    clauses.title(show.shorten(c.words, 160)),
+                    _told(_share(c.failing, result.found, certain=not result.repeats)),
+                    _told(_share(c.usual, result.independent.n, certain=True)),
+                )
                 for c in result.common
             ]
-            table = Table("", "", ("words", "of the failures", "of all pictures"), rows)
-            note = (
-                "Said of the failing pictures more often than of others. Guesses from these very pictures; "
-                "weakspot hunt tests such words."
-            )
-            yield Section("What the failures have in common", [common_figure(result), table], note)
+            table = Table("", "", ("words", FAILING, USUAL), rows)
+            yield Section("What the failures have in common", [table], _COMMON)
         if result.answers:
-            said = [(show.shorten(a, 80) or "(nothing)", show.percent(share)) for a, share in result.answers]
-            blocks: list[Block] = [answers_figure(result), Table("", "", ("answer", "share"), said)]
-            yield Section("Said instead", blocks, "Of the failures found.")
-        if result.examples:
-            found = f"Some of the {show.count(result.found)} that were found."
-            yield Section("Failing pictures", [self._pictures(result, allowance)], found)
+            said = [
+                (
+                    show.shorten(a, 80) or "(nothing)",
+                    _told(_share(share, result.found, certain=not result.repeats)),
+                )
+                for a, share in result.answers
+            ]
+            found = show.plural(result.found, "failure")
+            yield Section(
+                "Said instead", [Table("", "", ("answer", "share"), said)], f"Of the {found} found."
+            )
+        yield Section("What was looked at and not found", [Text(_bound(result))])
+        note = "The rate has a 95 % interval."
+        yield Section("How it was measured", [pairs(_numbers(result)), rate_figure(result)], note)
 
     def _pictures(self, result: RareResult, allowance: Allowance) -> Pictures:
         indices = [one.index for one in result.examples if one.blob]
@@ -115,7 +121,9 @@ class RareDocument(Document):
             for caption, one in zip(captions, result.examples, strict=True)
         ]
         listed = Table("", "", ("caption", "answer", "trial"), rows)
-        return Pictures("Failing", "with what was said instead", shown or [], instead=listed)
+        label = show.shorten(str(self.run.config.settings.get("label")), 60)
+        note = f"should be {label}; below each, what was said"
+        return Pictures("Failing", note, shown or [], instead=listed)
 
     def values(self) -> Mapping[str, Any]:
         tallies = self.run.ledger.tallies().values()
@@ -129,24 +137,25 @@ class RareDocument(Document):
 
     def lines(self, wide: int) -> Iterable[str]:
         result, values = self.result, self.values()
-        yield cut(f"drawn from: {self._text}", wide)
+        yield from show.wrapped("from", self._text, wide)
         if result is None:
-            yield cut(self.run.state, wide)
+            yield from show.folded(self.run.state, wide)
         else:
             yield f"rate     {size(result.rate)} {interval(result.low, result.high)}"
             bare = result.independent
-            yield (
-                f"bound    at most {size(result.ceiling)} by independent draws alone "
-                f"({bare.failures:,} of {bare.n:,} failed)"
-            )
+            alone = f"by independent draws alone ({bare.failures:,} of {bare.n:,} failed)"
+            yield from show.wrapped("bound", f"at most {size(result.ceiling)} {alone}", wide)
             yield f"method   {result.method}, {show.plural(result.images, 'image')}"
             if result.note:
-                yield cut(f"note     {result.note}", 2 * wide)
-            for answer, share in result.answers[:3]:
-                yield f"said     {cut(answer, 40) or '(nothing)'} {show.percent(share)}"
+                yield from show.wrapped("note", result.note, wide)
+            said = (
+                f"{show.cut(answer, 60) or '(nothing)'} {show.percent(p)}" for answer, p in result.answers[:3]
+            )
+            if result.answers:
+                yield from show.wrapped("said", ", ".join(said), wide)
             for common in result.common:
                 numbers = f"{show.percent(common.failing)} of failures, {show.percent(common.usual)} of all"
-                yield f"common   {cut(common.words, max(wide - len(numbers) - 12, 20))}  {numbers}"
+                yield from show.wrapped("common", f"{clauses.title(common.words)}: {numbers}", wide)
         drawn, wrong = values["trials"]["drawn"], values["trials"]["errors"]
         seconds = show.seconds(float(values["spend"].get("seconds", 0.0)))
         yield f"trials   {show.plural(drawn, 'image')} · {show.plural(wrong, 'error')} · {seconds}"
@@ -159,6 +168,15 @@ class RareDocument(Document):
         budget = Budget.parse(self.run.ledger.fact("budget", self.run.config.settings["budget"]))
         larger = str(budget.larger(but="images"))
         return Ending(ending.code, ("resume", str(self.run.folder), "--budget", larger))
+
+
+def _bound(result: RareResult) -> str:
+    bare = result.independent
+    return (
+        f"By the {show.count(bare.n)} independent draws alone, of which {show.count(bare.failures)} failed, the "
+        f"failure happens at most {size(result.ceiling)} of the time. This bound also covers failures that "
+        "splitting cannot reach: pictures of which the model is very sure."
+    )
 
 
 def _numbers(result: RareResult) -> Iterable[tuple[str, str]]:
@@ -176,14 +194,17 @@ def _numbers(result: RareResult) -> Iterable[tuple[str, str]]:
         yield "note", show.shorten(result.note, 300)
 
 
-# -- figures: how rare it is, on a logarithmic axis; what the failures have in common ---------------
+# -- how rare it is, on a logarithmic axis ------------------------------------------------------------
 
 
+_COMMON: Final = (
+    "Said of the failing pictures more often than of others. Guesses from these very pictures; weakspot hunt "
+    "tests such words."
+)
 FAILING, USUAL = "of the failures", "of all pictures"
 #: Of the picture: one row, and what is above and below all of them.
 _ROW, _HEAD, _FOOT = 30.0, 8.0, 30.0
 _SMALL: Final = 1e-3
-_COLUMNS: Final = ("share", "low", "high", "times", "n")
 
 
 class RateRow(NamedTuple):
@@ -242,44 +263,10 @@ def rate_figure(result: RareResult) -> Figure:
     return Figure("rate", title, ("what", "rate", "low", "high"), data, _drawn(rows, title), note)
 
 
-def common_figure(result: RareResult) -> Figure:
-    """What is said of failures more often than of others, with intervals where the draws are independent."""
-    n, exact = result.independent.n, not result.repeats
-    marks, rows = [], []
-    for i, one in enumerate(result.common, start=1):
-        words = f"{i}. {show.shorten(one.words, 120)}"
-        for series, rate in (
-            (USUAL, _share(one.usual, n, certain=True)),
-            (FAILING, _share(one.failing, result.found, certain=exact)),
-        ):
-            marks.append(Mark(words, series, rate))
-            rows.append((one.words, series, *_row(rate)))
-    drawn = Lanes(marks, (USUAL, FAILING), bars=True)
-    title = "Words of the failures, and of all pictures"
-    ends = ", with 95 % Wilson intervals."
-    note = "How often these words are said of the failures found, and of all pictures"
-    note += ends if exact else "; the failures descend from few first draws: no interval."
-    columns = ("words", "of", *_COLUMNS)
-    return Figure("common", title, columns, rows, plots.lanes(drawn, title), note)
-
-
-def answers_figure(result: RareResult) -> Figure:
-    exact, of = not result.repeats, result.found
-    marks = [
-        Mark(show.shorten(answer, 60) or "(nothing)", "", _share(share, of, certain=exact))
-        for answer, share in result.answers
-    ]
-    title = "Answers of the failures"
-    note = f"Shares of the {show.plural(of, 'failure')} found" + (
-        ", with 95 % Wilson intervals." if exact else "."
-    )
-    rows = [(mark.row, *_row(mark.rate)) for mark in marks]
-    drawn = plots.lanes(Lanes(marks, ("",), bars=True), title)
-    return Figure("answers", title, ("answer", *_COLUMNS), rows, drawn, note)
-
-
-def _row(rate: Rate) -> tuple[float, ...]:
-    return rate.value, rate.low, rate.high, rate.failures, rate.n
+def _told(rate: Rate) -> str:
+    """A share, with its interval where it has one."""
+    known = rate.low == rate.high
+    return show.percent(rate.value) if known else f"{show.percent(rate.value)} {show.interval(*rate[1:3])}"
 
 
 def _share(share: float, n: int, *, certain: bool) -> Rate:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
-import numpy as np
-
-from weakspot.core import Rate
 from weakspot.report import format as show
-from weakspot.report import plots
-from weakspot.report.cells import Axis, axis_figure, heat_figure
+from weakspot.report import markdown, plots
 from weakspot.report.document import (
     Allowance,
     Block,
@@ -24,19 +20,21 @@ from weakspot.report.document import (
     pairs,
     picture,
 )
-from weakspot.report.format import cut
-from weakspot.report.plots import Figure, Lanes, Mark
-from weakspot.stats import wilson
+from weakspot.report.plots import Axis
+from weakspot.report.ranking import Failing
 from weakspot.store import Run
+from weakspot.studies.repair.figures import both, changes, landscapes, rounds, where
 from weakspot.studies.repair.result import Bias, Change, Landscape, Proof, RepairResult, Shown, Training
 
 _SAID: Final = {
-    "repaired": "The chosen weak spots fail at most half as often now; nothing else got worse beyond chance.",
-    "reduced": "The chosen weak spots fail less often than before; nothing else got worse beyond chance.",
-    "traded": "One failure was traded for another: something that was to stay fails more often now.",
-    "not reduced": "The chosen weak spots do not fail less often, as far as these cases can tell.",
-    "worse": "A chosen weak spot fails more often than before.",
+    "repaired": "{who} fails at most half as often where it was to be repaired, and no more elsewhere",
+    "reduced": "{who} fails less often where it was to be repaired, and no more elsewhere",
+    "traded": "{who} traded one failure for another",
+    "not reduced": "{who} does not fail less often where it was to be repaired, by these cases",
+    "worse": "{who} fails more often than before where it was to be repaired",
 }
+#: Inputs beside each row of what was to be repaired.
+BESIDE: Final = 3
 
 
 class RepairDocument(Document):
@@ -50,6 +48,17 @@ class RepairDocument(Document):
         return "" if self.proof is None else self.proof.verdict
 
     @property
+    def who(self) -> str:
+        """The model that was to be repaired."""
+        named = "" if self.result is None else self.result.target
+        return show.cut(str(self.run.config.settings.get("target") or named or "the model"), 80)
+
+    @property
+    def title(self) -> str:
+        subject = show.shorten(self.run.config.subject, 120)
+        return self.who if subject == self.who else f"{self.who} · {subject}"
+
+    @property
     def conclusion(self) -> str:
         if self.result is not None and (made := self.result.data) is not None:
             many = f"{show.count(made.pictures)} {made.kind}"
@@ -59,63 +68,86 @@ class RepairDocument(Document):
         if self.proof is None:
             return "The repair is not finished."
         first = self.proof.chosen[0]
-        text = f"{_SAID[self.verdict]} {show.shorten(first.words, 120)}: {_change(first)}. "
-        text += f"As they are: {_change(self.proof.clean)}."
+        text = f"{_SAID[self.verdict].format(who=self.who)}: {where(first.words)}, {_moved(first)}. "
         if self.verdict == "traded":
             worse = [row for _, row in _stayed(self.proof) if row.increased]
-            said = [f"{show.shorten(row.words, 80)} {_change(row)}" for row in worse[:3]]
-            text += f" Worse now: {'; '.join(said)}."
-        return text
+            said = [f"{where(row.words)}, {_moved(row)}" for row in worse[:3]]
+            text += f"It fails more often now {'; '.join(said)}. "
+        return f"{text}For comparison, {where(self.proof.clean.words)}: {_moved(self.proof.clean)}."
 
     def sections(self, allowance: Allowance) -> Iterable[Section]:
         proof = self.proof
         if proof is None or self.result is None:
             return
-        first = "which", "where", "failed before", "failed after"
-        head = (*first, "difference in points", "removed", "newly made", "p")
         repaired, stayed = _repaired(proof), _stayed(proof)
-        measured = len(stayed) > len(proof.others) + 1
-        unseen = "" if measured else " The rest of the landscape was not measured: nothing is known of it."
-        shown = [row for _, row in [*repaired, *stayed] if row not in proof.new]
-        yield Section("Before and after", [changes(shown)])
-        yield Section(
-            "What was to be repaired",
-            [Table("", "", head, [_row(*one) for one in repaired])],
-            "The same cases before and after, each picture once; none was used to search or to train. "
-            "The interval is Tango's for 95 %, the p-value McNemar's, adjusted over the rows (Holm).",
-        )
-        yield Section(
-            "What was to stay",
-            [Table("", "", head, [_row(*one) for one in stayed])],
-            "Other weak spots of the run, the inputs as they are, all cells of the landscape that were not "
-            "to be repaired (counted by picture), and places that look like new modes, on inputs that did "
-            f"not help to find them. A rise here beyond chance is a trade.{unseen}",
-        )
-        if proof.landscape is not None:
-            yield _landscape(proof.landscape)
+        scale = plots.axis([rate for _, row in [*repaired, *stayed] for rate in both(row)])
+        table = partial(self._changes, scale=scale, allowance=allowance)
+        yield Section("What was to be repaired", [table(repaired, "repaired")], _REPAIRED)
         if proof.bias is not None:
             yield Section("Bias in the repaired modes", [_bias(proof.bias)])
+        yield self._changed(proof.shown, allowance)
+        unseen = [] if len(stayed) > len(proof.others) + 1 else [Text(_UNSEEN)]
+        bound = Text(_at_most(stayed))
+        yield Section("What was looked at and not found", [bound, table(stayed, "stayed"), *unseen], _STAYED)
+        if proof.landscape is not None:
+            yield _landscape(proof.landscape)
         if self.result.training is not None:
             yield _training(self.result, self.result.training, lost=proof.errors)
-        yield self._changed(proof.shown, allowance)
+
+    def _changes(
+        self, some: Sequence[tuple[str, Change]], name: str, *, scale: Axis, allowance: Allowance
+    ) -> Html:
+        """Rates before and after, a row for each place; beside it inputs whose answer changed."""
+        rows = []
+        for label, row in some:
+            before, after = both(row)
+            shown = [] if name == "stayed" or self.proof is None else self.proof.shown
+            own = [one for one in shown if one.words == row.words]
+            own = [one for one in own if not one.made] or own
+            rows.append(
+                {
+                    "name": label,
+                    "where": where(row.words),
+                    "before": before,
+                    "after": after,
+                    "bars": (scale.bar(before), scale.bar(after)),
+                    "points": points(row),
+                    "row": row,
+                    "mended": bool(own) and not own[0].made,
+                    "shown": [self._failing(one, allowance) for one in own[:BESIDE]],
+                }
+            )
+        head = ("which", "where", "failed before", "failed after", "difference", "removed", "newly made", "p")
+        text = markdown.table(head, [_row(*one) for one in some])
+        figure = changes([row for _, row in some], name)
+        return Html(f"{_HOME}:changes.html.j2", {"rows": rows, "axis": scale, "name": name}, text, [figure])
+
+    def _failing(self, one: Shown, allowance: Allowance) -> Failing:
+        uris = [picture(self.run, blob, allowance) for blob in (one.blob, one.now) if blob]
+        note = f"should be {show.shorten(one.expected, 40)}: {_answer(one.before)} before, "
+        note += f"{_answer(one.after)} after"
+        if len(uris) == 2 and all(uris):
+            return Failing(uri=uris[1], beside=uris[0], note=note)
+        first, _, second = ("", "", "") if one.blob else one.text.partition(" | ")
+        return Failing(uri="".join(uris[:1]), text=first, other=second, note=note, alt=note)
 
     def _changed(self, some: Iterable[Shown], allowance: Allowance) -> Section:
         """Inputs whose answer is another one now; of a generator, what it drew before and after."""
         texts, pictures = [], []
-        for row in some:
+        for row in sorted(some, key=lambda one: one.made):
             uris = [picture(self.run, blob, allowance) for blob in (row.blob, row.now) if blob]
             if uris and all(uris):
                 pictures.append({"uris": uris, **dict(row)})
             elif not uris:
-                said = (show.shorten(str(answer), 120) for answer in (row.before, row.after))
+                said = map(_answer, (row.before, row.after))
                 which = "newly wrong" if row.made else "right now"
-                texts.append((which, show.shorten(row.text, 400), *said, show.shorten(row.words, 80)))
+                texts.append((which, show.shorten(row.text, 400), *said, where(row.words)))
         blocks: list[Block] = []
+        if pictures:
+            blocks.append(Html(f"{_HOME}:changed.html.j2", {"rows": pictures}))
         if texts:
             blocks.append(Table("", "", ("which", "input", "before", "after", "where"), texts))
-        if pictures:
-            blocks.append(Html("weakspot.studies.repair:changed.html.j2", {"rows": pictures}))
-        note = "Of the verification part: some that are right now, and some that are wrong now."
+        note = "Of the cases of the proof: first some that are right now, then some that are wrong now."
         return Section("Inputs whose answer changed", blocks, note)
 
     def values(self) -> Mapping[str, Any]:
@@ -125,21 +157,25 @@ class RepairDocument(Document):
 
     def lines(self, wide: int) -> Iterable[str]:
         proof, result = self.proof, self.result
-        yield cut(self.conclusion, 3 * wide)
+        yield from show.folded(self.conclusion, wide)
         if result is not None and result.data is not None:
             yield f"data     {show.shell([result.data.folder])}"
         if proof is None or result is None:
             return
+        rows = []
         for name, row in [*_repaired(proof), *_stayed(proof, rest="rest", new="new")]:
-            yield f"{name:<8} {_change(row)}  {cut(row.words, max(wide - 60, 20))}"
+            before, after = both(row)
+            moved = f"{points(row)} points {_ends(row)}"
+            rates = (show.percent(before.value), show.percent(after.value))
+            rows.append((name, where(row.words), *rates, moved, show.count(row.n)))
+        head = ("", "", "before", "after", "difference", "of")
+        yield from (line.removeprefix("  ") for line in show.grid(head, rows, wide, texts=(1,), lead=2))
         if landscape := proof.landscape:
-            yield (
-                f"landscape {landscape.removed:,} failures removed, {landscape.made:,} newly made "
-                f"in {landscape.n:,} pairs · moved by W₁ = {landscape.distance:.3f}"
-            )
+            text = f"{landscape.removed:,} failures removed, {landscape.made:,} newly made "
+            yield from show.wrapped("all", f"{text}in {show.count(landscape.n)} pairs over all cells", wide)
         if proof.errors:
-            yield f"left out {proof.errors:,} cases without a verdict"
-        yield cut(f"model    {result.model or self.run.folder / 'model'}", 3 * wide)
+            yield f"left out {show.plural(proof.errors, 'case')} without a verdict"
+        yield f"model    {result.model or self.run.folder / 'model'}"
 
     def ending(self) -> Ending:
         """3 when failures were not reduced, or traded."""
@@ -161,25 +197,49 @@ def _stayed(proof: Proof, *, rest: str = "elsewhere", new: str = "new mode?") ->
     return [*found, *((new, row) for row in proof.new)]
 
 
+def _answer(said: str | None) -> str:
+    """An answer; of an encoder, how alike two texts are to it."""
+    text = show.shorten(str(said), 120)
+    try:
+        return f"similarity {float(text):.2f}"
+    except ValueError:
+        return text
+
+
+def points(row: Change) -> str:
+    """The difference of the rates, after minus before, in points."""
+    return f"{100 * row.difference:+.1f}".replace("-", "−")
+
+
 def _ends(row: Change) -> str:
+    """The interval of the difference, in points."""
     return f"[{100 * row.low:+.1f}, {100 * row.high:+.1f}]".replace("-", "−")
 
 
-def _change(row: Change) -> str:
-    """Rates before and after with the interval of their difference, in points."""
-    before, after = (show.percent(failed / max(row.n, 1)) for failed in (row.before, row.after))
-    return f"{before} → {after} {_ends(row)} of {show.count(row.n)}"
+def _moved(row: Change) -> str:
+    """Rates before and after; the bracket is the interval of the difference that it stands behind."""
+    before, after = (show.percent(rate.value) for rate in both(row))
+    return f"{before} before and {after} after ({points(row)} points {_ends(row)}, {show.count(row.n)} cases)"
+
+
+def _at_most(stayed: Sequence[tuple[str, Change]]) -> str:
+    """The largest rise that the cases allow."""
+    worst = max((row for _, row in stayed), key=lambda row: row.high)
+    risen = [row for _, row in stayed if row.increased]
+    found = f"{show.plural(len(risen), 'place')} got worse beyond chance." if risen else ""
+    found = found or "Nothing that was to stay got worse beyond chance."
+    most = f"{100 * worst.high:.1f} points, {where(worst.words)}"
+    return f"{found} The largest rise that these cases allow: {most}."
 
 
 def _row(name: str, row: Change) -> tuple[str, ...]:
-    before, after = (show.percent(failed / max(row.n, 1)) for failed in (row.before, row.after))
-    points = f"{100 * row.difference:+.1f}".replace("-", "−")
+    before, after = both(row)
     return (
         name,
-        show.shorten(row.words, 200),
-        f"{before} of {show.count(row.n)}",
-        after,
-        f"{points} {_ends(row)}",
+        where(row.words),
+        f"{show.percent(before.value)} of {show.count(row.n)}",
+        show.percent(after.value),
+        f"{points(row)} points {_ends(row)}",
         show.count(row.removed),
         show.count(row.made),
         f"{row.p:.2g}",
@@ -221,17 +281,17 @@ def _landscape(found: Landscape) -> Section:
     ]
     figures = landscapes(found)
     reading = (
-        "In the pictures, rates are averaged over the axes that are not shown; two that stand side by side "
-        "have one scale. The stronger the colour, the worse."
+        "In the pictures, rates are averaged over the axes that are not shown. All share one scale: the "
+        "stronger the colour, the worse."
     )
     above = f"Regions that fail at least {show.percent(found.above)} of the time (verification pictures)."
     head = ("where", "at the peak", "cells", "when")
     return Section(
         "The landscape",
         [
-            pairs(rows),
             *([Text(reading)] if figures else []),
             *figures,
+            pairs(rows),
             Table("Modes before and after", above, head, modes or [("none", "", "", "")]),
         ],
         "The same draws of all cells before and after. The distance is between the two distributions "
@@ -246,15 +306,14 @@ def _training(result: RepairResult, training: Training, *, lost: int) -> Section
         ("numbers trained", show.count(training.parameters)),
         ("last layer", training.layer or "(all)"),
         (training.kind, show.count(training.pictures)),
-        ("rounds", f"{training.epochs}{each}, best: {training.best}"),
+        ("rounds", f"{training.epochs}{each}; round {training.best} was kept"),
         ("seconds", f"{training.seconds:.0f}"),
         *_validated(training),
         *([("cases of the proof without a verdict, left out", show.count(lost))] if lost else []),
         ("model", show.shorten(result.model, 300)),
     ]
     blocks: list[Block] = [rounds(training.curve, training.best)] if training.curve else []
-    note = "Validation inputs are a part of the repair inputs that took no part in training."
-    return Section("Training", [*blocks, pairs(rows)], note)
+    return Section("How it was measured", [pairs(rows), *blocks], _TRAINED)
 
 
 def _validated(training: Training) -> Iterable[tuple[str, str]]:
@@ -268,63 +327,15 @@ def _validated(training: Training) -> Iterable[tuple[str, str]]:
         yield f"validation {when}", ", ".join(f"{show.percent(row[key])} {words}" for key, words in rates)
 
 
-# -- figures: rates and landscape before and after, the course of the training ----------------------
-
-
-#: Pairs of axes that are shown.
-PAIRS: Final = 10
-BEFORE, AFTER = "before", "after"
-
-
-def landscapes(landscape: Landscape) -> list[Figure]:
-    """The landscape before and after; nothing of one that was not kept whole."""
-    if landscape.before is None or landscape.after is None:
-        return []
-    axes = [Axis(axis.name, axis.values) for axis in landscape.axes]
-    if len(axes) == 1:
-        each = max(1, landscape.n // len(axes[0].values))
-        rates = {
-            when: [_rate(round(rate * each), each, rate) for rate in some]
-            for when, some in ((AFTER, landscape.after), (BEFORE, landscape.before))
-        }
-        note = f"On the same cases, about {show.count(each)} of each value, with 95 % Wilson intervals."
-        return [axis_figure(axes[0], rates, "axis-before-after", "Rate by {} before and after", note)]
-    shape = [len(axis.values) for axis in axes]
-    grids = [np.array(some).reshape(shape) for some in (landscape.before, landscape.after)]
-    found: list[Figure] = []
-    for a, b in list(itertools.combinations(range(len(axes)), 2))[:PAIRS]:
-        rest = tuple(i for i in range(len(axes)) if i not in (a, b))
-        means = [grid.mean(axis=rest) for grid in grids]
-        top = float(max(mean.max() for mean in means))
-        for when, mean in zip((BEFORE, AFTER), means, strict=True):
-            found.append(heat_figure(axes, (a, b), mean.tolist(), top, when=when))
-    return found
-
-
-def changes(found: Sequence[Change]) -> Figure:
-    marks, rows = [], []
-    for i, row in enumerate(found, start=1):
-        words = f"{i}. {show.shorten(row.words, 120)}"
-        for series, failures in ((BEFORE, row.before), (AFTER, row.after)):
-            rate = _rate(failures, row.n, failures / row.n if row.n else 0.0)
-            marks.append(Mark(words, series, rate))
-            rows.append((words, series, rate.value, rate.low, rate.high, rate.failures, rate.n))
-    title = "Failure rates before and after the repair"
-    columns = ("where", "when", "rate", "low", "high", "failures", "n")
-    drawn = plots.lanes(Lanes(marks, (AFTER, BEFORE)), title)
-    note = "On the same cases, with 95 % Wilson intervals."
-    return Figure("before-after", title, columns, rows, drawn, note)
-
-
-def rounds(curve: Sequence[Mapping[str, float]], best: int) -> Figure:
-    series = ("transformed", "plain")
-    rows = [(row["epoch"], key, row[key], row["epoch"] == best) for key in series for row in curve]
-    lines = [plots.Curve(key, [(row["epoch"], row[key]) for row in curve], best) for key in series]
-    drawn = plots.curves(lines, "validation failures against rounds", across="rounds", shares=True)
-    columns = ("round", "pictures", "share failed", "kept")
-    title, note = "Validation failures against rounds", "The round that was kept is marked."
-    return Figure("rounds", title, columns, rows, drawn, note)
-
-
-def _rate(failures: int, n: int, value: float) -> Rate:
-    return Rate(value, *(wilson(failures, n) if n else (0.0, 1.0)), n, failures)
+_HOME: Final = "weakspot.studies.repair"
+_REPAIRED: Final = (
+    "The same cases before and after, each picture once; none was used to search or to train. The difference "
+    "has Tango's 95 % interval, the p-value is McNemar's, adjusted over the rows (Holm)."
+)
+_STAYED: Final = (
+    "Other weak spots of the run, the inputs as they are, all cells of the landscape that were not to be "
+    "repaired (counted by picture), and places that look like new modes, on inputs that did not help to find "
+    "them. A rise beyond chance is called a trade."
+)
+_UNSEEN: Final = "The rest of the landscape was not measured, so nothing is known of it."
+_TRAINED: Final = "Validation inputs are a part of the repair inputs that took no part in training."

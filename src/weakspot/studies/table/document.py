@@ -7,14 +7,15 @@ from typing import Any, Final
 
 from weakspot.report import format as show
 from weakspot.report.document import Allowance, Document, Html, Section, Table, Text, Tile, pairs, picture
-from weakspot.report.markdown import bullets, escape, table
-from weakspot.report.plots import axis
+from weakspot.report.markdown import bullets, escape
+from weakspot.report.ranking import FAILING, Failing, Ranked, Ranking
 from weakspot.store import Run
 from weakspot.studies.table.result import TableResult, WeakSpot
 
 #: Answers are drawn where one of them makes up so much of the failures.
 ANSWERED: Final = 0.1
-_HEAD: Final = ("#", "when", "failure rate", "elsewhere", "of all failures", "rows")
+#: Cards that are open at once; the others open by a click.
+OPEN: Final = 3
 
 
 class TableDocument(Document):
@@ -39,11 +40,13 @@ class TableDocument(Document):
         if not result.spots:
             return f"{usual}, and nothing that can be said of a row was shown to make it fail more often."
         first = result.spots[0]
-        text = f"{usual}. The weakest spot: where {joined(first)}, {show.percent(first.rate.value)} fail "
-        text += f"{show.interval(first.rate.low, first.rate.high)}, "
-        text += f"elsewhere {show.percent(first.elsewhere.value)}."
+        text = (
+            f"{usual}. They fail most where {joined(first)}: {show.percent(first.rate.value)} of such rows, "
+        )
+        text += f"against {show.percent(first.elsewhere.value)} elsewhere."
         if len(result.spots) > 1:
-            text += f" {show.plural(len(result.spots) - 1, 'more weak spot')} held."
+            more = len(result.spots) - 1
+            text += f" {show.plural(more, 'more weak spot')} {'was' if more == 1 else 'were'} confirmed."
         return text
 
     def tiles(self) -> Sequence[Tile]:
@@ -82,20 +85,15 @@ class TableDocument(Document):
     def _spots(self, result: TableResult, allowance: Allowance) -> Section:
         if not result.spots:
             return Section("Weak spots", [Text("None was confirmed.", empty=True)])
-        scale = axis([rate for spot in result.spots for rate in (spot.rate, spot.elsewhere)])
+        ranked = ranking(self.run, result, allowance)
         cards = [
             {
                 "rank": rank,
-                "title": joined(spot),
+                "title": f"{joined(spot)[:1].upper()}{joined(spot)[1:]}",
                 "spot": spot,
-                "bar": scale.bar(spot.rate),
-                "base": scale.bar(spot.elsewhere),
                 "lift": spot.rate.value / spot.elsewhere.value if spot.elsewhere.value else float("inf"),
                 "lines": list(said_of(spot, sampled=bool(result.sampled))),
                 "answers": spot.answers if any(ANSWERED <= share < 1 for _, share in spot.answers) else (),
-                "briefly": [
-                    (one.expected, one.answer) for one in spot.examples[:3] if one.expected and one.answer
-                ],
                 "examples": [
                     one.plain() | {"uri": picture(self.run, one.picture, allowance) if one.picture else ""}
                     for one in spot.examples
@@ -103,21 +101,17 @@ class TableDocument(Document):
             }
             for rank, spot in enumerate(result.spots, 1)
         ]
-        texts = [table(_HEAD, rows_of(result))]
+        texts = [ranked.markdown()]
         for rank, spot in enumerate(result.spots, 1):
             texts.append(f"### {rank}. {escape(joined(spot))}")
-            texts.append(
-                bullets(
-                    escape(line)
-                    for line in [*said_of(spot, sampled=bool(result.sampled)), *examples_of(spot)]
-                )
-            )
-        block = Html(
-            "weakspot.studies.table:spots.html.j2", {"cards": cards, "scale": scale}, "\n\n".join(texts)
-        )
-        note = "Kinds of rows that fail more often than the others. First come those that matter most: many "
-        note += (
-            "failures, and a rate far above the usual. The rows of each rate took no part in suggesting it."
+            said = [*said_of(spot, sampled=bool(result.sampled)), *examples_of(spot)]
+            texts.append(bullets(escape(line) for line in said))
+        values = {"cards": cards, "open": OPEN, **ranked.values()}
+        template = "weakspot.studies.table:spots.html.j2"
+        block = Html(template, values, "\n\n".join(texts), [ranked.figure()])
+        note = (
+            "Kinds of rows that fail more often than the others. First come those that matter most: many "
+            "failures, and a rate far above the usual. The rows of each rate had no part in suggesting it."
         )
         return Section("Weak spots", [block], note)
 
@@ -169,12 +163,22 @@ def in_words(says: Sequence[str]) -> str:
     return " and ".join(parts)
 
 
-def rows_of(result: TableResult) -> Iterator[tuple[str, ...]]:
-    """The weak spots as rows of a table."""
+def ranking(run: Run, result: TableResult, allowance: Allowance) -> Ranking:
+    """The weak spots in their order, with three rows that fail."""
+    rows = []
     for rank, spot in enumerate(result.spots, 1):
-        rate = f"{show.percent(spot.rate.value)} {show.interval(spot.rate.low, spot.rate.high)}"
-        elsewhere, impact = show.percent(spot.elsewhere.value), show.percent(spot.impact)
-        yield str(rank), joined(spot), rate, elsewhere, impact, show.count(spot.rows)
+        fails = []
+        for one in spot.examples[:FAILING]:
+            uri = picture(run, one.picture, allowance) if one.picture else ""
+            text = "" if uri else one.text
+            fails.append(Failing(should=one.expected or "", said=one.answer or "", uri=uri, text=text))
+        impact = f"{show.percent(spot.impact)} of all failures"
+        rows.append(
+            Ranked(
+                str(rank), joined(spot), spot.rate, spot.elsewhere, fails, link=f"spot-{rank}", more=(impact,)
+            )
+        )
+    return Ranking(rows=rows, where="where", usual="elsewhere", further=("of all failures",))
 
 
 def said_of(spot: WeakSpot, *, sampled: bool = False) -> Iterator[str]:
