@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from weakspot.core import Hypothesis, Rate
 from weakspot.report import format as show
@@ -80,7 +80,8 @@ class Ranked(NamedTuple):
         words: Where it fails, as a clause or a name.
         baseline: What it is compared with.
         link: The card's id on the page; "" where it has none.
-        under: It is a worse part of the finding above it.
+        under: Why it stands under the finding above it: "worse" where it is a worse part of that one, "or"
+            where it is another of its kind; "" of one with a place of its own.
         more: What else a terminal and Markdown say of it, in the ranking's further columns.
     """
 
@@ -90,7 +91,7 @@ class Ranked(NamedTuple):
     baseline: Rate | None
     failing: Sequence[Failing] = ()
     link: str = ""
-    under: bool = False
+    under: Literal["", "worse", "or"] = ""
     more: tuple[str, ...] = ()
 
     @property
@@ -182,7 +183,7 @@ class Ranking:
         rows = [
             (
                 row.place if not row.under else "",
-                f"└ {row.words}" if row.under else row.words,
+                f"└ {row.words}" if row.under == "worse" else row.words,
                 show.percent(row.rate.value) if row.rate.n else show.NONE,
                 show.interval(row.rate.low, row.rate.high) if row.rate.n else "",
                 f"of {show.count(row.rate.n)}",

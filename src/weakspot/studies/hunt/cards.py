@@ -12,6 +12,7 @@ from weakspot.report.document import Allowance, Html, examples
 from weakspot.report.markdown import bullets, code, escape, table
 from weakspot.report.plots import Axis, Bar, axis
 from weakspot.report.ranking import Ranked, Ranking, failing, reading
+from weakspot.studies.hunt.kinds import likewise
 from weakspot.studies.hunt.listing import Edit, Listing, cases, impact_of, misread, titled
 from weakspot.text import clauses
 
@@ -68,11 +69,12 @@ def ranking(hunt: Listing, some: Sequence[Finding], allowance: Allowance | None 
         fails = (
             () if allowance is None else failing(hunt.run, f.hypothesis, f.failing, allowance, should=label)
         )
-        words = clauses.title(hunt.adds(f)) if f.under else titled(hunt, f)
+        words = likewise(hunt, f) or (clauses.title(hunt.adds(f)) if f.under else titled(hunt, f))
         rows.append(
             Ranked(
                 hunt.place(f) or str(rank), words, f.rate, f.baseline, fails,
-                link=f"finding-{rank}", under=bool(f.under), more=(_arrow(f),),
+                link=f"finding-{rank}", more=(_arrow(f),),
+                under="worse" if f.under else "or" if f.beside else "",
             )
         )  # fmt: skip
     where = "when" if all(clauses.clause(f.phrase) for f in some) and not hunt.labels else "where"
@@ -176,7 +178,8 @@ def _in_markdown(card: dict[str, Any]) -> Iterable[str]:
         f"hypothesis {code(finding.hypothesis.id)}: {escape(finding.hypothesis.text)}",
         f"failing cases: {', '.join(map(str, finding.failing[:24]))}" if finding.failing else "",
     )
-    yield f"{'####' if finding.under else '###'} {card['place']}. {escape(card['title'], 240)}"
+    level = "####" if finding.under or finding.beside else "###"
+    yield f"{level} {card['place']}. {escape(card['title'], 240)}"
     yield bullets(filter(None, lines))
     if card["steps"]:
         rows = [(s.kind, s.words, reading(s.rate), show.count(s.rate.n)) for s in card["steps"]]

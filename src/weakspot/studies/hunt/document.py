@@ -31,6 +31,7 @@ from weakspot.report.ranking import reading
 from weakspot.store import Run
 from weakspot.studies.hunt import cards, exclusion
 from weakspot.studies.hunt.cards import CARDS, FAILING, PASSING, head, summed_up
+from weakspot.studies.hunt.kinds import counted, further
 from weakspot.studies.hunt.listing import Baseline, Listing, Tried, cases, conclusion, titled, usual_rates
 
 #: Rows of a table on the page, and in Markdown; further ones are only in report.json.
@@ -79,8 +80,8 @@ class HuntDocument(Document):
             note = f"{show.interval(own.low, own.high)} of {show.count(own.n)} plain pictures"
             yield Tile("wrongly drawn", show.percent(own.value), note)
         raced = f"of {show.plural(len(hunt.race), 'caption')} raced" if hunt.race else "nothing raced yet"
-        if more := len(hunt.confirmed) - len(hunt.tops):
-            raced = f"and {show.count(more)} worse within them, {raced}"
+        if more := further(hunt):
+            raced = f"{more}, {raced}"
         yield Tile("confirmed", show.count(len(hunt.tops)), raced)
         yield Tile("errors", show.count(trials.errors), "outside every rate")
         if trials.undecided:
@@ -302,10 +303,9 @@ class HuntDocument(Document):
         shown = list(cards.ranking(hunt, found).lines(wide)) if found else []
         yield "─" * min(wide, max((len(row) for row in shown), default=80))
         yield from shown
-        held, more = show.plural(len(hunt.tops), "finding"), len(found) - len(hunt.tops)
-        held += f" and {more} worse within them" if more else ""
         fdr = show.level(float(hunt.settings.get("fdr", 0.05)))
-        yield from show.folded(f"{held} confirmed on fresh images (false-discovery rate ≤ {fdr})", wide)
+        held = f"{counted(hunt)} confirmed on fresh images"
+        yield from show.folded(f"{held} (false-discovery rate ≤ {fdr})", wide)
         yield from exclusion.lines(hunt, wide)
         yield from _validity_lines(hunt, wide)
         if state.startswith("stopped"):

@@ -155,8 +155,8 @@ class Listing:
         found: dict[tuple[str, str], str] = {}
         tops, under = 0, 0
         for finding in self.confirmed:
-            tops, under = (tops, under + 1) if finding.under else (tops + 1, 0)
-            letter = "abcdefghijklmnopqrstuvwxyz"[(under - 1) % 26] if finding.under else ""
+            tops, under = (tops, under + 1) if finding.under or finding.beside else (tops + 1, 0)
+            letter = "abcdefghijklmnopqrstuvwxyz"[(under - 1) % 26] if under else ""
             found[finding.hypothesis.id, finding.answer] = f"{tops}{letter}"
         return found
 
@@ -166,8 +166,8 @@ class Listing:
 
     @property
     def tops(self) -> list[Finding]:
-        """The confirmed findings that stand under no other."""
-        return [finding for finding in self.confirmed if not finding.under]
+        """The confirmed findings that have a place of their own."""
+        return [finding for finding in self.confirmed if not finding.under and not finding.beside]
 
     def narrower(self, finding: Finding) -> list[Finding]:
         """The confirmed findings under another."""
