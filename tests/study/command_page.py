@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any, Final
 
-from weakspot.cli.app import command_tree
+from weakspot.cli.app import command_names, command_tree
 from weakspot.cli.flags import DEFAULT
 from weakspot.core.registry import study_names
 from weakspot.study.options import Field, fields_of
@@ -42,7 +42,9 @@ def command_page() -> str:
 
 def _commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Each command with its words; the one that a group runs when none is named has the group's words."""
-    for name, inner in group.commands.items():
+    names = group.commands if words else command_names()
+    for name in names:
+        inner = group.commands[name]
         here = words if words and name == DEFAULT else (*words, name)
         if hasattr(inner, "commands"):
             yield from _commands(inner, here)
