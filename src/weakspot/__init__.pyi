@@ -84,7 +84,7 @@ def hunt(
         captioner: Says what is in pictures, where the source does not know.
         encoder: Groups failures by what they look like. Of a table: says what the pictures show, for rows without words, e.g. world:encoder.
         llm: A language model that proposes and rewords captions, e.g. chat:openai/… Of a table: a language model that reads rows and proposes conditions, e.g. chat:openai/…
-        propose: Who proposes: rules, llm, or both, which without --llm are the rules.
+        propose: Who proposes what to test: rules, llm or both; without --llm it is the rules.
         from_images: Pictures to begin with, such as failures from elsewhere.
         tags: What an encoder may see in photographs without captions: a word or a phrase a line. Of a table: what the encoder may say: a word or a phrase a line; by default a list of ours.
         sentences: At most so many sentences in a caption. Of a table: at most so many things said together.
@@ -162,7 +162,7 @@ def table(
         encoder: Says what the pictures show, for rows without words, e.g. world:encoder.
         tags: What the encoder may say: a word or a phrase a line; by default a list of ours.
         llm: A language model that reads rows and proposes conditions, e.g. chat:openai/…
-        propose: Who proposes: rules, llm, or both, which without --llm are the rules.
+        propose: Who proposes what to test: rules, llm or both; without --llm it is the rules.
         sentences: At most so many things said together.
         at_once: A table of more rows is read bit by bit: a sample suggests, all others test.
         sample: So many rows of such a table suggest.

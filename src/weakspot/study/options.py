@@ -380,5 +380,5 @@ def check_labels(task: LabelTask) -> None:
 ProposeOption = Annotated[
     str,
     AfterValidator(_proposing),
-    Option("Who proposes: rules, llm, or both, which without --llm are the rules.", "WHO"),
+    Option("Who proposes what to test: rules, llm or both; without --llm it is the rules.", "WHO"),
 ]
