@@ -91,6 +91,7 @@ def test_run_yaml_says_all_that_is_needed_to_run_it_again(weakspot: Shell) -> No
         "fdr": 0.1,
         "order": "weight",
         "certify": None,
+        "propose": "both",
         "prompt": "a realistic photograph of a {label} ({parent}).",
         "labels": [],
         "verify": [],

@@ -151,7 +151,7 @@ def test_summary_is_plain_json(hunted: Run) -> None:
     assert list(data) == [
         *("format", "study", "subject", "folder", "state", "created", "conclusion", "settings", "digests"),
         *("versions", "baseline", "baselines", "validity", "findings", "tries", "race", "certified"),
-        *("trials", "errors", "skipped", "spend"),
+        *("llm", "trials", "errors", "skipped", "spend"),
     ]
     assert [Finding.from_json(f) for f in data["findings"]] == hunted.findings
     assert data["baseline"]["failures"] == 11
