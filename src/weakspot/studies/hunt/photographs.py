@@ -32,6 +32,8 @@ CAPTIONED: Final = 0.9
 AT_ONCE: Final = 32
 #: The columns of what is said.
 CAPTION, LABEL, PICTURE, LOOK = "caption", "label", "picture", "look-alike"
+#: Where the hypotheses of photographs come from.
+COLLECTED: Final = "photographs"
 #: What is said last: what a picture shows, then what a caption says.
 _ORDER: Final = {"group": 1, "shows": 2, "mentions": 3}
 
@@ -79,7 +81,7 @@ class Photographs:
                 break
         phrase = in_words(parts)
         text = f"{base.text} {phrase}." if base is not None else f"any of these photographs. {phrase}."
-        return Hypothesis(text, origin="photographs", parent=base.id if base is not None else None), phrase
+        return Hypothesis(text, origin=COLLECTED, parent=base.id if base is not None else None), phrase
 
 
 def in_order(concepts: Sequence[Concept]) -> list[Concept]:
