@@ -234,11 +234,42 @@ def test_errors_leave_the_denominator(tmp_path: Path) -> None:
 
 def test_photographs_without_words_are_seen_by_the_encoder(tmp_path: Path) -> None:
     run = hunt(tmp_path / "run", source=Album(words=False))
-    assert run.findings[0].phrase == "the picture shows snow"
+    assert run.findings[0].phrase.startswith("the picture looks like “snow” (the nearest 2")
     told = document(run)
     assert isinstance(told, CollectionDocument)
-    assert told.collection.tags >= len(WORDS) - 2
-    assert "seen by the encoder" in ws.write_report(run).read_text()
+    assert told.collection.tags > 700
+    assert (told.collection.checked, told.collection.right) == (0, None)
+    page = ws.write_report(run).read_text()
+    assert "What the words stand for" in page
+    assert "“snow”, most like it" in page
+    assert "unknown: no caption can check a word" in page
+    [first, *_] = told.collection.meant
+    finding = run.findings[0]
+    assert (first.finding, first.word, first.trust) == (finding.hypothesis.id, "snow", None)
+    assert len(first.typical) == len(first.edge) == 4
+    shown = [run.image(finding.hypothesis, index) for index in (*first.typical, *first.edge)]
+    assert all(picture is not None for picture in shown)
+    assert all(picture[1, 0, 0] for picture in shown[:4] if picture is not None)  # they show snow
+
+
+def test_captions_of_some_photographs_say_how_well_the_encoder_sees(tmp_path: Path) -> None:
+    class Some(Album):
+        def items(self, hypothesis: Hypothesis, *, seed: int) -> list[Item]:
+            items = super().items(hypothesis, seed=seed)
+            order = self._order(seed)
+            return [
+                item._replace(captions=(self.caption(i),)) if k % 3 == 0 else item
+                for k, (i, item) in enumerate(zip(order, items, strict=True))
+            ]
+
+    run = hunt(tmp_path / "run", source=Some(words=False))
+    told = document(run)
+    assert isinstance(told, CollectionDocument)
+    assert told.collection.right is not None
+    assert told.collection.right > 0.9
+    assert told.collection.checked >= len(WORDS)
+    assert told.collection.meant[0].trust == pytest.approx(1.0, abs=0.05)
+    assert "it ranks the right one first" in ws.write_report(run).read_text()
 
 
 def test_a_list_of_tags_may_be_given(tmp_path: Path) -> None:

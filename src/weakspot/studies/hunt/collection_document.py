@@ -6,7 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from weakspot.report import format as show
-from weakspot.report.document import Allowance, Block, Section, Table, Text, Tile, pairs
+from weakspot.report.document import (
+    Allowance,
+    Block,
+    Pictures,
+    Section,
+    Table,
+    Text,
+    Tile,
+    examples,
+    pairs,
+)
 from weakspot.store import Run
 from weakspot.studies.hunt import cards
 from weakspot.studies.hunt.cards import CARDS
@@ -81,6 +91,8 @@ class CollectionDocument(HuntDocument):
         """Findings, figures, tries, the second opinion, the baseline, what was not found, the method."""
         hunt = self.hunt
         yield self._weak_spots(allowance)
+        if self.collection.meant:
+            yield Section("What the words stand for", [*self._meant(allowance)], _STANDING)
         if hunt.confirmed and (drawn := cards.figures(hunt)):
             yield Section("Figures", drawn)
         if hunt.tries:
@@ -89,7 +101,8 @@ class CollectionDocument(HuntDocument):
             yield Section("Second opinion", [self._with_and_without()], self._checked(own))
         yield from self._usual(allowance)
         yield Section("What was looked at and not found", [Text(self.beyond)])
-        method: list[Block] = [Text(_METHOD), pairs(measured(self.collection, self.asked))]
+        text = f"{_METHOD} {_RANKED}" if self.collection.tags else _METHOD
+        method: list[Block] = [Text(text), pairs(measured(self.collection, self.asked))]
         yield Section("How it was measured", method)
         if skipped := hunt.result.skipped:
             rows = [(one.name, one.reason) for one in skipped[:SKIPPED]]
@@ -105,6 +118,24 @@ class CollectionDocument(HuntDocument):
         if further := hunt.confirmed[CARDS:]:
             blocks.append(self._table("Further confirmed findings", further, start=CARDS + 1))
         return Section("Weak spots", blocks, _FOUND)
+
+    def _meant(self, allowance: Allowance) -> Iterator[Block]:
+        """For each finding in the encoder's words, photographs that look most like it, and at the edge."""
+        hunt = self.hunt
+        by_id = {finding.hypothesis.id: finding for finding in hunt.confirmed}
+        for one in self.collection.meant:
+            if (finding := by_id.get(one.finding)) is None:
+                continue
+            trust = f" By captions: {ranked(one.trust)}." if one.trust is not None else ""
+            for title, indices, note in (
+                (f"{hunt.place(finding)}. “{one.word}”, most like it", one.typical, trust),
+                (f"{hunt.place(finding)}. “{one.word}”, only just", one.edge, ""),
+            ):
+                most = len(indices)
+                shown = examples(hunt.run, finding.hypothesis, indices, most=most, allowance=allowance)
+                cases = ("cases", ", ".join(map(str, indices)))
+                if indices:
+                    yield Pictures(title, f"Whatever was answered.{note}", shown, "pass", pairs([cases]))
 
     def values(self) -> Mapping[str, Any]:
         """Everything that was measured."""
@@ -160,15 +191,8 @@ def measured(read: CollectionRead, asked: int) -> Iterator[tuple[str, str]]:
     if read.looked:
         yield "captions by the captioner", f"of {show.plural(read.looked, 'photograph')}"
     if read.tags:
-        yield (
-            "seen by the encoder",
-            f"{show.plural(read.tags, 'word')} that part the photographs into two groups",
-        )
-    if read.checked:
-        yield (
-            "checked by captions",
-            f"{show.plural(read.checked, 'word')} of these, of which {show.count(read.refuted)} were dropped",
-        )
+        yield "seen by the encoder", f"{show.plural(read.tags, 'word')}, each of which ranks the photographs"
+        yield "how well it sees", checked(read)
     yield "things to say", show.count(read.concepts)
     if not read.wider:
         yield "wider nouns", "none: WordNet is not on this machine (apt-get install wordnet-base)"
@@ -179,6 +203,27 @@ def measured(read: CollectionRead, asked: int) -> Iterator[tuple[str, str]]:
     )
 
 
+def checked(read: CollectionRead) -> str:
+    """How far the encoder's words can be trusted."""
+    if read.right is None:
+        return "unknown: no caption can check a word. Look at the photographs that the words stand for"
+    words = show.plural(read.checked, "word")
+    rest = f"{words} checked by captions, {show.count(read.refuted)} of them dropped"
+    return f"{rest}; the median word: {ranked(read.right)}"
+
+
+def ranked(right: float) -> str:
+    """What it means that a word ranks so many pairs rightly."""
+    return (
+        f"of two photographs, one captioned with the word and one not, it ranks the right one first "
+        f"{show.percent(right)} of the time (chance: 50 %)"
+    )
+
+
+_STANDING: Final = (
+    "Nobody described these photographs: the encoder ranked them by how much they look like a word. It errs. "
+    "These show what it takes the word for; where they show something else, trust the pictures."
+)
 _FOUND: Final = (
     "What is true of photographs that are misread more often than the others. The photographs of each rate "
     "took no part in suggesting it. The baseline of a finding is the other photographs of that half."
@@ -189,4 +234,8 @@ _METHOD: Final = (
     "against all its other photographs and against those that are alike in what earlier findings say. Both "
     "lists together hold the false-discovery rate. A rate is estimated from the half that did not suggest "
     "the finding, for all photographs of the collection that it is true of."
+)
+_RANKED: Final = (
+    "Each half also chose how far down the encoder's ranks a word is said; "
+    "the other half was not looked at for that."
 )
