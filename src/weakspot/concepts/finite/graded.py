@@ -25,7 +25,7 @@ from weakspot.concepts.finite.propose import FAILURES, ROWS, WORTH, fitted
 #: A word is of so many of all rows, those most like it.
 SHARES: Final = np.array([0.03, 0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5])
 #: A cut takes in rows that have so much of the effect.
-PART: Final = 0.15
+PART: Final = 0.1
 #: So many are suggested at most: each is a further test.
 PLACES: Final = 6
 
@@ -111,22 +111,29 @@ def _z(sums: Floats, weights: Floats, squares: Floats, left: Floats, spread: Flo
 
 
 def _cut(place: NDArray[np.int64], wrong: Floats, left: Floats, spread: Floats) -> int | None:
-    """The cut up to which rows share a part of the effect that a word's best cut has; None of no effect."""
+    """How far rows share a part of the effect that a word has up to its most telling cut; None of no effect.
 
-    def within(values: Floats | None) -> Floats:
-        counted = np.bincount(place, weights=values, minlength=len(SHARES) + 1)[:-1]
-        return counted.cumsum().astype(float)
+    Between two cuts there are few rows, so their rates are smoothed: they only fall down the ranks.
+    """
+    from sklearn.isotonic import isotonic_regression
 
-    size, beyond, weights = within(None), within(left), within(spread)
-    notable = _notable(within(wrong), size, float(wrong.mean()))
-    z = np.where(notable, _z(beyond, weights, weights, left, spread), 0.0)
+    def between(values: Floats | None) -> Floats:
+        return np.bincount(place, weights=values, minlength=len(SHARES) + 1).astype(float)
+
+    rows, beyond = between(None), between(left)
+    size, sums, weights = (each[:-1].cumsum() for each in (rows, beyond, between(spread)))
+    notable = _notable(between(wrong)[:-1].cumsum(), size, float(wrong.mean()))
+    z = np.where(notable, _z(sums, weights, weights, left, spread), 0.0)
     best = int(z.argmax())
     if z[best] <= 1.0:
         return None
-    inside = beyond[best] / size[best]
-    outside = (float(left.sum()) - beyond[best]) / max(len(left) - size[best], 1.0)
-    worth = beyond - (outside + PART * (inside - outside)) * size
-    return int(np.where(notable, worth, -np.inf).argmax())
+    inside = sums[best] / size[best]
+    outside = (float(left.sum()) - sums[best]) / max(len(left) - size[best], 1.0)
+    rates = isotonic_regression(
+        beyond / np.maximum(rows, 1.0), sample_weight=np.maximum(rows, 1e-9), increasing=False
+    )
+    shares = notable & (rates[:-1] >= outside + PART * (inside - outside))
+    return int(np.flatnonzero(shares).max()) if shares.any() else best
 
 
 def _notable(bad: Floats, size: Floats, usual: float) -> Flags:
