@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
+from weakspot.concepts.concept import Concept
 from weakspot.concepts.seen import everyday, likely, ranked_rightly, seen_in, words_of
 
 N, WIDE = 600, 48
@@ -87,6 +88,15 @@ def test_a_text_is_true_of_the_pictures_that_more_likely_show_it_than_not() -> N
     assert (found == encoder.shows[:, 0]).mean() > 0.95
     assert not likely(encoder.pictures, encoder, "a lamp").any()
     assert not likely(encoder.pictures[:20], encoder, "it is a dog").any()
+
+
+def test_a_finding_in_an_encoders_words_is_true_of_the_same_pictures_again() -> None:
+    encoder = Known(blur=0.15)
+    near = seen_in(encoder.pictures, encoder, dict.fromkeys(NAMES, 1)).graded.near[:, 0]
+    phrase = Concept("picture", "near", "a dog", share=0.25).phrase
+    again = likely(encoder.pictures, encoder, f"the picture {phrase}.")
+    assert (again == (near <= 0.25)).all()
+    assert again.sum() == N / 4
 
 
 def test_our_words_are_each_said_once() -> None:

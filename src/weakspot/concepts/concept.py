@@ -20,6 +20,8 @@ from weakspot.text.plain import one_line
 
 #: Characters of a value that are said.
 SAID: Final = 80
+#: What "near" says, with its word and its share in per cent.
+NEAR: Final = re.compile(r"looks like “(.+)” \(the nearest (\d+) %\)")
 _VERB: Final = re.compile(r"(is|was|are|has|have|contains) (.+)", re.IGNORECASE)
 #: Not by the machine's own language.
 _MONTHS: Final = (

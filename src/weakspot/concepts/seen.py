@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from weakspot.concepts.concept import NEAR
 from weakspot.concepts.finite.graded import Graded
 from weakspot.concepts.tags import (
     FEWEST,
@@ -97,17 +98,23 @@ def seen_in(
     if len(pictures) < FEWEST:
         return Seen((), Graded(np.zeros((len(pictures), 0), np.float32), np.zeros(0)), {})
     names = list(words)
-    likeness = pictures @ directions_of(encoder, names).T
-    trust = ranked_rightly(likeness, names, captions)
+    near = near_to(pictures, encoder, names)
+    trust = ranked_rightly(-near, names, captions)
     kept = [i for i, name in enumerate(names) if trust.get(name, 1.0) >= FAIR]
-    near = (rankdata(-likeness[:, kept], method="max", axis=0) / len(pictures)).astype(np.float32)
     times = np.array([words[name] for name in names], float)
     return Seen(
         tuple(names[i] for i in kept),
-        Graded(near, -np.log(times[kept] / times.sum())),
+        Graded(near[:, kept], -np.log(times[kept] / times.sum())),
         trust,
         len(names) - len(kept),
     )
+
+
+def near_to(pictures: NDArray[np.float32], encoder: TextEncoder, words: Sequence[str]) -> NDArray[np.float32]:
+    """Of each picture, for each word, the share of the pictures that look as much like it, or more."""
+    likeness = unit_rows(pictures, len(pictures)) @ directions_of(encoder, words).T
+    near: NDArray[np.float32] = (rankdata(-likeness, "max", axis=0) / len(pictures)).astype(np.float32)
+    return near
 
 
 def ranked_rightly(
@@ -135,9 +142,15 @@ def ranked_rightly(
 
 
 def likely(pictures: NDArray[np.float32], encoder: TextEncoder, text: str) -> Flags:
-    """Which pictures more likely show what a text says than not; none where the encoder cannot tell."""
+    """Which pictures more likely show what a text says than not; none where the encoder cannot tell.
+
+    Of a text that names a word and a share, as findings in an encoder's words do, those nearest to the word.
+    """
     if len(pictures) < FEWEST:
         return np.zeros(len(pictures), bool)
+    if asked := NEAR.search(text):
+        nearest: Flags = near_to(pictures, encoder, [asked[1]])[:, 0] <= int(asked[2]) / 100
+        return nearest
     directions = directions_of(encoder, [text])
     fit = fitted(*histograms(pictures, directions))
     if not _telling(fit, len(pictures)):
