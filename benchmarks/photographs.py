@@ -351,7 +351,7 @@ def scored(planting: Planting, findings: Sequence[Any], judged: Sequence[Judged]
 
 def says(finding: Any, notions: Sequence[str]) -> bool:
     """Whether a finding says these notions and no others."""
-    phrase = re.sub(r"^the picture looks like (“.*”) \(.*\)$", r"\1", finding.phrase)
+    phrase = re.sub(r"^it looks like (“.*”) \(.*\)$", r"\1", finding.phrase)
     parts = [re.sub(r"[“”.]", "", part).strip() for part in phrase.split(" and ")]
     words = [{lemma_of(word) for word in part.split()} - {"a", "an", "the"} for part in parts]
     forms = {lemma_of(form) for form in finding.forms}

@@ -79,7 +79,7 @@ def test_cuts_of_a_word_mean_the_same() -> None:
     first, second, third = meanings_of([*cuts, Concept("picture", "near", "a cat", share=0.1)]).tolist()
     assert first == second != third
     assert cuts[0].name != cuts[1].name
-    assert cuts[1].phrase == "looks like “a dog” (the nearest 30 %)"
+    assert cuts[1].phrase == "looks like “a dog” (nearest 30 %)"
 
 
 def test_one_meaning_is_one_finding() -> None:

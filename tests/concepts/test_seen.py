@@ -94,7 +94,7 @@ def test_a_finding_in_an_encoders_words_is_true_of_the_same_pictures_again() -> 
     encoder = Known(blur=0.15)
     near = seen_in(encoder.pictures, encoder, dict.fromkeys(NAMES, 1)).graded.near[:, 0]
     phrase = Concept("picture", "near", "a dog", share=0.25).phrase
-    again = likely(encoder.pictures, encoder, f"the picture {phrase}.")
+    again = likely(encoder.pictures, encoder, f"it {phrase}.")
     assert (again == (near <= 0.25)).all()
     assert again.sum() == N / 4
 

@@ -21,7 +21,7 @@ from weakspot.text.plain import one_line
 #: Characters of a value that are said.
 SAID: Final = 80
 #: What "near" says, with its word and its share in per cent.
-NEAR: Final = re.compile(r"looks like “(.+)” \(the nearest (\d+) %\)")
+NEAR: Final = re.compile(r"looks like “(.+)” \(nearest (\d+) %\)")
 _VERB: Final = re.compile(r"(is|was|are|has|have|contains) (.+)", re.IGNORECASE)
 #: Not by the machine's own language.
 _MONTHS: Final = (
@@ -82,7 +82,7 @@ class Concept:
         if self.test == "shows":
             return f"shows {value}"
         if self.test == "near":
-            return f"looks like “{value}” (the nearest {100 * self.share:.0f} %)"
+            return f"looks like “{value}” (nearest {100 * self.share:.0f} %)"
         return f"{column} is {f'“{value}”' if value == 'missing' else value}"
 
 

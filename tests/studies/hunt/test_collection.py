@@ -234,14 +234,14 @@ def test_errors_leave_the_denominator(tmp_path: Path) -> None:
 
 def test_photographs_without_words_are_seen_by_the_encoder(tmp_path: Path) -> None:
     run = hunt(tmp_path / "run", source=Album(words=False))
-    assert run.findings[0].phrase.startswith("the picture looks like “snow” (the nearest 2")
+    assert run.findings[0].phrase.startswith("it looks like “snow” (nearest 2")
     told = document(run)
     assert isinstance(told, CollectionDocument)
     assert told.collection.tags > 700
     assert (told.collection.checked, told.collection.right) == (0, None)
     page = ws.write_report(run).read_text()
     assert "What the words stand for" in page
-    assert "“snow”, most like it" in page
+    assert "The first 4 look most like it, the last 4 only just." in page
     assert "unknown: no caption can check a word" in page
     [first, *_] = told.collection.meant
     finding = run.findings[0]

@@ -122,20 +122,17 @@ class CollectionDocument(HuntDocument):
     def _meant(self, allowance: Allowance) -> Iterator[Block]:
         """For each finding in the encoder's words, photographs that look most like it, and at the edge."""
         hunt = self.hunt
-        by_id = {finding.hypothesis.id: finding for finding in hunt.confirmed}
-        for one in self.collection.meant:
-            if (finding := by_id.get(one.finding)) is None:
+        meant = {one.finding: one for one in self.collection.meant}
+        for finding in hunt.confirmed:
+            if (one := meant.get(finding.hypothesis.id)) is None:
                 continue
-            trust = f" By captions: {ranked(one.trust)}." if one.trust is not None else ""
-            for title, indices, note in (
-                (f"{hunt.place(finding)}. “{one.word}”, most like it", one.typical, trust),
-                (f"{hunt.place(finding)}. “{one.word}”, only just", one.edge, ""),
-            ):
-                most = len(indices)
-                shown = examples(hunt.run, finding.hypothesis, indices, most=most, allowance=allowance)
-                cases = ("cases", ", ".join(map(str, indices)))
-                if indices:
-                    yield Pictures(title, f"Whatever was answered.{note}", shown, "pass", pairs([cases]))
+            note = f"The first {len(one.typical)} look most like it, the last {len(one.edge)} only just."
+            if one.trust is not None:
+                note += f" By captions: {ranked(one.trust)}."
+            indices = (*one.typical, *one.edge)
+            shown = examples(hunt.run, finding.hypothesis, indices, most=len(indices), allowance=allowance)
+            cases = pairs([("cases", ", ".join(map(str, indices)))])
+            yield Pictures(f"{hunt.place(finding)}. “{one.word}”", note, shown, "pass", cases)
 
     def values(self) -> Mapping[str, Any]:
         """Everything that was measured."""
@@ -159,7 +156,7 @@ class CollectionDocument(HuntDocument):
 
 
 def where(phrase: str) -> str:
-    """A finding as a clause: "where the caption says “snow”", "where the picture shows snow"."""
+    """A finding as a clause: "where the caption says “snow”", "where it looks like “snow” (nearest 5 %)"."""
     said = show.shorten(phrase, 160)
     return f"where the caption says {said}" if phrase.startswith(("“", "any ")) else f"where {said}"
 
@@ -177,7 +174,14 @@ def not_found(read: CollectionRead, found: bool) -> str:
     if read.bound is None:
         return "Nothing that can be said is true of enough photographs to say what else could be weak."
     bound = read.bound
-    other = "Among the photographs that no finding speaks of, nothing" if found else "Nothing"
+    among = "Among the photographs that no finding speaks of, " if found else ""
+    if read.tags:
+        text = (
+            f"{among}none of {show.count(bound.concepts)} words and groups that look alike fails more often "
+            f"than {show.percent(bound.rate)} of the time (at 95 %; of a word, its nearest tenth counts)."
+        )
+        return text[0].upper() + text[1:]
+    other = f"{among}nothing" if found else "Nothing"
     least, looked = show.plural(bound.photographs, "photograph"), show.count(bound.concepts)
     most = f"fails more often than {show.percent(bound.rate)} of the time"
     return f"{other} that is true of at least {least} {most} (at 95 %; {looked} things were looked at)."

@@ -93,8 +93,8 @@ def in_order(concepts: Sequence[Concept]) -> list[Concept]:
 
 
 def in_words(concepts: Sequence[Concept]) -> str:
-    """What concepts say together: "the picture looks like “snow” (the nearest 5 %)", "“snow” and “dog”"."""
-    return " and ".join(f"the picture {c.phrase}" if c.test == "near" else c.phrase for c in concepts)
+    """What concepts say together: "it looks like “snow” (nearest 5 %)", "“snow” and “dog”"."""
+    return " and ".join(f"it {c.phrase}" if c.test == "near" else c.phrase for c in concepts)
 
 
 def read_photographs(
