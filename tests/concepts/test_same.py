@@ -74,13 +74,12 @@ def test_what_is_joined_stands_beside_its_words() -> None:
     )
 
 
-def test_degrees_of_a_tag_mean_the_same() -> None:
-    tags = [
-        Concept("picture", "shows", value) for value in ("a dog", "what may be a dog", "something like a cat")
-    ]
-    first, second, third = meanings_of(tags).tolist()
+def test_cuts_of_a_word_mean_the_same() -> None:
+    cuts = [Concept("picture", "near", word, share=share) for word, share in (("a dog", 0.1), ("a dog", 0.3))]
+    first, second, third = meanings_of([*cuts, Concept("picture", "near", "a cat", share=0.1)]).tolist()
     assert first == second != third
-    assert [tag.dear for tag in tags] == [0.0, 1.0, 1.0]
+    assert cuts[0].name != cuts[1].name
+    assert cuts[1].phrase == "looks like “a dog” (nearest 30 %)"
 
 
 def test_one_meaning_is_one_finding() -> None:

@@ -35,7 +35,7 @@ from weakspot.core import (
     case_seed,
     nearest,
 )
-from weakspot.core.ports import Finite, available
+from weakspot.core.ports import Collected, Finite, available
 from weakspot.core.registry import name_of
 from weakspot.engine.executor import Answered, Batch, answer_batch, draw_batch, judge_batch, local
 from weakspot.engine.stop import FAR, Budget, BudgetSpent, Spending
@@ -51,6 +51,7 @@ from weakspot.studies.hunt.finished import (
     read_hunt,
     same_for,
 )
+from weakspot.study.labels import ByLabel
 
 __all__ = ["Transfer", "transfer"]
 
@@ -101,6 +102,8 @@ def transfer(
                 loaded = load_source(given, label=label) if isinstance(given, str) else given
                 if name == hunt.settings.source:
                     hunt.check_digest("source", loaded)
+                if isinstance(loaded, Collected) and loaded.once and len(hunt.bases) > 1:
+                    loaded = ByLabel(loaded, hunt.bases, hunt.settings.hunted)  # a finding may be about all
                 words = [row.hypothesis for row in rows if row.label == label]
                 measured.draw(name, loaded, list(dict.fromkeys(words)))
         measured.evidence()
@@ -122,7 +125,7 @@ def transfer(
 
 def _rows(hunt: FinishedHunt) -> tuple[CaptionRow, ...]:
     """The baselines that the findings are measured against, then the findings."""
-    bases = dict.fromkeys(hunt.base_of(f.hypothesis) for f in hunt.findings)
+    bases = dict.fromkeys(base for f in hunt.findings for base in _bases_of(hunt, f.hypothesis))
     usual = []
     for base in bases:
         label = hunt.label_of(base)
@@ -132,6 +135,13 @@ def _rows(hunt: FinishedHunt) -> tuple[CaptionRow, ...]:
         phrase = f"{f.phrase} → {f.answer}" if f.answer else f.phrase
         found.append(CaptionRow(f.hypothesis, phrase, hunt.label_of(f.hypothesis), f, f.answer))
     return (*usual, *found)
+
+
+def _bases_of(hunt: FinishedHunt, hypothesis: Hypothesis) -> Sequence[Hypothesis]:
+    """The baseline of a caption; all of them where it is about all hunted labels."""
+    if any(hypothesis.text.startswith(base.text) for base in hunt.bases):
+        return [hunt.base_of(hypothesis)]
+    return hunt.bases
 
 
 def _affordable(spending: Spending, n: int, *, captions: int, models: int) -> tuple[int, str]:
@@ -250,11 +260,17 @@ class _Measured:
         self, source: Source, captions: Sequence[Hypothesis], own: bool, dead: set[str]
     ) -> Iterator[Batch]:
         """Batches in turn, so that all captions are measured alike wherever it ends."""
+        there_once = self._there_once(source, captions, own)
         for at in range(0, self.n, BATCH):
             for hypothesis in captions:
                 if hypothesis.id in dead:
                     continue
                 start, size = Stage.CONFIRM.start, min(BATCH, self.n - at)
+                if there_once is not None:
+                    some = tuple(there_once[hypothesis.id][at : at + size])
+                    if some:
+                        yield Batch(hypothesis, Stage.of(some[0]), some[0], some[-1] + 1, only=some)
+                    continue
                 if isinstance(source, Finite):
                     # A folder ends: the pictures of the confirmation are the only ones the search never saw.
                     seed = self.hunt.settings.seed
@@ -264,6 +280,22 @@ class _Measured:
                     start += self.hunt.run.ledger.count(hypothesis, Stage.CONFIRM)
                 if size > 0:
                     yield Batch(hypothesis, Stage.CONFIRM, start + at, start + at + size)
+
+    def _there_once(
+        self, source: Source, captions: Sequence[Hypothesis], own: bool
+    ) -> dict[str, Sequence[int]] | None:
+        """By caption, the indices of its inputs in a collection, of which each is there once.
+
+        In the run's own collection a finding is measured on the inputs that tested it, of which none had
+        suggested it; in another one on all that its words are true of. None where inputs are drawn.
+        """
+        if not (isinstance(source, Collected) and source.once):
+            return None
+        seed, ledger = self.hunt.settings.seed, self.hunt.run.ledger
+        if own:
+            stages = {h.id: Stage.EXPLORE if h in self.hunt.bases else Stage.CONFIRM for h in captions}
+            return {h.id: [t.index for t in ledger.trials(h, stage=stages[h.id])] for h in captions}
+        return {h.id: range(available(source, h, seed=seed, stage=Stage.EXPLORE)) for h in captions}
 
     def _add(
         self, name: str, hypothesis: Hypothesis, trials: Sequence[Trial], seconds: float, own: bool
@@ -313,7 +345,7 @@ class _Measured:
         for source in sources:
             for place, row in enumerate(self.rows):
                 columns = self._columns(source, row.hypothesis, row.answer)
-                usual = self._columns(source, self.hunt.base_of(row.hypothesis), row.answer)
+                usual = self._usual(source, row)
                 for i, member in enumerate(self.members):
                     here, errors = rate(columns[i]), self._failed[source, row.hypothesis.id, i]
                     undecided = len(columns[i]) - here.n - errors
@@ -322,6 +354,12 @@ class _Measured:
                         lift, p = matrix.above(here, rate(usual[i]))
                         cell = cell._replace(lift=lift, p=p)
                     yield cell._replace(versus=matrix.versus(columns[0], columns[i])) if i else cell
+
+    def _usual(self, source: str, row: CaptionRow) -> list[list[bool | None]]:
+        """By member, its verdicts on what a caption is compared with."""
+        bases = _bases_of(self.hunt, row.hypothesis)
+        columns = [self._columns(source, base, row.answer) for base in bases]
+        return [[one for some in by_base for one in some] for by_base in zip(*columns, strict=True)]
 
     def _columns(self, source: str, hypothesis: Hypothesis, answer: str) -> list[list[bool | None]]:
         """By member, its verdicts on the pictures of a caption."""

@@ -20,8 +20,8 @@ from weakspot.text.plain import one_line
 
 #: Characters of a value that are said.
 SAID: Final = 80
-#: How a thing is said that a picture may show, or may remind of.
-UNSURE: Final = ("what may be ", "something like ")
+#: What "near" says, with its word and its share in per cent.
+NEAR: Final = re.compile(r"looks like “(.+)” \(nearest (\d+) %\)")
 _VERB: Final = re.compile(r"(is|was|are|has|have|contains) (.+)", re.IGNORECASE)
 #: Not by the machine's own language.
 _MONTHS: Final = (
@@ -40,12 +40,13 @@ class Concept:
 
     Attributes:
         column: The column it is about; "" for all texts together.
-        test: "mentions", "is", "kind", "flag", "missing", "from", "below", "lists", "shows", "group", or of
-            dates "since", "before", "year", "month", "weekday" and "time".
+        test: "mentions", "is", "kind", "flag", "missing", "from", "below", "lists", "shows", "near", "group",
+            or of dates "since", "before", "year", "month", "weekday" and "time".
         value: The word, the value, or the bound as text.
         forms: The words, or the values, that count as this one.
         wider: It covers several nouns, as "animal" does.
         inside: Of a group of vectors: which ones lie in it.
+        share: Of "near": it is of this share of the pictures, those that look most like its value.
     """
 
     column: str
@@ -54,19 +55,20 @@ class Concept:
     forms: frozenset[str] = frozenset()
     wider: bool = False
     inside: Inside | None = field(default=None, compare=False, repr=False)
+    share: float = 0.0
 
     @property
     def name(self) -> str:
         """What identifies it in a table."""
-        return f"{self.column} {self.test} {self.value}".strip()
+        share = f" {self.share:.2f}" if self.test == "near" else ""
+        return f"{self.column} {self.test} {self.value}{share}".strip()
 
     @property
     def dear(self) -> float:
         """How much more it must explain than a plain word or value, for being less plain to people."""
         if self.wider or self.test == "group":
             return 2.0
-        unsure = self.test == "shows" and self.value.startswith(UNSURE)
-        return 1.0 if unsure or (self.test, self.value) == ("flag", "no") else 0.0
+        return 1.0 if (self.test, self.value) == ("flag", "no") else 0.0
 
     @property
     def phrase(self) -> str:
@@ -79,6 +81,8 @@ class Concept:
             return f"any {value}" if self.wider else f"“{value}”"
         if self.test == "shows":
             return f"shows {value}"
+        if self.test == "near":
+            return f"looks like “{value}” (nearest {100 * self.share:.0f} %)"
         return f"{column} is {f'“{value}”' if value == 'missing' else value}"
 
 

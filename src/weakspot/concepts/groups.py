@@ -135,4 +135,6 @@ def _alike(part: csc_matrix, i: int, j: int) -> bool:
 
 def _word(concept: Concept) -> str:
     """A concept in a list: beach, any animal, weather is rain."""
+    if concept.test == "near":
+        return concept.value
     return concept.phrase.strip("“”").removeprefix("shows ")

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from weakspot.concepts.concept import UNSURE, Concept
+from weakspot.concepts.concept import Concept
 from weakspot.concepts.nouns import Nouns, usual
 from weakspot.concepts.words import Rows
 from weakspot.text.lexicon import Tag
@@ -91,7 +91,7 @@ def _noun_of(word: str, known: Mapping[str, int]) -> str:
 
 
 def meanings_of(concepts: Sequence[Concept]) -> NDArray[np.int64]:
-    """The number of what each concept means: the same for words that share a form, and for degrees of a tag.
+    """The number of what each concept means: the same for words that share a form, and for cuts of one word.
 
     A wider noun means more than any of the words that it covers.
     """
@@ -111,14 +111,9 @@ def meanings_of(concepts: Sequence[Concept]) -> NDArray[np.int64]:
     words_only = set(plain)
     for i, c in enumerate(concepts):
         if i not in words_only:
-            key = (c.column, c.test, _sure(c.value), c.wider)
+            key = (c.column, c.test, c.value, c.wider)  # however many of the pictures look like it
             found[i] = others.setdefault(key, following + len(others))
     return found
-
-
-def _sure(value: str) -> str:
-    """A tag, however sure it is."""
-    return next((value.removeprefix(start) for start in UNSURE if value.startswith(start)), value)
 
 
 def forms_of(concepts: Sequence[Concept]) -> tuple[str, ...]:

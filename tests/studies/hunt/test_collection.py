@@ -13,8 +13,10 @@ import pytest
 from numpy.typing import NDArray
 
 import weakspot as ws
+from weakspot.after.transfer import transfer
+from weakspot.after.transfer_matrix import above
 from weakspot.cli import run as cli
-from weakspot.core import Case, Hypothesis, Output, Stage, WeakspotError
+from weakspot.core import Case, Hypothesis, Output, Rate, Stage, WeakspotError
 from weakspot.core.ports import Embedded, Item
 from weakspot.store import Run
 from weakspot.studies.hunt.collection_document import CollectionDocument, document
@@ -232,11 +234,42 @@ def test_errors_leave_the_denominator(tmp_path: Path) -> None:
 
 def test_photographs_without_words_are_seen_by_the_encoder(tmp_path: Path) -> None:
     run = hunt(tmp_path / "run", source=Album(words=False))
-    assert run.findings[0].phrase == "the picture shows snow"
+    assert run.findings[0].phrase.startswith("it looks like “snow” (nearest 2")
     told = document(run)
     assert isinstance(told, CollectionDocument)
-    assert told.collection.tags >= len(WORDS) - 2
-    assert "seen by the encoder" in ws.write_report(run).read_text()
+    assert told.collection.tags > 700
+    assert (told.collection.checked, told.collection.right) == (0, None)
+    page = ws.write_report(run).read_text()
+    assert "What the words stand for" in page
+    assert "The first 4 look most like it, the last 4 only just." in page
+    assert "unknown: no caption can check a word" in page
+    [first, *_] = told.collection.meant
+    finding = run.findings[0]
+    assert (first.finding, first.word, first.trust) == (finding.hypothesis.id, "snow", None)
+    assert len(first.typical) == len(first.edge) == 4
+    shown = [run.image(finding.hypothesis, index) for index in (*first.typical, *first.edge)]
+    assert all(picture is not None for picture in shown)
+    assert all(picture[1, 0, 0] for picture in shown[:4] if picture is not None)  # they show snow
+
+
+def test_captions_of_some_photographs_say_how_well_the_encoder_sees(tmp_path: Path) -> None:
+    class Some(Album):
+        def items(self, hypothesis: Hypothesis, *, seed: int) -> list[Item]:
+            items = super().items(hypothesis, seed=seed)
+            order = self._order(seed)
+            return [
+                item._replace(captions=(self.caption(i),)) if k % 3 == 0 else item
+                for k, (i, item) in enumerate(zip(order, items, strict=True))
+            ]
+
+    run = hunt(tmp_path / "run", source=Some(words=False))
+    told = document(run)
+    assert isinstance(told, CollectionDocument)
+    assert told.collection.right is not None
+    assert told.collection.right > 0.9
+    assert told.collection.checked >= len(WORDS)
+    assert told.collection.meant[0].trust == pytest.approx(1.0, abs=0.05)
+    assert "it ranks the right one first" in ws.write_report(run).read_text()
 
 
 def test_a_list_of_tags_may_be_given(tmp_path: Path) -> None:
@@ -312,6 +345,44 @@ def test_two_runs_over_the_same_photographs_are_compared_in_pairs(
     told = capsys.readouterr().out
     assert "on the same cases" in told
     assert "a photo of a cat" in told
+
+
+class Calm(Camera):
+    """Fails in snow only where nothing else is shown."""
+
+    def answer(self, cases: Sequence[Case]) -> list[Output]:
+        said = zip(cases, super().answer(cases), strict=True)
+        return [Output(c.expected if c.input[1, 1:, 0].any() else own.answer) for c, own in said]
+
+
+def test_another_model_is_asked_about_the_photographs_that_tested_a_finding(tmp_path: Path, run: Run) -> None:
+    camera = Camera()
+    found = transfer(run, [Calm()], n=1000, target=camera, source=Album())
+    [base], finding = run.baselines, run.findings[0]
+    own, calm = (found.cell(found.sources[0], name, finding.hypothesis.id) for name in found.targets)
+    assert (own.rate.n, own.rate.failures) == (finding.rate.n, finding.rate.failures)
+    assert calm.versus is not None
+    assert calm.versus.n == own.rate.n
+    assert calm.versus.only_other == 0 < calm.versus.only_own
+    assert found.cell(found.sources[0], found.targets[0], base.id).rate.n == 400
+    assert own.lift > 1.5
+
+
+def test_a_finding_about_all_labels_is_compared_with_the_photographs_of_all(tmp_path: Path) -> None:
+    album = Album(labels=("cat", "fox"), label="cat")
+    run = hunt(tmp_path / "run", source=album, label="", labels=["cat", "fox"])
+    found = transfer(run, [Calm()], n=1000, target=Camera(), source=album)
+    finding = run.findings[0]
+    own = found.cell(found.sources[0], found.targets[0], finding.hypothesis.id)
+    assert (own.rate.n, own.rate.failures) == (finding.rate.n, finding.rate.failures)
+    usual = sum(run.ledger.tally(base, Stage.EXPLORE).failures for base in run.baselines)
+    lift, p = above(own.rate, Rate(usual / 400, 0.0, 1.0, 400, usual))
+    assert (own.lift, own.p) == (lift, p)
+
+
+def test_a_run_that_used_up_its_photographs_is_not_repaired(run: Run) -> None:
+    with pytest.raises(WeakspotError, match="none is left to train and to test on"):
+        ws.repair(run.folder, target=Camera())
 
 
 def test_what_photographs_cannot_do_is_refused(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import log
 from typing import Final, NamedTuple
@@ -61,18 +61,34 @@ def weak_spots(
         doubts: Of each row, how likely its failure is the label's; it then counts for so much less.
         meanings: Of each concept, the number of what it means: those that mean the same are said once.
     """
+    suggested = {
+        side: propose(rows[half == side], failed[half == side], longest=longest, dear=dear)
+        if suggest is None
+        else suggest(side)
+        for side in (True, False)
+    }
+    found = held(rows, failed, half, suggested, fdr=fdr, groups=groups)
+    return joined(rows, failed, found, dear=dear, doubts=doubts, meanings=meanings)
+
+
+def held(
+    rows: csc_matrix,
+    failed: NDArray[np.bool_],
+    half: NDArray[np.bool_],
+    suggested: Mapping[bool, Sequence[Statement]],
+    *,
+    fdr: float,
+    groups: NDArray[np.int64] | None = None,
+) -> list[tuple[Tested, bool]]:
+    """What held of the statements that each half suggested, and which half tested it: always the other."""
     found: list[tuple[Tested, bool]] = []
-    for side in (True, False):
-        here, there = half == side, half != side
-        if suggest is None:
-            said: Sequence[Statement] = propose(rows[here], failed[here], longest=longest, dear=dear)
-        else:
-            said = suggest(side)
+    for side, said in suggested.items():
+        there = half != side
         of = None if groups is None else np.unique(groups[there], return_inverse=True)[1]
         found += [
             (one, not side) for one in confirm(rows[there], failed[there], said, fdr=fdr / 2, groups=of)
         ]
-    return joined(rows, failed, found, dear=dear, doubts=doubts, meanings=meanings)
+    return found
 
 
 def joined(

@@ -12,21 +12,24 @@ from those that did not suggest it, so its interval is that of a finite populati
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, log
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_matrix
 
-from weakspot.concepts.columns import Concepts
+from weakspot.concepts.columns import Concept, Concepts
 from weakspot.concepts.finite.bound import highest
 from weakspot.concepts.finite.counts import PICKED
+from weakspot.concepts.finite.graded import Choice, suggest
 from weakspot.concepts.finite.nested import Explained, explained
 from weakspot.concepts.finite.propose import Statement, members
-from weakspot.concepts.finite.spots import Spot, weak_spots
+from weakspot.concepts.finite.spots import Spot, held, joined, weak_spots
 from weakspot.concepts.same import forms_of, meanings_of
+from weakspot.concepts.seen import Seen
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Status, Trial, Usage, WeakspotError
 from weakspot.core.ports import Collected, Skipping
 from weakspot.engine import Engine
@@ -35,8 +38,18 @@ from weakspot.stats import finite_population, wilson
 from weakspot.store.blobs import encode
 from weakspot.studies.hunt.impact import listed
 from weakspot.studies.hunt.parts import HuntParts
-from weakspot.studies.hunt.photographs import Photographs, described, in_order, in_words, read_photographs
-from weakspot.studies.hunt.result import CollectionRead, HuntResult, NotFound, Skipped
+from weakspot.studies.hunt.photographs import (
+    PICTURE,
+    Described,
+    Photographs,
+    described,
+    in_order,
+    in_words,
+    ranked_first,
+    read_photographs,
+    together,
+)
+from weakspot.studies.hunt.result import CollectionRead, HuntResult, Meant, NotFound, Skipped
 from weakspot.studies.hunt.settings import HuntSettings
 from weakspot.study import Context
 from weakspot.study.labels import base_hypothesis
@@ -47,8 +60,13 @@ LONGEST: Final = 3
 TURN: Final = 1024
 #: Photographs kept of each finding: (failing, passing).
 KEPT: Final = (24, 12)
+#: Photographs that show what a word stands for: so many that look most like it, and as many at the edge.
+STANDING: Final = 4
+#: What a group of photographs that look alike must gain beyond a word, for it is said less plainly.
+ALIKE: Final = 2.0
 
 Rows = NDArray[np.bool_]
+Numbers = NDArray[np.int64]
 
 
 def in_collection(context: Context[HuntSettings, HuntParts], source: Collected) -> HuntResult:
@@ -68,13 +86,14 @@ def in_collection(context: Context[HuntSettings, HuntParts], source: Collected) 
             ask(engine, bases, sizes)
         said = described(context, source, photographs)
         answers = answers_of(engine, bases, photographs)
-        found = analysed(settings, said.concepts, answers, seen=said.read.tags > 0)
-        keep_findings(context, engine, found, photographs, said.concepts, answers)
+        found = analysed(settings, said, answers)
+        meant = keep_findings(context, engine, found, photographs, said, answers)
     asked = sum(engine.tally(base).drawn for base in bases)
     if asked < len(photographs):
         context.end(f"the budget was enough for {asked:,} of {len(photographs):,} photographs")
-    bound = not_found(said.concepts, answers, found)
-    return HuntResult(skipped=skipped, collection=said.read.model_copy(update={"bound": bound}))
+    bound = not_found(said, answers, found)
+    read = said.read.model_copy(update={"bound": bound, "meant": tuple(meant)})
+    return HuntResult(skipped=skipped, collection=read)
 
 
 def ask(engine: Engine, bases: Sequence[Hypothesis], sizes: Sequence[int]) -> None:
@@ -124,54 +143,106 @@ def answers_of(engine: Engine, bases: Sequence[Hypothesis], photographs: Photogr
     return Answers(found)
 
 
-def analysed(settings: HuntSettings, concepts: Concepts, answers: Answers, *, seen: bool) -> list[Spot]:
-    """The statements that held on the half that did not suggest them.
+class Found(NamedTuple):
+    """The statements that held, and the concepts that they are of."""
 
-    Args:
-        seen: An encoder says what photographs show. It errs, and two of its words together err more.
-    """
+    concepts: Concepts
+    spots: list[Spot]
+
+
+def analysed(settings: HuntSettings, said: Described, answers: Answers) -> Found:
+    """The statements that held on the half that did not suggest them."""
     if not answers.failed.any() or answers.failed.all():
-        return []
-    return weak_spots(
+        return Found(said.concepts, [])
+    if said.seen is not None:
+        return by_degrees(settings, said.concepts, said.seen, answers)
+    concepts = said.concepts
+    spots = weak_spots(
         concepts.rows[answers.rows],
         answers.failed,
         answers.half,
         fdr=settings.fdr,
-        longest=1 if seen else min(settings.sentences, LONGEST),
+        longest=min(settings.sentences, LONGEST),
         dear=np.array([concept.dear for concept in concepts.concepts]),
         meanings=meanings_of(concepts.concepts),
     )
+    return Found(concepts, spots)
+
+
+def by_degrees(settings: HuntSettings, plain: Concepts, seen: Seen, answers: Answers) -> Found:
+    """The same where an encoder ranks the photographs: each half also chooses from where on a word is said.
+
+    A word and its cut stand before the other half is looked at. Two words of an encoder err together, so one
+    is said at a time.
+    """
+    near, rows = seen.graded.near, plain.rows
+    every = log(max(len(seen.words) + len(plain.concepts), 2))
+    dear = np.array([every + ALIKE + concept.dear for concept in plain.concepts])
+    chosen: dict[bool, list[Choice]] = {}
+    for side in (True, False):
+        here = answers.rows[answers.half == side]
+        graded = seen.graded._replace(near=near[here])
+        chosen[side] = suggest(graded, rows[here], dear, answers.failed[answers.half == side])
+    cuts = list(dict.fromkeys(one for some in chosen.values() for one in some if one.share))
+    number = {cut: len(plain.concepts) + i for i, cut in enumerate(cuts)}
+    said = Concepts(
+        tuple(Concept(PICTURE, "near", seen.words[cut.number], share=cut.share) for cut in cuts),
+        csc_matrix(np.column_stack([near[:, cut.number] <= cut.share for cut in cuts]).astype(np.float32))
+        if cuts
+        else csc_matrix((len(near), 0), dtype=np.float32),
+    )
+    concepts = together(plain, said)
+    suggested = {side: [(number.get(one, one.number),) for one in some] for side, some in chosen.items()}
+    part = concepts.rows[answers.rows]
+    confirmed = held(part, answers.failed, answers.half, suggested, fdr=settings.fdr)
+    dears = np.array([concept.dear for concept in concepts.concepts])
+    meanings = meanings_of(concepts.concepts)
+    return Found(concepts, joined(part, answers.failed, confirmed, dear=dears, meanings=meanings))
 
 
 def keep_findings(
     context: Context[HuntSettings, HuntParts],
     engine: Engine,
-    spots: Sequence[Spot],
+    found: Found,
     photographs: Photographs,
-    concepts: Concepts,
+    said: Described,
     answers: Answers,
-) -> None:
-    """Each spot as a finding, with the photographs that tested it as its trials."""
-    ledger = context.ledger
-    statements = [spot.statement for spot in spots]
+) -> list[Meant]:
+    """Each spot as a finding, with the photographs that tested it as its trials; what the words stand for."""
+    ledger, concepts = context.ledger, found.concepts
+    statements = [spot.statement for spot in found.spots]
     places = explained(concepts.rows[answers.rows], answers.failed, statements)
     hypotheses = [photographs.hypothesis(concepts.concepts, one) for one in statements]
-    findings = []
-    for spot, place, (hypothesis, phrase) in zip(spots, places, hypotheses, strict=True):
+    findings, meant = [], []
+    for spot, place, (hypothesis, phrase) in zip(found.spots, places, hypotheses, strict=True):
         every = of_statement(concepts, spot.statement)
         inside = every[answers.rows]
-        tested = answers.half == spot.side
-        trials = copied(engine, photographs, hypothesis, answers, inside & tested)
+        here = answers.half == spot.side
+        told = standing_for(concepts, spot, said.seen, answers.rows[inside & here])
+        shown = {row for pictures in told.values() for row in pictures}
+        trials = copied(engine, photographs, hypothesis, answers, inside & here, shown)
         ledger.add_hypotheses([hypothesis])
         ledger.forget(hypothesis, Stage.CONFIRM)
         ledger.record(trials, {})
+        for word, pictures in told.items():
+            indices = [Stage.CONFIRM.start + photographs.index(hypothesis, row) for row in pictures]
+            trust = said.seen.trust.get(word) if said.seen else None
+            meant.append(
+                Meant(
+                    finding=hypothesis.id,
+                    word=word,
+                    typical=tuple(indices[:STANDING]),
+                    edge=tuple(indices[STANDING:]),
+                    trust=trust,
+                )
+            )
         under = "" if place.under is None else hypotheses[place.under][0].id
         findings.append(
             Finding(
                 hypothesis=hypothesis,
                 phrase=phrase,
-                rate=rate_of(answers, inside & tested, int(every.sum()), picked=True),
-                baseline=rate_of(answers, ~inside & tested, len(every) - int(every.sum())),
+                rate=rate_of(answers, inside & here, int(every.sum()), picked=True),
+                baseline=rate_of(answers, ~inside & here, len(every) - int(every.sum())),
                 log_evidence=-log(2.0) - 0.5 * log(max(spot.tested.p, 1e-300)),
                 confirmed=True,
                 confusions=confusions(trials),
@@ -187,6 +258,16 @@ def keep_findings(
         for one, (hypothesis, _) in zip(statements, hypotheses, strict=True)
     }
     ledger.set_findings(with_own(listed(findings, context.settings.order), rows, answers))
+    return meant
+
+
+def standing_for(concepts: Concepts, spot: Spot, seen: Seen | None, rows: Numbers) -> dict[str, list[int]]:
+    """For the word of a finding, the photographs that look most like it, then those that do so least."""
+    [first, *others] = [concepts.concepts[i] for i in spot.statement]
+    if seen is None or others or first.test != "near":
+        return {}
+    ranked = rows[np.argsort(seen.graded.near[rows, seen.words.index(first.value)], kind="stable")].tolist()
+    return {first.value: [*ranked[:STANDING], *ranked[STANDING:][-STANDING:]]}
 
 
 def with_own(findings: Sequence[Finding], rows: Mapping[str, Rows], answers: Answers) -> list[Finding]:
@@ -230,21 +311,29 @@ def impact(place: Explained, answers: Answers) -> Rate:
 def forms(concepts: Concepts, spot: Spot) -> tuple[str, ...]:
     """Other words for about the same photographs."""
     statements = [[concepts.concepts[i] for i in one] for one in (spot.statement, *spot.forms)]
-    said, *others = (in_words(in_order(one)) for one in statements)
+    said, *others = (
+        one[0].value if len(one) == 1 and one[0].test == "near" else in_words(in_order(one))
+        for one in statements
+    )
     own = forms_of(statements[0])
     return tuple(dict.fromkeys([*own, *(other for other in others if other != said)]))
 
 
 def copied(
-    engine: Engine, photographs: Photographs, hypothesis: Hypothesis, answers: Answers, chosen: Rows
+    engine: Engine,
+    photographs: Photographs,
+    hypothesis: Hypothesis,
+    answers: Answers,
+    chosen: Rows,
+    shown: Collection[int],
 ) -> list[Trial]:
-    """The trials of photographs as those of a finding; some of them with the photograph."""
+    """The trials of photographs as those of a finding; some, and those to be shown, with the picture."""
     left = {True: KEPT[0], False: KEPT[1]}
     found = []
     for row in answers.rows[chosen].tolist():
         trial = answers.trials[row]
         blob = None
-        if left[bool(trial.failed)] > 0:
+        if row in shown or left[bool(trial.failed)] > 0:
             left[bool(trial.failed)] -= 1
             blob = trial.blob or photograph(engine, photographs, row)
         index = Stage.CONFIRM.start + photographs.index(hypothesis, row)
@@ -273,15 +362,17 @@ def kept(trials: Sequence[Trial], *, failed: bool) -> tuple[int, ...]:
     return tuple(trial.index for trial in trials if bool(trial.failed) is failed and trial.blob)
 
 
-def not_found(concepts: Concepts, answers: Answers, spots: Sequence[Spot]) -> NotFound | None:
+def not_found(said: Described, answers: Answers, found: Found) -> NotFound | None:
     """How often something may fail at most among photographs that no finding speaks of."""
-    rows = concepts.rows[answers.rows]
+    concepts = said.concepts
+    if said.seen is not None:
+        concepts = together(concepts, ranked_first(said.seen, len(said.seen.graded.near)))
     left = np.ones(len(answers.rows), bool)
-    for spot in spots:
-        left[members(rows, [spot.statement]).indices] = False
+    for spot in found.spots:
+        left &= ~of_statement(found.concepts, spot.statement)[answers.rows]
     if answers.failed.all() or not left.any():
         return None
-    found = highest(rows[left], answers.failed[left], None, every=len(left))
-    if found is None:
+    bound = highest(concepts.rows[answers.rows][left], answers.failed[left], None, every=len(left))
+    if bound is None:
         return None
-    return NotFound(concepts=found.concepts, photographs=found.rows, rate=found.rate)
+    return NotFound(concepts=bound.concepts, photographs=bound.rows, rate=bound.rate)

@@ -6,7 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from weakspot.report import format as show
-from weakspot.report.document import Allowance, Block, Section, Table, Text, Tile, pairs
+from weakspot.report.document import (
+    Allowance,
+    Block,
+    Pictures,
+    Section,
+    Table,
+    Text,
+    Tile,
+    examples,
+    pairs,
+)
 from weakspot.store import Run
 from weakspot.studies.hunt import cards
 from weakspot.studies.hunt.cards import CARDS
@@ -81,13 +91,16 @@ class CollectionDocument(HuntDocument):
         """Findings, figures, tries, the second opinion, the baseline, what was not found, the method."""
         hunt = self.hunt
         yield self._weak_spots(allowance)
+        if self.collection.meant:
+            yield Section("What the words stand for", [*self._meant(allowance)], _STANDING)
         if hunt.tries:
             yield Section("Tried by a person", [cards.tries(hunt, allowance, listed=SKIPPED)])
         if (own := hunt.invalid) is not None:
             yield Section("Second opinion", [self._with_and_without()], self._checked(own))
         yield from self._usual(allowance)
         yield Section("What was looked at and not found", [Text(self.beyond)])
-        method: list[Block] = [Text(_METHOD), pairs(measured(self.collection, self.asked))]
+        text = f"{_METHOD} {_RANKED}" if self.collection.tags else _METHOD
+        method: list[Block] = [Text(text), pairs(measured(self.collection, self.asked))]
         yield Section("How it was measured", method)
         if skipped := hunt.result.skipped:
             rows = [(one.name, one.reason) for one in skipped[:SKIPPED]]
@@ -103,6 +116,21 @@ class CollectionDocument(HuntDocument):
         if further := hunt.confirmed[CARDS:]:
             blocks.append(self._table("Further confirmed findings", further, start=CARDS + 1))
         return Section("Weak spots", blocks, _FOUND)
+
+    def _meant(self, allowance: Allowance) -> Iterator[Block]:
+        """For each finding in the encoder's words, photographs that look most like it, and at the edge."""
+        hunt = self.hunt
+        meant = {one.finding: one for one in self.collection.meant}
+        for finding in hunt.confirmed:
+            if (one := meant.get(finding.hypothesis.id)) is None:
+                continue
+            note = f"The first {len(one.typical)} look most like it, the last {len(one.edge)} only just."
+            if one.trust is not None:
+                note += f" By captions: {ranked(one.trust)}."
+            indices = (*one.typical, *one.edge)
+            shown = examples(hunt.run, finding.hypothesis, indices, most=len(indices), allowance=allowance)
+            cases = pairs([("cases", ", ".join(map(str, indices)))])
+            yield Pictures(f"{hunt.place(finding)}. “{one.word}”", note, shown, "pass", cases)
 
     def values(self) -> Mapping[str, Any]:
         """Everything that was measured."""
@@ -126,7 +154,7 @@ class CollectionDocument(HuntDocument):
 
 
 def where(phrase: str) -> str:
-    """A finding as a clause: "where the caption says “snow”", "where the picture shows snow"."""
+    """A finding as a clause: "where the caption says “snow”", "where it looks like “snow” (nearest 5 %)"."""
     said = show.shorten(phrase, 160)
     return f"where the caption says {said}" if phrase.startswith(("“", "any ")) else f"where {said}"
 
@@ -144,7 +172,14 @@ def not_found(read: CollectionRead, found: bool) -> str:
     if read.bound is None:
         return "Nothing that can be said is true of enough photographs to say what else could be weak."
     bound = read.bound
-    other = "Among the photographs that no finding speaks of, nothing" if found else "Nothing"
+    among = "Among the photographs that no finding speaks of, " if found else ""
+    if read.tags:
+        text = (
+            f"{among}none of {show.count(bound.concepts)} words and groups that look alike fails more often "
+            f"than {show.percent(bound.rate)} of the time (at 95 %; of a word, its nearest tenth counts)."
+        )
+        return text[0].upper() + text[1:]
+    other = f"{among}nothing" if found else "Nothing"
     least, looked = show.plural(bound.photographs, "photograph"), show.count(bound.concepts)
     most = f"fails more often than {show.percent(bound.rate)} of the time"
     return f"{other} that is true of at least {least} {most} (at 95 %; {looked} things were looked at)."
@@ -158,15 +193,8 @@ def measured(read: CollectionRead, asked: int) -> Iterator[tuple[str, str]]:
     if read.looked:
         yield "captions by the captioner", f"of {show.plural(read.looked, 'photograph')}"
     if read.tags:
-        yield (
-            "seen by the encoder",
-            f"{show.plural(read.tags, 'word')} that part the photographs into two groups",
-        )
-    if read.checked:
-        yield (
-            "checked by captions",
-            f"{show.plural(read.checked, 'word')} of these, of which {show.count(read.refuted)} were dropped",
-        )
+        yield "seen by the encoder", f"{show.plural(read.tags, 'word')}, each of which ranks the photographs"
+        yield "how well it sees", checked(read)
     yield "things to say", show.count(read.concepts)
     if not read.wider:
         yield "wider nouns", "none: WordNet is not on this machine (apt-get install wordnet-base)"
@@ -177,6 +205,27 @@ def measured(read: CollectionRead, asked: int) -> Iterator[tuple[str, str]]:
     )
 
 
+def checked(read: CollectionRead) -> str:
+    """How far the encoder's words can be trusted."""
+    if read.right is None:
+        return "unknown: no caption can check a word. Look at the photographs that the words stand for"
+    words = show.plural(read.checked, "word")
+    rest = f"{words} checked by captions, {show.count(read.refuted)} of them dropped"
+    return f"{rest}; the median word: {ranked(read.right)}"
+
+
+def ranked(right: float) -> str:
+    """What it means that a word ranks so many pairs rightly."""
+    return (
+        f"of two photographs, one captioned with the word and one not, it ranks the right one first "
+        f"{show.percent(right)} of the time (chance: 50 %)"
+    )
+
+
+_STANDING: Final = (
+    "Nobody described these photographs: the encoder ranked them by how much they look like a word. It errs. "
+    "These show what it takes the word for; where they show something else, trust the pictures."
+)
 _FOUND: Final = (
     "What is true of photographs that are misread more often than the others. The photographs of each rate "
     "took no part in suggesting it. The baseline of a finding is the other photographs of that half."
@@ -187,4 +236,8 @@ _METHOD: Final = (
     "against all its other photographs and against those that are alike in what earlier findings say. Both "
     "lists together hold the false-discovery rate. A rate is estimated from the half that did not suggest "
     "the finding, for all photographs of the collection that it is true of."
+)
+_RANKED: Final = (
+    "Each half also chose how far down the encoder's ranks a word is said; "
+    "the other half was not looked at for that."
 )

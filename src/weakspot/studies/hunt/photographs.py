@@ -13,10 +13,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_matrix, hstack
 
-from weakspot.concepts.columns import Concept, Concepts, concepts_of
-from weakspot.concepts.seen import Seen, everyday, seen_in
-from weakspot.concepts.tags import read_tags
+from weakspot.concepts.columns import LEAST, Concept, Concepts, concepts_of
+from weakspot.concepts.groups import groups_of
+from weakspot.concepts.seen import Seen, seen_in, words_of
 from weakspot.core import Captioner, Hypothesis, WeakspotError
 from weakspot.core.ports import Collected, Embedded, Item
 from weakspot.records import Column, Judged, Kind, Records, Roles
@@ -32,8 +33,12 @@ CAPTIONED: Final = 0.9
 AT_ONCE: Final = 32
 #: The columns of what is said.
 CAPTION, LABEL, PICTURE, LOOK = "caption", "label", "picture", "look-alike"
-#: What is said last: what a picture shows, then what a caption says.
-_ORDER: Final = {"group": 1, "shows": 2, "mentions": 3}
+#: Where the hypotheses of photographs come from.
+COLLECTED: Final = "photographs"
+#: Groups that look alike are described by what the encoder's words rank first in them, so many of all.
+FIRST: Final = 0.1
+#: What is said last: what a picture looks like, then what a caption says.
+_ORDER: Final = {"group": 1, "near": 2, "mentions": 3}
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ class Photographs:
                 break
         phrase = in_words(parts)
         text = f"{base.text} {phrase}." if base is not None else f"any of these photographs. {phrase}."
-        return Hypothesis(text, origin="photographs", parent=base.id if base is not None else None), phrase
+        return Hypothesis(text, origin=COLLECTED, parent=base.id if base is not None else None), phrase
 
 
 def in_order(concepts: Sequence[Concept]) -> list[Concept]:
@@ -88,12 +93,8 @@ def in_order(concepts: Sequence[Concept]) -> list[Concept]:
 
 
 def in_words(concepts: Sequence[Concept]) -> str:
-    """What concepts say together: "the picture shows snow and a dog", "“snow” and “dog”"."""
-    shown = [concept.phrase.removeprefix("shows ") for concept in concepts if concept.test == "shows"]
-    others = [concept.phrase for concept in concepts if concept.test != "shows"]
-    seen = [f"the picture shows {' and '.join(shown)}"] if shown else []
-    place = sum(concept.test != "mentions" for concept in concepts if concept.test != "shows")
-    return " and ".join([*others[:place], *seen, *others[place:]])
+    """What concepts say together: "it looks like “snow” (nearest 5 %)", "“snow” and “dog”"."""
+    return " and ".join(f"it {c.phrase}" if c.test == "near" else c.phrase for c in concepts)
 
 
 def read_photographs(
@@ -111,10 +112,15 @@ def read_photographs(
 
 
 class Described(NamedTuple):
-    """What can be said of photographs, a row for each, and how it came about."""
+    """What can be said of photographs, a row for each, and how it came about.
+
+    Attributes:
+        concepts: What photographs are of or not; `seen` ranks them by words that are true by degrees.
+    """
 
     concepts: Concepts
     read: CollectionRead
+    seen: Seen | None = None
 
 
 def described(
@@ -134,30 +140,62 @@ def described(
     if len(photographs.bases) > 1:
         shown = [[label] * size for label, size in zip(photographs.labels, photographs.sizes, strict=True)]
         columns[LABEL] = Column(LABEL, Kind.TEXT, _objects([label for some in shown for label in some]))
-    seen: Seen | None = None
-    words = captioned + looked >= CAPTIONED * n
-    if words:
+    captions_do = captioned + looked >= CAPTIONED * n
+    if captions_do:
         columns[CAPTION] = Column(CAPTION, Kind.TEXT, _objects(texts))
-    elif (vectors := vectors_of(source, photographs, seed=settings.seed)) is not None:
-        tags = everyday() if settings.tags is None else read_tags(Path(settings.tags))
-        said = texts if captioned + looked else ()
-        seen = seen_in(vectors.vectors, vectors.encoder, tags, name=PICTURE, captions=said)
-        columns[PICTURE] = seen.column
-        columns[LOOK] = Column(LOOK, Kind.VECTOR, vectors.vectors)
     wordnet = _wordnet()
-    concepts = concepts_of(table_of(columns, n), wordnet=wordnet, shown=PICTURE)
+    concepts = concepts_of(table_of(columns, n), wordnet=wordnet)
     read = CollectionRead(
         photographs=n,
         sizes=tuple(photographs.sizes),
         captioned=captioned,
         looked=looked,
-        tags=seen.tags if seen else 0,
-        checked=seen.checked if seen else 0,
-        refuted=seen.refuted if seen else 0,
         concepts=len(concepts.concepts),
         wider=wordnet is not None,
     )
-    return Described(concepts, read)
+    vectors = None if captions_do else vectors_of(source, photographs, seed=settings.seed)
+    if vectors is None:
+        return Described(concepts, read)
+    words = words_of(None if settings.tags is None else Path(settings.tags))
+    seen = seen_in(vectors.vectors, vectors.encoder, words, captions=texts if captioned + looked else ())
+    concepts = together(concepts, looking_alike(vectors.vectors, seen))
+    return Described(
+        concepts,
+        read.model_copy(
+            update={
+                "tags": len(seen.words),
+                "checked": len(seen.trust),
+                "refuted": seen.refuted,
+                "right": seen.right,
+                "concepts": len(concepts.concepts) + len(seen.words),
+            }
+        ),
+        seen,
+    )
+
+
+def looking_alike(vectors: NDArray[np.float32], seen: Seen) -> Concepts:
+    """Groups of photographs that look alike, each described by words that rank many of it first."""
+    groups = [*groups_of(Column(LOOK, Kind.VECTOR, vectors), ranked_first(seen, len(vectors)))]
+    kept = [(concept, rows) for concept, rows in groups if len(rows) >= LEAST]
+    of = np.zeros((len(vectors), len(kept)), np.float32)
+    for i, (_, rows) in enumerate(kept):
+        of[rows, i] = 1.0
+    return Concepts(tuple(concept for concept, _ in kept), csc_matrix(of))
+
+
+def ranked_first(seen: Seen, photographs: int) -> Concepts:
+    """For each word, the tenth of the photographs that looks most like it."""
+    concepts = tuple(Concept(PICTURE, "near", word, share=FIRST) for word in seen.words)
+    if not concepts:
+        return Concepts((), csc_matrix((photographs, 0), dtype=np.float32))
+    return Concepts(concepts, csc_matrix((seen.graded.near <= FIRST).astype(np.float32)))
+
+
+def together(*some: Concepts) -> Concepts:
+    """Concepts of the same photographs in one."""
+    concepts = tuple(concept for one in some for concept in one.concepts)
+    return Concepts(concepts, hstack([one.rows for one in some], format="csc", dtype=np.float32))
 
 
 def table_of(columns: dict[str, Column], n: int) -> Judged:

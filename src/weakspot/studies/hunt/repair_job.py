@@ -19,6 +19,7 @@ from weakspot.sources.prompts import LabelWords, base_prompt
 from weakspot.store import Run
 from weakspot.studies.hunt.finished import FinishedHunt, load_judge, read_hunt, same_for
 from weakspot.studies.hunt.parts import load
+from weakspot.studies.hunt.photographs import COLLECTED
 from weakspot.study.labels import ByLabel
 from weakspot.study.loading import rooted
 from weakspot.study.repairs import Job, RepairTask, Spot, chosen_of, derived, mixed
@@ -41,6 +42,12 @@ TOP: Final = 3
 def hunt_job(run: Run, settings: RepairTask, *, target: Target | None = None) -> Job:
     """The findings of a hunt; an error where there are none, or the target does not say its labels."""
     hunt = read_hunt(run)
+    if any(finding.hypothesis.origin == COLLECTED for finding in hunt.findings):
+        raise WeakspotError(
+            "the hunt asked about every photograph of its folder, so none is left to train and to test on",
+            fix="map the model on other labelled photographs (weakspot map MODEL --images FOLDER) "
+            "and repair that run",
+        )
     hunted = rooted(hunt.settings, settings.here, target=settings.target)
     count = len(hunt.findings)
     confirmed = [i for i, f in enumerate(hunt.findings, start=1) if f.confirmed]

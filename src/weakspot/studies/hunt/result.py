@@ -47,14 +47,33 @@ class NotFound(Value):
     rate: float
 
 
+class Meant(Value):
+    """What a word stands for that an encoder saw: photographs of a finding, whatever was answered to them.
+
+    Attributes:
+        finding: The id of its hypothesis; `typical` and `edge` are indices of its trials.
+        word: That they look like: `typical` ones most of all, those at the `edge` least.
+        trust: Of pairs of a photograph whose caption says the word and one whose does not, the share that
+            the encoder ranks rightly; None where no captions could say.
+    """
+
+    finding: str
+    word: str
+    typical: tuple[int, ...]
+    edge: tuple[int, ...]
+    trust: float | None = None
+
+
 class CollectionRead(Value):
     """A folder of photographs of which each was asked about once.
 
     Attributes:
         photographs: With a hunted label; `sizes` has them by label.
         captioned: Those that somebody has described; `looked` were described by a captioner.
-        tags: How many words the encoder could say of photographs; 0 where captions say what they show.
-        checked: How many of these captions could check; `refuted` were dropped for it.
+        tags: By how many words the encoder ranked the photographs; 0 where captions say what they show.
+        checked: How many words captions could check; `refuted` were dropped for it.
+        right: How well the median of them ranks pairs of photographs; see `Meant.trust`.
+        meant: What the words of findings stand for.
         concepts: How many things could be said of photographs.
         wider: Nouns had wider ones.
         bound: What was not found; None until all is done, or where too little was asked to say.
@@ -67,6 +86,8 @@ class CollectionRead(Value):
     tags: int = 0
     checked: int = 0
     refuted: int = 0
+    right: float | None = None
+    meant: tuple[Meant, ...] = ()
     concepts: int = 0
     wider: bool = True
     bound: NotFound | None = None
