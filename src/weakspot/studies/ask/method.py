@@ -17,6 +17,7 @@ from weakspot.engine import Engine, Lane, Want
 from weakspot.report.format import clean, count, percent
 from weakspot.studies.ask.arms import DESCRIBE, STAGES, Arm, Questions, arm_of, plan
 from weakspot.studies.ask.parts import AskParts, ScenarioParts, asking, model_name
+from weakspot.studies.ask.purse import Paying
 from weakspot.studies.ask.reading import figures, items_of
 from weakspot.studies.ask.result import AskResult
 from weakspot.studies.ask.settings import AskSettings
@@ -52,8 +53,8 @@ def ask(context: Context[AskSettings, AskParts | ScenarioParts]) -> AskResult:
         images_changed={} if before is None else before.images_changed,
     )
     context.publish(known)
-    how = asking(settings, parts.target, Refusals(parts.judge), batch=_BATCH)
-    with context.engine(source=questions, **how) as engine, context.as_far_as_it_goes():
+    how = asking(context, parts.target, Refusals(parts.judge), batch=_BATCH)
+    with context.engine(source=questions, kind=Paying, **how) as engine, context.as_far_as_it_goes():
         put(engine, questions, arms)
         if settings.stages:
             again = helped(context, arms[0], benchmark.name)

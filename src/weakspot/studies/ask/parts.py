@@ -11,12 +11,14 @@ from weakspot.core.ports import LanguageModel
 from weakspot.core.question import BENIGN, CONTRAST, AnswersQuestions, NeedsImages, Priced
 from weakspot.engine import Budget
 from weakspot.engine.engine import PATIENCE
-from weakspot.engine.stop import COUNTED
+from weakspot.engine.identity import models_in
 from weakspot.sources.benchmark import Benchmark
 from weakspot.studies.ask.arms import Questions, plan
+from weakspot.studies.ask.purse import Purse
 from weakspot.studies.ask.recording import Replay
 from weakspot.studies.ask.settings import AskSettings
 from weakspot.studies.ask.verdicts import Refusals, models_behind, sees_pictures, together
+from weakspot.study.lifecycle import Context
 from weakspot.study.loading import part
 
 _FROM_PYTHON: Final = "go on from Python: weakspot.resume(folder, target=…, benchmark=…, judge=…)"
@@ -115,16 +117,19 @@ def model_name(name: str, target: Target) -> str:
     return (target.model if isinstance(target, Replay) else "") or name
 
 
-def asking(settings: AskSettings, target: Target, judge: Refusals, *, batch: int) -> dict[str, Any]:
+def asking(
+    context: Context[AskSettings, Any], target: Target, judge: Refusals, *, batch: int, writer: object = None
+) -> dict[str, Any]:
     """How the engine asks a target whose answers are judged at once: the target, executor, batch, patience.
 
-    A call has `batch` cases where neither the model nor the judge waits for a server.
+    A call has `batch` cases where neither the model nor the judge waits for a server. What all of them send,
+    and the writer of scenarios if there is one, is paid from one purse.
     """
-    # What tokens and dollars are spent is known afterwards only: then no call may be begun ahead.
-    exact = any(kind not in COUNTED for kind, _ in Budget.parse(settings.budget).limits)
-    asked, executor = together(target, judge, exact=exact)
+    others = (*models_behind(judge.judge_of_refusals), *models_in(writer))
+    asked, executor = together(target, judge)
     recorded = isinstance(target, Replay)
     return {
+        "purse": Purse(context.run, Budget.parse(context.settings.budget), target, others),
         "target": asked,
         "judge": judge,
         "executor": executor,
