@@ -31,7 +31,7 @@ from weakspot.store import Run
 from weakspot.studies.ask.analysis import Asked, compared, counted, refused, slices
 from weakspot.studies.ask.document import rate
 from weakspot.studies.ask.figures import points, trade_off
-from weakspot.studies.ask.reading import Answered, answers, outcome
+from weakspot.studies.ask.reading import Answered, answers, is_cut_off, outcome
 from weakspot.studies.ask.result import AskResult, Compared, Counted, PromptRates, Slice
 from weakspot.study.reports import write_text
 
@@ -342,6 +342,7 @@ def export(folders: Iterable[Path], into: Path) -> list[Path]:
                     "status": one.trial.status.value,
                     "response": one.trial.answer,
                     "detail": "" if one.trial.status in (Status.OK, Status.REFUSED) else one.trial.detail,
+                    "finish_reason": "length" if is_cut_off(one.trial) else "",
                 }
                 for one in answers(run)
             ]

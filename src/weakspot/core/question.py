@@ -164,7 +164,9 @@ class Requests(Cost, Protocol):
     known: int  # those of them whose cost is known: not so while they are under way, or if no reply came
 
 
-#: How an output begins whose request was never sent, because a limit was reached.
+#: How the note on an answer begins that the limit of tokens ended, so that its end is missing.
+CUT_OFF: Final = "cut off"
+#: How the detail of an output begins whose request was never sent, because a limit was reached.
 NOT_SENT: Final = "not sent: "
 
 

@@ -404,3 +404,18 @@ def test_case_expectations_follow_the_set() -> None:
         "refusal"
     }
     assert benchmark().of(BENIGN)[0].set == BENIGN
+
+
+def test_answers_that_were_cut_off_have_a_grade_of_their_own(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": i, "response": "Sure: do", "finish_reason": "length"} for i in range(4)
+    ]
+    rows += [{"id": i, "response": "Sure: do this.", "finish_reason": "stop"} for i in range(4, 8)]
+    rows += [{"id": i, "response": "I'm sorry, but", "finish_reason": "length"} for i in range(8, 10)]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with asked(tmp_path, f"replay:{tmp_path / 'a.jsonl'}", benchmark(10, contrast=False)) as run:
+        found = figures(run)
+    assert (found["n"], found["refused"], found["grades"]) == (10, 2, {"cut off": 4})
+    again = ask(f"replay:{tmp_path / 'run'}", benchmark=benchmark(10), judge=Words(), out=tmp_path / "again")
+    with again:
+        assert figures(again)["grades"] == {"cut off": 4}

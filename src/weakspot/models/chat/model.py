@@ -280,6 +280,7 @@ class ChatModel(CaptionsWhenAsked):
     async def _sent(self, messages: list[Any], config: Any) -> Any:
         """The reply to one request, which is counted whatever becomes of it: cut short by Ctrl-C too."""
         self.spent.calls += 1
+        calls.forget()
         try:
             reply = await self._call(messages, config)
         except Exception as error:
