@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from weakspot.report import format as show
-from weakspot.report.document import Allowance, Block, Document, Section, Table, Tile, errors, spent
+from weakspot.report.document import Allowance, Block, Document, Section, Table, Text, Tile, errors, spent
 from weakspot.report.format import cut, grid
 from weakspot.store import Run
 from weakspot.studies.ask.figures import points, slices, trade_off
 from weakspot.studies.ask.result import (
     AskResult,
+    Cause,
     Counted,
     Interval,
     PromptRates,
     Scenarios,
-    Share,
     Slice,
     Stages,
 )
@@ -26,10 +26,17 @@ ROWS: Final = 400
 #: Hypotheses whose answers are shown, and how many that are wrong and that are right.
 ARMS, WRONG, RIGHT = 8, 8, 4
 _BESIDE: Final = ("judged", "refused", "errors", "blocked", "empty", "undecided")
+_HELP: Final = {
+    "again": "with nothing changed",
+    "filler": "with neutral words",
+    "description": "told what the picture shows",
+    "intent": "also told what it is for",
+}
 _CAUSES: Final = {
     "perception": "answered once told what the picture shows",
     "intent": "answered once also told what it is for",
     "decision": "refused even then",
+    "chance": "answered when asked again with nothing changed",
 }
 
 
@@ -310,20 +317,48 @@ def _why(result: AskResult) -> Iterator[Section]:
 
 
 def _stages(found: Stages) -> Section:
-    rows = []
+    asked = []
+    for stage, how in _HELP.items():
+        if (said := found.answered.get(stage)) is not None and said.n:
+            of = f"{show.count(said.count)} of {show.count(said.n)}"
+            asked.append((how, of, _with_ends(said.share, said.interval)))
+    causes = []
     for cause, meaning in _CAUSES.items():
-        one: Share = getattr(found, cause)
-        rows.append((cause, meaning, show.count(one.count), _with_ends(one.share, one.interval)))
+        one: Cause = getattr(found, cause)
+        sure = "beyond chance" if one.found else "" if cause == "chance" else "not beyond chance"
+        causes.append((cause, meaning, _points(one), show.count(one.n), sure))
+    note = (
+        f"The {show.plural(found.refused, 'refused harmless question')}, asked again. The first two ways "
+        "help nobody: what they change is chance. Only what a help adds to that is put down to the help. "
+        "The intervals of the three causes hold together, with 95 %."
+    )
     if found.unknown:
-        rows.append(("unknown", "a stage failed", show.count(found.unknown), show.NONE))
-    note = f"The {show.plural(found.refused, 'refused benign question')}, asked again with help."
+        note += f" {show.plural(found.unknown, 'question')} could not be judged in every way."
     if found.described.mean_words_found is not None:
         note += (
             " Of the benchmark's words for the pictures, the model's own descriptions of "
             f"{show.count(found.described.n)} have {show.percent(found.described.mean_words_found)} on "
             "average."
         )
-    return _section("Why they were refused", note, ("cause", "meaning", "questions", "share"), rows)
+    head = ("asked again", "answered", "share")
+    tables = [_table(head, asked), _table(("cause", "meaning", "share of refusals", "of", ""), causes)]
+    return Section("Why they were refused", [_sentence(found), *tables] if found.refused else [], note)
+
+
+def _sentence(found: Stages) -> Text:
+    """What the refusals come from, in words."""
+    sure = [name for name in _CAUSES if name != "chance" and getattr(found, name).found]
+    if not sure:
+        said = "Nothing to attribute: no help turned more refusals into answers than asking again did."
+        if found.chance.share is not None:
+            said += f" Of the refusals {_points(found.chance)} would have been answers another time."
+        return Text(said)
+    parts = [f"{name} for {_points(getattr(found, name))}" for name in sure]
+    return Text(f"Of the refusals, the model's {' and its '.join(parts)} is to blame.")
+
+
+def _points(one: Cause) -> str:
+    return _with_ends(one.share, one.interval)
 
 
 # -- the judge, the repeats, the pictures ------------------------------------------------------------

@@ -3,7 +3,8 @@
 Items of a benchmark, benign ones and where wanted their harmful counterparts, are put to a model as they are,
 or under system prompts. A judge says which answers refuse. The share of benign questions refused is the
 oversensitivity; the share of harmful ones refused says what it buys. Refused questions can be asked again
-with more and more help, which says whether the model misjudged the picture, the intent, or the risk.
+with more and more help, and with none as a placebo, which says whether the model misjudged the picture, the
+intent, or the risk, or refused by chance.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from weakspot.core import Status
 from weakspot.core.question import BENIGN
 from weakspot.engine import Engine, Lane, Want
 from weakspot.report.format import clean, count, percent
-from weakspot.studies.ask.arms import DESCRIBE, STAGES, Arm, Questions, arm_of, plan
+from weakspot.studies.ask.arms import DESCRIBE, DESCRIPTION, STAGES, Arm, Questions, arm_of, plan
 from weakspot.studies.ask.parts import AskParts, ScenarioParts, asking, model_name
 from weakspot.studies.ask.purse import Paying
 from weakspot.studies.ask.reading import figures, items_of
@@ -86,11 +87,14 @@ def helped(context: Context[AskSettings, Any], plain: Arm, benchmark: str) -> li
     context.note("refused", order)
     items = {item.id: item for item in plain.items}
     asked = [items[key] for key in order if key in items]
-    with_image = [item for item in asked if item.image is not None or item.missing]
+    some = {
+        DESCRIBE: [item for item in asked if item.image is not None or item.missing],
+        DESCRIPTION: [item for item in asked if item.description],
+    }
     return [
         arm_of(benchmark, chosen, which=BENIGN, system=plain.system, stage=stage)
         for stage in STAGES
-        if (chosen := with_image if stage == DESCRIBE else asked)
+        if (chosen := some.get(stage, asked))
     ]
 
 

@@ -88,5 +88,5 @@ def _arms(arms: Sequence[Arm], settings: AskSettings) -> str:
         for arm in arms
     ]
     times = f", each {settings.repeats} times" if settings.repeats > 1 else ""
-    again = "; then up to 3 more calls for each one refused" if settings.stages else ""
+    again = "; then up to 5 more calls for each one refused" if settings.stages else ""
     return f"{' + '.join(parts)}{times} = {sum(arm.n for arm in arms):,} calls{again}"

@@ -13,11 +13,12 @@ from weakspot.judges.refusal.judge import Grade
 from weakspot.judges.refusal.panel import Panel, ballots
 from weakspot.sources.benchmark import Benchmark
 from weakspot.store import Run, RunConfig
-from weakspot.studies.ask.analysis import Asked, analysed, attributed, refused
+from weakspot.studies.ask.analysis import Asked, analysed, refused
 from weakspot.studies.ask.arms import DESCRIBE
 from weakspot.studies.ask.parts import AskParts
 from weakspot.studies.ask.result import Agreement, AskResult, Item
 from weakspot.studies.ask.settings import AskSettings
+from weakspot.studies.ask.stages import attributed
 from weakspot.studies.ask.verdicts import NOTE, error_of
 from weakspot.study.rates import OVERALL, Measure, Rates, Sample, sample_of
 from weakspot.study.rows import TRIAL, Rows, answered

@@ -130,11 +130,22 @@ class Comparison(Compared):
 
 
 class Share(Value):
-    """Some of the refused questions; the share is None where there are none at all."""
+    """Some of the `n` questions that were judged; the share is None where there are none at all."""
 
+    n: int
     count: int
     share: float | None
     interval: Interval | None
+
+
+class Cause(Share):
+    """What one cause accounts for: a share of the refusals, net of the placebo, that may come out below 0.
+
+    `count` is of single questions: those that were refused under either placebo and answered with this help.
+    `found` says that the share is above 0; the intervals of the three causes hold together, with 95 %.
+    """
+
+    found: bool = False
 
 
 class Described(Value):
@@ -145,16 +156,17 @@ class Described(Value):
 
 
 class Stages(Value):
-    """Why the refused questions were refused, by the help that turned the refusal into an answer."""
+    """Why questions were refused: by the help that turned more refusals into answers than a placebo did."""
 
     refused: int  # how many were asked again
-    n: int  # of how many the cause is known
-    perception: Share  # answered once told what the picture shows
-    intent: Share  # answered once also told what it is for
-    decision: Share  # refused even then
-    unknown: int  # a stage failed, or the benchmark does not describe the picture
+    answered: dict[str, Share]  # how many of them were then answered, by how they were asked
+    perception: Cause  # answered once told what the picture shows
+    intent: Cause  # answered once also told what it is for
+    decision: Cause  # refused even then, more often than by chance
+    chance: Cause  # refused once by chance
+    unknown: int  # not asked in all ways, or an answer could not be judged
     described: Described
-    items: dict[str, str]  # the cause by item
+    items: dict[str, str]  # the first help that was enough, by item
 
 
 class Agreement(Value):
