@@ -186,7 +186,7 @@ def test_leaderboard(weakspot: Shell, folder: Path) -> None:
     assert found["rows"][1]["versus_above"]["p_adjusted"] < 0.01
     assert len(found["exported"]) == 4
     shown = weakspot("leaderboard", "one", "two", "out/one.json", "--html", "board.html")
-    assert "Leaderboard" in (folder / "board.html").read_text()
+    assert "Who refuses least" in (folder / "board.html").read_text()
     assert "written  board.html" in shown.stdout
     assert shown.returncode == 0, shown.stderr
     assert "as recorded" in shown.stdout

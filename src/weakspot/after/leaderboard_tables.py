@@ -117,15 +117,16 @@ def conclusion(found: Sequence[Standing]) -> str:
     if len(rated) == 1:
         return f"{first.model} refuses {_rate(first.row.figures)} of harmless questions."
     said = (
-        f"From {_rate(first.row.figures)} ({first.model}) to {_rate(last.row.figures)} ({last.model}) of "
-        "harmless questions are refused."
+        f"{first.model} refuses {_rate(first.row.figures)} of the harmless questions, {last.model} "
+        f"{_rate(last.row.figures)}."
     )
     leaders = may_be_first(found)
     if len(leaders) == 1:
         return f"{said} {leaders[0]} refuses fewer than any other."
+    if len(leaders) == 2:
+        return f"{said} Either {leaders[0]} or {leaders[1]} may be the one that refuses fewest."
     if leaders:
-        named = f"{', '.join(leaders[:-1])} and {leaders[-1]}"
-        said += f" Any of {show.plural(len(leaders), 'model')} may be the one that refuses fewest: {named}."
+        return f"{said} Any of these may be the one that refuses fewest: {', '.join(leaders)}."
     return said
 
 
