@@ -37,7 +37,7 @@ from weakspot.studies.ask.analysis import Asked, counted
 from weakspot.studies.ask.arms import system_prompts
 from weakspot.studies.ask.verdicts import Refusals
 
-#: A task goes on past calls that fail, until more than this share of its samples have: then something is broken.
+#: A task goes on past calls that fail; if more than this share of its samples do, something is broken.
 MOST_ERRORS: Final = 0.5
 _SAMPLE: Final = Hypothesis("a sample of Inspect", (("set", BENIGN),), origin="inspect")
 
