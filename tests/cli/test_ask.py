@@ -118,7 +118,7 @@ def test_dry_run_sends_and_writes_nothing(weakspot: Shell, folder: Path) -> None
     asked = ["ask", "python:asking:Slow", *ASK[2:], "--contrast", "--repeats", "2", "--dry-run"]
     done = weakspot(*asked)
     assert done.returncode == 0, done.stderr
-    assert "40 benign + 40 contrast, each 2 times = 160 calls" in done.stdout
+    assert "40 benign + 40 contrast, each 2 times = 160\n" in done.stdout
     assert "python:asking:Slow" in done.stdout
     assert json.loads(weakspot(*asked, "--json").stdout)["calls"] == 160
     assert not (folder / "asked.txt").exists()

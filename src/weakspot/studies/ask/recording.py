@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 from weakspot.core import Case, Output, Status, WeakspotError, disk_errors, nearest
 from weakspot.core.question import BENIGN, CONTRAST, CUT_OFF, BenchmarkQuestion
 from weakspot.core.rows import ID, Row, read_text
+from weakspot.records.read import is_table
 from weakspot.records.rows import rows_of
 from weakspot.sources.question_files import QUESTION
 from weakspot.store import Run
@@ -93,14 +94,26 @@ def load(path: str, *, model: str = "", sha256: str = "") -> Replay:
         answers, recorded, digest = _of_run(where)
         _check_digest(where, digest, sha256)
         return Replay(answers, model=recorded, digest=digest)
-    if where.is_dir():
-        raise WeakspotError(f"{path[:200]} is a folder without a run", fix="name the file of answers")
+    if where.is_dir() and not is_table(where):
+        raise WeakspotError(
+            f"{path[:200]} is a folder without a run or a table", fix="name the file of answers"
+        )
     with disk_errors(f"{where} cannot be read", "check the name and the permissions"):
-        digest = hashlib.sha256(where.read_bytes()).hexdigest()
+        digest = _digest(where)
     _check_digest(where, digest, sha256)
     by_model = _scripts(where, read_text(where)) if where.suffix.lower() == ".js" else _tables(where)
     name = _choose(where, by_model, model)
     return Replay(_indexed(where, by_model[name]), model=name or where.stem, digest=digest)
+
+
+def _digest(path: Path) -> str:
+    """SHA-256 of a file, or of the names and contents of a folder's files."""
+    if not path.is_dir():
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    total = hashlib.sha256()
+    for file in sorted(one for one in path.rglob("*") if one.is_file()):
+        total.update(f"{file.relative_to(path)}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
+    return total.hexdigest()
 
 
 def _check_digest(path: Path, digest: str, wanted: str) -> None:

@@ -23,8 +23,8 @@ def benchmark_name(benchmark: str | None) -> str | None:
     if benchmark is None or any(benchmark.startswith(f"{entry.name}:") for entry in SOURCES):
         return benchmark
     path = Path(benchmark)
-    if not path.exists():
-        return benchmark
+    if not path.exists():  # what is called like a file is one that is missing
+        return f"questions:{benchmark}" if ":" not in benchmark and path.suffix else benchmark
     kind = "mossbench" if any((path / name).is_file() for name in _MOSSBENCH) else "questions"
     return f"{kind}:{benchmark}"
 
