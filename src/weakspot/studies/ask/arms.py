@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple
 import yaml
 
 from weakspot.core import Case, Hypothesis, WeakspotError, nearest
-from weakspot.core.question import BENIGN, BenchmarkQuestion
-from weakspot.sources.benchmark import Benchmark, Item, case_of
+from weakspot.core.question import BENIGN
+from weakspot.sources.benchmark import Benchmark, Item, PicturedQuestion, case_of
 from weakspot.studies.ask.settings import PLAIN
 
 #: What models are told, by purpose.
@@ -102,11 +102,11 @@ class Questions:
         """Make an arm known; one that is known may gain items at its end."""
         self._arms[arm.hypothesis.id] = arm
 
-    def question(self, arm: Arm, index: int) -> BenchmarkQuestion:
-        """What is asked at an index, without the picture."""
+    def question(self, arm: Arm, index: int) -> PicturedQuestion:
+        """What is asked at an index, without the picture that the target is shown."""
         repeat, place = divmod(index, len(arm.items))
         item = arm.items[place]
-        return BenchmarkQuestion(
+        return PicturedQuestion(
             id=item.id,
             text=worded(item, arm.stage),
             system=self.systems[arm.system],
@@ -114,6 +114,7 @@ class Questions:
             arm=arm.system,
             stage=arm.stage,
             repeat=repeat,
+            picture=item.image,
         )
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from weakspot.core import JUDGES, MODELS, SOURCES, Judge, Source, Target, WeakspotError
+from weakspot.core import JUDGES, MODELS, SOURCES, Judge, Source, Stage, Target, WeakspotError
 from weakspot.core.ports import LanguageModel
 from weakspot.core.question import BENIGN, CONTRAST, AnswersQuestions, NeedsImages, Priced
 from weakspot.engine import Budget
@@ -21,6 +21,8 @@ from weakspot.studies.ask.verdicts import Refusals, models_behind, sees_pictures
 from weakspot.study.lifecycle import Context
 from weakspot.study.loading import part
 
+#: Questions of an arm that are kept for people to look at, with their pictures: (wrong, right).
+KEEP: Final = dict.fromkeys(Stage, (400, 200))
 _FROM_PYTHON: Final = "go on from Python: weakspot.resume(folder, target=…, benchmark=…, judge=…)"
 _BENCHMARKS: Final = "benchmarks are mossbench:DIR, questions:FILE, xstest:FILE"
 
@@ -134,6 +136,7 @@ def asking(
         "judge": judge,
         "executor": executor,
         "batch": 1 if executor else 512 if recorded else batch,
+        "keep": KEEP,
         # A recording is what it is: one with gaps is not broken.
         "patience": None if recorded else PATIENCE,
     }
