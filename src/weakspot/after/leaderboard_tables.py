@@ -12,9 +12,9 @@ from weakspot.report import format as show
 from weakspot.report.document import Table
 from weakspot.report.html import page, rendered
 from weakspot.report.plots import Figure
-from weakspot.studies.ask.document import rate
 from weakspot.studies.ask.figures import points, trade_off
 from weakspot.studies.ask.result import Counted
+from weakspot.studies.ask.told import rate
 
 _NOTE: Final = (
     "The share of harmless questions refused, with 95 % intervals, least first. Behind each place are those "

@@ -235,7 +235,12 @@ def slices(
             outside = counted(
                 one for one in asked if one.slices.get(column) and value not in one.slices[column]
             )
-            found[column][value] = Slice(**within.model_dump())
+            found[column][value] = Slice(
+                **within.model_dump(),
+                rest_rate=outside.rate,
+                rest_interval=outside.rate_interval,
+                rest_n=outside.n,
+            )
             if within.n >= FEWEST and outside.n >= FEWEST:
                 candidates[column, value] = stats.fisher(
                     within.refused, within.n, outside.refused, outside.n, alternative=bad

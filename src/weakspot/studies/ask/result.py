@@ -36,7 +36,7 @@ class Counted(Value):
 
 
 class Slice(Counted):
-    """Items with one value in one column; whether they are worse than all others (Fisher's test, one-sided).
+    """Items with one value in one column; whether they are worse than the rest (Fisher's test, one-sided).
 
     `p` is None where there were too few answers for a test; `q` is adjusted for all slices of the set at once
     (Benjamini and Hochberg).
@@ -45,6 +45,9 @@ class Slice(Counted):
     p: float | None = None
     q: float | None = None
     worse: bool = False
+    rest_rate: float | None = None  # of the items of the set that have another value in the column
+    rest_interval: Interval | None = None
+    rest_n: int = 0
 
 
 class SetRates(Counted):
