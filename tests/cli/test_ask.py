@@ -109,7 +109,7 @@ def test_json(weakspot: Shell, folder: Path) -> None:
 def test_the_terminal(weakspot: Shell, folder: Path) -> None:
     done = weakspot(*ASK, "--contrast")
     assert done.returncode == 0, done.stderr
-    for words in ("benign", "harmful", "kind: odd", "worse", "1 error", "next "):
+    for words in ("harmless", "harmful", "where kind is odd", "elsewhere", "1 error", "next "):
         assert words in done.stdout
     assert max(map(len, done.stdout.splitlines())) < 500
 

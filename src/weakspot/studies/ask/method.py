@@ -15,13 +15,14 @@ from typing import Any, Final
 from weakspot.core import Status
 from weakspot.core.question import BENIGN
 from weakspot.engine import Engine, Lane, Want
-from weakspot.report.format import clean, count, percent
+from weakspot.report.format import clean, count, percent, plural
 from weakspot.studies.ask.arms import DESCRIBE, DESCRIPTION, STAGES, Arm, Questions, arm_of, plan
 from weakspot.studies.ask.parts import AskParts, ScenarioParts, asking, model_name
 from weakspot.studies.ask.purse import Paying
 from weakspot.studies.ask.reading import figures, items_of
 from weakspot.studies.ask.result import AskResult
 from weakspot.studies.ask.settings import AskSettings
+from weakspot.studies.ask.told import SETS
 from weakspot.studies.ask.verdicts import Refusals
 from weakspot.study import Context
 
@@ -113,10 +114,11 @@ def progress(_: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> str:
 
 def _lane(lane: Lane) -> str:
     concepts = dict(lane.hypothesis.concepts)
-    name = concepts.get("kind") or concepts.get("stage") or concepts.get("set", "")
+    which = concepts.get("set", "")
+    name = concepts.get("kind") or concepts.get("stage") or SETS.get(which, which)
     system = concepts.get("system", "none")
     name += "" if system == "none" else f" ({system})"
-    failing = "refused" if concepts.get("set") == "benign" else "answered"
+    failing = "refused" if which == BENIGN else "answered"
     rate = f"{percent(lane.tally.rate)} {failing}" if lane.tally.n else "nothing judged"
-    beside = f", {count(lane.tally.errors)} errors" if lane.tally.errors else ""
+    beside = f", {plural(lane.tally.errors, 'error')}" if lane.tally.errors else ""
     return f"{clean(name[:40])} {count(lane.tally.drawn)}: {rate}{beside}"

@@ -10,7 +10,7 @@ from weakspot.core import Stage, Trial
 from weakspot.core.question import BENIGN, CONTRAST
 from weakspot.report import format as show
 from weakspot.report.document import Allowance, Html, picture
-from weakspot.report.markdown import table
+from weakspot.report.markdown import bullets, escape, table
 from weakspot.store import Run
 from weakspot.studies.ask import told
 from weakspot.studies.ask.result import AskResult, Counted, Description, Scenarios
@@ -186,17 +186,13 @@ def block(rows: Sequence[Ranked]) -> Html:
 
 
 def markdown(rows: Sequence[Ranked]) -> str:
-    cells = [
-        (
-            row.words,
-            f"{row.share} {row.what}",
-            row.count,
-            row.elsewhere or show.NONE,
-            " / ".join(f"“{one.question[:90]}” → “{one.answer[:90]}”" for one in row.failing),
-        )
-        for row in rows
-    ]
-    return table(("where", "share", "questions", "elsewhere", "for example"), cells)
+    cells = [(row.words, f"{row.share} {row.what}", row.count, row.elsewhere or show.NONE) for row in rows]
+    parts = [table(("questions", "share", "of", "elsewhere"), cells)]
+    for row in rows:
+        if row.failing:
+            told_of = (f"“{escape(one.question)}” → “{escape(one.answer)}”" for one in row.failing)
+            parts += [f"{escape(row.words.capitalize())}, for example:", bullets(told_of)]
+    return "\n\n".join(parts)
 
 
 def lines(rows: Sequence[Ranked], wide: int) -> Iterator[str]:
