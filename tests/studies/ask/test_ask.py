@@ -26,6 +26,7 @@ from weakspot.studies.ask.document import AskDocument
 from weakspot.studies.ask.reading import answers, share_described
 from weakspot.studies.ask.result import AskResult
 from weakspot.study.reports import html, markdown, summary, write
+from weakspot.web.runs import sight
 
 
 def figures(run: Run) -> Any:
@@ -390,6 +391,9 @@ class TestReport:
         ends = show.interval(low, high)
         assert page.count(ends) >= 3
         assert any(f"{rate} {ends} refused" in line for line in shown)
+        seen = sight("run", tmp_path / "run").lines
+        benign = next(line.rate for line in seen if dict(line.hypothesis.concepts)["set"] == BENIGN)
+        assert (benign.low, benign.high) == (low, high)
 
     def test_hostile_words_do_nothing(self, tmp_path: Path) -> None:
         evil = "<script>alert(1)</script>\x1b[31m\u202e"
