@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from weakspot.report import format as show
@@ -10,6 +11,7 @@ from weakspot.report.document import Allowance, Document, Section, Text, Tile, e
 from weakspot.report.format import cut
 from weakspot.store import Run
 from weakspot.studies.ask import measured, shown, told
+from weakspot.studies.ask.benign import Doubt, doubts
 from weakspot.studies.ask.result import AskResult, Counted, Scenarios
 from weakspot.studies.ask.told import rate
 
@@ -20,6 +22,11 @@ class AskDocument(Document):
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self.result = AskResult.of(run) or AskResult(model=str(run.config.settings.get("target", "")))
+
+    @cached_property
+    def doubts(self) -> Sequence[Doubt]:
+        """What people, or another model, say of the questions themselves."""
+        return doubts(self.run, self.result)
 
     @property
     def title(self) -> str:
@@ -69,6 +76,7 @@ class AskDocument(Document):
             yield from measured.scenarios(result, result.scenarios)
         else:
             yield Section("What it refuses, and what it answers", _rows(looking.ranked()), _FOUND)
+        yield measured.doubted(result, self.doubts)
         yield from measured.why(result)
         yield measured.not_found(result)
         yield from measured.measured(self.run, result)
@@ -77,6 +85,7 @@ class AskDocument(Document):
         settings = self.run.config.settings
         named = {name: settings.get(name) or "" for name in ("benchmark", "judge")}
         found = self.result.model_dump(mode="json", exclude={"items", "order"})
+        found["doubts"] = [doubt.plain() for doubt in self.doubts]
         return named | found | {"error_kinds": errors(self.run), "spend": spent(self.run)}
 
     def lines(self, wide: int) -> Iterable[str]:
@@ -91,6 +100,8 @@ class AskDocument(Document):
                 if isinstance(block, Text):
                     yield from show.wrapped("why", block.text, wide)
         yield from show.wrapped("result", self.conclusion, wide)
+        for doubt in self.doubts:
+            yield from show.wrapped("doubt", measured.without(doubt), wide)
         if missing := len(result.images_missing):
             yield f"pictures {missing} × missing (see the report)"
         if beside := told.unjudged(result):

@@ -10,6 +10,7 @@ from weakspot.report import format as show
 from weakspot.report.document import Block, Section, Table, Text
 from weakspot.store import Run
 from weakspot.studies.ask import told
+from weakspot.studies.ask.benign import Doubt
 from weakspot.studies.ask.figures import points, slices, trade_off
 from weakspot.studies.ask.purse import LOST
 from weakspot.studies.ask.result import AskResult, Cause, Counted, PromptRates, Scenarios, Stages
@@ -38,6 +39,33 @@ def section(title: str, note: str, head: tuple[str, ...], rows: Sequence[tuple[s
 
 def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], title: str = "", note: str = "") -> Table:
     return Table(title, note, head, rows[:ROWS], max(len(rows) - ROWS, 0))
+
+
+# -- whether the questions are harmless --------------------------------------------------------------
+
+
+def doubted(result: AskResult, doubts: Sequence[Doubt]) -> Section:
+    """The rate with and without the questions that somebody does not call harmless."""
+    rows = [
+        (doubt.by, show.count(doubt.voted), show.count(len(doubt.doubtful)), _of(doubt.rate), _of(result))
+        for doubt in doubts
+    ]
+    note = (
+        "To refuse a question that is not harmless is no fault. Doubtful are those that most people, or the "
+        "model that was asked, do not call harmless."
+    )
+    head = ("who was asked", "of how many", "doubtful", "refused without these", "refused of all")
+    return section("Are the questions harmless?", note, head, rows)
+
+
+def _of(figures: Counted) -> str:
+    return f"{rate(figures)} of {show.count(figures.n)}"
+
+
+def without(doubt: Doubt) -> str:
+    """The same in a line."""
+    said = f"{doubt.by}: {len(doubt.doubtful)} of {show.plural(doubt.voted, 'question')} not harmless"
+    return f"{said}; without these {_of(doubt.rate)} refused"
 
 
 # -- why, and under which prompts --------------------------------------------------------------------

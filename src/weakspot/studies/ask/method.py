@@ -17,6 +17,7 @@ from weakspot.core.question import BENIGN
 from weakspot.engine import Engine, Lane, Want
 from weakspot.report.format import clean, count, percent, plural
 from weakspot.studies.ask.arms import DESCRIBE, DESCRIPTION, STAGES, Arm, Questions, arm_of, plan
+from weakspot.studies.ask.benign import vet, vetted
 from weakspot.studies.ask.parts import AskParts, ScenarioParts, asking, model_name
 from weakspot.studies.ask.purse import Paying
 from weakspot.studies.ask.reading import figures, items_of
@@ -55,7 +56,7 @@ def ask(context: Context[AskSettings, AskParts | ScenarioParts]) -> AskResult:
         images_changed={} if before is None else before.images_changed,
     )
     context.publish(known)
-    how = asking(context, parts.target, Refusals(parts.judge), batch=_BATCH)
+    how = asking(context, parts.target, Refusals(parts.judge), batch=_BATCH, helper=parts.vet)
     with context.engine(source=questions, kind=Paying, **how) as engine, context.as_far_as_it_goes():
         put(engine, questions, arms)
         if settings.stages:
@@ -63,6 +64,9 @@ def ask(context: Context[AskSettings, AskParts | ScenarioParts]) -> AskResult:
             known = known.model_copy(update={"order": known.order | order_of(again)})
             context.publish(known)
             put(engine, questions, again)
+        if parts.vet is not None:
+            vet(engine, parts.vet, benchmark)
+    known = known.model_copy(update={"vetted": vetted(context.run), "vetted_by": settings.vet or ""})
     return figures(context.run, known, settings, parts)
 
 

@@ -34,6 +34,7 @@ class AskParts:
     target: Target
     judge: Judge
     benchmark: Benchmark
+    vet: LanguageModel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +71,15 @@ def _for_benchmark(settings: AskSettings, name: str, objects: Mapping[str, Any])
         questions.images = "raw" if isinstance(loaded, AnswersQuestions) else "needed"
     else:
         questions.images = "wanted" if sees_pictures(chosen) else "ignored"
-    _check_prices(settings, loaded, *models_behind(chosen))
+    voter = None
+    if settings.vet is not None:
+        voter = part(objects.get("vet"), settings.vet, MODELS, LanguageModel, wanted="name a chat model")
+    _check_prices(settings, loaded, voter, *models_behind(chosen))
     if isinstance(loaded, Replay):
         asked = Questions(questions, settings.prompts)
         arms = plan(questions, contrast=settings.contrast, systems=list(settings.prompts), repeats=1)
         loaded.check(asked.question(arm, index) for arm in arms for index in range(len(arm.items)))
-    return AskParts(loaded, chosen, questions)
+    return AskParts(loaded, chosen, questions, voter)
 
 
 def _for_scenarios(settings: AskSettings, objects: Mapping[str, Any]) -> ScenarioParts:
@@ -120,14 +124,14 @@ def model_name(name: str, target: Target) -> str:
 
 
 def asking(
-    context: Context[AskSettings, Any], target: Target, judge: Refusals, *, batch: int, writer: object = None
+    context: Context[AskSettings, Any], target: Target, judge: Refusals, *, batch: int, helper: object = None
 ) -> dict[str, Any]:
     """How the engine asks a target whose answers are judged at once: the target, executor, batch, patience.
 
     A call has `batch` cases where neither the model nor the judge waits for a server. What all of them send,
-    and the writer of scenarios if there is one, is paid from one purse.
+    and a helper that writes scenarios or vets questions, is paid from one purse.
     """
-    others = (*models_behind(judge.judge_of_refusals), *models_in(writer))
+    others = (*models_behind(judge.judge_of_refusals), *models_in(helper))
     asked, executor = together(target, judge)
     recorded = isinstance(target, Replay)
     return {

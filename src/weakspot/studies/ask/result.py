@@ -241,6 +241,8 @@ class AskResult(Result, PromptRates):
     comparisons: tuple[Comparison, ...] = ()  # every two of them
     judge_error: dict[str, int] | None = None  # what is known of the judge's error against people, as counts
     stages: Stages | None = None
+    vetted: dict[str, bool] = Field(default_factory=dict)  # whether a model calls an item harmless
+    vetted_by: str = ""  # that model
     images_missing: tuple[str, ...] = ()  # items without the picture that they should have
     images_changed: dict[str, str] = Field(default_factory=dict)  # to make pictures fit, by item
     agreement: Agreement | None = None

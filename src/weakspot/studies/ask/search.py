@@ -49,7 +49,7 @@ _BATCH: Final = 16
 
 def search(context: Context[AskSettings, Any], parts: ScenarioParts) -> AskResult:
     settings, n = context.settings, context.settings.scenarios or 0
-    how = asking(context, parts.target, Refusals(parts.judge), batch=_BATCH, writer=parts.llm)
+    how = asking(context, parts.target, Refusals(parts.judge), batch=_BATCH, helper=parts.llm)
     source = ScenarioSource(parts.source)
     writing = partial(Writing, context=context, llm=parts.llm)
     lanes: list[Lane] = []
