@@ -21,8 +21,9 @@ from typing import Any, Final, Self
 
 #: What can be done to a request instead of answering it: `plan` names one of them, or "ok".
 FAULTS: Final = ("429", "500", "timeout", "cut", "filter", "empty", "json")
-#: Faults after which a second try can succeed.
+#: How a reply says why it ended.
 _ENDS: Final = {"filter": "content_filter", "length": "length", "half": "length"}
+#: Faults after which a second try can succeed.
 PASSING: Final = ("429", "500", "timeout", "cut", "json")
 
 

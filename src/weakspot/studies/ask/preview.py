@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -46,6 +46,7 @@ def preview(settings: AskSettings, parts: AskParts | ScenarioParts) -> dict[str,
     for _, more, price in judging:
         tokens, dollars = tokens + more, None if dollars is None or price is None else dollars + price
     calls, judged = len(sent), len(to_judge) * len(judging)
+    vetting = len(benchmark.of(BENIGN)) if settings.vet else 0
     again = len(STAGES) * len(benchmark.of(BENIGN)) * (1 + len(judging)) if settings.stages and shown else 0
     items = {(item.set, item.id): item for arm in arms for item in arm.items}
     pictures = [item.image for item in items.values() if item.image is not None]
@@ -61,7 +62,7 @@ def preview(settings: AskSettings, parts: AskParts | ScenarioParts) -> dict[str,
         ("to", destination),
         ("benchmark", f"{benchmark.name}: {sets}"),
         ("questions", _arms(arms, settings)),
-        ("calls", _calls(calls, judged, again)),
+        ("calls", _calls({"the model": calls, "the judge": judged, settings.vet or "": vetting}, again)),
         ("pictures", told),
         ("judge", f"{settings.judge}{''.join(f', which asks {where}' for where, *_ in judging)}"),
         ("tokens", f"about {tokens:,}" if tokens else "none"),
@@ -69,7 +70,7 @@ def preview(settings: AskSettings, parts: AskParts | ScenarioParts) -> dict[str,
         ("budget", settings.budget),
     ]
     return {
-        "calls": calls + judged,
+        "calls": calls + judged + vetting,
         "calls_to_judge": judged,
         "calls_again_at_most": again,
         "to": destination,
@@ -83,11 +84,14 @@ def preview(settings: AskSettings, parts: AskParts | ScenarioParts) -> dict[str,
     }
 
 
-def _calls(target: int, judged: int, again: int) -> str:
-    """What would be sent: to the model, to models that judge, and at most for the stages."""
-    parts = [f"{target:,} to the model", f"{judged:,} to the judge"] if judged else [f"{target:,}"]
-    told = f"{' + '.join(parts)} = {target + judged:,}" if judged else parts[0]
-    told += ", and more where one fails" if target + judged else ""
+def _calls(to: Mapping[str, int], again: int) -> str:
+    """What would be sent to whom, and at most for the stages."""
+    parts = [f"{n:,} to {who}" for who, n in to.items() if n]
+    total = sum(to.values())
+    if not total:
+        return "none"
+    told = f"{' + '.join(parts)} = {total:,}" if len(parts) > 1 else f"{total:,}"
+    told += ", and more where one fails"
     return f"{told}; at most {again:,} more if every harmless question is refused" if again else told
 
 
