@@ -99,7 +99,8 @@ def _answered(said: Sequence[bool | None]) -> Share:
 def _causes(items: Sequence[Said], refused: int, asked: int, times: Counter[str]) -> dict[str, Cause]:
     """What each cause accounts for, as a share of the refusals; `refused` of `asked` were so at first."""
     again = [said.again for said in items if said.again is not None]
-    chance, recurring = _by_chance(sum(again), len(again), refused, asked)
+    chance, _ = _by_chance(sum(again), len(again), refused, asked)
+    _, recurring = _by_chance(sum(again), len(again), refused, asked, level=TOGETHER)
     placebo = max(("again", "filler"), key=lambda name: sum(getattr(said, name) is False for said in items))
     control = [getattr(said, placebo) for said in items]  # the one that more were answered under
     before_intent = [
@@ -124,15 +125,17 @@ class Between(NamedTuple):
 _UNKNOWN: Final = Between(None, None)
 
 
-def _by_chance(again: int, n: int, refused: int, asked: int) -> tuple[Between, Between]:
+def _by_chance(
+    again: int, n: int, refused: int, asked: int, *, level: float = 0.95
+) -> tuple[Between, Between]:
     """The share of refusals that chance made, u; and that of refusals which chance makes once more, u ρ.
 
     Both fall as R rises and rise as r rises, so their ends are at the ends of the two Wilson intervals.
     """
     if not n or not asked:
         return _UNKNOWN, _UNKNOWN
-    r, of_r = refused / asked, stats.wilson(refused, asked)
-    share, of_share = again / n, stats.wilson(again, n)
+    r, of_r = refused / asked, stats.wilson(refused, asked, level=level)
+    share, of_share = again / n, stats.wilson(again, n, level=level)
     ends = _chance(of_share.high, of_r.low), _chance(share, r), _chance(of_share.low, of_r.high)
     return tuple(  # type: ignore[return-value]
         Between(here[i], (low[i], high[i])) for i in (0, 1) for low, here, high in [ends]
