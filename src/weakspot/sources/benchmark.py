@@ -21,7 +21,7 @@ import numpy as np
 from PIL import Image
 
 from weakspot.core import Case, Hypothesis, WeakspotError, case_seed
-from weakspot.core.question import BENIGN, CONTRAST, EXPECTED, BenchmarkQuestion, QuestionImage
+from weakspot.core.question import BENIGN, CONTRAST, EXPECTED, BenchmarkQuestion, ImageFile, QuestionImage
 from weakspot.sources.folder import FORMATS, Unusable, decode, read
 
 log: Final = logging.getLogger("weakspot.sources")
@@ -175,7 +175,8 @@ class PicturedQuestion(BenchmarkQuestion):
         try:
             if isinstance(shown, np.ndarray):
                 return _encoded(Image.fromarray(shown), "PNG")
-            content = read(shown) if isinstance(shown, Path) else getattr(shown, "content", shown)
+            content = read(shown) if isinstance(shown, Path) else shown
+            content = content.content if isinstance(content, ImageFile) else content
             if isinstance(content, bytes):
                 if len(content) <= KEPT_BYTES:
                     return content

@@ -6,6 +6,7 @@ import logging
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlsplit
@@ -123,9 +124,11 @@ def connect(to: Who, settings: Mapping[str, Any]) -> tuple[Any, Any]:
         )
     except Exception as error:  # of the provider's library
         raise _explained(to, error) from None
-    beneath: Any = getattr(getattr(model.api, "client", None), "_client", None)
-    if "http_client" not in more and isinstance(known := getattr(beneath, "event_hooks", None), dict):
-        beneath.event_hooks = known | {"response": [*known.get("response", ()), calls.remember]}
+    if "http_client" not in more:
+        with suppress(AttributeError, TypeError):  # a client that is no httpx's has none
+            beneath = model.api.client._client
+            known = beneath.event_hooks
+            beneath.event_hooks = known | {"response": [*known["response"], calls.remember]}
     if hasattr(getattr(model.api, "client", None), "max_retries"):
         model.api.client.max_retries = 0  # retries are ours: counted, and as patient as the server asks
     if to.local:
