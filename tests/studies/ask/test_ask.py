@@ -390,7 +390,7 @@ class TestReport:
         assert rate in page
         ends = show.interval(low, high)
         assert page.count(ends) >= 3
-        assert any(f"{rate} {ends} refused" in line for line in shown)
+        assert any(f"{rate} {ends}" in line and "refused 30 of 90" in line for line in shown)
         seen = sight("run", tmp_path / "run").lines
         benign = next(line.rate for line in seen if dict(line.hypothesis.concepts)["set"] == BENIGN)
         assert (benign.low, benign.high) == (low, high)

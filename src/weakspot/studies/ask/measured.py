@@ -24,6 +24,11 @@ _HELP: Final = {
     "description": "told what the picture shows",
     "intent": "also told what it is for",
 }
+_NAMED: Final = {
+    "perception": "what the model sees",
+    "intent": "what it takes the user to want",
+    "decision": "its decision, whatever it is told",
+}
 _CAUSES: Final = {
     "perception": "answered once told what the picture shows",
     "intent": "answered once also told what it is for",
@@ -139,7 +144,10 @@ def _stages(found: Stages) -> Section:
             "average."
         )
     head = ("asked again", "answered", "share")
-    tables = [table(head, asked), table(("cause", "meaning", "share of refusals", "of", ""), causes)]
+    tables = [
+        table(head, asked),
+        table(("cause", "meaning", "share of refusals", "of", ""), causes, "What the refusals come from"),
+    ]
     return Section("Why they were refused", [_sentence(found), *tables] if found.refused else [], note)
 
 
@@ -151,8 +159,9 @@ def _sentence(found: Stages) -> Text:
         if found.chance.share is not None:
             said += f" Of the refusals {_points(found.chance)} would have been answers another time."
         return Text(said)
-    parts = [f"{name} for {_points(getattr(found, name))}" for name in sure]
-    return Text(f"Of the refusals, the model's {' and its '.join(parts)} is to blame.")
+    parts = [f"{_NAMED[name]} ({_points(getattr(found, name))})" for name in sure]
+    named = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+    return Text(f"Of the refusals, these shares come from {named}.")
 
 
 def _points(one: Cause) -> str:
