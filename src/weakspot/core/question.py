@@ -150,13 +150,6 @@ class Cost(Protocol):
     dollars: float
 
 
-@runtime_checkable
-class Spends(Protocol):
-    """A model that counts what its calls have cost so far."""
-
-    spent: Cost
-
-
 class Requests(Cost, Protocol):
     """What requests have cost so far."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from weakspot.core.question import CUT_OFF
 from weakspot.report import format as show
 from weakspot.report.document import Allowance, Document, Section, Text, Tile, errors, spent
 from weakspot.report.format import cut
@@ -104,6 +105,8 @@ class AskDocument(Document):
             yield from show.wrapped("doubt", measured.without(doubt), wide)
         if missing := len(result.images_missing):
             yield f"pictures {missing} × missing (see the report)"
+        if cut_off := result.grades.get(CUT_OFF):
+            yield f"cut off  {show.plural(cut_off, 'answer')} at the limit of tokens; raise max_tokens"
         if beside := told.unjudged(result):
             yield f"beside   {beside} (in no rate)"
         price = f" · {cost['tokens']:,} tokens · ${cost.get('dollars', 0):,.2f}" if cost.get("tokens") else ""

@@ -10,6 +10,7 @@ from weakspot.report import format as show
 from weakspot.report.document import Block, Section, Table, Text
 from weakspot.store import Run
 from weakspot.studies.ask import told
+from weakspot.studies.ask.analysis import FEWEST
 from weakspot.studies.ask.benign import Doubt
 from weakspot.studies.ask.figures import points, slices, trade_off
 from weakspot.studies.ask.purse import LOST
@@ -182,7 +183,7 @@ def not_found(result: AskResult) -> Section:
                 f"{told.of_answered(row) if which == 'harmful' else rate(row)}",
                 show.count(row.n),
                 told.of_rest(row, answered=which == "harmful") or show.NONE,
-                "worse" if row.worse else "too few" if row.p is None and row.n < 5 else "",
+                "worse" if row.worse else "too few" if row.p is None and row.n < FEWEST else "",
             )
             for column, value, row in told.rows_of(found)
         ]
