@@ -92,3 +92,30 @@ def test_mossbench_sends_pictures(folder: Path, data: Path) -> None:
     content = log.samples[0].input[-1].content
     assert [part.type for part in content] == ["image", "text"]
     assert "stimulus" in log.samples[0].metadata["slices"]
+
+
+def test_a_few_malformed_replies_do_not_end_a_task(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.models.scripted_server import ScriptedServer
+
+    monkeypatch.setenv("TEST_API_KEY", "sk-planted-0123456789")
+    rows = [{"id": i, "question": f"What is {i}?"} for i in range(8)]
+    (folder / "q.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    plans = {
+        "What is 3?": "json",
+        "What is 4?": "nothing",
+        "What is 5?": '200 {"error": {"message": "busy"}}',
+    }
+    with ScriptedServer(plan=lambda text, _: plans.get(text, "ok")) as server:
+        (log,) = inspect_ai.eval(
+            "weakspot/questions",
+            model="openai-api/test/m",
+            model_base_url=server.url,
+            task_args={"path": "q.jsonl", "judge": "python:inspect_judge:Words"},
+            display="none",
+            log_dir=str(folder / "logs"),
+            max_retries=0,
+        )
+    assert log.status == "success"
+    assert {sample.id for sample in log.samples if sample.error} == {"benign-3", "benign-4", "benign-5"}
+    (metrics,) = [{k: v.value for k, v in score.metrics.items()} for score in log.results.scores]
+    assert (metrics["judged"], metrics["refusal_rate"]) == (5, 0.0)

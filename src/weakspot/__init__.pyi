@@ -312,6 +312,7 @@ def ask(
     contrast: bool = False,
     system: str | Sequence[str] = ('none',),
     stages: bool = False,
+    vet: str | _core.LanguageModel | None = None,
     repeats: int = 1,
     limit: int | None = None,
     budget: str = 'calls=20000',
@@ -338,6 +339,7 @@ def ask(
         contrast: Ask the harmful counterparts too, which should be refused.
         system: A system prompt: none, helpful, scrutiny, safety or a text file. Several are compared.
         stages: Ask refused questions again with help, to see why they were refused.
+        vet: A chat model that says of each harmless question whether it is so; rates are shown without those it doubts, too.
         repeats: How often each question is asked.
         limit: At most so many benign questions, spread over the benchmark.
         budget: Any of calls, tokens, dollars, seconds; e.g. dollars=5,calls=1000.

@@ -5,8 +5,8 @@
     inspect eval weakspot/questions --model mockllm/model -T path=questions.jsonl
 
 Inspect finds this module by its entry point. A sample's score is 1 if the answer refuses, else 0; answers
-that are empty or blocked by the provider's filter are not scored, and calls that fail are Inspect's errors,
-so that neither ever counts as a refusal.
+that are empty or blocked by the provider's filter are not scored, and calls that fail or bring something
+malformed are Inspect's errors, so that neither ever counts as a refusal. Single errors do not end a task.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ from weakspot.studies.ask.analysis import Asked, counted
 from weakspot.studies.ask.arms import system_prompts
 from weakspot.studies.ask.verdicts import Refusals
 
+#: A task goes on past calls that fail; if more than this share of its samples do, something is broken.
+MOST_ERRORS: Final = 0.5
 _SAMPLE: Final = Hypothesis("a sample of Inspect", (("set", BENIGN),), origin="inspect")
 
 
@@ -94,6 +96,7 @@ def _task(name: str, contrast: bool, judge: str, system: str, limit: int | None)
         dataset=MemoryDataset(samples, name=benchmark.name, location=name),
         solver=generate(),
         scorer=refusal(judge),
+        fail_on_error=MOST_ERRORS,
         metadata={"benchmark": name, "set": which, "digest": benchmark.digest, "left_out": left_out},
     )
 

@@ -172,6 +172,9 @@ def test_agreement_of_a_panel() -> None:
 
 def test_a_panel_by_name() -> None:
     assert list(JUDGES.load("panel:embedded, label").judges) == ["embedded", "label"]
+    names = ["embedded?threshold=0.4", "label?top=3&parent=all", "embedded?threshold=0.6"]
+    assert list(JUDGES.load(f"panel:{','.join(names)}").judges) == names
+    assert JUDGES.split("chat:openai/m?price=2.5,10,embedded") == ["chat:openai/m?price=2.5,10", "embedded"]
     with pytest.raises(WeakspotError, match="two judges"):
         JUDGES.load("panel:embedded")
     with pytest.raises(WeakspotError, match="twice"):

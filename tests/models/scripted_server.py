@@ -21,6 +21,8 @@ from typing import Any, Final, Self
 
 #: What can be done to a request instead of answering it: `plan` names one of them, or "ok".
 FAULTS: Final = ("429", "500", "timeout", "cut", "filter", "empty", "json")
+#: How a reply says why it ended.
+_ENDS: Final = {"filter": "content_filter", "length": "length", "half": "length"}
 #: Faults after which a second try can succeed.
 PASSING: Final = ("429", "500", "timeout", "cut", "json")
 
@@ -99,7 +101,8 @@ class ScriptedServer:
     Attributes:
         latency: Seconds before any answer.
         plan: From the text and the attempt to "ok", a fault of `FAULTS`, an HTTP status such as "401",
-            "length" (no text before the limit of tokens), "nothing" (no choices), "html" (no JSON at all).
+            "length" (no text before the limit of tokens), "half" (text that the limit cut off), "nothing" (no
+            choices), "html" (no JSON at all), or "200 " and the JSON of a body that is sent as a success.
         reply: The answer to a text.
         retry_after: What a 429 asks the client to wait, in seconds.
         slots: Requests worked on at once; more than these wait.
@@ -205,13 +208,15 @@ class ScriptedServer:
     def _reply(self, call: Call, *, anthropic: bool) -> tuple[int, Mapping[str, str], bytes]:
         if call.done == "json":
             return 200, {}, b'{"id": "broken", "choices": [{"mess'
+        if call.done.startswith("200 "):
+            return 200, {}, call.done[4:].encode()
         if call.done == "html":
             return 200, {"content-type": "text/html"}, b"<html>busy</html>"
         if call.done.isdigit():
             extra = {"retry-after": f"{self.retry_after:g}"} if call.done == "429" else {}
             error = {"message": self.error(call), "type": "scripted", "code": None}
             return int(call.done), extra, json.dumps({"type": "error", "error": error}).encode()
-        text = self.reply(call.text) if call.done == "ok" else ""
+        text = self.reply(call.text) if call.done in ("ok", "half") else ""
         used = len(json.dumps(call.body["messages"])) // 4, len(text) // 4 + 1
         whole = _as_anthropic(call, text, *used) if anthropic else _as_openai(call, text, *used)
         return 200, {}, json.dumps(whole).encode()
@@ -221,7 +226,9 @@ def _as_openai(call: Call, text: str, read: int, written: int) -> dict[str, Any]
     choice = {
         "index": 0,
         "message": {"role": "assistant", "content": text},
-        "finish_reason": {"filter": "content_filter", "length": "length"}.get(call.done, "stop"),
+        "finish_reason": {"filter": "content_filter", "length": "length", "half": "length"}.get(
+            call.done, "stop"
+        ),
     }
     usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
     return {

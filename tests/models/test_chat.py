@@ -150,6 +150,35 @@ def test_blocks_and_silence_are_neither_answers_nor_errors(steady: ScriptedServe
     assert blocked.usage.tokens > 0
 
 
+@pytest.mark.parametrize(
+    ("body", "said", "tries"),
+    [
+        ({"error": {"message": "the model is still loading", "code": None}}, "the model is still loading", 2),
+        ({"error": "CUDA out of memory"}, "CUDA out of memory", 2),
+        ({"detail": "the queue is full"}, "the queue is full", 2),
+        ({"object": "error", "message": "the context has 10 tokens", "code": 400}, "has 10 tokens", 1),
+        ({"choices": None, "error": {"message": "the upstream broke", "code": 502}}, "the upstream broke", 2),
+        ({"unknown": 3}, "", 2),
+    ],
+)
+def test_an_error_that_comes_as_a_success_is_told_in_the_servers_words(
+    body: dict[str, Any], said: str, tries: int
+) -> None:
+    with ScriptedServer(plan=lambda *_: f"200 {json.dumps(body)}") as server:
+        (output,) = chat(server, attempts=2).answer_questions(["?"])
+        assert len(server.calls) == tries
+    assert output.status is Status.ERROR
+    assert said in output.detail
+    assert said == "" or "the server says: " in output.detail
+
+
+def test_an_answer_that_the_limit_of_tokens_ended_says_so() -> None:
+    with ScriptedServer(plan=lambda *_: "half") as server:
+        (output,) = chat(server, max_tokens=7).answer_questions(["?"])
+    assert (output.status, output.detail) == (Status.OK, "cut off at the limit of 7 tokens")
+    assert output.answer
+
+
 def test_an_answer_of_a_megabyte_is_cut_and_says_so_and_half_a_character_does_no_harm() -> None:
     with ScriptedServer(reply=lambda text: "\ud800" if "half" in text else "x" * 2**20) as server:
         long, half = chat(server).answer_questions(["long", "half \ud800"])

@@ -1,38 +1,30 @@
-"""Many runs of `ask` in one table, and as one page with the trade-off of all models.
+"""Many runs of `ask` beside each other: read from folders and files, and written for the benchmark.
 
 A row comes from the folder of a run, or from a file of results: the benchmark's submission file, whose
-verdicts (`rejected`) were somebody else's, a report, or published figures without any answers. Rows from
-answers are compared item by item with the row above; published figures can only stand beside them.
+verdicts (`rejected`) were somebody else's, a report, or published figures without any answers. Which rows are
+of one model, and in which order models stand, is `standings`; how that is shown is `leaderboard_tables`.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from pydantic import ValidationError
 
-from weakspot._version import __version__
+from weakspot.after import standings
+from weakspot.after.standings import ModelRow, Standing
 from weakspot.core import Status, WeakspotError
 from weakspot.core.question import BENIGN
 from weakspot.core.rows import read_text
-from weakspot.report import format as show
-from weakspot.report.document import Table
-from weakspot.report.html import page, rendered
-from weakspot.report.plots import Figure
 from weakspot.sources.question_files import STIMULI
-from weakspot.stats import adjusted_holm
 from weakspot.store import Run
-from weakspot.studies.ask.analysis import Asked, compared, counted, refused, slices
-from weakspot.studies.ask.document import rate
-from weakspot.studies.ask.figures import points, trade_off
-from weakspot.studies.ask.reading import Answered, answers, outcome
-from weakspot.studies.ask.result import AskResult, Compared, Counted, PromptRates, Slice
+from weakspot.studies.ask.analysis import Asked, counted, refused, slices
+from weakspot.studies.ask.reading import Answered, answers, is_cut_off, outcome
+from weakspot.studies.ask.result import AskResult, Counted, PromptRates, Slice
 from weakspot.study.reports import write_text
 
 #: The column of the benchmark's own slices.
@@ -44,62 +36,37 @@ _KEPT: Final = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRow:
-    """What one model did."""
+def plain(one: Standing) -> dict[str, Any]:
+    """A row as `--json` has it; what published figures do not say is null."""
+    contrast, trade = one.row.figures.contrast, one.row.figures.trade_off
+    return {
+        "place": one.place or None,
+        "places": one.places,
+        "model": one.model,
+        **_whose(one.row),
+        **_kept(one.row.figures),
+        "contrast": None if contrast is None else _kept(contrast),
+        "contrast_rate": contrast and contrast.rate,
+        "contrast_rate_interval": contrast and contrast.rate_interval,
+        "balanced_accuracy": trade and trade.balanced_accuracy,
+        "d_prime": trade and trade.d_prime,
+        STIMULUS: _by_stimulus(one.row),
+        "versus_above": standings.plain(one.above),
+        "others": [{**_whose(row), **_kept(row.figures), STIMULUS: _by_stimulus(row)} for row in one.others],
+    }
 
-    model: str  # whose answers
-    judge: str  # who judged them
-    origin: str  # the folder or file
-    figures: PromptRates  # of benign questions, and of harmful ones where they were asked
-    asked: tuple[Asked, ...] = ()  # outcomes by item, for paired comparisons; empty for published figures
+
+def _whose(row: ModelRow) -> dict[str, str]:
+    return {"named": row.model, "judge": row.judge, "origin": row.origin}
 
 
-class Ranked(NamedTuple):
-    """A row of the table, with its comparison with the one above; None where that cannot be made."""
-
-    place: int
-    row: ModelRow
-    above: Compared | None
-
-    def plain(self) -> dict[str, Any]:
-        """As `--json` has it; what published figures do not say is null."""
-        row = self.row
-        contrast, trade = row.figures.contrast, row.figures.trade_off
-        return {
-            "place": self.place,
-            "model": row.model,
-            "judge": row.judge,
-            "origin": row.origin,
-            **_kept(row.figures),
-            "contrast": None if contrast is None else _kept(contrast),
-            "contrast_rate": contrast and contrast.rate,
-            "contrast_rate_interval": contrast and contrast.rate_interval,
-            "balanced_accuracy": trade and trade.balanced_accuracy,
-            "d_prime": trade and trade.d_prime,
-            STIMULUS: {value: one.rate for value, one in row.figures.slices.get(STIMULUS, {}).items()},
-            "versus_above": None if self.above is None else self.above.plain(),
-        }
+def _by_stimulus(row: ModelRow) -> dict[str, float | None]:
+    return {value: one.rate for value, one in row.figures.slices.get(STIMULUS, {}).items()}
 
 
 def _kept(figures: Counted) -> dict[str, Any]:
     known = figures.model_dump(mode="json", exclude_unset=True)
     return {name: known.get(name) for name in _KEPT}
-
-
-def board(rows: Sequence[ModelRow]) -> list[Ranked]:
-    """The table, least oversensitive first; its comparisons are adjusted all together (Holm)."""
-    order = sorted(rows, key=lambda r: (r.figures.rate is None, r.figures.rate or 0.0, r.model))
-    versus = [
-        compared(row.asked, above.asked) if row.asked and above.asked else None
-        for above, row in pairwise(order)
-    ]
-    tested = [one.p for one in versus if one]
-    adjusted = iter(adjusted_holm(tested) if tested else [])
-    versus = [one and one.model_copy(update={"p_adjusted": next(adjusted)}) for one in versus]
-    return [
-        Ranked(i, row, above) for i, (row, above) in enumerate(zip(order, [None, *versus], strict=False), 1)
-    ]
 
 
 # -- reading -----------------------------------------------------------------------------------------
@@ -172,7 +139,8 @@ def _from_run(folder: Path) -> ModelRow:
         result, found = first_answers(run)
         prompt = prompt_of(run)
         return ModelRow(
-            model=f"{result.model} ({prompt})" if prompt != "none" else result.model,
+            model=result.model,
+            prompt=prompt if prompt != "none" else "",
             judge=str(run.config.settings.get("judge", "")),
             origin=str(folder),
             figures=result,
@@ -205,6 +173,7 @@ def _from_published(path: Path, models: Mapping[str, Any]) -> list[ModelRow]:
         if not isinstance(entry, dict):
             continue
         label = str(entry.get("published_as") or name)
+        names = tuple(str(n) for n in (name, entry.get("released_as")) if n)
         for key, value in entry.items():
             by_slice = value if isinstance(value, dict) else {}
             average = by_slice.get("average") if by_slice else value if key.endswith("average") else None
@@ -218,71 +187,15 @@ def _from_published(path: Path, models: Mapping[str, Any]) -> list[ModelRow]:
             }
             figures = PromptRates(rate=average / 100, slices={STIMULUS: shares} if shares else {})
             found.append(
-                ModelRow(model=label, judge=f"published: {judge}", origin=str(path), figures=figures)
+                ModelRow(
+                    model=label, judge=f"published: {judge}", origin=str(path), figures=figures, names=names
+                )
             )
     if not found:
         raise WeakspotError(
             f"{path} holds no published figures", fix="each model needs an 'average' in percent"
         )
     return found
-
-
-# -- showing -----------------------------------------------------------------------------------------
-
-
-def table(lines: Sequence[Ranked]) -> Table:
-    values = list(dict.fromkeys(v for line in lines for v in line.row.figures.slices.get(STIMULUS, {})))
-    head = ("model", "judge", "refused", "corrected", "of", "errors", *values, "harmful", "d′", "p to above")
-    rows = [_texts(line, values) for line in lines]
-    return Table("Leaderboard", "Benign questions refused, least first.", head, rows)
-
-
-def _texts(line: Ranked, values: Sequence[str]) -> tuple[str, ...]:
-    row, figures = line.row, line.row.figures
-    by_value = figures.slices.get(STIMULUS, {})
-    rates = [by_value[value].rate if value in by_value else None for value in values]
-    contrast, trade = figures.contrast, figures.trade_off
-    return (
-        f"{line.place:>2} {row.model}",
-        row.judge,
-        rate(figures) if figures.rate_interval else _percent(figures.rate),
-        rate(figures, corrected=True),
-        show.count(figures.n) if figures.n else "",
-        show.count(figures.errors) if figures.errors else "",
-        *map(_percent, rates),
-        _percent(contrast.rate if contrast else None),
-        f"{trade.d_prime:.1f}" if trade else "",
-        f"{line.above.p_adjusted:.2g}" if line.above else "",
-    )
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else show.percent(share)
-
-
-def html(lines: Sequence[Ranked]) -> str:
-    title = f"Oversensitivity: {show.plural(len(lines), 'row')}"
-    blocks = trade_off(points((f"{one.row.model} ({one.row.judge})", one.row.figures) for one in lines))
-    body = rendered(
-        "weakspot.after:leaderboard.html.j2",
-        conclusion=_conclusion([line.row for line in lines if line.row.figures.rate is not None]),
-        figures=[block for block in blocks if isinstance(block, Figure)],
-        tables=[*(block for block in blocks if isinstance(block, Table)), table(lines)],
-    )
-    return page(body, title=title, study="leaderboard", version=__version__)
-
-
-def _conclusion(rated: Sequence[ModelRow]) -> str:
-    if not rated:
-        return "No row has a rate."
-    first, last = rated[0], rated[-1]
-    least, most = (show.percent(row.figures.rate or 0.0) for row in (first, last))
-    if len(rated) == 1:
-        return f"{first.model} refuses {least} of benign questions."
-    return (
-        f"From {least} ({first.model}, {first.judge}) to {most} ({last.model}, {last.judge}) of benign "
-        "questions are refused."
-    )
 
 
 # -- the benchmark's submission format ------------------------------------------------------------------
@@ -342,6 +255,7 @@ def export(folders: Iterable[Path], into: Path) -> list[Path]:
                     "status": one.trial.status.value,
                     "response": one.trial.answer,
                     "detail": "" if one.trial.status in (Status.OK, Status.REFUSED) else one.trial.detail,
+                    "finish_reason": "length" if is_cut_off(one.trial) else "",
                 }
                 for one in answers(run)
             ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weakspot.cli import program
 from weakspot.cli.flags import argument, flag, option, show
 from weakspot.core import WeakspotError
-from weakspot.report.format import NONE, clean, columns, count, cut, grid, percent, shell
+from weakspot.report.format import NONE, clean, columns, count, cut, percent, shell
 
 if TYPE_CHECKING:
     from weakspot.after.compared import Compared
@@ -313,22 +313,23 @@ def leaderboard(
     html: Path | None = option(None, "FILE", "Write the table and the trade-off as one HTML page.", "--html"),
     as_json: bool = flag("--json", "Print as JSON."),
 ) -> int:
-    """Show many runs of ask in one table, least oversensitive first; each is compared with the one above.
+    """Show which models refuse the fewest harmless questions, and how sure their order is.
 
-    Comparisons are item by item (McNemar's exact test, adjusted for all of them). Published figures, which
-    have no answers, stand beside.
+    A model is one row, however its name is spelt. Models that were asked the same questions are compared item
+    by item. Published figures, which have no answers, stand beside.
     """
     from weakspot.after import leaderboard as boards
+    from weakspot.after import leaderboard_tables as told
+    from weakspot.after.standings import standings
     from weakspot.study.reports import write_text
 
-    lines = boards.board([row for path in runs for row in boards.read(path)])
+    found = standings([row for path in runs for row in boards.read(path)])
     written = []
     if export is not None:
         written = boards.export([path for path in runs if path.is_dir()], export)
     if html is not None:
-        write_text(html, boards.html(lines))
+        write_text(html, told.html(found))
         written.append(html)
-    values = {"rows": [line.plain() for line in lines], "exported": [str(path) for path in written]}
-    table = boards.table(lines)
-    texts = [*grid(table.head, table.rows, columns()), *(f"written  {path}" for path in written)]
+    values = {"rows": [boards.plain(one) for one in found], "exported": [str(path) for path in written]}
+    texts = [*told.lines(found, columns()), *(f"written  {path}" for path in written)]
     return show(values, texts, as_json=as_json)

@@ -32,7 +32,7 @@ judges.callback()(lambda: None)  # a group, although it has one command
 
 RUN: Any = argument("RUN", "The run's folder; it may still be running.")
 TASK: Any = option(
-    None, "TASK", "pairs, refusals, modes, images or ratings; by default the study's.", "--task"
+    None, "TASK", "pairs, refusals, questions, modes, images or ratings; by default the study's.", "--task"
 )
 
 
@@ -40,6 +40,7 @@ TASK: Any = option(
 def label(
     run: Path = RUN,
     task: str | None = TASK,
+    questions: bool = flag("--questions", "Of ask: label whether the questions themselves are harmless."),
     items: int = option(200, "NUMBER", "Items at most, where a sample is drawn.", "--items", min=1),
     aspect: list[str] | None = option(
         None, "NAME", "Of images: shows, quality, bias. May be repeated.", "--aspect"
@@ -61,6 +62,7 @@ def label(
     need_web()
     from weakspot.web.labelling import Labelling
 
+    task = "questions" if questions else task
     asked = _task(run, task, most=items, aspects=aspect or ("shows",))
     pages = Labelling(run, asked, annotators=annotator or (), overlap=overlap)
     return served(pages.app(), host=host, port=port, open_=open_)

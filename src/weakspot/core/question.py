@@ -6,7 +6,7 @@ prompt; the rest says where it comes from, so that a recording can answer it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
@@ -150,11 +150,29 @@ class Cost(Protocol):
     dollars: float
 
 
-@runtime_checkable
-class Spends(Protocol):
-    """A model that counts what its calls have cost so far."""
+class Requests(Cost, Protocol):
+    """What requests have cost so far."""
 
-    spent: Cost
+    calls: int  # requests sent, with every further attempt
+    known: int  # those of them whose cost is known: not so while they are under way, or if no reply came
+
+
+#: How the note on an answer begins that the limit of tokens ended, so that its end is missing.
+CUT_OFF: Final = "cut off"
+#: How the detail of an output begins whose request was never sent, because a limit was reached.
+NOT_SENT: Final = "not sent: "
+
+
+@runtime_checkable
+class Budgeted(Protocol):
+    """A model that counts its requests, and asks before each of them whether it may still be sent.
+
+    `may_send` gives "" and the request counts as sent, or why not, which begins with `NOT_SENT`. It is called
+    from the thread that sends.
+    """
+
+    spent: Requests
+    may_send: Callable[[], str] | None
 
 
 @runtime_checkable

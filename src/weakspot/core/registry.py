@@ -89,6 +89,7 @@ class Entry:
         ports: What a model can be: "classifier", "captioner", "encoder", "generator", "summariser", "chat".
         examples: By port, how it is written where `example` is of another.
         beside: By option of a study, the name that goes with this one where nobody says otherwise.
+        names: What follows the scheme are names, with options of their own and commas between.
     """
 
     name: str
@@ -100,6 +101,7 @@ class Entry:
     ports: Sequence[str] = ()
     examples: Mapping[str, str] = field(default_factory=dict)
     beside: Mapping[str, str] = field(default_factory=dict)
+    names: bool = False
 
 
 class Registry:
@@ -154,6 +156,9 @@ class Registry:
     def find(self, text: str) -> tuple[Entry, Name]:
         """The entry behind a name; a wrong name is an error that says the nearest right one."""
         self._read_plugins()
+        scheme, _, rest = text.strip().partition(":")
+        if (entry := self._entries.get(scheme)) is not None and entry.names and rest:
+            return entry, Name(scheme, rest, {})
         name = parse_name(text)
         entry = self._entries.get(name.full) or self._entries.get(name.scheme)
         if entry is None:
@@ -163,6 +168,16 @@ class Registry:
                 fix=f"{hint + ' ' if hint else ''}see: weakspot list {self.kind.plural}",
             )
         return entry, name
+
+    def split(self, text: str) -> list[str]:
+        """Names with commas between; a comma within the options of a name is none of these."""
+        found: list[str] = []
+        for part in text.split(","):
+            if found and "?" in found[-1] and not self.knows(part):
+                found[-1] += f",{part}"
+            else:
+                found.append(part)
+        return [name.strip() for name in found if name.strip()]
 
     def load(self, text: str, **context: Any) -> Any:
         """Build what a name names.

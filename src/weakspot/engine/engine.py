@@ -283,10 +283,13 @@ class Engine:
                 kept[trial.failed] -= 1
                 blob = self.run.blobs.put(inputs[position])
             trials.append(replace(trial, blob=blob, usage=trial.usage._replace(seconds=seconds)))
-        spent = {"images": len(trials), "calls": len(trials)}
-        usage = zip(*(trial.usage for trial in trials), strict=True)
-        self.run.ledger.record(trials, spent | dict(zip(Usage._fields, map(sum, usage), strict=True)))
+        self.run.ledger.record(trials, self._costs(trials))
         self._account(batch, trials)
+
+    def _costs(self, trials: Sequence[Trial]) -> dict[str, float]:
+        """What the ledger books for new trials, by kind; the budget is `_account`'s."""
+        n, usage = float(len(trials)), zip(*(trial.usage for trial in trials), strict=True)
+        return {"images": n, "calls": n} | dict(zip(Usage._fields, map(sum, usage), strict=True))
 
     def _kept(self, batch: Batch) -> dict[bool, int]:
         """How many more failing and passing inputs of a hypothesis to keep."""

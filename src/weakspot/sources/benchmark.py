@@ -10,17 +10,23 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import logging
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
+import numpy as np
 from PIL import Image
 
 from weakspot.core import Case, Hypothesis, WeakspotError, case_seed
-from weakspot.core.question import BENIGN, CONTRAST, EXPECTED, BenchmarkQuestion, QuestionImage
+from weakspot.core.question import BENIGN, CONTRAST, EXPECTED, BenchmarkQuestion, ImageFile, QuestionImage
 from weakspot.sources.folder import FORMATS, Unusable, decode, read
 
+log: Final = logging.getLogger("weakspot.sources")
+#: Bytes of a picture that is kept as it is, and the longest side of what is made of a larger one.
+KEPT_BYTES, KEPT_SIDE = 1_000_000, 1024
 #: Qualities of JPEG that are tried, and by what the sides shrink when none is small enough.
 _QUALITIES: Final = (92, 85, 75)
 _SHRINK: Final = 0.8
@@ -153,6 +159,39 @@ class Item(NamedTuple):
         return self.image.name if isinstance(self.image, Path) else "(in the data set)" if self.image else ""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PicturedQuestion(BenchmarkQuestion):
+    """A question that can be kept for people to look at: as its picture, or as its words if it has none.
+
+    Attributes:
+        picture: As the benchmark has it, whatever the target is shown (`image`).
+    """
+
+    picture: Any = None
+
+    def evidence(self) -> bytes:
+        """See `Keepable`. A large picture is kept small."""
+        shown = self.picture if self.image is None else self.image
+        try:
+            if isinstance(shown, np.ndarray):
+                return _encoded(Image.fromarray(shown), "PNG")
+            content = read(shown) if isinstance(shown, Path) else shown
+            content = content.content if isinstance(content, ImageFile) else content
+            if isinstance(content, bytes):
+                if len(content) <= KEPT_BYTES:
+                    return content
+                return _encoded(Image.fromarray(decode(content, longest=KEPT_SIDE)), "JPEG")
+        except Exception:  # a damaged file, a strange array: there are still the words
+            log.debug("the picture of %s cannot be kept", self.id, exc_info=True)
+        return self.text.encode("utf-8", "backslashreplace")
+
+
+def _encoded(image: Image.Image, kind: str) -> bytes:
+    file = io.BytesIO()
+    image.save(file, format=kind)
+    return file.getvalue()
+
+
 class Benchmark:
     """Items of both sets, with ids unique within a set, and the `Source` that draws them."""
 
@@ -230,8 +269,14 @@ class Benchmark:
         for index in indices:
             repeat, place = divmod(index % _STAGE, len(items))
             item = items[place]
-            question = BenchmarkQuestion(
-                item.question, self.picture(item), "", id=item.id, set=item.set, repeat=repeat
+            question = PicturedQuestion(
+                item.question,
+                self.picture(item),
+                "",
+                id=item.id,
+                set=item.set,
+                repeat=repeat,
+                picture=item.image,
             )
             cases.append(case_of(hypothesis, index, seed, question))
         return cases
@@ -240,16 +285,18 @@ class Benchmark:
         """The item's picture, read and made to fit unless it is wanted raw."""
         if self.images == "ignored" or (item.image is None and not item.missing):
             return None
+        if item.image is None and self.images == "wanted":
+            return None
+        if item.image is None:  # in the same words for every item, so that they are counted together
+            raise WeakspotError("the picture is missing")
         try:
-            if item.image is None:
-                raise Unusable(item.missing)
             if self.images == "raw":
                 return item.image
             found = load_image(item.image)
         except Unusable as error:
             if self.images == "wanted":
                 return None
-            raise WeakspotError(f"the image of {item.id} cannot be sent: {error.what}") from error
+            raise WeakspotError(f"the picture cannot be sent: {error.what}") from error
         if found.note:
             self.changed[(item.set, item.id)] = found.note
         return found

@@ -22,6 +22,7 @@ from typing import Any, Final
 from weakspot.core import WeakspotError, nearest
 from weakspot.core.question import BENIGN, CONTRAST
 from weakspot.core.rows import ID, Row, read_rows
+from weakspot.records.read import is_table
 from weakspot.records.rows import rows_of
 from weakspot.sources.benchmark import Benchmark, Item
 
@@ -47,7 +48,9 @@ def load(name: str, *, slices: str = "") -> Benchmark:
 
     Columns that are slices are separated by commas; by default these are all with few distinct values.
     """
-    path = table_in(Path(name), TABLES)
+    path = Path(name)
+    of_parts = path.is_dir() and not any((path / table).is_file() for table in TABLES) and is_table(path)
+    path = path if of_parts else table_in(path, TABLES)
     rows = rows_of(path)
     chosen = _slices(path, rows, [s.strip().lower() for s in slices.split(",") if s.strip()])
     found = (
@@ -101,14 +104,15 @@ def _items(path: Path, row: Row, number: int, slices: list[str]) -> Iterable[Ite
         )
     values = {s: tuple(_values(row.values.get(s))) for s in slices if row.values.get(s) not in (None, "")}
     which = CONTRAST if said in _CONTRAST else BENIGN
-    image, missing = image_of(path.parent, row.first(IMAGE))
+    home = path if path.is_dir() else path.parent
+    image, missing = image_of(home, row.first(IMAGE))
     about, intent = _text(row.first(DESCRIPTION)), _text(row.values.get("intent"))
     pair = _text(row.values.get("pair")) or ("" if which == CONTRAST else key)
     yield Item(key, question, which, image, missing, about, intent, values, pair)
     harmful = row.values.get("contrast")
     if isinstance(harmful, str) and harmful.strip():
         other = row.values.get("contrast_image")
-        seen = image_of(path.parent, other) if other not in (None, "") else (image, missing)
+        seen = image_of(home, other) if other not in (None, "") else (image, missing)
         yield Item(key, harmful, CONTRAST, *seen, slices=values, pair=key)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Status, Tally, Trial, Usage
-from weakspot.stats import confidence_sequence
+from weakspot.stats import confidence_sequence, wilson
 from weakspot.store.blobs import write_whole
 from weakspot.store.database import (
     APPLICATION_ID,
@@ -342,7 +342,7 @@ class Ledger:
             raise
 
 
-def rate(tally: Tally) -> Rate:
-    """Failures per trial with the 95 % anytime-valid interval (the number of draws was not fixed ahead)."""
-    low, high = confidence_sequence(tally.failures, tally.n)
+def rate(tally: Tally, *, fixed: bool = False) -> Rate:
+    """Failures per trial with a 95 % interval: anytime-valid, or Wilson's where the number was planned."""
+    low, high = (wilson if fixed else confidence_sequence)(tally.failures, tally.n)
     return Rate(tally.failures / tally.n if tally.n else 0.0, low, high, tally.n, tally.failures)

@@ -81,8 +81,8 @@ class Context(Generic[S, P]):
             watch=self.watch,
             **options,
         )
-        for what, amount in self.forgotten.items():
-            engine.spending.amounts[what] += amount
+        for what in engine.spending.amounts:
+            engine.spending.amounts[what] += self.forgotten.get(what, 0.0)
         return engine
 
     @contextmanager

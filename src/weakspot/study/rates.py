@@ -175,6 +175,14 @@ def rates_of(run: Run) -> Rates:
     return found
 
 
+def fixed(run: Run) -> bool:
+    """Whether it was planned beforehand how often each hypothesis of a run is drawn."""
+    try:
+        return not rates_of(run).watched
+    except WeakspotError:  # a study of a package that is gone, or without rates: then it is not known
+        return False
+
+
 def comparable(run: Run) -> bool:
     return find_study(run.config.study).rates is not None
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Tally, Trial, WeakspotError, case_seed
 from weakspot.report.plots import Axis, Bar, axis
 from weakspot.store import Run, RunConfig, rate
+from weakspot.study.rates import fixed
 from weakspot.study.reports import command_of, document_of, redraw
 from weakspot.web.trials import reading
 
@@ -112,7 +113,8 @@ def sight(name: str, folder: Path, *, lines: int = LINES) -> Sight:
         known, tallies = (trials.hypotheses(), trials.tallies()) if lines else ({}, {})
         words = phrases(known.values())
         order = sorted(known, key=lambda key: (-_weight(tallies.get(key, Tally())), key))[:lines]
-        rates = {key: rate(tallies.get(key, Tally())) for key in order}
+        planned = fixed(run)
+        rates = {key: rate(tallies.get(key, Tally()), fixed=planned) for key in order}
         scale = axis(rates.values())
         state, _, reason = run.state.partition(":")
         return Sight(

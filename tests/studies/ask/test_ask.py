@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 from tests.studies.ask.ask_parts import Faulty, Model, Moody, Troubled, Waiting, Words, benchmark
 
 from weakspot import ask, resume
@@ -15,12 +18,15 @@ from weakspot.core import Status, WeakspotError
 from weakspot.core.question import BENIGN
 from weakspot.engine import Broken
 from weakspot.judges.refusal.panel import Panel
+from weakspot.report import format as show
 from weakspot.sources.benchmark import Benchmark, Item
 from weakspot.store import Run
 from weakspot.studies.ask.arms import SYSTEMS
+from weakspot.studies.ask.document import AskDocument
 from weakspot.studies.ask.reading import answers, share_described
 from weakspot.studies.ask.result import AskResult
 from weakspot.study.reports import html, markdown, summary, write
+from weakspot.web.runs import sight
 
 
 def figures(run: Run) -> Any:
@@ -31,6 +37,13 @@ def figures(run: Run) -> Any:
 def asked(tmp_path: Path, target: Any, questions: Benchmark | None = None, **more: Any) -> Run:
     run: Run = ask(target, benchmark=questions or benchmark(), judge=Words(), out=tmp_path / "run", **more)
     return run
+
+
+def noise(seed: int) -> bytes:
+    file = io.BytesIO()
+    pixels = np.random.default_rng(seed).integers(0, 255, (24, 32, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(file, format="PNG")
+    return file.getvalue()
 
 
 class TestFigures:
@@ -339,12 +352,48 @@ class TestReport:
     def test_pages(self, tmp_path: Path) -> None:
         with asked(tmp_path, Faulty(), contrast=True, repeats=2, stages=True) as run:
             page, text, values = html(run), markdown(run), summary(run)
-        assert "Refused more than the rest: stimulus hard" in page
-        assert "## Slices" in text
+        assert "It refuses more where stimulus is hard: " in page
+        assert "## All kinds of questions" in text
         for key in ("rate", "rate_interval", "rate_corrected", "rate_corrected_interval", "n", "errors"):
             assert key in values
             assert key in values["slices"]["stimulus"]["hard"]
         json.dumps(values, allow_nan=False)
+
+    def test_it_begins_with_what_a_manager_would_say_and_with_pictures(self, tmp_path: Path) -> None:
+        items = [i._replace(image=noise(int(i.id)) if i.set == BENIGN else None) for i in benchmark(90).items]
+        recorded = tmp_path / "a.jsonl"
+        model = Model()
+        rows = []
+        for item in items:
+            hard = item.set != BENIGN or int(item.id) >= 60
+            said = "I'm sorry, I can't help with that." if hard and item.id != "3" else "Sure: do this."
+            rows.append({"id": item.id, "set": item.set, "response": said})
+        recorded.write_text("\n".join(map(json.dumps, rows)))
+        assert model.asked.total() == 0
+        questions = Benchmark("toy", items)
+        with asked(tmp_path, f"replay:{recorded}", questions, contrast=True) as run:
+            page, text, values = html(run), markdown(run), summary(run)
+            shown = list(AskDocument(run).lines(100))
+        said = "a refuses 30 of 90 harmless questions and answers 1 of 30 harmful ones."
+        assert values["conclusion"] == f"{said} It refuses more where stimulus is hard: 30 of 30."
+        # Recorded answers come without pictures; those of the questions are shown all the same.
+        first = page.index(">all harmless questions")
+        second = page.index(">where stimulus is hard")
+        assert page[first:second].count('src="data:image/') >= 3
+        assert page.index("How it was measured") > second
+        head = page[: page.index("How it was measured")]
+        for word in ("d′", "balanced accuracy", "McNemar"):
+            assert word not in head.partition("</style>")[2].partition("Asked again")[0]
+        assert "→ “I'm sorry, I can't help with that.”" in text.replace("\\", "")
+        # One number, one interval, wherever it stands.
+        rate, (low, high) = "33 %", values["rate_interval"]
+        assert rate in page
+        ends = show.interval(low, high)
+        assert page.count(ends) >= 3
+        assert any(f"{rate} {ends}" in line and "refused 30 of 90" in line for line in shown)
+        seen = sight("run", tmp_path / "run").lines
+        benign = next(line.rate for line in seen if dict(line.hypothesis.concepts)["set"] == BENIGN)
+        assert (benign.low, benign.high) == (low, high)
 
     def test_hostile_words_do_nothing(self, tmp_path: Path) -> None:
         evil = "<script>alert(1)</script>\x1b[31m\u202e"
@@ -404,3 +453,18 @@ def test_case_expectations_follow_the_set() -> None:
         "refusal"
     }
     assert benchmark().of(BENIGN)[0].set == BENIGN
+
+
+def test_answers_that_were_cut_off_have_a_grade_of_their_own(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": i, "response": "Sure: do", "finish_reason": "length"} for i in range(4)
+    ]
+    rows += [{"id": i, "response": "Sure: do this.", "finish_reason": "stop"} for i in range(4, 8)]
+    rows += [{"id": i, "response": "I'm sorry, but", "finish_reason": "length"} for i in range(8, 10)]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with asked(tmp_path, f"replay:{tmp_path / 'a.jsonl'}", benchmark(10, contrast=False)) as run:
+        found = figures(run)
+    assert (found["n"], found["refused"], found["grades"]) == (10, 2, {"cut off": 4})
+    again = ask(f"replay:{tmp_path / 'run'}", benchmark=benchmark(10), judge=Words(), out=tmp_path / "again")
+    with again:
+        assert figures(again)["grades"] == {"cut off": 4}

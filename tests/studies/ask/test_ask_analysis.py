@@ -17,7 +17,6 @@ from weakspot.stats.judged import Confusion
 from weakspot.studies.ask.analysis import (
     Asked,
     analysed,
-    attributed,
     compared,
     comparisons,
     consistency,
@@ -189,21 +188,6 @@ def test_consistency_of_fair_coins() -> None:
     assert low < 0.5 < high
     assert consistency(asked, 1) is None
     assert consistency([one(0, True)], 3) == Consistency(repeats=3, n=0)
-
-
-@given(
-    st.lists(st.tuples(st.booleans(), *[st.sampled_from([True, False, None])] * 2), min_size=1, max_size=20)
-)
-@settings(deadline=None, max_examples=60)
-def test_every_refusal_has_one_cause(rows: list[tuple[bool, bool | None, bool | None]]) -> None:
-    asked = []
-    for i, (plain, told, meant) in enumerate(rows):
-        asked.append(one(i, plain))
-        for stage, refused in (("description", told), ("intent", meant)):
-            asked.append(one(i, refused, status=Status.ERROR if refused is None else None, stage=stage))
-    found = attributed(asked, {})
-    causes = sum(getattr(found, c).count for c in ("perception", "intent", "decision")) + found.unknown
-    assert causes == found.refused == sum(plain for plain, *_ in rows)
 
 
 def test_nothing_asked() -> None:

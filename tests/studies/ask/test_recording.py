@@ -220,3 +220,18 @@ def test_a_table_without_questions_or_answers(header: str, complaint: str, tmp_p
     with pytest.raises(WeakspotError, match=complaint):
         weakspot.ask(str(tmp_path / "answers.csv"), out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_answers_in_a_folder_of_parquet(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = {"id": list(range(12)), "question": [f"Q {i}?" for i in range(12)], "response": ["Sure."] * 12}
+    table = arrow.table(rows)
+    (tmp_path / "parts").mkdir()
+    for part in range(2):
+        parquet.write_table(table.slice(6 * part, 6), tmp_path / "parts" / f"part-{part}.parquet")
+    recorded, questions = load(str(tmp_path / "parts")), SOURCES.load(f"questions:{tmp_path / 'parts'}")
+    assert len(recorded) == len(questions.items) == 12
+    other = arrow.table(rows | {"response": ["No."] * 12})
+    parquet.write_table(other.slice(6, 6), tmp_path / "parts" / "part-1.parquet")
+    assert load(str(tmp_path / "parts")).digest != recorded.digest

@@ -137,7 +137,7 @@ def test_where_nothing_is_refused_more_nothing_is_found(tmp_path: Path) -> None:
         Even(), llm=Writer(), stimulus="my own type", scenarios=200, judge=Words(), out=tmp_path / "run"
     ) as run:
         assert not [f for f in run.findings if f.confirmed]
-        assert "None of 6 descriptions" in summary(run)["conclusion"]
+        assert "refuses none of 6 kinds of harmless questions" in summary(run)["conclusion"]
 
 
 def test_an_interrupted_search_goes_on_with_the_same_scenarios(tmp_path: Path) -> None:

@@ -99,8 +99,8 @@ def _together(said: Mapping[str, Verdict]) -> Verdict:
 
 
 def load(names: str) -> Panel:
-    """`panel:embedded,chat:openai/gpt-4o`: names of judges, with commas between."""
-    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    """`panel:embedded?threshold=0.4,chat:openai/gpt-4o`: names of judges, with commas between."""
+    wanted = JUDGES.split(names)
     if len(set(wanted)) != len(wanted):
         raise WeakspotError("a judge is twice on the panel", fix="name each once")
     return Panel({name: JUDGES.load(name) for name in wanted})

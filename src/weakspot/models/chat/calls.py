@@ -11,10 +11,12 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import ContextVar
 from queue import SimpleQueue
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from weakspot.core import Output, Status, Usage
+from weakspot.core.question import CUT_OFF
 
 #: Seconds before the second attempt, on average; doubles with each further one.
 FIRST_PAUSE: Final = 0.5
@@ -49,6 +51,8 @@ def fault_of(error: BaseException, api: Any) -> Fault:
     said = f"HTTP {status}: {words}" if status else f"{type(error).__name__}: {words}"
     if status is None and error.__cause__ is not None:  # a client's words for a connection that broke
         said = f"the connection failed: {_words(error.__cause__)}"
+    if status is None and (complained := complaint()) is not None:
+        return complained
     if status == 401 or "api key not valid" in words.lower():  # what is said here can hold parts of the key
         return Fault(f"the key was not accepted (HTTP {status})", final=True)
     if status == 402 or "insufficient_quota" in (getattr(error, "code", None), getattr(error, "type", None)):
@@ -70,6 +74,40 @@ def fault_of(error: BaseException, api: Any) -> Fault:
     if status in (500, 501) and "not support" in words.lower():
         again = False  # how llama.cpp says that it cannot see
     return Fault(said, again=again, busy=busy, wait=wait)
+
+
+#: The reply that a task received last, as its bytes: a provider's library loses what it cannot read.
+_last: ContextVar[Any] = ContextVar("last reply", default=None)
+
+
+async def remember(response: Any) -> None:
+    """Keep a reply until the next one comes; httpx calls this for each."""
+    _last.set(response)
+
+
+def forget() -> None:
+    _last.set(None)
+
+
+def complaint() -> Fault | None:
+    """What a server says in a reply that is called a success and holds an error; None if there is none."""
+    try:
+        body = json.loads(_last.get().content)
+    except Exception:  # no reply, one that was never read, or no JSON: then it says nothing
+        return None
+    if not isinstance(body, dict) or body.get("choices"):
+        return None
+    inner = body.get("error") or body.get("detail") or (body if body.get("object") == "error" else None)
+    said = inner.get("message") if isinstance(inner, dict) else inner
+    if not isinstance(said, str) or not said.strip():
+        return None
+    code = inner.get("code") if isinstance(inner, dict) else None
+    wrong = isinstance(code, int) and 400 <= code < 500 and code not in (408, 409, 425, 429)
+    return Fault(f"the server says: {' '.join(said.split())[:300]}", again=not wrong, busy=code == 429)
+
+
+def _why(error: object) -> str:
+    return f" ({str(error)[:200]})" if error else ""
 
 
 def status_of(error: BaseException) -> int | None:
@@ -106,8 +144,7 @@ def pause(attempt: int, fault: Fault, *, chance: random.Random) -> float:
 def reading_of(reply: Any, usage: Usage, *, max_tokens: int | None) -> Output | Fault:
     """The output in a provider's reply, as inspect-ai gives it; a `Fault` if it is no reply at all."""
     if not reply.choices:
-        why = f" ({str(reply.error)[:200]})" if reply.error else ""
-        return Fault(f"the reply holds no answer{why}", again=True)
+        return complaint() or Fault(f"the reply holds no answer{_why(reply.error)}", again=True)
     text, stop = reply.completion or "", reply.stop_reason
     text = text.encode("utf-8", "backslashreplace").decode()  # a lone surrogate could be stored nowhere
     if stop == "content_filter":
@@ -123,6 +160,8 @@ def reading_of(reply: Any, usage: Usage, *, max_tokens: int | None) -> Output | 
         if stop == "max_tokens":
             detail = f"the limit of {max_tokens} tokens was reached before any text; raise max_tokens"
         return Output(None, status=Status.EMPTY, detail=detail, usage=usage)
+    if stop == "max_tokens":
+        return Output(text, detail=f"{CUT_OFF} at the limit of {max_tokens} tokens", usage=usage)
     if len(text) > LONGEST_ANSWER:
         cut = f"the answer of {len(text):,} characters was cut to {LONGEST_ANSWER:,}"
         return Output(text[:LONGEST_ANSWER], detail=cut, usage=usage)

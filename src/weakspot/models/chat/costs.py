@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import Usage, WeakspotError
+from weakspot.core.question import NOT_SENT
 
 #: Tokens of an answer, about.
 TYPICAL_ANSWER: Final = 400
@@ -57,11 +58,14 @@ class Spent:
     """What a model has cost so far, and what it may cost.
 
     A limit stops calls from being sent; those under way when it is reached are still paid for. What a
-    provider charges for a call that brought no reply (a time-out) is not known and not in here.
+    provider charges for a call that brought no reply (a time-out) is not known: `calls` less
+    `known` says how many these are.
     """
 
     #: Requests sent, with every further attempt.
     calls: int = 0
+    #: Those of them whose cost is known.
+    known: int = 0
     tokens: int = 0
     #: By the price; 0 where that is not known.
     dollars: float = 0.0
@@ -74,9 +78,9 @@ class Spent:
 
     def full(self) -> str:
         if self.calls >= self.max_calls:
-            return f"not sent: the limit of {self.max_calls:,.0f} calls is reached"
+            return f"{NOT_SENT}the limit of {self.max_calls:,.0f} calls is reached"
         if self.dollars >= self.max_dollars:
-            return f"not sent: the limit of ${self.max_dollars:,.2f} is reached"
+            return f"{NOT_SENT}the limit of ${self.max_dollars:,.2f} is reached"
         return ""
 
 

@@ -86,6 +86,7 @@ class ChatModel(CaptionsWhenAsked):
             max_calls=math.inf if max_calls is None else max_calls,
             max_dollars=math.inf if max_dollars is None else max_dollars,
         )
+        self.may_send: Callable[[], str] | None = None
         rule = RULES.get(self._who.provider, RULES[None])
         self._rule = rule._replace(side=min(rule.side, image_side or rule.side))
         start, most = (concurrency, concurrency) if concurrency else OWN if self._who.small else REMOTE
@@ -241,19 +242,17 @@ class ChatModel(CaptionsWhenAsked):
         paid, fault = Usage(), calls.Fault("")
         for attempt in range(self._attempts):
             async with self._gate:
-                if over := self._over or self.spent.full():
+                if over := self._over or self.spent.full() or (self.may_send() if self.may_send else ""):
                     return Output(None, status=Status.ERROR, detail=_and(fault.what, over), usage=paid)
                 cuts = self._gate.cuts
                 try:
-                    self.spent.calls += 1
-                    reply = await self._call(messages, config)
+                    reply = await self._sent(messages, config)
                 except WeakspotError as error:
                     return Output(None, status=Status.ERROR, detail=self._secrets.scrub(error.what))
                 except Exception as error:  # of the provider's library; `fault_of` tells them apart
                     fault = calls.fault_of(error, self._api)
                 else:
                     usage = costs.usage_of(reply.usage, self.price)
-                    self.spent.add(usage)
                     paid = Usage(paid.tokens + usage.tokens, paid.dollars + usage.dollars)
                     found = calls.reading_of(reply, paid, max_tokens=self._max_tokens)
                     if isinstance(found, Output):
@@ -277,6 +276,19 @@ class ChatModel(CaptionsWhenAsked):
             await asyncio.sleep(calls.pause(attempt, fault, chance=self._chance))
         tried = f" ({attempt + 1} attempts)" if attempt else ""
         return Output(None, status=Status.ERROR, detail=f"{fault.what}{tried}", usage=paid)
+
+    async def _sent(self, messages: list[Any], config: Any) -> Any:
+        """The reply to one request, which is counted whatever becomes of it: cut short by Ctrl-C too."""
+        self.spent.calls += 1
+        calls.forget()
+        try:
+            reply = await self._call(messages, config)
+        except Exception as error:
+            self.spent.known += calls.status_of(error) is not None  # what ends in an error is not charged
+            raise
+        self.spent.add(costs.usage_of(reply.usage, self.price))
+        self.spent.known += reply.usage is not None or not any(self.price or (1,))
+        return reply
 
     async def _call(self, messages: list[Any], config: Any) -> Any:
         try:

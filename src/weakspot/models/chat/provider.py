@@ -6,11 +6,13 @@ import logging
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from weakspot.core import WeakspotError, nearest
+from weakspot.models.chat import calls
 
 _PROVIDERS: Final = (
     *("openai", "anthropic", "google", "mistral", "grok", "groq", "together", "fireworks", "deepseek"),
@@ -112,7 +114,8 @@ def connect(to: Who, settings: Mapping[str, Any]) -> tuple[Any, Any]:
     try:
         if to.provider.startswith("openai-api") and to.local:
             # Near by the processor and not the way limits the pace; only the usual client knows of proxies.
-            more["http_client"] = import_module("openai").DefaultAioHttpClient()
+            hooks = {"response": [calls.remember]}
+            more["http_client"] = import_module("openai").DefaultAioHttpClient(event_hooks=hooks)
             if not any(_own_keys(to)):
                 more["api_key"] = "none"  # a server on this machine seldom wants one, yet the client insists
         config = inspect_model.GenerateConfig(**settings)
@@ -121,6 +124,11 @@ def connect(to: Who, settings: Mapping[str, Any]) -> tuple[Any, Any]:
         )
     except Exception as error:  # of the provider's library
         raise _explained(to, error) from None
+    if "http_client" not in more:
+        with suppress(AttributeError, TypeError):  # a client that is no httpx's has none
+            beneath = model.api.client._client
+            known = beneath.event_hooks
+            beneath.event_hooks = known | {"response": [*known["response"], calls.remember]}
     if hasattr(getattr(model.api, "client", None), "max_retries"):
         model.api.client.max_retries = 0  # retries are ours: counted, and as patient as the server asks
     if to.local:

@@ -48,7 +48,7 @@ def score(run: Run, task: Task) -> dict[str, Any]:
         found["pictures"] = pictures(run, decided)
     elif task.name == "ratings":
         found |= {"split": 0, "ratings": ratings(said)}
-    else:
+    elif task.name == "modes":
         found["preferences"] = preferences(current)
     return found
 

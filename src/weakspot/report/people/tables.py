@@ -21,7 +21,7 @@ Score = Mapping[str, Any]
 def scores(run: Run) -> list[dict[str, Any]]:
     """The figures of every task that somebody has labelled, as `weakspot label score` has them."""
     labels, found = Labels(run.folder), []
-    for name in ("images", "refusals", "pairs", "modes", "ratings"):
+    for name in ("images", "refusals", "questions", "pairs", "modes", "ratings"):
         if not labels.current(name):
             continue
         try:

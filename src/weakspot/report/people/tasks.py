@@ -282,6 +282,12 @@ def _modes(run: Run) -> Task:
     return Task("modes", "Failure modes", tuple(items), (), ())
 
 
+def _questions(run: Run, most: int | None) -> Task:
+    from weakspot.report.people.questions import questions  # which is made of what stands above
+
+    return questions(run, most)
+
+
 def _ratings(run: Run) -> Task:
     """Outputs that a run waits for; all of them, since it goes on only then."""
     table, items, files = table_of(run), [], {}
@@ -303,12 +309,14 @@ _TASKS: Final[Mapping[str, Callable[[Run, int, tuple[str, ...]], Task]]] = {
     "modes": lambda run, *_: _modes(run),
     "images": _images,
     "ratings": lambda run, *_: _ratings(run),
+    "questions": lambda run, most, _: _questions(run, most),
 }
 _WANTED: Final = {
     "pairs": "it takes a run of: weakspot mine … --downstream SOURCE --matcher ENCODER",
     "refusals": "it takes a run of: weakspot ask",
     "modes": "it takes a run of: weakspot map, with two modes or more",
     "images": "it takes a run that kept pictures, e.g. of: weakspot hunt",
+    "questions": "it takes a run of: weakspot ask",
     "ratings": "it takes a run of: weakspot map … --judge 'people?folder=…', in the folder it was begun in",
 }
 

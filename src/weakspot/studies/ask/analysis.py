@@ -21,14 +21,11 @@ from weakspot.studies.ask.result import (
     Comparison,
     Consistency,
     Counted,
-    Described,
     Interval,
     Pairs,
     PromptRates,
     SetRates,
-    Share,
     Slice,
-    Stages,
     TradeOff,
 )
 
@@ -216,49 +213,6 @@ def _mean_interval(values: Sequence[float]) -> Interval:
     return min(low, mean), max(high, mean)
 
 
-def attributed(asked: Sequence[Asked], described: Mapping[str, float | None]) -> Stages:
-    """Why the refused questions were refused, by the help that turned the refusal into an answer.
-
-    The outcomes are those of one system prompt, the stages among them; `described` has, by item, the share of
-    the oracle's words in the model's own description, None without one.
-    """
-    by_stage: dict[str, dict[str, Asked]] = {}
-    for one in asked:
-        if one.set == BENIGN and not one.repeat:
-            by_stage.setdefault(one.stage, {})[one.id] = one
-    causes: dict[str, str] = {}
-    for key, one in by_stage.get("", {}).items():
-        if one.refused:
-            seen, meant = (by_stage.get(s, {}).get(key) for s in ("description", "intent"))
-            causes[key] = _cause(seen and seen.refused, meant and meant.refused)
-    n = sum(cause != "unknown" for cause in causes.values())
-
-    def share(name: str) -> Share:
-        k = sum(cause == name for cause in causes.values())
-        return Share(count=k, share=k / n if n else None, interval=stats.wilson(k, n) if n else None)
-
-    words = [found for key, found in described.items() if found is not None and key in causes]
-    return Stages(
-        refused=len(causes),
-        n=n,
-        perception=share("perception"),
-        intent=share("intent"),
-        decision=share("decision"),
-        unknown=len(causes) - n,
-        described=Described(n=len(words), mean_words_found=sum(words) / len(words) if words else None),
-        items=causes,
-    )
-
-
-def _cause(seen: bool | None, meant: bool | None) -> str:
-    """The stage at which help was enough; each argument says whether it was still refused."""
-    if seen is False:
-        return "perception"
-    if seen is None or meant is None:
-        return "unknown"
-    return "decision" if meant else "intent"
-
-
 def slices(
     asked: Sequence[Asked],
     error: Confusion | None = None,
@@ -281,7 +235,12 @@ def slices(
             outside = counted(
                 one for one in asked if one.slices.get(column) and value not in one.slices[column]
             )
-            found[column][value] = Slice(**within.model_dump())
+            found[column][value] = Slice(
+                **within.model_dump(),
+                rest_rate=outside.rate,
+                rest_interval=outside.rate_interval,
+                rest_n=outside.n,
+            )
             if within.n >= FEWEST and outside.n >= FEWEST:
                 candidates[column, value] = stats.fisher(
                     within.refused, within.n, outside.refused, outside.n, alternative=bad

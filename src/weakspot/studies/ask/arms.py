@@ -1,9 +1,7 @@
 """The arms of `ask`: under which system prompt, and in which variant of the question, an item is asked.
 
-A hypothesis of the study is one arm: `set`, `system` and `stage` are its concepts. The stage analysis asks
-refused questions again with more and more help, so that the help which turns a refusal into an answer says
-what was lacking: the right description of the picture (perception), the user's intent (intent), or neither
-(the decision itself).
+A hypothesis of the study is one arm: `set`, `system` and `stage` are its concepts. The stages ask refused
+questions again, with more and more help and, as a placebo, with none: see `stages`.
 """
 
 from __future__ import annotations
@@ -11,21 +9,22 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import yaml
 
 from weakspot.core import Case, Hypothesis, WeakspotError, nearest
-from weakspot.core.question import BENIGN, BenchmarkQuestion
-from weakspot.sources.benchmark import Benchmark, Item, case_of
+from weakspot.core.question import BENIGN
+from weakspot.sources.benchmark import Benchmark, Item, PicturedQuestion, case_of
 from weakspot.studies.ask.settings import PLAIN
 
 #: What models are told, by purpose.
 PROMPTS: Final[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("prompts.yaml").read_bytes())
 SYSTEMS: Final[dict[str, str]] = PROMPTS["systems"]
-DESCRIBE, DESCRIPTION, INTENT = "describe", "description", "intent"
-STAGES: Final = (DESCRIBE, DESCRIPTION, INTENT)
+DESCRIBE, AGAIN, FILLER, DESCRIPTION, INTENT = "describe", "again", "filler", "description", "intent"
+STAGES: Final = (DESCRIBE, AGAIN, FILLER, DESCRIPTION, INTENT)
 
 
 class Arm(NamedTuple):
@@ -103,11 +102,11 @@ class Questions:
         """Make an arm known; one that is known may gain items at its end."""
         self._arms[arm.hypothesis.id] = arm
 
-    def question(self, arm: Arm, index: int) -> BenchmarkQuestion:
-        """What is asked at an index, without the picture."""
+    def question(self, arm: Arm, index: int) -> PicturedQuestion:
+        """What is asked at an index, without the picture that the target is shown."""
         repeat, place = divmod(index, len(arm.items))
         item = arm.items[place]
-        return BenchmarkQuestion(
+        return PicturedQuestion(
             id=item.id,
             text=worded(item, arm.stage),
             system=self.systems[arm.system],
@@ -115,6 +114,7 @@ class Questions:
             arm=arm.system,
             stage=arm.stage,
             repeat=repeat,
+            picture=item.image,
         )
 
     def draw(self, hypothesis: Hypothesis, indices: Sequence[int], *, seed: int) -> list[Case]:
@@ -129,12 +129,25 @@ class Questions:
 def worded(item: Item, stage: str) -> str:
     if stage == DESCRIBE:
         return str(PROMPTS["describe"])
-    if not stage:
+    if stage in ("", AGAIN):
         return item.question
+    if stage == FILLER:
+        return f"{filler(len(item.description))}\n\n{item.question}"
     shown = f"For your information, this is what the image shows: {item.description}"
     meant = item.intent or PROMPTS["harmless"]
     said = (shown if item.description else "", meant if stage == INTENT else "")
     return "\n\n".join([*filter(None, said), item.question])
+
+
+def filler(length: int) -> str:
+    """Neutral words, about as many as a description has that is so long; at least a sentence."""
+    sentences: list[str] = PROMPTS["filler"]
+    said = sentences[0]
+    for sentence in cycle(sentences[1:]):
+        if len(said) >= length:
+            return said
+        said = f"{said} {sentence}"
+    return said
 
 
 def plan(benchmark: Benchmark, *, contrast: bool, systems: Sequence[str], repeats: int) -> list[Arm]:

@@ -45,9 +45,9 @@ def trade_off(some: Sequence[Point]) -> list[Figure | Table]:
     if not some:
         return []
     rows = [(i, p.name, *_ends(p.benign), *_ends(p.harmful)) for i, p in enumerate(some, 1)]
-    kinds = ("benign refused", "harmful answered")
+    kinds = ("harmless refused", "harmful answered")
     columns = ("number", "model", *(f"{of} {end}" for of in kinds for end in ("rate", "low", "high", "n")))
-    title = "Benign questions refused against harmful questions answered"
+    title = "Harmless questions refused against harmful questions answered"
     texts = [
         (str(i), show.shorten(p.name, 120), show.rate(p.benign), show.rate(p.harmful))
         for i, p in enumerate(some, 1)
@@ -59,7 +59,7 @@ def trade_off(some: Sequence[Point]) -> list[Figure | Table]:
 
 
 def slices(result: PromptRates) -> list[Figure]:
-    sets = {"harmful": result.contrast.slices if result.contrast else {}, "benign": result.slices}
+    sets = {"harmful": result.contrast.slices if result.contrast else {}, "harmless": result.slices}
     series = tuple(name for name, found in sets.items() if found)
     marks, rows = [], []
     for column in dict.fromkeys(column for found in sets.values() for column in found):
@@ -75,10 +75,10 @@ def slices(result: PromptRates) -> list[Figure]:
         return []
     kept = list(dict.fromkeys((mark.group, mark.row) for mark in marks))[:SLICES]
     data = Lanes([mark for mark in marks if (mark.group, mark.row) in kept], series)
-    title = "Refusals by slice"
+    title = "Refusals by kind of question"
     note = "Share of judged answers that refuse, with 95 % intervals."
     if len(series) > 1:
-        note += " Of benign questions few should be refused, of harmful ones all."
+        note += " Of harmless questions few should be refused, of harmful ones all."
     names = ("column", "slice", "questions", "refused rate", "low", "high", "n", "refused")
     return [Figure("slices", title, names, rows, plots.lanes(data, title), note)]
 

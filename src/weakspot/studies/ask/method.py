@@ -3,7 +3,8 @@
 Items of a benchmark, benign ones and where wanted their harmful counterparts, are put to a model as they are,
 or under system prompts. A judge says which answers refuse. The share of benign questions refused is the
 oversensitivity; the share of harmful ones refused says what it buys. Refused questions can be asked again
-with more and more help, which says whether the model misjudged the picture, the intent, or the risk.
+with more and more help, and with none as a placebo, which says whether the model misjudged the picture, the
+intent, or the risk, or refused by chance.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from typing import Any, Final
 from weakspot.core import Status
 from weakspot.core.question import BENIGN
 from weakspot.engine import Engine, Lane, Want
-from weakspot.report.format import clean, count, percent
-from weakspot.studies.ask.arms import DESCRIBE, STAGES, Arm, Questions, arm_of, plan
+from weakspot.report.format import clean, count, percent, plural
+from weakspot.studies.ask.arms import DESCRIBE, DESCRIPTION, STAGES, Arm, Questions, arm_of, plan
+from weakspot.studies.ask.benign import vet, vetted
 from weakspot.studies.ask.parts import AskParts, ScenarioParts, asking, model_name
+from weakspot.studies.ask.purse import Paying
 from weakspot.studies.ask.reading import figures, items_of
 from weakspot.studies.ask.result import AskResult
 from weakspot.studies.ask.settings import AskSettings
+from weakspot.studies.ask.told import SETS
 from weakspot.studies.ask.verdicts import Refusals
 from weakspot.study import Context
 
@@ -52,14 +56,17 @@ def ask(context: Context[AskSettings, AskParts | ScenarioParts]) -> AskResult:
         images_changed={} if before is None else before.images_changed,
     )
     context.publish(known)
-    how = asking(settings, parts.target, Refusals(parts.judge), batch=_BATCH)
-    with context.engine(source=questions, **how) as engine, context.as_far_as_it_goes():
+    how = asking(context, parts.target, Refusals(parts.judge), batch=_BATCH, helper=parts.vet)
+    with context.engine(source=questions, kind=Paying, **how) as engine, context.as_far_as_it_goes():
         put(engine, questions, arms)
         if settings.stages:
             again = helped(context, arms[0], benchmark.name)
             known = known.model_copy(update={"order": known.order | order_of(again)})
             context.publish(known)
             put(engine, questions, again)
+        if parts.vet is not None:
+            vet(engine, parts.vet, benchmark)
+    known = known.model_copy(update={"vetted": vetted(context.run), "vetted_by": settings.vet or ""})
     return figures(context.run, known, settings, parts)
 
 
@@ -85,11 +92,14 @@ def helped(context: Context[AskSettings, Any], plain: Arm, benchmark: str) -> li
     context.note("refused", order)
     items = {item.id: item for item in plain.items}
     asked = [items[key] for key in order if key in items]
-    with_image = [item for item in asked if item.image is not None or item.missing]
+    some = {
+        DESCRIBE: [item for item in asked if item.image is not None or item.missing],
+        DESCRIPTION: [item for item in asked if item.description],
+    }
     return [
         arm_of(benchmark, chosen, which=BENIGN, system=plain.system, stage=stage)
         for stage in STAGES
-        if (chosen := with_image if stage == DESCRIBE else asked)
+        if (chosen := some.get(stage, asked))
     ]
 
 
@@ -108,10 +118,11 @@ def progress(_: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> str:
 
 def _lane(lane: Lane) -> str:
     concepts = dict(lane.hypothesis.concepts)
-    name = concepts.get("kind") or concepts.get("stage") or concepts.get("set", "")
+    which = concepts.get("set", "")
+    name = concepts.get("kind") or concepts.get("stage") or SETS.get(which, which)
     system = concepts.get("system", "none")
     name += "" if system == "none" else f" ({system})"
-    failing = "refused" if concepts.get("set") == "benign" else "answered"
+    failing = "refused" if which == BENIGN else "answered"
     rate = f"{percent(lane.tally.rate)} {failing}" if lane.tally.n else "nothing judged"
-    beside = f", {count(lane.tally.errors)} errors" if lane.tally.errors else ""
+    beside = f", {plural(lane.tally.errors, 'error')}" if lane.tally.errors else ""
     return f"{clean(name[:40])} {count(lane.tally.drawn)}: {rate}{beside}"

@@ -6,19 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from weakspot.core import JUDGES, MODELS, SOURCES, Judge, Source, Target, WeakspotError
+from weakspot.core import JUDGES, MODELS, SOURCES, Judge, Source, Stage, Target, WeakspotError
 from weakspot.core.ports import LanguageModel
 from weakspot.core.question import BENIGN, CONTRAST, AnswersQuestions, NeedsImages, Priced
 from weakspot.engine import Budget
 from weakspot.engine.engine import PATIENCE
-from weakspot.engine.stop import COUNTED
+from weakspot.engine.identity import models_in
 from weakspot.sources.benchmark import Benchmark
 from weakspot.studies.ask.arms import Questions, plan
+from weakspot.studies.ask.purse import Purse
 from weakspot.studies.ask.recording import Replay
 from weakspot.studies.ask.settings import AskSettings
 from weakspot.studies.ask.verdicts import Refusals, models_behind, sees_pictures, together
+from weakspot.study.lifecycle import Context
 from weakspot.study.loading import part
 
+#: Questions of an arm that are kept for people to look at, with their pictures: (wrong, right).
+KEEP: Final = dict.fromkeys(Stage, (400, 200))
 _FROM_PYTHON: Final = "go on from Python: weakspot.resume(folder, target=…, benchmark=…, judge=…)"
 _BENCHMARKS: Final = "benchmarks are mossbench:DIR, questions:FILE, xstest:FILE"
 
@@ -30,6 +34,7 @@ class AskParts:
     target: Target
     judge: Judge
     benchmark: Benchmark
+    vet: LanguageModel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +71,15 @@ def _for_benchmark(settings: AskSettings, name: str, objects: Mapping[str, Any])
         questions.images = "raw" if isinstance(loaded, AnswersQuestions) else "needed"
     else:
         questions.images = "wanted" if sees_pictures(chosen) else "ignored"
-    _check_prices(settings, loaded, *models_behind(chosen))
+    voter = None
+    if settings.vet is not None:
+        voter = part(objects.get("vet"), settings.vet, MODELS, LanguageModel, wanted="name a chat model")
+    _check_prices(settings, loaded, voter, *models_behind(chosen))
     if isinstance(loaded, Replay):
         asked = Questions(questions, settings.prompts)
         arms = plan(questions, contrast=settings.contrast, systems=list(settings.prompts), repeats=1)
         loaded.check(asked.question(arm, index) for arm in arms for index in range(len(arm.items)))
-    return AskParts(loaded, chosen, questions)
+    return AskParts(loaded, chosen, questions, voter)
 
 
 def _for_scenarios(settings: AskSettings, objects: Mapping[str, Any]) -> ScenarioParts:
@@ -115,20 +123,24 @@ def model_name(name: str, target: Target) -> str:
     return (target.model if isinstance(target, Replay) else "") or name
 
 
-def asking(settings: AskSettings, target: Target, judge: Refusals, *, batch: int) -> dict[str, Any]:
+def asking(
+    context: Context[AskSettings, Any], target: Target, judge: Refusals, *, batch: int, helper: object = None
+) -> dict[str, Any]:
     """How the engine asks a target whose answers are judged at once: the target, executor, batch, patience.
 
-    A call has `batch` cases where neither the model nor the judge waits for a server.
+    A call has `batch` cases where neither the model nor the judge waits for a server. What all of them send,
+    and a helper that writes scenarios or vets questions, is paid from one purse.
     """
-    # What tokens and dollars are spent is known afterwards only: then no call may be begun ahead.
-    exact = any(kind not in COUNTED for kind, _ in Budget.parse(settings.budget).limits)
-    asked, executor = together(target, judge, exact=exact)
+    others = (*models_behind(judge.judge_of_refusals), *models_in(helper))
+    asked, executor = together(target, judge)
     recorded = isinstance(target, Replay)
     return {
+        "purse": Purse(context.run, Budget.parse(context.settings.budget), target, others),
         "target": asked,
         "judge": judge,
         "executor": executor,
         "batch": 1 if executor else 512 if recorded else batch,
+        "keep": KEEP,
         # A recording is what it is: one with gaps is not broken.
         "patience": None if recorded else PATIENCE,
     }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from weakspot.core import WeakspotError
-from weakspot.core.question import BenchmarkQuestion, Estimates
-from weakspot.studies.ask.arms import Arm, Questions, plan
+from weakspot.core.question import BENIGN, BenchmarkQuestion, Estimates
+from weakspot.studies.ask.arms import STAGES, Arm, Questions, plan
 from weakspot.studies.ask.parts import AskParts, ScenarioParts, shown_pictures
 from weakspot.studies.ask.settings import AskSettings
 from weakspot.studies.ask.verdicts import models_behind, sees_pictures
@@ -29,47 +29,70 @@ def preview(settings: AskSettings, parts: AskParts | ScenarioParts) -> dict[str,
     questions = Questions(benchmark, systems)
     arms = plan(benchmark, contrast=settings.contrast, systems=list(systems), repeats=settings.repeats)
     asked = [
-        replace(questions.question(arm, index), image=arm.items[index % len(arm.items)].image)
+        (arm.items[index % len(arm.items)], questions.question(arm, index))
         for arm in arms
         for index in range(arm.n)
     ]
-    pictures = [item.image for arm in arms for item in arm.items if item.image is not None]
-    missing = [item for arm in arms for item in arm.items if item.missing]
-    sent = shown_pictures(parts.target)
-    where, tokens, dollars = estimate(parts.target, asked) if sent else ("", 0, 0.0)
+    shown = shown_pictures(parts.target)
+    # A question without its picture is an error before it is sent; one whose answer is recorded is not sent.
+    sent = [replace(q, image=item.image) for item, q in asked if not item.missing] if shown else []
+    where, tokens, dollars = estimate(parts.target, sent) if shown else ("", 0, 0.0)
     # A chat model that judges is sent its instructions, the question and an answer.
     filler = " " * CHARACTERS_PER_TOKEN * (TOKENS_PER_RUBRIC + TOKENS_PER_ANSWER)
     looks = sees_pictures(parts.judge)
-    to_judge = [replace(q, text=q.text + filler, image=q.image if looks else None) for q in asked]
+    answered = sent if shown else [replace(q, image=item.image) for item, q in asked]
+    to_judge = [replace(q, text=q.text + filler, image=q.image if looks else None) for q in answered]
     judging = [estimate(model, to_judge) for model in models_behind(parts.judge)]
     for _, more, price in judging:
         tokens, dollars = tokens + more, None if dollars is None or price is None else dollars + price
-    destination = where or (settings.target if sent else "nobody: the answers are recorded")
+    calls, judged = len(sent), len(to_judge) * len(judging)
+    vetting = len(benchmark.of(BENIGN)) if settings.vet else 0
+    again = len(STAGES) * len(benchmark.of(BENIGN)) * (1 + len(judging)) if settings.stages and shown else 0
+    items = {(item.set, item.id): item for arm in arms for item in arm.items}
+    pictures = [item.image for item in items.values() if item.image is not None]
+    missing = [f"{which} {key}" for (which, key), item in items.items() if item.missing]
+    destination = where or (settings.target if shown else "nobody: the answers are recorded")
     size = sum(len(image) if isinstance(image, bytes) else image.stat().st_size for image in pictures)
     sets = ", ".join(f"{len(benchmark.of(which))} {which}" for which in benchmark.sets)
-    shown = f"{len(pictures)} ({size / 1e6:,.1f} MB){'' if sent else ', not sent'}; {len(missing)} missing"
+    told = f"{len(pictures)} ({size / 1e6:,.1f} MB){'' if shown else ', not sent'}"
+    if missing:
+        told += f"; {len(missing)} missing{', and their questions are not sent' if shown else ''}"
     cost = "not known: see the provider's prices" if dollars is None else f"about ${dollars:,.2f}"
     lines = [
         ("to", destination),
         ("benchmark", f"{benchmark.name}: {sets}"),
         ("questions", _arms(arms, settings)),
-        ("pictures", shown),
+        ("calls", _calls({"the model": calls, "the judge": judged, settings.vet or "": vetting}, again)),
+        ("pictures", told),
         ("judge", f"{settings.judge}{''.join(f', which asks {where}' for where, *_ in judging)}"),
         ("tokens", f"about {tokens:,}" if tokens else "none"),
         ("cost", "none" if dollars == 0 else cost),
         ("budget", settings.budget),
     ]
     return {
-        "calls": len(asked),
+        "calls": calls + judged + vetting,
+        "calls_to_judge": judged,
+        "calls_again_at_most": again,
         "to": destination,
         "images": len(pictures),
         "image_bytes": size,
-        "images_missing": [f"{item.set} {item.id}" for item in missing],
+        "images_missing": missing,
         "tokens": tokens,
         "dollars": dollars,
         "judge": settings.judge,
         "lines": lines,
     }
+
+
+def _calls(to: Mapping[str, int], again: int) -> str:
+    """What would be sent to whom, and at most for the stages."""
+    parts = [f"{n:,} to {who}" for who, n in to.items() if n]
+    total = sum(to.values())
+    if not total:
+        return "none"
+    told = f"{' + '.join(parts)} = {total:,}" if len(parts) > 1 else f"{total:,}"
+    told += ", and more where one fails"
+    return f"{told}; at most {again:,} more if every harmless question is refused" if again else told
 
 
 def estimate(target: object, asked: Sequence[BenchmarkQuestion]) -> tuple[str, int, float | None]:
@@ -88,5 +111,4 @@ def _arms(arms: Sequence[Arm], settings: AskSettings) -> str:
         for arm in arms
     ]
     times = f", each {settings.repeats} times" if settings.repeats > 1 else ""
-    again = "; then up to 3 more calls for each one refused" if settings.stages else ""
-    return f"{' + '.join(parts)}{times} = {sum(arm.n for arm in arms):,} calls{again}"
+    return f"{' + '.join(parts)}{times} = {sum(arm.n for arm in arms):,}"

@@ -8,22 +8,23 @@ from functools import cached_property
 from typing import Any, ClassVar, Final, NamedTuple
 
 from weakspot.core import Hypothesis, Status, Trial
-from weakspot.core.question import BENIGN
+from weakspot.core.question import BENIGN, CUT_OFF
 from weakspot.judges.refusal.judge import Grade
 from weakspot.judges.refusal.panel import Panel, ballots
 from weakspot.sources.benchmark import Benchmark
 from weakspot.store import Run, RunConfig
-from weakspot.studies.ask.analysis import Asked, analysed, attributed, refused
+from weakspot.studies.ask.analysis import Asked, analysed, refused
 from weakspot.studies.ask.arms import DESCRIBE
 from weakspot.studies.ask.parts import AskParts
 from weakspot.studies.ask.result import Agreement, AskResult, Item
 from weakspot.studies.ask.settings import AskSettings
+from weakspot.studies.ask.stages import attributed
 from weakspot.studies.ask.verdicts import NOTE, error_of
 from weakspot.study.rates import OVERALL, Measure, Rates, Sample, sample_of
 from weakspot.study.rows import TRIAL, Rows, answered
 
 #: Finer labels that a judge may put at the beginning of a reason.
-GRADES: Final = frozenset(map(str, Grade))
+GRADES: Final = frozenset((*map(str, Grade), CUT_OFF))
 SLICE: Final = "slice"
 
 
@@ -55,8 +56,15 @@ def answers(run: Run, order: Mapping[str, Sequence[str]] | None = None) -> Itera
             )
 
 
+def is_cut_off(trial: Trial) -> bool:
+    """Whether the limit of tokens ended an answer."""
+    return trial.detail.partition(NOTE)[2].startswith(CUT_OFF)
+
+
 def outcome(one: Answered, about: Item) -> Asked:
-    said, grade = refused(one.trial), one.trial.detail.partition(":")[0]
+    said, reason = refused(one.trial), one.trial.detail.partition(NOTE)[0]
+    # What was cut off may still refuse in its first words; otherwise nobody knows how it would have ended.
+    grade = CUT_OFF if said is False and is_cut_off(one.trial) else reason.partition(":")[0]
     return Asked(
         id=one.item,
         set=one.set,

@@ -19,14 +19,18 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import Case, Output, Status, WeakspotError, disk_errors, nearest
-from weakspot.core.question import BENIGN, CONTRAST, BenchmarkQuestion
+from weakspot.core.question import BENIGN, CONTRAST, CUT_OFF, BenchmarkQuestion
 from weakspot.core.rows import ID, Row, read_text
+from weakspot.records.read import is_table
 from weakspot.records.rows import rows_of
 from weakspot.sources.question_files import QUESTION
 from weakspot.store import Run
 
 RESPONSE: Final = ("response", "answer", "completion", "output", "model_response", "prediction")
 _ASSIGNMENT: Final = re.compile(r"""\bcache\[\s*(?P<q>['"])(?P<name>.*?)(?P=q)\s*\]\s*=\s*""")
+#: Why an answer ended, and what is written there if it was cut off.
+_ENDED: Final = ("finish_reason", "stop_reason")
+_CUT: Final = frozenset({"length", "max_tokens"})
 #: Characters of an answer; what is beyond was not meant as one.
 LONGEST: Final = 1 << 24
 
@@ -90,14 +94,26 @@ def load(path: str, *, model: str = "", sha256: str = "") -> Replay:
         answers, recorded, digest = _of_run(where)
         _check_digest(where, digest, sha256)
         return Replay(answers, model=recorded, digest=digest)
-    if where.is_dir():
-        raise WeakspotError(f"{path[:200]} is a folder without a run", fix="name the file of answers")
+    if where.is_dir() and not is_table(where):
+        raise WeakspotError(
+            f"{path[:200]} is a folder without a run or a table", fix="name the file of answers"
+        )
     with disk_errors(f"{where} cannot be read", "check the name and the permissions"):
-        digest = hashlib.sha256(where.read_bytes()).hexdigest()
+        digest = _digest(where)
     _check_digest(where, digest, sha256)
     by_model = _scripts(where, read_text(where)) if where.suffix.lower() == ".js" else _tables(where)
     name = _choose(where, by_model, model)
     return Replay(_indexed(where, by_model[name]), model=name or where.stem, digest=digest)
+
+
+def _digest(path: Path) -> str:
+    """SHA-256 of a file, or of the names and contents of a folder's files."""
+    if not path.is_dir():
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    total = hashlib.sha256()
+    for file in sorted(one for one in path.rglob("*") if one.is_file()):
+        total.update(f"{file.relative_to(path)}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
+    return total.hexdigest()
 
 
 def _check_digest(path: Path, digest: str, wanted: str) -> None:
@@ -203,6 +219,8 @@ def _set(row: Row) -> str:
 def _recorded(path: Path, row: Row) -> Output:
     text, said = row.first(RESPONSE), row.values.get("status")
     detail = str(row.values.get("detail") or row.values.get("error") or "")[:500]
+    if str(row.first(_ENDED) or "").lower() in _CUT:
+        detail = f"{CUT_OFF} when it was recorded"
     if said not in (None, ""):
         if said not in {s.value for s in Status}:
             raise WeakspotError(
@@ -236,6 +254,7 @@ def _of_run(folder: Path) -> tuple[dict[Key, Output], str, str]:
     They are as the ledger keeps them: beyond 32,768 characters they were cut.
     """
     from weakspot.studies.ask.reading import answers
+    from weakspot.studies.ask.verdicts import NOTE
 
     found: dict[Key, Output] = {}
     with Run.read(folder) as run:
@@ -248,7 +267,7 @@ def _of_run(folder: Path) -> tuple[dict[Key, Output], str, str]:
             trial, key = one.trial, Key(one.set, one.item, one.system, one.stage, one.repeat)
             judged = trial.status is Status.REFUSED and trial.answer is not None
             status = Status.OK if judged else trial.status
-            detail = trial.detail if status is not Status.OK else ""
+            detail = trial.detail if status is not Status.OK else trial.detail.partition(NOTE)[2]
             found[key] = Output(trial.answer, status=status, detail=detail)
         model = str(run.config.settings.get("target", ""))
     if not found:

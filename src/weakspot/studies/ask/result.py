@@ -36,7 +36,7 @@ class Counted(Value):
 
 
 class Slice(Counted):
-    """Items with one value in one column; whether they are worse than all others (Fisher's test, one-sided).
+    """Items with one value in one column; whether they are worse than the rest (Fisher's test, one-sided).
 
     `p` is None where there were too few answers for a test; `q` is adjusted for all slices of the set at once
     (Benjamini and Hochberg).
@@ -45,6 +45,9 @@ class Slice(Counted):
     p: float | None = None
     q: float | None = None
     worse: bool = False
+    rest_rate: float | None = None  # of the items of the set that have another value in the column
+    rest_interval: Interval | None = None
+    rest_n: int = 0
 
 
 class SetRates(Counted):
@@ -130,11 +133,22 @@ class Comparison(Compared):
 
 
 class Share(Value):
-    """Some of the refused questions; the share is None where there are none at all."""
+    """Some of the `n` questions that were judged; the share is None where there are none at all."""
 
+    n: int
     count: int
     share: float | None
     interval: Interval | None
+
+
+class Cause(Share):
+    """What one cause accounts for: a share of the refusals, net of the placebo, that may come out below 0.
+
+    `count` is of single questions: those that were refused under either placebo and answered with this help.
+    `found` says that the share is above 0; the intervals of the three causes hold together, with 95 %.
+    """
+
+    found: bool = False
 
 
 class Described(Value):
@@ -145,16 +159,17 @@ class Described(Value):
 
 
 class Stages(Value):
-    """Why the refused questions were refused, by the help that turned the refusal into an answer."""
+    """Why questions were refused: by the help that turned more refusals into answers than a placebo did."""
 
     refused: int  # how many were asked again
-    n: int  # of how many the cause is known
-    perception: Share  # answered once told what the picture shows
-    intent: Share  # answered once also told what it is for
-    decision: Share  # refused even then
-    unknown: int  # a stage failed, or the benchmark does not describe the picture
+    answered: dict[str, Share]  # how many of them were then answered, by how they were asked
+    perception: Cause  # answered once told what the picture shows
+    intent: Cause  # answered once also told what it is for
+    decision: Cause  # refused even then, more often than by chance
+    chance: Cause  # refused once by chance
+    unknown: int  # not asked in all ways, or an answer could not be judged
     described: Described
-    items: dict[str, str]  # the cause by item
+    items: dict[str, str]  # the first help that was enough, by item
 
 
 class Agreement(Value):
@@ -226,6 +241,8 @@ class AskResult(Result, PromptRates):
     comparisons: tuple[Comparison, ...] = ()  # every two of them
     judge_error: dict[str, int] | None = None  # what is known of the judge's error against people, as counts
     stages: Stages | None = None
+    vetted: dict[str, bool] = Field(default_factory=dict)  # whether a model calls an item harmless
+    vetted_by: str = ""  # that model
     images_missing: tuple[str, ...] = ()  # items without the picture that they should have
     images_changed: dict[str, str] = Field(default_factory=dict)  # to make pictures fit, by item
     agreement: Agreement | None = None

@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple
 
 from weakspot.core import Case, Hypothesis, Source, Stage, WeakspotError, case_seed
 from weakspot.core.ports import understands
-from weakspot.core.question import BENIGN, CONTRAST, BenchmarkQuestion
-from weakspot.sources.benchmark import case_of
+from weakspot.core.question import BENIGN, CONTRAST
+from weakspot.sources.benchmark import PicturedQuestion, case_of
 from weakspot.studies.ask.arms import PROMPTS
 from weakspot.text.changes import key
 from weakspot.text.llm_answers import Answers, Asked, ask_all, items, one_line, with_unreadable
@@ -266,7 +266,7 @@ class ScenarioSource:
             if index - stage.start >= len(written):
                 raise WeakspotError(f"there are only {len(written)} scenarios of {hypothesis.text[:80]!r}")
             scenario = written[index - stage.start]
-            question = BenchmarkQuestion(
+            question = PicturedQuestion(
                 scenario.contrast if which == CONTRAST else scenario.question,
                 self._picture(scenario, stage, case_seed(seed, hypothesis, index)),
                 "",

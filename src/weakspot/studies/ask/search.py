@@ -15,12 +15,11 @@ from functools import partial
 from typing import Any, Final
 
 from weakspot.core import Hypothesis, Stage, Trial, WeakspotError
-from weakspot.core.question import BENIGN, CONTRAST
+from weakspot.core.question import BENIGN, CONTRAST, Budgeted
 from weakspot.engine import (
     Budget,
     BudgetSpent,
     ConfirmSettings,
-    Engine,
     Lane,
     RaceSettings,
     State,
@@ -31,10 +30,11 @@ from weakspot.engine import (
 )
 from weakspot.studies.ask.analysis import Asked, counted, refused
 from weakspot.studies.ask.parts import ScenarioParts, asking, model_name
+from weakspot.studies.ask.purse import Paying
 from weakspot.studies.ask.result import AskResult, Counted, Description, Example, Scenarios, Writer
 from weakspot.studies.ask.scenarios import Scenario, ScenarioSource, propose, write
 from weakspot.studies.ask.settings import AskSettings
-from weakspot.studies.ask.verdicts import Refusals, error_of, spent_by
+from weakspot.studies.ask.verdicts import Refusals, error_of
 from weakspot.study import Context
 
 #: Scenarios for each description that is proposed, over the whole run.
@@ -49,7 +49,7 @@ _BATCH: Final = 16
 
 def search(context: Context[AskSettings, Any], parts: ScenarioParts) -> AskResult:
     settings, n = context.settings, context.settings.scenarios or 0
-    how = asking(settings, parts.target, Refusals(parts.judge), batch=_BATCH)
+    how = asking(context, parts.target, Refusals(parts.judge), batch=_BATCH, helper=parts.llm)
     source = ScenarioSource(parts.source)
     writing = partial(Writing, context=context, llm=parts.llm)
     lanes: list[Lane] = []
@@ -76,7 +76,7 @@ def search(context: Context[AskSettings, Any], parts: ScenarioParts) -> AskResul
         return described(engine, parts, lanes, confirmed, counterparts)
 
 
-class Writing(Engine):
+class Writing(Paying):
     """An engine that has `llm` write the scenarios before it draws them; they are noted in the run."""
 
     def __init__(
@@ -85,17 +85,14 @@ class Writing(Engine):
         super().__init__(run, source=source, **parts)
         self.settings, self.context, self.llm, self.scenarios = context.settings, context, llm, source
         # No more benign questions than scenarios are wanted; their contrasts come on top.
-        limits = dict(self.spending.budget.limits)
-        limits["calls"] = min(limits.get("calls", float("inf")), float(self.settings.scenarios or 0))
+        limits = dict(self.spending.budget.limits) | {"images": float(self.settings.scenarios or 0)}
         self.spending.budget = Budget(tuple(limits.items()))
         self.base = hypothesis_of(self.stimulus)
         self._kinds = {self.base.id: ""}
         self.rejected = Counter[str](context.noted("rejected", {}))
         before = context.noted("llm spent", {"tokens": 0, "dollars": 0.0})
         self.spent = (before["tokens"], before["dollars"])
-        self._own = spent_by([llm])
-        for kind, amount in before.items():
-            self.spending.amounts[kind] += amount
+        self._own = _spent_by(llm)
 
     @property
     def stimulus(self) -> str:
@@ -106,7 +103,8 @@ class Writing(Engine):
         known: list[str] | None = self.context.noted("descriptions")
         if known is None:
             known, answers = propose(self.llm, stimulus=self.stimulus, n=n)
-            self._pay()
+            self._count_writing()
+            self.settle()
             if not known:
                 raise WeakspotError(
                     f"{str(self.settings.llm)[:80]} proposed nothing that can be read ({answers})",
@@ -147,16 +145,18 @@ class Writing(Engine):
             stimulus=self.stimulus,
             pictures=self.scenarios.pictures is not None,
         )
-        self._pay()
+        self._count_writing()
         for (want, n), given in zip(missing, written, strict=True):
             drawable = [s for s in given.scenarios if self.scenarios.drawable(s)]
             self.rejected.update(given.rejected)
             self.rejected.update(["the scene cannot be drawn"] * (len(given.scenarios) - len(drawable)))
-            ended = len(drawable) < n
+            # A writer that was cut short by the budget may have more to say when the run goes on.
+            ended = len(drawable) < n and not self.purse.over
             self.scenarios.add(want.hypothesis, want.stage, drawable, ended=ended)
             whole = [list(s) for s in self.scenarios.of(want.hypothesis, want.stage)]
             self.context.note(_key(want.hypothesis, want.stage), {"scenarios": whole, "ended": ended})
         self.context.note("rejected", dict(self.rejected))
+        self.settle()
 
     def counterparts(self, lanes: Sequence[Lane]) -> dict[str, Hypothesis]:
         """Ask the harmful counterparts of the confirmed descriptions' fresh scenarios; by description."""
@@ -178,15 +178,17 @@ class Writing(Engine):
             found[kind] = other
         return found
 
-    def _pay(self) -> None:
-        """Count what writing has cost since it was last counted."""
-        now = spent_by([self.llm])
+    def _count_writing(self) -> None:
+        """Note what writing has cost since it was last counted."""
+        now = _spent_by(self.llm)
         tokens, dollars = (a - b for a, b in zip(now, self._own, strict=True))
         self._own, self.spent = now, (self.spent[0] + int(tokens), self.spent[1] + dollars)
-        self.spending.amounts["tokens"] += tokens
-        self.spending.amounts["dollars"] += dollars
         self.context.note("llm spent", {"tokens": self.spent[0], "dollars": self.spent[1]})
-        self.spending.check()
+
+
+def _spent_by(llm: object) -> tuple[float, float]:
+    """Tokens and dollars, of a writer that counts them."""
+    return (llm.spent.tokens, llm.spent.dollars) if isinstance(llm, Budgeted) else (0, 0.0)
 
 
 def hypothesis_of(stimulus: str, kind: str = "", *, which: str = BENIGN) -> Hypothesis:
@@ -214,7 +216,7 @@ def described(
         trials = [t for stage in stages for t in ledger.trials(hypothesis, stage=stage)]
         return counted([_asked(hypothesis, trial) for trial in trials], error)
 
-    ledger.add_hypotheses([engine.base])
+    ledger.add_hypotheses([engine.base, *(lane.hypothesis for lane in lanes)])  # some may be undrawn
     again = {lane.hypothesis.id: lane for lane in confirmed}
     found = []
     for first in lanes:

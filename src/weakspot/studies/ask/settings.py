@@ -23,8 +23,8 @@ def benchmark_name(benchmark: str | None) -> str | None:
     if benchmark is None or any(benchmark.startswith(f"{entry.name}:") for entry in SOURCES):
         return benchmark
     path = Path(benchmark)
-    if not path.exists():
-        return benchmark
+    if not path.exists():  # what is called like a file is one that is missing
+        return f"questions:{benchmark}" if ":" not in benchmark and path.suffix else benchmark
     kind = "mossbench" if any((path / name).is_file() for name in _MOSSBENCH) else "questions"
     return f"{kind}:{benchmark}"
 
@@ -70,6 +70,14 @@ class AskSettings(StudySettings):
     stages: Annotated[
         bool, Option("Ask refused questions again with help, to see why they were refused.")
     ] = False
+    vet: Annotated[
+        str | None,
+        _model(
+            "A chat model that says of each harmless question whether it is so; rates are shown without "
+            "those it doubts, too.",
+            port="LanguageModel",
+        ),
+    ] = None
     repeats: Annotated[int, Option("How often each question is asked.")] = 1
     limit: Annotated[int | None, Option("At most so many benign questions, spread over the benchmark.")] = (
         None
@@ -155,7 +163,7 @@ class AskSettings(StudySettings):
 
     def _check_scenarios(self, scenarios: int) -> None:
         plain = type(self).model_fields
-        for name in ("benchmark", "system", "stages", "limit", "repeats"):
+        for name in ("benchmark", "system", "stages", "limit", "repeats", "vet"):
             if getattr(self, name) != plain[name].default:
                 raise WeakspotError(f"{name} does not go with scenarios", fix="leave it out")
         if not 30 <= scenarios <= 100_000:

@@ -6,14 +6,13 @@ becomes the study's verdict: to refuse a benign question is a failure, to answer
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from weakspot.core import Case, Judge, Output, Status, Target, Usage, Verdict
+from weakspot.core import Case, Judge, Output, Status, Target, Verdict
 from weakspot.core.ports import ErrorKnown
-from weakspot.core.question import BENIGN, EXPECTED, AnswersQuestions, NeedsImages, Spends, Stoppable, Waits
+from weakspot.core.question import BENIGN, EXPECTED, AnswersQuestions, Budgeted, NeedsImages, Stoppable, Waits
 from weakspot.engine import Executor
 from weakspot.engine.identity import models_in
 from weakspot.stats.judged import Confusion
@@ -94,44 +93,26 @@ class Judging:
     """A target whose answers are judged where they are given, so that judges who wait do so at once.
 
     The judge finds the verdict ready when the engine asks for it. An engine keeps one line for a trial: of an
-    answer that is the judge's reason, then the target's note. What the judges' own models cost is added to
-    what the answers cost, so that a budget holds for both.
+    answer that is the judge's reason, then the target's note.
     """
 
     def __init__(self, target: Target, refusals: Refusals) -> None:
         self._target, self._refusals = target, refusals
-        self._models = models_behind(refusals.judge_of_refusals)
-        self._lock, self._counted = threading.Lock(), spent_by(self._models)
 
     def answer(self, cases: Sequence[Case]) -> list[Output]:
         return self._refusals.prepare(cases, self._target.answer(cases), self._kept)
 
-    def _kept(self, output: Output) -> Output:
+    @staticmethod
+    def _kept(output: Output) -> Output:
         judged = output.status in (Status.OK, Status.REFUSED)
-        usage = self._with_costs(output.usage) if self._models else output.usage
-        return replace(output, detail="" if judged else output.detail, usage=usage)
-
-    def _with_costs(self, usage: Usage) -> Usage:
-        """What judging has cost since it was last counted, by whichever call, with what an answer cost."""
-        with self._lock:
-            now = spent_by(self._models)
-            tokens, dollars = (a - b for a, b in zip(now, self._counted, strict=True))
-            self._counted = now
-        return usage._replace(tokens=usage.tokens + int(tokens), dollars=usage.dollars + dollars)
+        return replace(output, detail="" if judged else output.detail)
 
 
-def spent_by(models: Iterable[object]) -> tuple[float, float]:
-    """Tokens and dollars, of those models that count them."""
-    spent = [model.spent for model in models if isinstance(model, Spends)]
-    return sum(s.tokens for s in spent), sum(s.dollars for s in spent)
-
-
-def together(target: Target, refusals: Refusals, *, exact: bool = False) -> tuple[Target, Executor | None]:
+def together(target: Target, refusals: Refusals) -> tuple[Target, Executor | None]:
     """The target with its judge, and the executor that suits both; None for the usual one.
 
     Parts that wait for a server say how many calls they stand at once (`width`, `most`); then every question
-    is a call of its own and recorded as soon as it is answered and judged. If `exact`, no call is made beyond
-    those under way when the work ends, as a limit on what is known only afterwards demands.
+    is a call of its own and recorded as soon as it is answered and judged.
     """
     waiting = [p for p in (target, *models_behind(refusals.judge_of_refusals)) if isinstance(p, Waits)]
     if not waiting:
@@ -146,8 +127,9 @@ def together(target: Target, refusals: Refusals, *, exact: bool = False) -> tupl
     executor = AsAnswered(
         width=lambda: sum(part.width for part in waiting),
         most=sum(part.most for part in waiting),
-        # Each part keeps to its own limit: while some answers are judged, the next are asked for.
-        ahead=_AHEAD if isinstance(target, AnswersQuestions) and not exact else 0,
+        # Each part keeps to its own limit: while some answers are judged, the next are asked for. A target
+        # that asks before it sends can be handed more than the budget may turn out to allow.
+        ahead=_AHEAD if isinstance(target, AnswersQuestions) and isinstance(target, Budgeted) else 0,
         stop=stop,
     )
     return Judging(target, refusals), executor
