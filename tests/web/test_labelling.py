@@ -11,11 +11,12 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from tests.web.web_parts import HOSTILE, SCRIPT, Caller, caller, make_hunt, make_map
+from tests.web.web_parts import BASE, HOSTILE, SCRIPT, Caller, caller, make_hunt, make_map
 
 from weakspot.core import WeakspotError
 from weakspot.judges.refusal.judge import SCALE, Grade
-from weakspot.report.people.labels import Labels, annotator_name
+from weakspot.report.people.labels import Label, Labels, annotator_name
+from weakspot.report.people.ratings import fill_in
 from weakspot.report.people.tasks import GRADES, PAIRS, Task, order, shared_out, task_of, trial_of
 from weakspot.store import Run
 from weakspot.studies.mine.result import Choice as Published
@@ -122,19 +123,74 @@ def test_items_are_shared_out_with_an_overlap(tmp_path: Path) -> None:
     assert ask("/as/Eve").status == 404
 
 
-def test_pictures_are_a_sample_of_both_verdicts(tmp_path: Path) -> None:
-    found = task(make_hunt(tmp_path / "h"), most=10)
+def test_pictures_are_those_that_findings_hang_on(tmp_path: Path) -> None:
+    found = task(make_hunt(tmp_path / "h"), most=32).items
     with Run.read(tmp_path / "h") as run:
         known = {h.id: h for h in run.ledger.hypotheses()}
-        failed = []
-        for item in found.items:
+        rows = []
+        for item in found:
             hypothesis, index = trial_of(item.id)
             trial = run.ledger.trial(known[hypothesis], index)
             assert trial is not None
             assert trial.blob == item.picture
-            failed.append(trial.failed)
-    assert sorted(map(bool, failed)) == [False] * 5 + [True] * 5
-    assert len(task(tmp_path / "h", most=1000).items) == 20 + 30 + 1  # all that were kept
+            rows.append((item.round, known[hypothesis].origin, bool(trial.failed)))
+    assert [row[1] for row in rows[:12]] == ["caption"] * 12  # the finding's first
+    assert [row[2] for row in rows[:12]] == [True] * 8 + [False] * 4
+    assert [row[1] for row in rows[12:18]] == ["baseline"] * 6  # only two of its failing ones were kept
+    assert [row[0] for row in rows] == [0] * 12 + [1] * 6 + [2] * 14
+    assert len(task(tmp_path / "h").items) == 20 + 30  # of the finding and its baseline
+    assert len(task(tmp_path / "h", most=None).items) == 20 + 30 + 1  # all that may have been asked
+    asked = order(task(tmp_path / "h").items, "Ann")
+    assert [item.round for item in asked] == sorted(item.round for item in asked)
+
+
+def test_a_run_without_findings_asks_about_both_verdicts(tmp_path: Path) -> None:
+    folder = make_hunt(tmp_path / "h")
+    with Run.open(folder) as run:
+        run.ledger.set_findings([])
+        bases = len(run.baselines)
+    assert bases == 1
+    assert {trial_of(item.id)[0] for item in task(folder).items} == {BASE.id}
+
+
+def test_ann_and_ann_are_one_person(pairs_folder: Path) -> None:
+    ask = label(pairs_folder)
+    item = shown_item(ask, "Ann")
+    ask("/as/Ann", method="POST", form={"item": item, "label": "same"})
+    assert ask("/begin", method="POST", form={"name": "ANN"}).header("location") == "/as/Ann"
+    assert "1 of 12 done" in ask("/as/ann").text
+    ask("/as/ann", method="POST", form={"item": item, "label": "neither"})
+    ask("/as/aNN", method="POST", form={"item": shown_item(ask, "ann"), "label": "same"})
+    assert [(one.annotator, one.label) for one in Labels(pairs_folder).current("pairs")] == [
+        ("Ann", "neither"),
+        ("Ann", "same"),
+    ]
+    assert Labels(pairs_folder).undo("pairs", "ann") is not None
+    assert len(Labels(pairs_folder).current("pairs")) == 1
+    fixed = label(pairs_folder, annotators=["Ann", "ann", "Bob"])
+    assert fixed("/").text.count("of 12</span>") == 2
+
+
+@pytest.mark.parametrize("name", ["labels.jsonl", "ratings.csv"])
+def test_labels_are_never_written_through_a_link(name: str, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("case,rating\nmine,\n")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / name).symlink_to(victim)
+    if name == "labels.jsonl":
+        with pytest.raises(WeakspotError, match="is a link"):
+            Labels(tmp_path / "run").add("pairs", "a", "Ann", "same")
+        with pytest.raises(WeakspotError, match="is a link"):
+            Labels(tmp_path / "run").current("pairs")
+    else:
+        table = tmp_path / "run" / name
+        fill_in(table, [Label("ratings", "mine", "Ann", "3", "", 0)])
+        assert "3" in table.read_text()  # the link made room for a file
+        (tmp_path / "run" / ".ratings.csv.lock").unlink()
+        (tmp_path / "run" / ".ratings.csv.lock").symlink_to(victim)
+        with pytest.raises(WeakspotError, match="is a link"):
+            fill_in(table, [])
+    assert victim.read_text() == "case,rating\nmine,\n"
 
 
 def test_a_line_cut_short_is_passed_over(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,9 +17,6 @@ from weakspot.report.format import columns, cut, interval, percent, shell
 
 if TYPE_CHECKING:
     from weakspot.report.people.tasks import Task
-
-#: More items than any run has.
-EVERYTHING: Final = 10**9
 
 labels = typer.Typer(
     cls=OneIsMeant,
@@ -124,7 +121,7 @@ def _task(
     folder: Path,
     name: str | None,
     *,
-    most: int = EVERYTHING,
+    most: int | None = None,
     aspects: Sequence[str] = ("shows", "quality", "bias"),
 ) -> Task:
     """What is asked of a run; by default all that may have been asked, however large the sample was."""
@@ -171,14 +168,18 @@ def _figures(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "matcher", _agreement(one["matcher"])
     if one := found.get("judge"):
         yield "judge", _agreement(one)
-        yield "refused", _share(one["rate"])
-        if right := one["corrected"]:
-            yield "corrected", f"{percent(right['rate'])} {interval(right['low'], right['high'])}"
+        for name, of in one["sets"].items():
+            text = f"{_share(of['rate'])} {name}"
+            if right := of["corrected"]:
+                text += f" → {percent(right['rate'])} {interval(right['low'], right['high'])} corrected"
+            yield "refused", text
     if one := found.get("pictures"):
         yield "valid", f"{_share(one['valid_failing'])} failing, {_share(one['valid_passing'])} passing"
         for row in one["corrected"]:
-            if row["corrected"] is not None:
-                ends = interval(row["low"] or 0.0, 1.0 if row["high"] is None else row["high"])
+            if row["corrected"] is None:
+                yield "measured", f"{percent(row['rate'])} {row['phrase']} (needs {row['missing']})"
+            else:
+                ends = interval(row["low"], row["high"])
                 right = f"{percent(row['rate'])} → {percent(row['corrected'])} {ends}"
                 yield "corrected", f"{right} {row['phrase']}"
         for aspect, rating in one["ratings"].items():

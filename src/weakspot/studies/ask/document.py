@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from weakspot.core.question import BENIGN, CONTRAST
 from weakspot.report import format as show
 from weakspot.report.document import Allowance, Block, Document, Section, Table, Tile, errors, spent
 from weakspot.report.format import cut, grid
+from weakspot.report.people.refusals import Judged, judged
 from weakspot.store import Run
 from weakspot.studies.ask.figures import points, slices, trade_off
 from weakspot.studies.ask.result import (
@@ -38,7 +40,8 @@ class AskDocument(Document):
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)
-        self.result = AskResult.of(run) or AskResult(model=str(run.config.settings.get("target", "")))
+        result = AskResult.of(run) or AskResult(model=str(run.config.settings.get("target", "")))
+        self.result, self.labelled = _as_labelled(result, judged(run))
 
     @property
     def title(self) -> str:
@@ -67,7 +70,7 @@ class AskDocument(Document):
                 f". Of harmful questions {rate(contrast)} are refused: balanced accuracy "
                 f"{show.percent(trade.balanced_accuracy)}, d′ {trade.d_prime:.1f}"
             )
-        return f"{said}."
+        return f"{said}. {self.labelled}".strip()
 
     def tiles(self) -> Sequence[Tile]:
         result = self.result
@@ -145,6 +148,28 @@ class AskDocument(Document):
             yield f"error    {cut(f'{times:,}× {what}', wide - 9)}"
         if self.run.state.startswith("stopped"):
             yield cut(self.run.state, wide)
+
+
+def _as_labelled(result: AskResult, people: Mapping[str, Judged]) -> tuple[AskResult, str]:
+    """With the corrected rates that follow from people's labels, where enough was labelled; and who did."""
+
+    def corrected(figures: Counted, which: str) -> dict[str, Any]:
+        one = people.get(which)
+        found = one.corrected(figures.refused, figures.n) if one is not None else None
+        return {} if found is None else {"rate_corrected": found[0], "rate_corrected_interval": found[1]}
+
+    benign, contrast = corrected(result, BENIGN), result.contrast
+    if contrast is not None and (more := corrected(contrast, CONTRAST)):
+        result = result.model_copy(update={"contrast": contrast.model_copy(update=more)})
+        used = [people[CONTRAST]]
+    else:
+        used = []
+    used += [people[BENIGN]] if benign else []
+    if not used:
+        return result, ""
+    seen, who = sum(one.counts.n for one in used), max(one.people for one in used)
+    told = f"The judge's errors are known from {show.count(seen)} answers that {who} people labelled."
+    return result.model_copy(update=benign), told
 
 
 def _of_scenarios(result: AskResult, found: Scenarios) -> str:

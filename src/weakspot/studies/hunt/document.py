@@ -27,6 +27,7 @@ from weakspot.report.document import (
     spent,
 )
 from weakspot.report.markdown import bullets, escape
+from weakspot.report.people import corrected as people
 from weakspot.store import Run
 from weakspot.studies.hunt import cards, exclusion
 from weakspot.studies.hunt.cards import CARDS, FAILING, PASSING, head, reading, summed_up
@@ -60,7 +61,8 @@ class HuntDocument(Document):
     @property
     def conclusion(self) -> str:
         """The run in one or two sentences."""
-        return conclusion(self.hunt)
+        labelled = people.headline(self.hunt.people, self.hunt.confirmed)
+        return " ".join(filter(None, (conclusion(self.hunt), labelled)))
 
     def tiles(self) -> Iterable[Tile]:  # type: ignore[override]
         """Pictures, the usual rate, what was confirmed, errors, time and cost."""
@@ -68,7 +70,8 @@ class HuntDocument(Document):
         spend = self.run.ledger.spend()
         yield Tile("images", show.count(trials.drawn), f"{show.count(trials.failures)} failed")
         if hunt.base is not None and hunt.base.rate.n:
-            usual = hunt.base.rate
+            known = hunt.people.get(hunt.base.hypothesis.id)
+            usual = (known.rate if known is not None else None) or hunt.base.rate
             ends = f"{show.interval(usual.low, usual.high)} of {show.count(usual.n)}"
             yield Tile("baseline", show.percent(usual.value), ends)
         elif hunt.labels:
@@ -96,7 +99,9 @@ class HuntDocument(Document):
         hunt = self.hunt
         yield self._findings(allowance)
         if some := hunt.candidates:
-            yield Section("Not confirmed", [self._table("", some)], _TEXTS["not confirmed"])
+            refuted = people.refuted(hunt.people, self.run.findings, some)
+            note = " ".join(filter(None, (_TEXTS["not confirmed"], refuted)))
+            yield Section("Not confirmed", [self._table("", some)], note)
         if hunt.confirmed and (drawn := cards.figures(hunt)):
             yield Section("Figures", drawn, _TEXTS["figures"])
         if hunt.tries:
@@ -136,7 +141,8 @@ class HuntDocument(Document):
         blocks: list[Block] = [cards.findings(hunt, allowance, again=self.again)]
         if further := hunt.confirmed[CARDS:]:
             blocks.append(self._table("Further confirmed findings", further, start=CARDS + 1))
-        return Section("Weak spots", blocks, _TEXTS["found"])
+        labelled = people.in_words(hunt.people, hunt.confirmed)
+        return Section("Weak spots", blocks, " ".join(filter(None, (_TEXTS["found"], labelled))))
 
     def _table(self, title: str, some: Sequence[Finding], *, start: int = 1) -> Table:
         rows = summed_up(self.hunt, some[:LISTED], start=start)
@@ -277,7 +283,9 @@ class HuntDocument(Document):
             changed = values.pop("hypothesis")
             edits.append({"id": changed.id, "text": changed.text, **values, "rate": edit.rate._asdict()})
         label = base.label if base is not None else self.hunt.setting("label")
-        return {**finding.to_json(), "label": label, "edits": edits}
+        known = self.hunt.people.get(finding.hypothesis.id) if not finding.answer else None
+        labelled = {"people": people.plain(known)} if known is not None else {}
+        return {**finding.to_json(), "label": label, "edits": edits, **labelled}
 
     # -- on a terminal ---------------------------------------------------------------------------------
 
@@ -294,6 +302,8 @@ class HuntDocument(Document):
         held += f" and {more} worse within them" if more else ""
         fdr = show.level(float(hunt.settings.get("fdr", 0.05)))
         yield f"{held} confirmed on fresh images (false-discovery rate ≤ {fdr})"
+        if labelled := people.in_words(hunt.people, found):
+            yield from show.wrapped("labelled", labelled, wide)
         yield from exclusion.lines(hunt, wide)
         yield from _validity_lines(hunt, wide)
         if state.startswith("stopped"):
