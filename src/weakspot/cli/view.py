@@ -12,7 +12,7 @@ from weakspot.cli.flags import argument, flag, option
 from weakspot.core import WeakspotError
 
 if TYPE_CHECKING:
-    from weakspot.web.explorer import Update
+    from weakspot.web.trying import Update
 
 
 HOST: Any = option("127.0.0.1", "ADDRESS", "Listen here instead of on this machine only.")
