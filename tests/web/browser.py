@@ -56,6 +56,11 @@ class Server:
         assert line.startswith("open"), line
         self.link = line.split()[-1]
         self.base = self.link.partition("/?")[0]
+        #: Links of people by name; each fixes the name.
+        self.links: dict[str, str] = {}
+        while (line := self.process.stdout.readline()).startswith("link"):
+            link, _, person = line.removeprefix("link").strip().partition("  for ")
+            self.links[person.strip().removesuffix(" alone")] = link
 
     def kill(self) -> None:
         """End it as a power cut would."""

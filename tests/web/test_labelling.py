@@ -11,8 +11,20 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from tests.web.web_parts import BASE, HOSTILE, SCRIPT, Caller, caller, make_hunt, make_map
+from tests.web.web_parts import (
+    BASE,
+    HOSTILE,
+    PORT,
+    SCRIPT,
+    TOKEN,
+    Caller,
+    caller,
+    make_hunt,
+    make_map,
+    picture,
+)
 
+from weakspot.cli import run as cli
 from weakspot.core import WeakspotError
 from weakspot.judges.refusal.judge import SCALE, Grade
 from weakspot.report.people.labels import Label, Labels, annotator_name
@@ -22,6 +34,7 @@ from weakspot.store import Run
 from weakspot.studies.mine.result import Choice as Published
 from weakspot.web.labelling import Labelling
 from weakspot.web.labels_csv import read_csv, write_csv
+from weakspot.web.serve import Guard
 
 
 def task(folder: Path, name: str | None = None, **more: object) -> Task:
@@ -293,3 +306,77 @@ def test_items_without_their_fields_are_said(pairs_folder: Path) -> None:
     (pairs_folder / "downstream" / "items.jsonl").write_text(json.dumps({"item": "a"}) + "\n")
     with pytest.raises(WeakspotError, match=r"items\.jsonl"):
         task(pairs_folder)
+
+
+def test_modes_are_compared_by_their_pictures(map_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Run.open(map_folder) as run:
+        kept = [run.blobs.put(picture(i)) for i in range(2)]
+        text = run.blobs.put(f"a text {HOSTILE}".encode())
+    from weakspot.studies.map.result import MapResult
+
+    def samples(self: MapResult, run: Run, number: int, *, most: int = 2) -> list[str]:
+        digests = {1: kept, 2: [text]}.get(number, [])
+        return [f"{run.blobs.place}/{one[:2]}/{one}" for one in digests]
+
+    monkeypatch.setattr(MapResult, "samples", samples)
+    items = task(map_folder).items
+    first = next(choice for choice in items[0].choices if choice.value == "mode 1")
+    assert first.pictures == tuple(kept)
+    ask = label(map_folder)
+    pages = [ask(f"/as/Ann?item={item.id}").text for item in items]
+    of_first = [page for page, item in zip(pages, items, strict=True) if ":1:" in item.id]
+    assert len(of_first) == 3
+    assert all(f"/picture/{kept[0]}" in page for page in of_first)
+    assert any("a text" in page for page in pages)
+    assert not any("<img src=x" in page for page in pages)
+    assert ask(f"/picture/{kept[0]}").header("content-type") == "image/png"
+    assert ask(f"/picture/{'0' * 64}").status == 404
+
+
+def test_a_link_of_ones_own_fixes_the_name(pairs_folder: Path) -> None:
+    app = Labelling(pairs_folder, task(pairs_folder), annotators=["Ann", "Bob"]).app()
+    ask = Caller(Guard(app, token=TOKEN, port=PORT, people={"anns": "Ann", "bobs": "Bob"}))
+    assert ask("/").status == 403
+    assert ask("/?token=anns2").status == 403
+    ask.cookie = ask("/?token=anns").header("set-cookie").partition(";")[0]
+    assert ask("/").header("location") == "/as/Ann"
+    assert ask("/begin", method="POST", form={"name": "Bob"}).header("location") == "/as/Ann"
+    assert ask("/as/Ann").status == 200
+    item = shown_item(ask, "Ann")
+    assert ask("/as/Bob").status == 404
+    assert ask("/as/Bob", method="POST", form={"item": item, "label": "same"}).status == 404
+    assert ask("/as/Bob/undo", method="POST").status == 404
+    assert ask("/as/ann", method="POST", form={"item": item, "label": "same"}).status == 303
+    everybody = Caller(ask.app).open()
+    assert everybody("/as/Bob").status == 200
+    assert [one.annotator for one in Labels(pairs_folder).current("pairs")] == ["Ann"]
+
+
+def test_who_mistypes_a_preference_is_asked_again(
+    map_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = iter(["twO", "9", "2>2", "1>", "3, 1"])
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: next(answers))
+    monkeypatch.setattr("sys.stdin", type("Terminal", (), {"isatty": lambda self: True})())
+    assert cli(["prefer", str(map_folder)]) == 0
+    said = capsys.readouterr().out
+    for told in ("no numbers of modes", "there is no mode 9", "worse than itself", "is no comparison"):
+        assert told in said, told
+    assert "preferred  3, 1" in said
+
+
+def test_preferences_are_asked_beside_pictures(map_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Run.open(map_folder) as run:
+        kept = run.blobs.put(picture(1))
+    from weakspot.studies.map.result import MapResult
+
+    monkeypatch.setattr(
+        MapResult, "samples", lambda self, run, number, most=2: [f"{run.blobs.place}/{kept[:2]}/{kept}"]
+    )
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    assert cli(["prefer", str(map_folder), "--modes", "1", "--open"]) == 0
+    assert opened == [(map_folder / "modes.html").resolve().as_uri()]
+    page = (map_folder / "modes.html").read_text()
+    assert page.count('<img src="data:image/png') == 4
+    assert "<img src=x" not in page

@@ -116,6 +116,7 @@ class Explorer:
             at=start,
             here=pages.address("run", name, "trials"),
             words=words,
+            plain={h.id for h in known.values() if h.origin == "baseline"},
             hypotheses=[(known[key], words[known[key].id], tally.drawn) for key, tally in drawn],
             facets=facets,
             slices=[*slices(known), *own.slices][:CHOICES],

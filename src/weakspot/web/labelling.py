@@ -20,6 +20,7 @@ from weakspot.report.people.ratings import fill_in
 from weakspot.report.people.tasks import Item, Task, order, shared_out
 from weakspot.web import pages
 from weakspot.web.pictures import LARGE, Pictures
+from weakspot.web.serve import PERSON
 
 
 class Labelling:
@@ -43,6 +44,8 @@ class Labelling:
         self.folder, self.task, self.overlap = folder, task, overlap
         self.labels, self.pictures = Labels(folder), Pictures()
         self._lock = threading.Lock()
+        self._pictures = {item.picture for item in task.items if item.picture}
+        self._pictures |= {one for item in task.items for choice in item.choices for one in choice.pictures}
 
     def app(self) -> Starlette:
         """The pages, without their guard (see `serve`)."""
@@ -60,11 +63,14 @@ class Labelling:
         )
 
     def start(self, request: Request) -> Response:
-        """Who labels, and how far everybody is."""
-        del request
+        """Who labels, and how far everybody is; with a link of one's own, one's own questions."""
+        if person := request.scope.get(PERSON):
+            return RedirectResponse(pages.address("as", person), 303)
         return self._start()
 
     async def begin(self, request: Request) -> Response:
+        if person := request.scope.get(PERSON):
+            return RedirectResponse(pages.address("as", person), 303)
         given = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
         try:
             name = annotator_name(given.get("name", ""))
@@ -120,7 +126,7 @@ class Labelling:
     def picture(self, request: Request) -> Response:
         """A picture of an item; of no other."""
         digest = request.path_params["digest"]
-        if all(item.picture != digest for item in self.task.items):
+        if digest not in self._pictures:
             raise HTTPException(404)
         return self.pictures.response(self.task.blobs, digest, LARGE, files=self.task.files)
 
@@ -155,7 +161,9 @@ class Labelling:
             name = annotator_name(request.path_params["annotator"])
         except WeakspotError:
             raise HTTPException(404) from None
-        known = self._known(name)
+        known, person = self._known(name), request.scope.get(PERSON)
+        if person and not same_person(person, known):
+            raise HTTPException(404)  # the link is another person's
         if name != request.path_params["annotator"] or (self.annotators and known not in self.annotators):
             raise HTTPException(404)
         return known

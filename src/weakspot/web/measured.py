@@ -26,8 +26,10 @@ class Measured(NamedTuple):
 NOTHING: Final = Measured((), ())
 
 
-def measured(document: Document) -> Measured:
-    """What the report of a run shows first, as far as it is numbers and text."""
+def measured(document: Document, *, tables: bool) -> Measured:
+    """What the report of a run shows first, as far as it is numbers and, if they are asked for, tables."""
+    if not tables:
+        return Measured(tuple(document.tiles()), ())
     found = (
         block._replace(title=block.title or section.title, rows=block.rows[:ROWS])
         for section in document.sections(Allowance(0))

@@ -25,6 +25,8 @@ from weakspot.web.trials import reading
 MOST, LINES = 500, 200
 #: A run that calls itself running and wrote nothing for so many seconds may have been killed.
 SILENT: Final = 60.0
+#: Where hypotheses come from whose draws are not as they come.
+MOVED: Final = "moved"
 #: Studies whose result is no list of findings, and is read from a single fact.
 _CHEAP: Final = ("rare", "repair", "mine", "map")
 
@@ -60,7 +62,7 @@ class Sight:
     scale: Axis  # of the bars
     # what a finished run says, in its report's words; "" where it costs much
     conclusion: str = ""
-    measured: Measured = NOTHING  # where a run drew no trials
+    measured: Measured = NOTHING  # of a finished run, as its report says it
     transferred: tuple[Table, ...] = ()  # what other models made of its findings
 
     @property
@@ -121,7 +123,10 @@ def sight(name: str, folder: Path, *, lines: int = LINES) -> Sight:
         known, tallies = (trials.hypotheses(), trials.tallies()) if lines else ({}, {})
         words = phrases(known.values())
         order = sorted(known, key=lambda key: (-_weight(tallies.get(key, Tally())), key))[:lines]
-        rates = {key: rate(tallies.get(key, Tally())) for key in order}
+        # Draws that were moved towards failure have no rate of their own.
+        rates = {
+            key: rate(Tally() if known[key].origin == MOVED else tallies.get(key, Tally())) for key in order
+        }
         scale = axis(rates.values())
         state, _, reason = run.state.partition(":")
         return Sight(
@@ -149,7 +154,7 @@ def sight(name: str, folder: Path, *, lines: int = LINES) -> Sight:
             images=bool(run.config.blobs) or (folder / "blobs").is_dir(),
             scale=scale,
             conclusion=_conclusion(run, cheap=not lines) if state == "finished" else "",
-            measured=_measured(run) if lines and not trials.count() else NOTHING,
+            measured=_measured(run) if lines and state == "finished" else NOTHING,
             transferred=tuple(transferred(folder)) if lines else (),
         )
 
@@ -169,7 +174,7 @@ def _conclusion(run: Run, *, cheap: bool) -> str:
 
 def _measured(run: Run) -> Measured:
     try:
-        return measured(document_of(run))
+        return measured(document_of(run), tables=not run.findings)
     except (LookupError, TypeError, ValueError, WeakspotError):
         return NOTHING
 

@@ -26,3 +26,15 @@ def picture_of(run: Run, blob: str | None) -> str:
         return ""
     fine = head.startswith((b"\x89PNG", b"\xff\xd8")) or head[8:12] == b"WEBP"
     return blob if blob and fine else ""
+
+
+def text_of(run: Run, blob: str | None, *, most: int = 2_000) -> str:
+    """The text that lies there; "" if it is none."""
+    if not blob or picture_of(run, blob):
+        return ""
+    try:
+        return run.blobs.head(blob, most).decode(errors="ignore")
+    except Unreachable:
+        raise
+    except (WeakspotError, OSError):
+        return ""

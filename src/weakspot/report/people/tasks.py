@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from weakspot.core import WeakspotError, nearest
 from weakspot.report.people.chosen import chosen
-from weakspot.report.people.items import item_id, picture_of, trial_of
+from weakspot.report.people.items import item_id, picture_of, text_of, trial_of
 from weakspot.report.people.ratings import SCALE, digest_of, table_of, waiting
 from weakspot.store import Blobs, Run
 
@@ -25,16 +25,21 @@ __all__ = ["Choice", "Item", "Task", "item_id", "order", "shared_out", "task_of"
 
 #: Which task is meant where none is named.
 USUAL: Final = {"mine": "pairs", "ask": "refusals", "map": "modes", "hunt": "images", "rare": "images"}
-#: Items of a task that draws a sample.
-SAMPLE: Final = 200
+#: Items of a task that draws a sample, and failing inputs that are shown of a mode.
+SAMPLE, SAMPLES = 200, 4
 
 
 class Choice(NamedTuple):
-    """An answer: what is kept, what is shown, and a line of explanation."""
+    """An answer: what is kept, what is shown, a line of explanation, and inputs that it stands for.
+
+    Of these, `pictures` are digests and `texts` what they say.
+    """
 
     value: str
     words: str
     note: str = ""
+    pictures: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
 
 
 class Item(NamedTuple):
@@ -251,20 +256,31 @@ def _modes(run: Run) -> Task:
     from weakspot.report.people.preferences import listed_modes
 
     modes = listed_modes(run)
+    shown = [mode_of(run, number, mode.words) for number, mode in enumerate(modes, start=1)]
     items = [
         Item(
             f"modes:{a}:{b}",
             "Which of these failures matters more?",
             (
-                Choice(f"mode {a}", modes[a - 1].words),
-                Choice(f"mode {b}", modes[b - 1].words),
+                shown[a - 1],
+                shown[b - 1],
                 Choice("same", "Both the same"),
             ),
             turns=True,
         )
         for a, b in combinations(range(1, len(modes) + 1), 2)
     ]
-    return Task("modes", "Failure modes", tuple(items), (), ())
+    return Task("modes", "Failure modes", tuple(items), (), (run.blobs,))
+
+
+def mode_of(run: Run, number: int, words: str) -> Choice:
+    """A mode with some of its failing inputs."""
+    from weakspot.report.people.preferences import samples_of
+
+    digests = [place.rpartition("/")[2] for place in samples_of(run, number, most=SAMPLES)]
+    pictures = tuple(one for one in digests if picture_of(run, one))
+    texts = [text_of(run, one) for one in digests if one not in pictures]
+    return Choice(f"mode {number}", words, pictures=pictures, texts=tuple(filter(None, texts)))
 
 
 def _ratings(run: Run) -> Task:
