@@ -41,6 +41,15 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+#: What is cut at its right edge, and neither ends in an ellipsis nor has a shadow there.
+CUT = """() => [...document.body.querySelectorAll("*")].filter((one) => {
+  const look = getComputedStyle(one), over = one.scrollWidth > one.clientWidth + 1;
+  if (one.closest("svg") || !over || look.overflowX === "visible" || look.display === "inline") return false;
+  const clamped = look.webkitLineClamp !== "none" || look.textOverflow === "ellipsis";
+  return look.overflowX === "hidden" ? !clamped : look.backgroundImage === "none";
+}).map((one) => `cut without a hint: ${one.outerHTML.slice(0, 200)}`)"""
+
+
 def faults(page: Any) -> list[str]:
     """Serious findings on a page, and what is cut at its right edge without a hint."""
     page.wait_for_load_state()
@@ -52,7 +61,7 @@ def faults(page: Any) -> list[str]:
         for one in found
         if one["impact"] in SERIOUS
     ]
-    return told + (["the page is wider than the window"] if wide else [])
+    return told + page.evaluate(CUT) + (["the page is wider than the window"] if wide else [])
 
 
 @pytest.mark.parametrize(("wide", "scheme"), WAYS)
