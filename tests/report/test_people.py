@@ -14,6 +14,7 @@ from weakspot.core import Rate, Trial
 from weakspot.report.format import interval, percent
 from weakspot.report.people.corrected import Valid, among_valid, as_labelled
 from weakspot.report.people.labels import Labels
+from weakspot.report.people.score import by_people
 from weakspot.report.people.tables import people
 from weakspot.report.people.tasks import task_of, trial_of
 from weakspot.stats import corrected_rate, wilson
@@ -172,3 +173,16 @@ def test_labels_that_fit_nothing_do_no_harm(tmp_path: Path) -> None:
         file.write(b'{"half": ')
     with Run.read(folder) as run:
         assert people(run) == []
+
+
+def test_two_people_stand_beside_the_matcher(tmp_path: Path) -> None:
+    folder = make_pairs(tmp_path / "m")
+    with Run.read(folder) as run:
+        items = task_of(run).items
+        for number, name in enumerate(("Ann", "Bob")):
+            assert by_people(run) is None
+            for item in items[: 12 - number]:
+                Labels(folder).add("pairs", item.id, name, "neither")
+        found = by_people(run)
+    assert found is not None
+    assert (found[0]["failed"]["rate"], found[1]) == (1.0, 2)

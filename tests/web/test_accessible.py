@@ -57,11 +57,11 @@ def faults(page: Any) -> list[str]:
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then((r) => r.violations)")
     wide = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
     told = [
-        f"{one['id']} ({one['impact']}): {one['nodes'][0]['html'][:200]}: {one['nodes'][0]['failureSummary'][:300]}"
+        f"{one['id']}: {one['nodes'][0]['html'][:200]}: {one['nodes'][0]['failureSummary'][:300]}"
         for one in found
         if one["impact"] in SERIOUS
     ]
-    return told + page.evaluate(CUT) + (["the page is wider than the window"] if wide else [])
+    return told + list(page.evaluate(CUT)) + (["the page is wider than the window"] if wide else [])
 
 
 @pytest.mark.parametrize(("wide", "scheme"), WAYS)

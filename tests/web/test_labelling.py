@@ -373,7 +373,7 @@ def test_preferences_are_asked_beside_pictures(map_folder: Path, monkeypatch: py
     monkeypatch.setattr(
         MapResult, "samples", lambda self, run, number, most=2: [f"{run.blobs.place}/{kept[:2]}/{kept}"]
     )
-    opened = []
+    opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     assert cli(["prefer", str(map_folder), "--modes", "1", "--open"]) == 0
     assert opened == [(map_folder / "modes.html").resolve().as_uri()]

@@ -115,7 +115,8 @@ def test_the_rate_of_a_finding_among_pictures_that_show_what_they_should(tmp_pat
             own = item.id.startswith(FLOWER.id)
             seen += bool(failed[item.id]) and own
             labels.add("images", item.id, name, "no" if own and failed[item.id] and seen % 2 else "yes")
-        return scored(folder, most=None, aspects=("shows", "quality"))["pictures"]
+        found: dict = scored(folder, most=None, aspects=("shows", "quality"))["pictures"]
+        return found
 
     alone = say("Ann")
     assert alone["corrected"][0]["corrected"] is None  # one person is not enough

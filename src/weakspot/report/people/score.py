@@ -11,9 +11,9 @@ from typing import Any
 
 from weakspot.core import Tally, Trial
 from weakspot.core.question import BENIGN
-from weakspot.report.people.corrected import Correction, as_labelled, majority
+from weakspot.report.people.corrected import PEOPLE, Correction, as_labelled, majority
 from weakspot.report.people.labels import Label, Labels
-from weakspot.report.people.refusals import Judged, judged
+from weakspot.report.people.refusals import EACH, Judged, judged
 from weakspot.report.people.tasks import Task, downstream_folder, read_lines, trial_of
 from weakspot.stats import wilson
 from weakspot.stats.judged import Confusion, cohen_kappa, confusion, krippendorff_alpha
@@ -118,6 +118,21 @@ def downstream(folder: Path, decided: Mapping[str, str]) -> dict[str, Any]:
         "unfinished": len(waiting - {p for p, v in verdicts.items() if v}),
         "matcher": _compared(confusion(truth, matched)),
     }
+
+
+def by_people(run: Run) -> tuple[dict[str, Any], int] | None:
+    """What `downstream` makes of people's labels of drawn pairs, and how many people they are.
+
+    None before there are two who have labelled `EACH` pictures each.
+    """
+    current = Labels(run.folder).current("pairs")
+    times = Counter(label.annotator for label in current)
+    people = sum(n >= EACH for n in times.values())
+    if people < PEOPLE:
+        return None
+    said = {item: majority(labels.values()) for item, labels in by_item(current).items()}
+    found = downstream(run.folder, {item: label for item, label in said.items() if label is not None})
+    return (found, people) if found["failed"]["n"] else None
 
 
 def refusals(run: Run) -> dict[str, Any]:
