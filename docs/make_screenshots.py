@@ -1,7 +1,7 @@
 """Make the screenshots of the pages: `make screenshots`. Needs Chromium and playwright; takes some minutes.
 
-Besides the pictures that the docs' pages show there is a sheet of each page's first screen, as docs/screens.md shows
-them: 1440 pixels wide in the light and in the dark, then 390 pixels wide in both.
+Besides the pictures that the docs' pages show there is a sheet of each page's first screen for docs/screens.md:
+1440 pixels wide in the light and in the dark, then 390 pixels wide in both.
 
 Runs of the drawn world are made first, in a folder that is kept if it is named: one of each study, a table,
 two hunts that differ in the model, a map that waits for people, and pictures drawn for pairs of prompts.
@@ -184,7 +184,7 @@ def sheets(browser: Any, runs: Path, out: Path) -> None:
             for wide, tall, scheme in WAYS:
                 page = browser.new_page(viewport={"width": wide, "height": tall}, color_scheme=scheme)
                 page.goto(link)
-                page.wait_for_url(f"{link.partition('/?')[0]}/**")
+                page.wait_for_url(lambda url: "token=" not in url)
                 for name, of, path in SHEETS:
                     if of == command:
                         shots.setdefault(name, []).append(first_screen(page, link, path))
