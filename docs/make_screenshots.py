@@ -1,6 +1,6 @@
 """Make the screenshots of the pages: `make screenshots`. Needs Chromium and playwright; takes some minutes.
 
-Besides the pictures that the docs' pages show there is a sheet of each page's first screen for docs/screens.md:
+Besides the pictures that the docs' pages show there is a sheet of each page's first screen (docs/screens.md):
 1440 pixels wide in the light and in the dark, then 390 pixels wide in both.
 
 Runs of the drawn world are made first, in a folder that is kept if it is named: one of each study, a table,

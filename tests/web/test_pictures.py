@@ -56,6 +56,7 @@ def test_twelve_bombs_at_once(tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
         peak, after = memory(server.process.pid, "VmHWM"), memory(server.process.pid, "VmRSS")
+    print(f"{before:.0f} MB before, {peak:.0f} MB at most, {after:.0f} MB after")
     assert len(sizes) == 12
     assert min(sizes) > 100
     assert peak < 600, (before, peak, after)
